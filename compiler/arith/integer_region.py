@@ -39,9 +39,9 @@ from compiler.ir.primexpr import (
 
 __all__ = ["Conjunction", "Region", "certain_region", "possible_region"]
 
-MAX_PARTS = 32
+MAX_PARTS = 12
 """How many parts a union has at most; beyond, regions are approximated in the direction that is asked for."""
-MAX_INEQUALITIES = 64
+MAX_INEQUALITIES = 32
 """How many inequalities elimination works on at most; beyond, they are not weighed against each other."""
 
 

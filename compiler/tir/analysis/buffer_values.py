@@ -17,7 +17,7 @@ from compiler.arith.integer_region import Region, certain_region, possible_regio
 from compiler.ir.functor import Mutator
 from compiler.ir.primexpr import EQ, LT, NE, And, Not, Or, PrimExpr, Var
 from compiler.ir.substitute import post_order_visit, substitute, uses_var
-from compiler.tir.analysis.buffer_writes import Write, equations, writes_of, written_by
+from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, writes_of
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.op import all as all_of
 from compiler.tir.stmt import For, ForKind, Stmt
@@ -84,16 +84,21 @@ class BufferValues:
     ----------
     analyzer : Analyzer
         Simplifies values.
+
+    Attributes
+    ----------
+    analyzer : Analyzer
+    knows_scalars : bool
+        Whether an assumption about variables holds.
     """
 
     def __init__(self, analyzer: Analyzer) -> None:
-        self._analyzer = analyzer
+        self.analyzer = analyzer
         self._axes: dict[Buffer, tuple[Var, ...]] = {}
         self._facts: list[Fact] = []
         self._context = Region.everything()
         self._concurrent = False
         self.knows_scalars = False
-        """Whether an assumption about variables holds."""
 
     # Questions
 
@@ -141,7 +146,7 @@ class BufferValues:
         -------
         bool or None
         """
-        e = self._analyzer.simplify(self.resolve(condition))
+        e = self.analyzer.simplify(self.resolve(condition))
         if certain_region(e).covers(self._context):
             return True
         return False if certain_region(Not(e)).covers(self._context) else None
@@ -187,17 +192,17 @@ class BufferValues:
         store : BufferStore
         """
         value = self.resolve(store.value)
-        for write in written_by(replace(store, value=value)):
-            self._facts = [self._after(fact, [write], Region.everything(), ()) for fact in self._facts]
-            self._facts = [fact for fact in self._facts if fact.region.parts]
-            if self._concurrent or not is_stable(write.value) or not all(map(is_stable, write.indices)):
-                continue
-            axes = self.axes_of(store.buffer)
-            region = equations(axes, write.indices) & write.region
-            facts = [Fact(store.buffer, axes, region, self._analyzer.simplify(write.value))]
-            for lane in write.variables:
-                facts = [fact for f in facts for fact in self._projected(f, lane, None)]
-            self._add(facts)
+        write = access_of(replace(store, value=value))
+        self._facts = [self._after(fact, [write], Region.everything(), ()) for fact in self._facts]
+        self._facts = [fact for fact in self._facts if fact.region.parts]
+        if self._concurrent or not is_stable(write.value) or not all(map(is_stable, write.indices)):
+            return
+        axes = self.axes_of(store.buffer)
+        region = equations(axes, write.indices) & write.region
+        facts = [Fact(store.buffer, axes, region, self.analyzer.simplify(write.value))]
+        for lane in write.variables:
+            facts = [fact for f in facts for fact in self._projected(f, lane, None)]
+        self._add(facts)
 
     def forget(self, stmt: Stmt | PrimExpr) -> None:
         """Go past a statement, or a call, of which only the elements that it writes are known.
@@ -286,7 +291,7 @@ class BufferValues:
             self._add(replace(fact, region=fact.region & holds) for fact in branch if fact not in same)
         for a in then:
             for b in other:
-                if a not in same and a.buffer is b.buffer and self._analyzer.can_prove_equal(a.value, b.value):
+                if a not in same and a.buffer is b.buffer and self.analyzer.can_prove_equal(a.value, b.value):
                     self._add([replace(a, region=a.region & b.region)])
 
     @contextmanager
@@ -337,8 +342,7 @@ class BufferValues:
         tuple of Var
         """
         if buffer not in self._axes:
-            dtypes = enumerate(dim.dtype for dim in buffer.shape)
-            self._axes[buffer] = tuple(Var(f"{buffer.name}_{i}", dtype) for i, dtype in dtypes)
+            self._axes[buffer] = axes_of(buffer)
         return self._axes[buffer]
 
     def _add(self, facts: Iterable[Fact]) -> None:
@@ -347,7 +351,7 @@ class BufferValues:
             if not fact.region.parts:
                 continue
             for at, old in enumerate(self._facts):
-                if old.buffer is fact.buffer and self._analyzer.can_prove_equal(old.value, fact.value):
+                if old.buffer is fact.buffer and self.analyzer.can_prove_equal(old.value, fact.value):
                     if not old.region.covers(fact.region):
                         self._facts[at] = replace(old, region=old.region | fact.region)
                     break
@@ -356,7 +360,7 @@ class BufferValues:
         del self._facts[:-MAX_FACTS]
 
     def _after(
-        self, fact: Fact, writes: Sequence[Write], where: Region, variables: tuple[Var, ...], steady: bool = False
+        self, fact: Fact, writes: Sequence[Access], where: Region, variables: tuple[Var, ...], steady: bool = False
     ) -> Fact:
         """Return what is left of a fact after writes; ``variables`` run over ``where`` in them.
 
@@ -367,7 +371,7 @@ class BufferValues:
         """
         region = fact.region
         for write in writes:
-            if not write.may_change(fact.buffer):
+            if not write.is_to(fact.buffer):
                 continue
             changed = where & write.elements(fact.buffer, fact.axes)
             if steady and write.buffer is fact.buffer and all(map(is_stable, write.indices)):
@@ -375,20 +379,20 @@ class BufferValues:
             region = region.minus(changed.without([*write.variables, *variables]))
         return fact if region is fact.region else replace(fact, region=region)
 
-    def _preserved(self, fact: Fact, write: Write, writes: Sequence[Write]) -> Region:
+    def _preserved(self, fact: Fact, write: Access, writes: Sequence[Access]) -> Region:
         """Return where a write stores what a fact says, if all elements that it reads are as facts say.
 
         An element that the same fact is about is as it says before the write, by induction over the writes.
         """
         _, target = fact.at(write.indices)
-        steady = [f for f in self._facts if not any(w.may_change(f.buffer) for w in writes)]
+        steady = [f for f in self._facts if not any(w.is_to(f.buffer) for w in writes)]
         region = Region()
         for value, where in islice(self._resolutions(write, fact, steady), MAX_RESOLUTIONS):
-            if self._analyzer.can_prove_equal(value, target):
+            if self.analyzer.can_prove_equal(value, target):
                 region = region | where
         return region
 
-    def _resolutions(self, write: Write, fact: Fact, steady: list[Fact]) -> Iterator[tuple[PrimExpr, Region]]:
+    def _resolutions(self, write: Access, fact: Fact, steady: list[Fact]) -> Iterator[tuple[PrimExpr, Region]]:
         """Yield the stored value with some of its loads replaced, and where that may be done."""
         loads: list[BufferLoad] = []
         post_order_visit(write.value, lambda n: loads.append(n) if isinstance(n, BufferLoad) else None)
@@ -401,11 +405,11 @@ class BufferValues:
             yield _Replace(values).visit(write.value), where
 
     def _options(
-        self, load: BufferLoad, write: Write, fact: Fact, steady: list[Fact]
+        self, load: BufferLoad, write: Access, fact: Fact, steady: list[Fact]
     ) -> Iterator[tuple[Region, PrimExpr]]:
         if all(map(is_stable, load.indices)):
             pairs = zip(load.indices, write.indices, strict=False)
-            if load.buffer is fact.buffer and all(self._analyzer.can_prove_equal(a, b) for a, b in pairs):
+            if load.buffer is fact.buffer and all(self.analyzer.can_prove_equal(a, b) for a, b in pairs):
                 yield Region.everything(), fact.at(load.indices)[1]
                 return
             for other in steady:
@@ -424,7 +428,7 @@ class BufferValues:
             places = {var: value}
             region = Region([part]).substitute(places, unknown=False)
             if region.parts and (not uses_var(value, var)):
-                known = self._analyzer.simplify(substitute(fact.value, places))
+                known = self.analyzer.simplify(substitute(fact.value, places))
                 yield replace(fact, region=region, value=known)
 
 

@@ -1,4 +1,4 @@
-"""Which elements of buffers statements write, as regions of indices."""
+"""Which elements of buffers statements write or read, as regions of indices."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from compiler.ir.node import Node
 from compiler.ir.primexpr import EQ, Broadcast, Call, Not, PrimExpr, Ramp, Var, const
 from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.analysis.side_effect import has_effect
-from compiler.tir.buffer import Buffer, BufferStore
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.op import all as all_of
 from compiler.tir.stmt import AttrStmt, BlockRealize, For, IfThenElse, LetStmt, Stmt, While
 
-__all__ = ["Write", "equations", "writes_of", "written_by"]
+__all__ = ["Access", "access_of", "axes_of", "equations", "reads_of", "writes_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Write:
-    """A store to elements of a buffer, any of the times that it runs.
+class Access:
+    """A store to elements of a buffer, or a load of them, any of the times that it runs.
 
     Attributes
     ----------
     data : Var
         The memory.
     buffer : Buffer or None
-        None for what cannot be seen into: any element may change.
+        None for what cannot be seen into: any element may be meant.
     indices : tuple of PrimExpr
     value : PrimExpr
+        What is stored, or the load.
     region : Region
         Where it may run, of ``variables`` and of others.
     variables : tuple of Var
@@ -45,8 +46,8 @@ class Write:
     region: Region
     variables: tuple[Var, ...] = ()
 
-    def may_change(self, buffer: Buffer) -> bool:
-        """Return whether the write is to the memory of a buffer.
+    def is_to(self, buffer: Buffer) -> bool:
+        """Return whether the access is to the memory of a buffer.
 
         Parameters
         ----------
@@ -59,7 +60,7 @@ class Write:
         return self.data is buffer.data
 
     def elements(self, buffer: Buffer, axes: Sequence[Var]) -> Region:
-        """Return the elements that may change, and when.
+        """Return the elements that it may be to, and when.
 
         Parameters
         ----------
@@ -77,8 +78,8 @@ class Write:
         places = [(axis, index) for axis, index in zip(axes, self.indices, strict=True) if is_stable(index)]
         return self.region & equations([a for a, _ in places], [i for _, i in places])
 
-    def renamed(self, var: Var, other: Var) -> Write:
-        """Return the write of another iteration.
+    def renamed(self, var: Var, other: Var) -> Access:
+        """Return the access of another iteration.
 
         Parameters
         ----------
@@ -89,11 +90,25 @@ class Write:
 
         Returns
         -------
-        Write
+        Access
         """
         places: dict[Var, PrimExpr] = {var: other}
         indices, value = substitute(self.indices, places), substitute(self.value, places)
         return replace(self, indices=indices, value=value, region=self.region.substitute(places, unknown=True))
+
+
+def axes_of(buffer: Buffer) -> tuple[Var, ...]:
+    """Return new variables that stand for the indices of a buffer.
+
+    Parameters
+    ----------
+    buffer : Buffer
+
+    Returns
+    -------
+    tuple of Var
+    """
+    return tuple(Var(f"{buffer.name}_{i}", dim.dtype) for i, dim in enumerate(buffer.shape))
 
 
 def equations(axes: Sequence[PrimExpr], indices: Sequence[PrimExpr]) -> Region:
@@ -114,28 +129,27 @@ def equations(axes: Sequence[PrimExpr], indices: Sequence[PrimExpr]) -> Region:
     return region
 
 
-def written_by(store: BufferStore) -> list[Write]:
-    """Return the writes of a store, one whose variable stands for the lane if it is of a vector.
+def access_of(n: BufferStore | BufferLoad) -> Access:
+    """Return the access of a store or a load; a variable stands for the lane if it is of a vector.
 
     Parameters
     ----------
-    store : BufferStore
+    n : BufferStore or BufferLoad
 
     Returns
     -------
-    list of Write
+    Access
     """
-    lanes = max((dt.lanes(index.dtype) for index in store.indices), default=1)
-    data = store.buffer.data
+    lanes = max((dt.lanes(index.dtype) for index in n.indices), default=1)
+    data, value = n.buffer.data, n.value if isinstance(n, BufferStore) else n
     if lanes == 1:
-        return [Write(data, store.buffer, store.indices, store.value, Region.everything())]
+        return Access(data, n.buffer, n.indices, value, Region.everything())
     lane = Var("lane", "int32")
     region = possible_region(all_of(lane >= 0, lane < lanes))
-    indices = tuple(_lane_of(index, lane) for index in store.indices)
-    value = _lane_of(store.value, lane)
+    indices = tuple(_lane_of(index, lane) for index in n.indices)
     if not all(dt.lanes(e.dtype) == 1 for e in indices):
-        return [Write(data, None, store.indices, store.value, region)]
-    return [Write(data, store.buffer, indices, value, region, (lane,))]
+        return Access(data, None, n.indices, value, region)
+    return Access(data, n.buffer, indices, _lane_of(value, lane), region, (lane,))
 
 
 def _lane_of(e: PrimExpr, lane: Var) -> PrimExpr:
@@ -145,7 +159,7 @@ def _lane_of(e: PrimExpr, lane: Var) -> PrimExpr:
     return e.value if isinstance(e, Broadcast) else e
 
 
-def writes_of(n: Stmt | PrimExpr) -> list[Write]:
+def writes_of(n: Stmt | PrimExpr) -> list[Access]:
     """Return the writes of a statement or an expression.
 
     Parameters
@@ -154,31 +168,56 @@ def writes_of(n: Stmt | PrimExpr) -> list[Write]:
 
     Returns
     -------
-    list of Write
+    list of Access
     """
-    collect = _Writes()
+    collect = _Accesses()
     collect.visit(n)
     return collect.writes
 
 
-class _Writes(Visitor):
+def reads_of(n: Stmt | PrimExpr) -> list[Access]:
+    """Return the reads of a statement or an expression.
+
+    Parameters
+    ----------
+    n : Stmt or PrimExpr
+
+    Returns
+    -------
+    list of Access
+    """
+    collect = _Accesses()
+    collect.visit(n)
+    return collect.reads
+
+
+class _Accesses(Visitor):
     def __init__(self) -> None:
-        self.writes: list[Write] = []
+        self.writes: list[Access] = []
+        self.reads: list[Access] = []
         self._region = Region.everything()
         self._variables: tuple[Var, ...] = ()
 
     def visit_BufferStore(self, n: BufferStore) -> None:
         self.visit_Node(n)
-        for write in written_by(n):
-            variables = self._variables + write.variables
-            self.writes.append(replace(write, region=write.region & self._region, variables=variables))
+        self.writes.append(self._here(access_of(n)))
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self.visit_Node(n)
+        self.reads.append(self._here(access_of(n)))
+
+    def _here(self, access: Access) -> Access:
+        variables = self._variables + access.variables
+        return replace(access, region=access.region & self._region, variables=variables)
 
     def visit_Call(self, n: Call) -> None:
         self.visit_Node(n)
-        if has_effect(n):
-            for var in free_vars(n):
-                if var.dtype == "handle":
-                    self.writes.append(Write(var, None, (), const(0), Region.everything()))
+        for var in free_vars(n.args):
+            if var.dtype == "handle":
+                access = Access(var, None, (), const(0), Region.everything())
+                self.reads.append(access)
+                if has_effect(n):
+                    self.writes.append(access)
 
     def visit_For(self, n: For) -> None:
         stable = is_stable(n.min) and is_stable(n.extent)
@@ -212,7 +251,8 @@ class _Writes(Visitor):
         self._region, self._variables = outside
 
     def _everywhere(self, n: Node) -> None:
-        """Take all elements of what is written below as written."""
-        before = len(self.writes)
+        """Take all elements of what is accessed below as accessed."""
+        writes, reads = len(self.writes), len(self.reads)
         self.visit_Node(n)
-        self.writes[before:] = [replace(write, buffer=None) for write in self.writes[before:]]
+        self.writes[writes:] = [replace(access, buffer=None) for access in self.writes[writes:]]
+        self.reads[reads:] = [replace(access, buffer=None) for access in self.reads[reads:]]

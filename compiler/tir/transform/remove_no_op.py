@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm
-from compiler.ir.structural import structural_equal
+from compiler.ir.primexpr import EQ, IntImm, Not, PrimExpr, Range
 from compiler.ir.substitute import uses_var
 from compiler.ir.transform import PassContext
-from compiler.tir.analysis.side_effect import has_effect
+from compiler.tir.analysis.side_effect import has_effect, is_pure
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
@@ -27,10 +30,12 @@ from compiler.tir.stmt import (
     no_op,
     seq,
 )
+from compiler.tir.transform.dead_stores import without_dead_stores
+from compiler.tir.transform.known_stores import without_known_stores
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
-class RemoveNoOp(PrimFuncPass):
+class RemoveNoOp(PrimFuncPass, configurable=True):
     """Remove statements that do nothing: empty loops and branches, unused lets, ``a[i] = a[i]``.
 
     Earlier passes leave such remains, e.g. the branch of a guard that was proved never to be taken.  The walk goes
@@ -41,10 +46,39 @@ class RemoveNoOp(PrimFuncPass):
                 A[i] = B[j]
 
     An expression that may have an effect, such as a call of a C function, is kept.
+
+    ``PassContext(config={"tir.RemoveNoOp": {"use_dataflow_analysis": True}})`` sets the options for a whole build.
+
+    Parameters
+    ----------
+    use_dataflow_analysis : bool
+        Whether stores go whose elements are stored again before they are read, or never read, and stores of what an
+        element is known to hold already.
+    max_simplification_steps : int
+        Accepted for compatibility with TVM: the analysis ends by itself.
     """
 
+    use_dataflow_analysis: bool = False
+    max_simplification_steps: int = 0
+
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        return func.with_body(without_no_ops(func.body))
+        body = func.body
+        if self.configured(ctx).use_dataflow_analysis:
+            body = _until_stable(lambda stmt: without_dead_stores(without_known_stores(stmt)), body)
+        return func.with_body(without_no_ops(body))
+
+
+MAX_ROUNDS = 4
+"""How often dead stores are looked for: those that read what another one stored make it dead when they go."""
+
+
+def _until_stable(transform: Callable[[Stmt], Stmt], stmt: Stmt) -> Stmt:
+    for _ in range(MAX_ROUNDS):
+        after = transform(stmt)
+        if after is stmt:
+            break
+        stmt = after
+    return stmt
 
 
 def without_no_ops(stmt: Stmt) -> Stmt:
@@ -58,7 +92,12 @@ def without_empty_parts(stmt: Stmt) -> Stmt:
 
 
 class _RemoveNoOp(Mutator):
+    def __init__(self) -> None:
+        self._analyzer = Analyzer()
+
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
+        if dt.is_int(n.var.dtype) and is_pure(n.value):
+            self._analyzer.bind(n.var, n.value)
         body = self.visit(n.body)
         if is_no_op(body) or not uses_var(body, n.var):
             return body if not has_effect(n.value) else seq([Evaluate(n.value), body])
@@ -74,17 +113,23 @@ class _RemoveNoOp(Mutator):
         if isinstance(n.condition, IntImm):
             taken = n.then_case if n.condition.value else n.else_case
             return no_op() if taken is None else self.visit(taken)
-        then = self.visit(n.then_case)
-        other = None if n.else_case is None else self.visit(n.else_case)
+        with self._analyzer.constraint(n.condition):
+            then = self.visit(n.then_case)
+        other = None if n.else_case is None else self._else_case(n.condition, n.else_case)
         if other is not None and is_no_op(other):
             other = None
-        if is_no_op(then) and other is None:
-            return _keep_effects(n.condition)
+        if is_no_op(then):
+            return _keep_effects(n.condition) if other is None else IfThenElse(Not(n.condition), other)
         return rebuild(n, then_case=then, else_case=other)
+
+    def _else_case(self, condition: PrimExpr, stmt: Stmt) -> Stmt:
+        with self._analyzer.constraint(Not(condition)):
+            return self.visit(stmt)  # type: ignore[no-any-return]
 
     def visit_For(self, n: For) -> Stmt:
         if isinstance(n.extent, IntImm) and n.extent.value <= 0:
             return no_op()
+        self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent))
         body = self.visit(n.body)
         if is_no_op(body):
             return seq([_keep_effects(n.min), _keep_effects(n.extent)])
@@ -102,9 +147,13 @@ class _RemoveNoOp(Mutator):
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         value = n.value
-        if isinstance(value, BufferLoad) and value.buffer is n.buffer and structural_equal(value.indices, n.indices):
+        if isinstance(value, BufferLoad) and value.buffer is n.buffer and self._equal(value.indices, n.indices):
             return seq([_keep_effects(i) for i in n.indices])
         return n
+
+    def _equal(self, a: tuple[PrimExpr, ...], b: tuple[PrimExpr, ...]) -> bool:
+        analyzer = self._analyzer
+        return all(analyzer.can_prove_equal(x, y) or analyzer.can_prove(EQ(x, y)) for x, y in zip(a, b, strict=True))
 
     def visit_Evaluate(self, n: Evaluate) -> Stmt:
         return n if isinstance(n.value, IntImm) or has_effect(n.value) else no_op()

@@ -6,13 +6,10 @@ from compiler.arith.analyzer import Analyzer
 from compiler.arith.and_of_ors import and_of_ors
 from compiler.arith.extension import Extension
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import (
-    EQ,
     And,
-    Call,
     FloatImm,
     IntImm,
     IterVar,
@@ -30,23 +27,21 @@ from compiler.ir.transform import PassContext
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.analysis.side_effect import has_effect, is_pure, reads_memory
 from compiler.tir.buffer import BufferLoad
-from compiler.tir.builtin import ASSUME, LIKELY, is_call
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
     THREAD_KEYS,
     AssertStmt,
     AttrStmt,
-    BlockRealize,
     BufferStore,
     Evaluate,
     For,
     IfThenElse,
     LetStmt,
     Stmt,
-    While,
     no_op,
 )
 from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.value_follower import StatementWalk, ValueFollower, without_likely
 
 
 class Simplify(PrimFuncPass, configurable=True):
@@ -111,7 +106,7 @@ _EXTENSIONS = {
 }
 
 
-class _Simplifier(Mutator):
+class _Simplifier(StatementWalk):
     def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
         self._lets: dict[Var, PrimExpr] = {}
@@ -226,79 +221,28 @@ class _Simplifier(Mutator):
         return BufferStore(n.buffer, value, indices)
 
 
-class _DataFlowSimplifier(_Simplifier):
+class _DataFlowSimplifier(ValueFollower, _Simplifier):
     """Uses the values of elements that stores and assumptions tell, too."""
 
     def __init__(self, analyzer: Analyzer, options: Simplify) -> None:
-        super().__init__(analyzer)
-        self._values = BufferValues(analyzer)
+        _Simplifier.__init__(self, analyzer)
+        self.values = BufferValues(analyzer)
         self._options = options
 
     def _decided(self, condition: PrimExpr) -> PrimExpr:
         e = super()._decided(condition)
-        if isinstance(e, IntImm) or not (self._values.knows_scalars or reads_memory(e)):
+        if isinstance(e, IntImm) or not (self.values.knows_scalars or reads_memory(e)):
             return e
-        truth = self._values.truth(without_likely(e))
+        truth = self.values.truth(without_likely(e))
         return e if truth is None else const(truth)
 
-    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
-        condition = self._decided(n.condition)
-        if isinstance(condition, IntImm):
-            taken = n.then_case if condition.value else n.else_case
-            return no_op() if taken is None else self.visit(taken)
-        values, plain, before = self._values, without_likely(condition), self._values.facts()
-        with self._analyzer.constraint(plain), values.alternative(plain, before) as after_then:
-            then = self.visit(n.then_case)
-        opposite = self._analyzer.simplify(Not(plain))
-        with self._analyzer.constraint(opposite), values.alternative(opposite, before) as after_else:
-            other = None if n.else_case is None else self.visit(n.else_case)
-        values.join(plain, before, after_then, after_else)
-        return rebuild(n, condition=condition, then_case=then, else_case=other)
-
-    def visit_For(self, n: For) -> Stmt:
-        with self._values.loop(n):
-            return super().visit_For(n)
-
-    def visit_While(self, n: While) -> Stmt:
-        self._values.forget(n)
-        with self._values.scope():
-            result = self.visit_Node(n)
-        self._values.forget(n)
-        return result  # type: ignore[no-any-return]
-
-    def visit_LetStmt(self, n: LetStmt) -> Stmt:
-        with self._values.scope(EQ(n.var, n.value) if n.var.dtype != "handle" else None, n.var):
-            return super().visit_LetStmt(n)
-
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
-        if n.attr_key not in THREAD_KEYS:
-            return super().visit_AttrStmt(n)
-        with self._values.concurrently():
-            return super().visit_AttrStmt(n)
-
-    def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
-        with self._values.concurrently():
-            return self.visit_Node(n)  # type: ignore[no-any-return]
-
-    def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
-        with self._values.scope(n.condition):
-            return super().visit_AssertStmt(n)
-
-    def visit_Evaluate(self, n: Evaluate) -> Stmt:
-        if not is_call(n.value, ASSUME):
-            self._values.forget(n.value)
-            return super().visit_Evaluate(n)
-        call = self.visit(n.value)
-        self._values.assume(call.args[0])
-        return n if call is n.value else Evaluate(call)
-
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
-        self._values.forget(n.value)
+        self.values.forget(n.value)
         if self._options.propagate_knowns_to_simplify_expressions:
-            n = rebuild(n, value=self._values.resolve(n.value))
+            n = rebuild(n, value=self.values.resolve(n.value))
         result = super().visit_BufferStore(n)
         if isinstance(result, BufferStore):
-            self._values.store(result)
+            self.values.store(result)
         return result
 
 
@@ -307,10 +251,3 @@ def _may_inline(value: PrimExpr) -> bool:
     if isinstance(value, (IntImm, FloatImm, StringImm, Var)):
         return True
     return dt.is_int(value.dtype) and dt.lanes(value.dtype) == 1 and is_pure(value)
-
-
-def without_likely(condition: PrimExpr) -> PrimExpr:
-    """Return a condition without the mark that it nearly always holds."""
-    while isinstance(condition, Call) and condition.op is LIKELY:
-        condition = condition.args[0]
-    return condition

@@ -38,7 +38,7 @@ def test_what_does_nothing_disappears(statement: str) -> None:
         "i = n\nC[0] = i",
         "C[n + 1] = C[n]",
         "C[n] = A[n]",
-        'if n < 3:\n    T.evaluate(0)\nelse:\n    T.call_extern("int32", "f", 1)',
+        'if not n < 3:\n    T.call_extern("int32", "f", 1)',
     ],
 )
 def test_what_does_something_stays(statement: str) -> None:
@@ -73,9 +73,7 @@ def test_empty_branches_and_nested_loops() -> None:
             C[i] = A[i]
     """
     after = """
-    if n < 3:
-        T.evaluate(0)
-    else:
+    if not n < 3:
         for i in range(4):
             C[i] = A[i]
     """

@@ -1,0 +1,224 @@
+"""Removing stores of what nobody reads: to elements that are stored again first, or whose memory ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from compiler.arith.facts import is_stable
+from compiler.arith.integer_region import Conjunction, Region, certain_region, possible_region
+from compiler.ir.functor import Mutator
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import GT, LT, NE, Not, PrimExpr, Var
+from compiler.ir.substitute import post_order_visit
+from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, reads_of
+from compiler.tir.analysis.side_effect import has_effect
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.op import all as all_of
+from compiler.tir.stmt import (
+    THREAD_KEYS,
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    BlockRealize,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+    While,
+    seq,
+)
+
+__all__ = ["without_dead_stores"]
+
+Dead = dict[Buffer, Region]
+"""The elements of each buffer whose value nobody reads from here on, in terms of its axes."""
+
+
+def without_dead_stores(stmt: Stmt) -> Stmt:
+    """Return a statement without stores to elements that are overwritten before they are read.
+
+    The walk goes backwards, from the statements that overwrite to those that are overwritten. ::
+
+        for i in range(16):            for i in range(16):
+            A[i] = 1             →         A[i] = 2
+        for i in range(16):
+            A[i] = 2
+
+    Parameters
+    ----------
+    stmt : Stmt
+
+    Returns
+    -------
+    Stmt
+    """
+    return _DeadStores().visit(stmt)  # type: ignore[no-any-return]
+
+
+class _DeadStores(Mutator):
+    def __init__(self) -> None:
+        self._axes: dict[Buffer, tuple[Var, ...]] = {}
+        self._dead: Dead = {}
+        self._context = Region.everything()
+
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        self._read(reads_of(n))
+        return n
+
+    def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
+        new = [self.visit(stmt) for stmt in reversed(n.seq)][::-1]
+        return n if all(a is b for a, b in zip(new, n.seq, strict=True)) else seq(new)
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        access = access_of(n)
+        if self._is_dead(access):
+            effects = [Evaluate(e) for e in (n.value, *n.indices) if has_effect(e)]
+            for effect in effects:
+                self.visit(effect)
+            return seq(effects)
+        if access.buffer is not None and not access.variables and all(map(is_stable, access.indices)):
+            overwritten = equations(self._axes_of(n.buffer), access.indices)
+            self._dead[n.buffer] = self._dead.get(n.buffer, Region()) | overwritten
+        self._read(reads_of(n))
+        return n
+
+    def _is_dead(self, access: Access) -> bool:
+        if access.buffer is None or not all(map(is_stable, access.indices)):
+            return False
+        places = dict(zip(self._axes_of(access.buffer), access.indices, strict=True))
+        region = self._dead.get(access.buffer, Region()).substitute(places, unknown=False)
+        return region.covers(self._context & access.region)
+
+    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
+        after, opposite = self._dead, Not(n.condition)
+        with self._where(n.condition):
+            self._dead = dict(after)
+            then, dead_then = self.visit(n.then_case), self._dead
+        with self._where(opposite):
+            self._dead = dict(after)
+            other, dead_else = None if n.else_case is None else self.visit(n.else_case), self._dead
+        holds, fails = certain_region(n.condition), certain_region(opposite)
+        self._dead = {}
+        for buffer in {**dead_then, **dead_else}:
+            a, b = dead_then.get(buffer, Region()), dead_else.get(buffer, Region())
+            self._dead[buffer] = a if a == b else (a & holds) | (b & fails) | (a & b)
+        self.visit(n.condition)
+        return rebuild(n, then_case=then, else_case=other)
+
+    def visit_For(self, n: For) -> Stmt:
+        other = Var(n.loop_var.name, n.loop_var.dtype)
+        reads = reads_of(n.body)
+        elsewhere = [access.renamed(n.loop_var, other) for access in reads]
+        serial = n.kind in (ForKind.SERIAL, ForKind.UNROLLED, ForKind.VECTORIZED)
+        after, within, others = self._dead, _iterations(n, n.loop_var), _iterations(n, other)
+        later = others & possible_region((LT if serial else NE)(n.loop_var, other))
+        earlier = others & possible_region((GT if serial else NE)(n.loop_var, other))
+        self._dead = dict(after)
+        self._read(elsewhere, later, (other,))
+        with self._where(all_of(n.loop_var >= n.min, n.loop_var < n.min + n.extent)):
+            body = self.visit(n.body)
+        self._read(elsewhere, earlier, (other,))
+        inside, self._dead = self._dead, dict(after)
+        self._read(reads, within, (n.loop_var,))
+        for buffer, region in inside.items():
+            before = _before_the_loop(region & within, n)
+            self._dead[buffer] = self._dead.get(buffer, Region()) | before
+        self.visit(n.min)
+        self.visit(n.extent)
+        return rebuild(n, body=body)
+
+    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+        body = self.visit(n.body)
+        self._dead = {b: Region(p for p in r.parts if not p.uses(n.var)) for b, r in self._dead.items()}
+        self.visit(n.value)
+        return rebuild(n, body=body)
+
+    def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
+        body = self.visit(n.body)
+        self._dead = {}  # the function may end here
+        return rebuild(n, body=body)
+
+    def visit_Allocate(self, n: Allocate) -> Stmt:
+        views = _views(n.body, n.buffer_var)
+        if len(views) == 1:
+            self._dead.update(dict.fromkeys(views, Region.everything()))
+        body = self.visit(n.body)
+        for view in views:
+            self._dead.pop(view, None)
+        return rebuild(n, body=body)
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if n.attr_key in THREAD_KEYS:
+            return self._opaque(n)
+        body = self.visit(n.body)
+        self.visit(n.value)
+        return rebuild(n, body=body)
+
+    def visit_While(self, n: While) -> Stmt:
+        return self._opaque(n)
+
+    def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
+        return self._opaque(n)
+
+    def _opaque(self, n: Stmt) -> Stmt:
+        """Leave a statement as it is; it may read everything."""
+        self._dead = {}
+        return n
+
+    # The state
+
+    def _axes_of(self, buffer: Buffer) -> tuple[Var, ...]:
+        if buffer not in self._axes:
+            self._axes[buffer] = axes_of(buffer)
+        return self._axes[buffer]
+
+    @contextmanager
+    def _where(self, condition: PrimExpr) -> Iterator[None]:
+        outside = self._context
+        self._context = outside & possible_region(condition)
+        try:
+            yield
+        finally:
+            self._context = outside
+
+    def _read(self, reads: list[Access], where: Region | None = None, variables: tuple[Var, ...] = ()) -> None:
+        """Let elements be read, for all values of the variables in a region."""
+        for buffer, region in self._dead.items():
+            for access in reads:
+                if access.is_to(buffer):
+                    elements = access.elements(buffer, self._axes_of(buffer))
+                    elements = elements if where is None else elements & where
+                    region = region.minus(elements.without([*access.variables, *variables]))
+            self._dead[buffer] = region
+
+
+def _iterations(loop: For, var: Var) -> Region:
+    return possible_region(all_of(loop.min <= var, var < loop.min + loop.extent))
+
+
+def _before_the_loop(region: Region, loop: For) -> Region:
+    """Return what is dead before a loop, from what is dead at the beginning of each iteration."""
+    parts: list[Conjunction] = []
+    for part in region.parts:
+        value = part.solution(loop.loop_var)
+        if value is None and is_stable(loop.min):
+            value = loop.min
+        if value is not None:
+            parts += Region([part]).substitute({loop.loop_var: value}, unknown=False).parts
+    return Region(part for part in parts if not part.uses(loop.loop_var))
+
+
+def _views(stmt: Stmt, data: Var) -> list[Buffer]:
+    """Return the buffers that are views of some memory."""
+    views: dict[Buffer, None] = {}
+
+    def visit(n: object) -> None:
+        if isinstance(n, (BufferLoad, BufferStore)) and n.buffer.data is data:
+            views[n.buffer] = None
+
+    post_order_visit(stmt, visit)
+    return list(views)

@@ -1,0 +1,126 @@
+"""Walking through a program while following what the elements of its buffers hold."""
+
+from __future__ import annotations
+
+from compiler.ir.functor import Mutator
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import EQ, IntImm, Not, PrimExpr
+from compiler.tir.analysis.buffer_values import BufferValues
+from compiler.tir.builtin import ASSUME, LIKELY, is_call
+from compiler.tir.stmt import (
+    THREAD_KEYS,
+    AssertStmt,
+    AttrStmt,
+    BlockRealize,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    Stmt,
+    While,
+    no_op,
+)
+
+__all__ = ["StatementWalk", "ValueFollower", "without_likely"]
+
+
+class StatementWalk(Mutator):
+    """Rebuilds statements; has a rule for each one that a subclass, or a class mixed into it, extends."""
+
+    def visit_For(self, n: For) -> Stmt:
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+
+class ValueFollower(StatementWalk):
+    """Keeps ``values`` at the point of the walk; mixed into a mutator, which stores what its stores become.
+
+    Attributes
+    ----------
+    values : BufferValues
+    """
+
+    values: BufferValues
+
+    def _decided(self, condition: PrimExpr) -> PrimExpr:
+        """Return what a condition becomes: a constant where it is decided."""
+        return condition
+
+    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
+        condition = self._decided(n.condition)
+        if isinstance(condition, IntImm):
+            taken = n.then_case if condition.value else n.else_case
+            return no_op() if taken is None else self.visit(taken)
+        values, analyzer, before = self.values, self.values.analyzer, self.values.facts()
+        plain = without_likely(condition)
+        opposite = analyzer.simplify(Not(plain))
+        with analyzer.constraint(plain), values.alternative(plain, before) as after_then:
+            then = self.visit(n.then_case)
+        with analyzer.constraint(opposite), values.alternative(opposite, before) as after_else:
+            other = None if n.else_case is None else self.visit(n.else_case)
+        values.join(plain, before, after_then, after_else)
+        return rebuild(n, condition=condition, then_case=then, else_case=other)
+
+    def visit_For(self, n: For) -> Stmt:
+        with self.values.loop(n):
+            return super().visit_For(n)
+
+    def visit_While(self, n: While) -> Stmt:
+        self.values.forget(n)
+        with self.values.scope():
+            result = self.visit_Node(n)
+        self.values.forget(n)
+        return result  # type: ignore[no-any-return]
+
+    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+        with self.values.scope(EQ(n.var, n.value) if n.var.dtype != "handle" else None, n.var):
+            return super().visit_LetStmt(n)
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if n.attr_key not in THREAD_KEYS:
+            return super().visit_AttrStmt(n)
+        with self.values.concurrently():
+            return super().visit_AttrStmt(n)
+
+    def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
+        with self.values.concurrently():
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
+        with self.values.scope(n.condition):
+            return super().visit_AssertStmt(n)
+
+    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+        if not is_call(n.value, ASSUME):
+            self.values.forget(n.value)
+            return super().visit_Evaluate(n)
+        call = self.visit(n.value)
+        self.values.assume(call.args[0])
+        return n if call is n.value else Evaluate(call)
+
+
+def without_likely(condition: PrimExpr) -> PrimExpr:
+    """Return a condition without the mark that it nearly always holds.
+
+    Parameters
+    ----------
+    condition : PrimExpr
+
+    Returns
+    -------
+    PrimExpr
+    """
+    while is_call(condition, LIKELY):
+        condition = condition.args[0]  # type: ignore[attr-defined]
+    return condition
