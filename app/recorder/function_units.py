@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from app.artifacts import Group, Listing, Stage, Step, Unit
 from app.recorder.block_tree import block_stages
 from app.recorder.failures import brief, clean
@@ -10,7 +12,7 @@ from app.recorder.origins import OriginRows
 from app.recorder.pass_summary import pass_summary
 from app.recorder.printing import Memo, Printing
 from app.recorder.schedule_tree import LoopRows, schedule_stages
-from app.recorder.schedules import PrimitiveRecord
+from app.recorder.schedules import PrimitiveRecord, ScheduleRecord
 from app.recorder.subjects import CodeRecord, FunctionSubject
 from compiler.ir.error import TVMError
 from compiler.ir.functor import Visitor
@@ -21,6 +23,8 @@ from compiler.te.schedule import Schedule
 from compiler.tir import printer
 from compiler.tir.schedule.error import ScheduleError
 
+MAX_PROGRAM_LINES = 30_000
+"""Lines of the programs after the primitives of a schedule; those before are not printed."""
 LLVM_STEPS = {"emitted": "as emitted", "optimised": "optimised"}
 
 
@@ -40,18 +44,20 @@ class FunctionUnits:
         self._loops: Memo[Listing] = Memo()
         self._finals: Memo[FinalListing] = Memo()
         self._codes: Memo[Listing] = Memo()
+        self._drawn: Memo[Listing] = Memo()
         self._node_counts: Memo[int] = Memo()
 
     def unit(self, function: FunctionSubject) -> Unit:
         """Return the unit of a function."""
         final = self._final(function)
         codes = self._code_steps(function, final)  # first, as they matter most where time is short
+        lowering = self._lowering_steps(function, final)
         return Unit(
             name=function.name,
             line=function.line,
             target=str(function.target or ""),
             built=function.built is not None,
-            steps=[*self._schedule_steps(function), *self._lowering_steps(function, final), *codes],
+            steps=[*self._schedule_steps(function), *lowering, *codes],
             schedule=_stages(function, final.loop_rows if final else None),
         )
 
@@ -61,33 +67,47 @@ class FunctionUnits:
         schedule = function.schedule
         if schedule is None:
             return []
-        listing = self._program_listing(schedule.initial, function)
-        steps = [
-            Step(
-                group="schedule",
-                name="default",
-                detail="the definition, not scheduled",
-                line=schedule.line,
-                listing=listing.key if listing else None,
-                delta=_line_delta(None, listing),
-            )
-        ]
-        done = 0
-        for primitive in schedule.primitives:
-            done += primitive.error is None
-            if done <= function.primitives or function.is_prefix:
-                before, listing = listing, self._after(primitive, function)
-                applied = primitive.error is None and done <= function.primitives
-                # Without a line, the explorer itself asked for the function.
-                line = primitive.line if function.line or primitive.module else None
-                steps.append(_primitive_step(primitive, line, applied, before, listing))
+        shown = _shown_primitives(schedule, function)
+        initial, *programs = self._programs(schedule, shown, function)
+        first = Step(
+            group="schedule",
+            name="default",
+            detail="the definition, not scheduled",
+            line=schedule.line,
+            listing=initial.key if initial else None,
+            delta=_line_delta(None, initial),
+        )
+        steps = [first]
+        for (primitive, applied), before, after in zip(shown, [initial, *programs], programs, strict=False):
+            # Without a line, the explorer itself asked for the function.
+            line = primitive.line if function.line or primitive.module else None
+            steps.append(_primitive_step(primitive, line, applied, before, after))
         return steps
 
-    def _after(self, primitive: PrimitiveRecord, function: FunctionSubject) -> Listing | None:
+    def _programs(
+        self, schedule: ScheduleRecord, shown: list[tuple[PrimitiveRecord, bool]], function: FunctionSubject
+    ) -> list[Listing | None]:
+        """Return the program before any primitive and after each, printed as far as there is room.
+
+        Those of primitives that are applied come first, the last one before the others.
+        """
+        steps = [(schedule.initial, None), *((primitive.module, primitive.error) for primitive, _ in shown)]
+        chosen = [True, *(applied or primitive.error is not None for primitive, applied in shown)]
+        listings: list[Listing | None] = [None] * len(steps)
+        room = MAX_PROGRAM_LINES
+        for index in sorted(range(len(steps)), key=lambda index: (chosen[index], index), reverse=True):
+            listing = listings[index] = self._program(*steps[index], function)
+            room -= len(listing.lines) if listing else 0
+            if room <= 0:
+                break
+        return listings
+
+    def _program(self, module: IRModule | None, error: TVMError | None, function: FunctionSubject) -> Listing | None:
         """Return the program after a primitive, or the one that a refused primitive is drawn into."""
-        if isinstance(primitive.error, ScheduleError) and primitive.error.drawing:
-            return self._printing.keep(from_drawing(primitive.error.drawing, function.name))
-        return self._program_listing(primitive.module, function)
+        if not isinstance(error, ScheduleError) or not error.drawing:
+            return self._program_listing(module, function)
+        drawn = self._printing.once(self._drawn, error, partial(from_drawing, error.drawing, function.name))
+        return self._printing.keep(drawn) if drawn is not None else None
 
     def _program_listing(self, module: IRModule | None, function: FunctionSubject) -> Listing | None:
         """Return the listing of a program with blocks; None for tensor expressions."""
@@ -203,6 +223,16 @@ def _stages(function: FunctionSubject, loop_rows: LoopRows | None) -> list[Stage
     if isinstance(function.source, Schedule):
         return schedule_stages(function.source, loop_rows)
     return block_stages(function.first, loop_rows) if function.first is not None else []
+
+
+def _shown_primitives(schedule: ScheduleRecord, function: FunctionSubject) -> list[tuple[PrimitiveRecord, bool]]:
+    """Return the primitives that the timeline of a function has, and whether each is applied in it."""
+    shown, done = [], 0
+    for primitive in schedule.primitives:
+        done += primitive.error is None
+        if done <= function.primitives or function.is_prefix:
+            shown.append((primitive, primitive.error is None and done <= function.primitives))
+    return shown
 
 
 def _primitive_step(

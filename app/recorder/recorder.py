@@ -75,11 +75,12 @@ class Recorder(Instrument):
             self.schedules.append(TensorSchedule(schedule))
 
     def tir_schedule_created(self, schedule: TIRSchedule, parent: TIRSchedule | None) -> None:
-        """Keep a schedule; of many, such as a search makes, those that were made last."""
+        """Keep a schedule; of the many copies that a search makes, the last ones."""
         if self._in_graph_build:
             return
+        if len(self.schedules) >= MAX_SCHEDULES:
+            self.schedules.remove(next((s for s in self.schedules if s.is_copy), self.schedules[0]))
         self.schedules.append(BlockSchedule(schedule, self._block_schedule(parent)))
-        del self.schedules[:-MAX_SCHEDULES]
 
     def tir_step_applied(self, schedule: TIRSchedule, step: ScheduleStep) -> None:
         record = self._block_schedule(schedule)
@@ -95,11 +96,17 @@ class Recorder(Instrument):
         records = (record for record in reversed(self.schedules) if isinstance(record, BlockSchedule))
         return next((record for record in records if record.schedule is schedule), None)
 
+    def _schedule_of(self, source: Source) -> ScheduleRecord | None:
+        """Return the schedule that made a program; of several, one that stands there, and no copy if possible."""
+        applied = {schedule: schedule.applied_in(source) for schedule in reversed(self.schedules)}
+        candidates = [schedule for schedule, count in applied.items() if count is not None]
+        return max(candidates, key=lambda s: (applied[s] == s.count, not s.is_copy), default=None)
+
     def lower_begin(self, name: str, source: Source, args: Sequence[Any] | None) -> None:
         """Begin a function, in the place of an older one that was lowered from the same schedule and not built."""
         if self._in_graph_build:
             return
-        schedule = next((s for s in reversed(self.schedules) if s.applied_in(source) is not None), None)
+        schedule = self._schedule_of(source)
         count = (schedule.applied_in(source) if schedule else None) or 0
         self._function = FunctionSubject(
             name, current_line(), source=source, args=args, schedule=schedule, primitives=count

@@ -22,7 +22,7 @@ from compiler.tir.schedule.schedule import Schedule as TIRSchedule
 from compiler.tir.schedule.step import ScheduleStep
 
 MAX_REFUSED = 40
-"""Refused primitives of a schedule that are shown: a script may try many."""
+"""Refused primitives of a schedule that are shown, the last ones: a script may try many."""
 
 Source = Schedule | PrimFunc | IRModule
 """What a function is lowered from."""
@@ -143,9 +143,9 @@ class BlockSchedule(ScheduleRecord):
 
     def add(self, step: ScheduleStep, error: TVMError | None = None) -> None:
         """Add a primitive; those that look for blocks and loops are no steps, unless they do not find them."""
-        refused = sum(1 for primitive in self._primitives if primitive.error is not None)
-        if error is not None and refused >= MAX_REFUSED:
-            return
+        refused = [primitive for primitive in self._primitives if primitive.error is not None]
+        if error is not None and len(refused) >= MAX_REFUSED:
+            self._primitives.remove(refused[0])
         if error is not None or not step.is_pure:
             self._primitives.append(PrimitiveRecord(step.name, step.label, current_line(), step.module, error))
 

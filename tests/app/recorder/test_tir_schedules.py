@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from app.artifacts import Answer, Failed, Line, Measured, Message, Options, Request, Snapshot, Step
-from app.recorder import handle
+from app.recorder import function_units, handle
 
 MATMUL = """\
 import tvm
@@ -198,3 +199,36 @@ def test_every_prefix_of_a_ladder_computes_what_numpy_does() -> None:
     rungs = [row for row in rows if row.kind == "prefix"]
     assert [(row.step, row.checked) for row in rungs] == [(step, "ok") for step in range(5)]
     assert {row.flops for row in rungs} == {2 * 32**3}
+
+
+SEARCH = (
+    MATMUL
+    + """\
+sch = tir.Schedule(matmul)
+block = sch.get_block("C")
+for factor in range(1, 400):
+    tried = sch.copy()
+    tried.split(tried.get_loops(block)[0], factors=[None, factor])
+    try:
+        sch.compute_inline(block)
+    except tvm.tir.ScheduleError:
+        pass
+sch.vectorize(sch.get_loops(block)[1])
+"""
+)
+
+
+def test_the_schedule_of_a_search_is_not_lost_among_its_copies() -> None:
+    answer = answered(SEARCH)
+    steps = schedule_steps(answer)
+    assert [step.name for step in steps if step.applied] == ["default", "vectorize"]
+    assert 10 <= sum(bool(step.refused) for step in steps) <= 100
+
+
+def test_of_a_long_schedule_the_last_programs_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(function_units, "MAX_PROGRAM_LINES", 50)
+    answer = answered(SCHEDULED)
+    printed_steps = [step.listing is not None for step in schedule_steps(answer)]
+    assert printed_steps == [False, False, True, True, True]
+    first = [step.listing is not None for step in schedule_steps(answered(SCHEDULED, prefix=1))]
+    assert first == [True, True, False, False, True]
