@@ -16,7 +16,6 @@ __all__ = [
     "from_oneflow",
     "from_paddle",
     "from_tensorflow",
-    "from_tflite",
 ]
 
 _CONVERTERS = {
@@ -29,8 +28,6 @@ _CONVERTERS = {
     "from_oneflow": "OneFlow's models are converted to ONNX by oneflow_onnx",
     "from_paddle": "Paddle's models are converted to ONNX by paddle2onnx",
     "from_tensorflow": "TensorFlow's models are converted to ONNX: python -m tf2onnx.convert --saved-model DIRECTORY "
-    "--output model.onnx",
-    "from_tflite": "TensorFlow Lite's models are converted to ONNX: python -m tf2onnx.convert --tflite model.tflite "
     "--output model.onnx",
 }
 
@@ -184,19 +181,3 @@ def from_tensorflow(*args: object, **kwargs: object) -> NoReturn:
         Always.
     """
     _refuse("from_tensorflow")
-
-
-def from_tflite(*args: object, **kwargs: object) -> NoReturn:
-    """Say how TensorFlow Lite's models can be imported by way of ONNX.
-
-    Parameters
-    ----------
-    args, kwargs
-        Whatever TVM's importer takes.
-
-    Raises
-    ------
-    UnavailableError
-        Always.
-    """
-    _refuse("from_tflite")

@@ -10,13 +10,12 @@ from typing import Any
 import onnx
 
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from, mint, mint_use
-from compiler.relay.expr import Constant, Function, Tuple, Var
-from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.expr import Var
 from compiler.relay.frontend.common.errors import ModelError
 from compiler.relay.frontend.common.folding import constant, keeping
+from compiler.relay.frontend.common.parameters import is_weight, module_of
 from compiler.relay.frontend.onnx import converters as _converters
 from compiler.relay.frontend.onnx.config import checked_config, converting
 from compiler.relay.frontend.onnx.errors import UnknownInputError
@@ -32,7 +31,7 @@ from compiler.relay.frontend.onnx.reader import (
     tensor_array,
 )
 from compiler.relay.frontend.span_filling import begin_import
-from compiler.relay.inference import infer_expr, infer_module
+from compiler.relay.inference import infer_expr
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.runtime.ndarray import NDArray
 
@@ -98,11 +97,11 @@ def from_onnx(
         importer.check_operators(proto.graph)
         weights = {t.name: constant(tensor_array(t)) for t in proto.graph.initializer}
         inputs = _inputs(proto.graph, dict(shape or {}), dtype, set(weights))
-        kept = {} if freeze_params else {w: name for name, w in weights.items() if _is_weight(w)}
+        kept = {} if freeze_params else {w: name for name, w in weights.items() if is_weight(w)}
         with keeping(frozenset(kept)), remembering(), converting(config):
             outputs = importer.graph(proto.graph, {**weights, **inputs})
-        mod, params = _module(list(inputs.values()), outputs, kept)
-        frozen = {name: w.data for name, w in weights.items() if _is_weight(w)} if freeze_params else {}
+        mod, params = module_of(list(inputs.values()), outputs, kept)
+        frozen = {name: w.data for name, w in weights.items() if is_weight(w)} if freeze_params else {}
         return mod, {**frozen, **params}
 
 
@@ -114,38 +113,6 @@ def _checked_opset(opset: int | None) -> int | None:
     if opset < OLDEST_OPSET:
         raise ArgumentError(f"from_onnx: opset must be at least {OLDEST_OPSET}, got {opset}")
     return opset
-
-
-def _is_weight(value: Constant) -> bool:
-    """Return whether an initialiser may become a parameter: short integer ones are shapes, axes and the like."""
-    return value.data.ndim > 1 or value.data.dtype.startswith(("float", "bfloat"))
-
-
-def _module(inputs: list[Var], outputs: list[Any], weights: dict[Constant, str]) -> tuple[IRModule, dict[str, NDArray]]:
-    body = outputs[0] if len(outputs) == 1 else Tuple(tuple(outputs))
-    thaw = _Thaw(weights)
-    if weights:
-        body = thaw.visit(body)
-    mod = infer_module(IRModule({"main": Function((*inputs, *thaw.variables.values()), body)}))
-    for instrument in active_instruments():
-        instrument.module_created(mod)
-    return mod, {weights[c]: c.data for c in thaw.variables}
-
-
-class _Thaw(ExprMutator):
-    """Replaces weights by parameters."""
-
-    def __init__(self, weights: Mapping[Constant, str]) -> None:
-        super().__init__()
-        self._weights = weights
-        self.variables: dict[Constant, Var] = {}
-
-    def visit_constant(self, value: Constant) -> Any:
-        if value not in self._weights:
-            return value
-        if value not in self.variables:
-            self.variables[value] = Var(self._weights[value], value.tensor_type)
-        return self.variables[value]
 
 
 def _inputs(

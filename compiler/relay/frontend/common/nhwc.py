@@ -1,0 +1,258 @@
+"""Operators as TensorFlow and TensorFlow Lite define them: channels last, padding that is ``SAME`` or ``VALID``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.folding import constant, dims_of, ops, rank_of
+from compiler.relay.frontend.common.tensors import pad, reshape, static_dims, transpose
+
+__all__ = [
+    "avg_pool",
+    "batch_to_space",
+    "conv2d",
+    "conv2d_transpose",
+    "depthwise_conv2d",
+    "max_pool",
+    "mirror_pad",
+    "resize",
+    "same_padding",
+    "space_to_batch",
+    "strided_slice",
+]
+
+
+def same_padding(extents: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+    """Return the padding in front of each axis and then behind each, with which windows stand at every stride.
+
+    Parameters
+    ----------
+    extents : sequence of int
+        Of the spatial axes.
+    kernel : sequence of int
+        Extents of a window, dilation included.
+    strides : sequence of int
+    """
+    total = [max((-(-e // s) - 1) * s + k - e, 0) for e, k, s in zip(extents, kernel, strides, strict=True)]
+    return (*(t // 2 for t in total), *(t - t // 2 for t in total))
+
+
+def _padding(
+    x: RelayExpr, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int], padding: str | Sequence[int]
+) -> tuple[int, ...]:
+    if not isinstance(padding, str):
+        return tuple(padding)
+    if padding == "VALID":
+        return (0,) * (2 * len(kernel))
+    if padding != "SAME":
+        raise ConversionError(f"padding must be SAME or VALID, got {padding!r}")
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+    return same_padding(static_dims(x, "the input")[1:-1], reach, strides)
+
+
+def conv2d(
+    x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilations: Sequence[int], padding: str | Sequence[int]
+) -> Any:
+    """Convolve; the weight has the axes height, width, input channel, output channel.
+
+    Parameters
+    ----------
+    x : Expr
+        Of the axes batch, height, width, channel.
+    weight : Expr
+        Its input channels may be a part of those of ``x``, which then has as many groups.
+    strides, dilations : sequence of int
+        Along height and width.
+    padding : str or sequence of int
+        ``SAME``, ``VALID``, or numbers: in front of each axis, then behind each.
+    """
+    *kernel, inputs, outputs = static_dims(weight, "the weight")
+    return ops.nn.conv2d(
+        x,
+        weight,
+        strides=tuple(strides),
+        padding=_padding(x, kernel, strides, dilations, padding),
+        dilation=tuple(dilations),
+        groups=static_dims(x, "the input")[-1] // inputs,
+        channels=outputs,
+        kernel_size=tuple(kernel),
+        data_layout="NHWC",
+        kernel_layout="HWIO",
+    )
+
+
+def depthwise_conv2d(
+    x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilations: Sequence[int], padding: str | Sequence[int]
+) -> Any:
+    """Convolve each channel by kernels of its own; the weight's axes are height, width, channel, kernel of the channel.
+
+    Parameters
+    ----------
+    x : Expr
+    weight : Expr
+    strides, dilations : sequence of int
+    padding : str or sequence of int
+        As of :func:`conv2d`.
+    """
+    *kernel, channels, multiplier = static_dims(weight, "the weight")
+    return conv2d(x, reshape(weight, [*kernel, 1, channels * multiplier]), strides, dilations, padding)
+
+
+def conv2d_transpose(
+    x: RelayExpr, weight: RelayExpr, shape: Sequence[int], strides: Sequence[int], padding: str
+) -> Any:
+    """Return the gradient of a convolution: what it would have been applied to.
+
+    Parameters
+    ----------
+    x : Expr
+        Of the axes batch, height, width, channel.
+    weight : Expr
+        Of the axes height, width, output channel, input channel.
+    shape : sequence of int
+        Of the result.
+    strides : sequence of int
+    padding : str
+        ``SAME`` or ``VALID``.
+    """
+    *kernel, outputs, _ = static_dims(weight, "the weight")
+    extents, wanted = static_dims(x, "the input")[1:3], shape[1:3]
+    full = [(e - 1) * s + k for e, s, k in zip(extents, strides, kernel, strict=True)]
+    spare = [f - w for f, w in zip(full, wanted, strict=True)]
+    before = [max(s, 0) // 2 if padding == "SAME" else 0 for s in spare]
+    channels_first = ops.nn.conv2d_transpose(
+        transpose(x, (0, 3, 1, 2)),
+        transpose(weight, (3, 2, 0, 1)),
+        strides=tuple(strides),
+        channels=outputs,
+        kernel_size=tuple(kernel),
+    )
+    result = transpose(channels_first, (0, 2, 3, 1))
+    around = [(0, 0), *((-b, b - s) for b, s in zip(before, spare, strict=True)), (0, 0)]
+    return pad(result, around)
+
+
+def max_pool(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> Any:
+    """Return the largest element of each window of an image."""
+    around = _padding(x, window, strides, (1, 1), padding)
+    return ops.nn.max_pool2d(x, tuple(window), strides=tuple(strides), padding=around, layout="NHWC")
+
+
+def avg_pool(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> Any:
+    """Return the mean of each window of an image; padding is not counted."""
+    around = _padding(x, window, strides, (1, 1), padding)
+    return ops.nn.avg_pool2d(x, tuple(window), strides=tuple(strides), padding=around, layout="NHWC")
+
+
+def mirror_pad(x: RelayExpr, around: Sequence[Sequence[int]], mode: str) -> Any:
+    """Pad by what lies behind the border, with the border itself (``SYMMETRIC``) or without it (``REFLECT``)."""
+    return ops.nn.mirror_pad(x, tuple((int(b), int(a)) for b, a in around), mode=mode)
+
+
+def resize(x: RelayExpr, size: Sequence[int], method: str, align_corners: bool, half_pixel: bool) -> Any:
+    """Resize an image to a height and a width.
+
+    Parameters
+    ----------
+    x : Expr
+    size : sequence of int
+    method : str
+        ``linear`` or ``nearest_neighbor``.
+    align_corners : bool
+        Whether the corners of the result are those of the image.
+    half_pixel : bool
+        Whether pixels are areas, whose places are their centres.
+    """
+    mode = "align_corners" if align_corners else "half_pixel" if half_pixel else "asymmetric"
+    rounding = ""
+    if method == "nearest_neighbor":
+        rounding = "round" if align_corners else "floor"
+        mode = "tf_half_pixel_for_nn" if half_pixel and not align_corners else mode
+    return ops.image.resize2d(
+        x,
+        tuple(int(s) for s in size),
+        layout="NHWC",
+        method=method,
+        coordinate_transformation_mode=mode,
+        rounding_method=rounding,
+    )
+
+
+def space_to_batch(x: RelayExpr, block: Sequence[int], around: Sequence[Sequence[int]]) -> Any:
+    """Move blocks of the axes behind the batch into the batch."""
+    return ops.nn.space_to_batch_nd(x, [int(b) for b in block], [[int(b), int(a)] for b, a in around])
+
+
+def batch_to_space(x: RelayExpr, block: Sequence[int], crops: Sequence[Sequence[int]]) -> Any:
+    """Move parts of the batch into the axes behind it, and cut off borders."""
+    return ops.nn.batch_to_space_nd(x, [int(b) for b in block], [[int(b), int(a)] for b, a in crops])
+
+
+def strided_slice(
+    x: RelayExpr, begin: Sequence[int], end: Sequence[int], strides: Sequence[int], masks: dict[str, int]
+) -> Any:
+    """Index as NumPy does; masks say, a bit for each entry, which entries mean something else than bounds.
+
+    Parameters
+    ----------
+    x : Expr
+    begin, end, strides : sequence of int
+        An entry for each index.
+    masks : dict of str to int
+        ``begin`` and ``end``: the bound is left out; ``ellipsis``: as many whole axes as are left; ``new_axis``: an
+        axis of extent 1; ``shrink_axis``: a single place, whose axis disappears.
+    """
+    indices = [_index(i, begin, end, strides, masks) for i in range(len(begin))]
+    if any(i is Ellipsis for i in indices):
+        at = indices.index(Ellipsis)
+        rest = rank_of(x) - sum(isinstance(i, (slice, int)) for i in indices)
+        indices[at : at + 1] = [slice(None)] * rest
+    dims = static_dims(x, "the input")
+    bounds: list[tuple[int, int, int]] = []
+    shape: list[Any] = []
+    for index in indices:
+        if index is None:
+            shape.append(1)
+            continue
+        bounds.append(_bounds(index, dims[len(bounds)]))
+        shape += [len(range(*bounds[-1]))] if isinstance(index, slice) else []
+    if 0 in shape:
+        raise ConversionError("the part that is taken has no elements")
+    return reshape(_cut(x, bounds), [*shape, *dims[len(bounds) :]])
+
+
+def _index(i: int, begin: Sequence[int], end: Sequence[int], strides: Sequence[int], masks: dict[str, int]) -> Any:
+    if masks.get("ellipsis", 0) >> i & 1:
+        return Ellipsis
+    if masks.get("new_axis", 0) >> i & 1:
+        return None
+    if masks.get("shrink_axis", 0) >> i & 1:
+        return int(begin[i])
+    first = None if masks.get("begin", 0) >> i & 1 else int(begin[i])
+    last = None if masks.get("end", 0) >> i & 1 else int(end[i])
+    return slice(first, last, int(strides[i]))
+
+
+def _bounds(index: slice | int, extent: int) -> tuple[int, int, int]:
+    if isinstance(index, slice):
+        return index.indices(extent)
+    if not -extent <= index < extent:
+        raise ConversionError(f"index {index} is out of range for an axis of extent {extent}")
+    return index % extent, index % extent + 1, 1
+
+
+def _cut(x: RelayExpr, bounds: Sequence[tuple[int, int, int]]) -> Any:
+    for axis, (start, stop, step) in enumerate(bounds):
+        extent = dims_of(x)[axis]
+        if (start, stop, step) == (0, extent, 1):
+            continue
+        if step > 0:
+            x = ops.strided_slice(x, [start], [stop], [step], axes=[axis])
+        else:
+            x = ops.take(x, constant(np.arange(start, stop, step), "int64"), axis=axis)
+    return x

@@ -1,0 +1,61 @@
+"""From the results of an importer to a module whose weights are parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compiler.ir.expr import RelayExpr
+from compiler.ir.instrument import active_instruments
+from compiler.ir.module import IRModule
+from compiler.relay.expr import Constant, Function, Tuple, Var
+from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.inference import infer_module
+from compiler.runtime.ndarray import NDArray
+
+__all__ = ["is_weight", "module_of"]
+
+
+def is_weight(value: Constant) -> bool:
+    """Return whether a tensor of a model may become a parameter: short integer ones are shapes, axes and the like."""
+    return value.data.ndim > 1 or value.data.dtype.startswith(("float", "bfloat"))
+
+
+def module_of(
+    inputs: Sequence[Var], outputs: Sequence[RelayExpr], weights: Mapping[Constant, str]
+) -> tuple[IRModule, dict[str, NDArray]]:
+    """Return the module of a model, and the values of those of its weights that it uses.
+
+    Parameters
+    ----------
+    inputs : sequence of Var
+        The first parameters of ``main``.
+    outputs : sequence of Expr
+        The results; several become a tuple.
+    weights : mapping of Constant to str
+        Constants that become parameters, with their names.
+    """
+    body = outputs[0] if len(outputs) == 1 else Tuple(tuple(outputs))
+    thaw = _Thaw(weights)
+    if weights:
+        body = thaw.visit(body)
+    mod = infer_module(IRModule({"main": Function((*inputs, *thaw.variables.values()), body)}))
+    for instrument in active_instruments():
+        instrument.module_created(mod)
+    return mod, {weights[c]: c.data for c in thaw.variables}
+
+
+class _Thaw(ExprMutator):
+    """Replaces weights by parameters."""
+
+    def __init__(self, weights: Mapping[Constant, str]) -> None:
+        super().__init__()
+        self._weights = weights
+        self.variables: dict[Constant, Var] = {}
+
+    def visit_constant(self, value: Constant) -> Any:
+        if value not in self._weights:
+            return value
+        if value not in self.variables:
+            self.variables[value] = Var(self._weights[value], value.tensor_type)
+        return self.variables[value]

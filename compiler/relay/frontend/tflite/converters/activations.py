@@ -1,0 +1,97 @@
+"""Activation functions, those that other operators end with included."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import tflite
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.folding import dims_of, ops, rank_of, scalar
+from compiler.relay.frontend.tflite.node import Node
+from compiler.relay.frontend.tflite.registry import converter, converters
+
+__all__ = ["activated"]
+
+_FUSED = {
+    tflite.ActivationFunctionType.NONE: lambda x: x,
+    tflite.ActivationFunctionType.RELU: ops.nn.relu,
+    tflite.ActivationFunctionType.RELU6: lambda x: ops.clip(x, 0.0, 6.0),
+    tflite.ActivationFunctionType.RELU_N1_TO_1: lambda x: ops.clip(x, -1.0, 1.0),
+    tflite.ActivationFunctionType.TANH: ops.tanh,
+}
+
+
+def activated(node: Node, x: RelayExpr) -> Any:
+    """Return a result after the activation function that its node ends with."""
+    kind = node.option("FusedActivationFunction", tflite.ActivationFunctionType.NONE)
+    if kind not in _FUSED:
+        raise ConversionError(f"fused activation function {kind} is not supported")
+    return _FUSED[kind](x)
+
+
+def _hard_sigmoid(x: RelayExpr) -> Any:
+    return ops.divide(ops.clip(ops.add(x, 3.0), 0.0, 6.0), 6.0)
+
+
+converters(
+    {
+        "RELU": lambda node: ops.nn.relu(node.inputs[0]),
+        "RELU6": lambda node: ops.clip(node.inputs[0], 0.0, 6.0),
+        "RELU_N1_TO_1": lambda node: ops.clip(node.inputs[0], -1.0, 1.0),
+        "RELU_0_TO_1": lambda node: ops.clip(node.inputs[0], 0.0, 1.0),
+        "LOGISTIC": lambda node: ops.sigmoid(node.inputs[0]),
+        "TANH": lambda node: ops.tanh(node.inputs[0]),
+        "HARD_SWISH": lambda node: ops.multiply(node.inputs[0], _hard_sigmoid(node.inputs[0])),
+        "LEAKY_RELU": lambda node: ops.nn.leaky_relu(node.inputs[0], alpha=float(node.option("Alpha"))),
+        "LOG_SOFTMAX": lambda node: ops.nn.log_softmax(node.inputs[0], axis=-1),
+    }
+)
+
+
+@converter("ELU")
+def _elu(node: Node) -> Any:
+    x = node.inputs[0]
+    return ops.where(ops.greater(x, 0.0), x, ops.subtract(ops.exp(ops.minimum(x, 0.0)), 1.0))
+
+
+@converter("GELU")
+def _gelu(node: Node) -> Any:
+    x = node.inputs[0]
+    if node.option("Approximate", False):
+        cube = ops.multiply(ops.multiply(x, ops.multiply(x, x)), 0.044715)
+        bend = ops.tanh(ops.multiply(ops.add(x, cube), math.sqrt(2 / math.pi)))
+    else:
+        bend = ops.erf(ops.multiply(x, math.sqrt(0.5)))
+    return ops.multiply(ops.multiply(x, 0.5), ops.add(bend, 1.0))
+
+
+@converter("PRELU")
+def _prelu(node: Node) -> Any:
+    x, slope = node.inputs
+    return ops.where(ops.greater(x, 0.0), x, ops.multiply(x, slope))
+
+
+@converter("SOFTMAX")
+def _softmax(node: Node) -> Any:
+    x, beta = node.inputs[0], float(node.option("Beta", 1.0))
+    return ops.nn.softmax(x if beta == 1 else ops.multiply(x, beta), axis=-1)
+
+
+@converter("L2_NORMALIZATION")
+def _l2_normalization(node: Node) -> Any:
+    x = node.inputs[0]
+    squares = ops.sum(ops.multiply(x, x), axis=[rank_of(x) - 1], keepdims=True)
+    return activated(node, ops.divide(x, ops.sqrt(ops.maximum(squares, scalar(1e-12, x)))))
+
+
+@converter("LOCAL_RESPONSE_NORMALIZATION")
+def _local_response_normalization(node: Node) -> Any:
+    """x / (bias + alpha * sum of squares in a radius) ** beta; our operator divides alpha by the number of channels."""
+    x, size = node.inputs[0], 2 * int(node.option("Radius")) + 1
+    if not isinstance(dims_of(x)[-1], int):
+        raise ConversionError("the number of channels must be known while importing")
+    alpha, beta, bias = (float(node.option(name)) for name in ("Alpha", "Beta", "Bias"))
+    return ops.nn.lrn(x, size=size, axis=rank_of(x) - 1, bias=bias, alpha=alpha * size, beta=beta)

@@ -1,0 +1,121 @@
+"""Arithmetic of single elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.common.folding import dtype_of, ops, scalar
+from compiler.relay.frontend.common.tensors import cast, half_to_even
+from compiler.relay.frontend.tflite.converters.activations import activated
+from compiler.relay.frontend.tflite.node import Node
+from compiler.relay.frontend.tflite.registry import Convert, converter, converters
+
+
+def _unary(compute: Callable[[RelayExpr], Any]) -> Convert:
+    return lambda node: compute(node.inputs[0])
+
+
+def _binary(compute: Callable[[RelayExpr, RelayExpr], Any]) -> Convert:
+    return lambda node: compute(node.inputs[0], node.inputs[1])
+
+
+def _activated(compute: Callable[[RelayExpr, RelayExpr], Any]) -> Convert:
+    return lambda node: activated(node, compute(node.inputs[0], node.inputs[1]))
+
+
+def _square(x: RelayExpr) -> Any:
+    return ops.multiply(x, x)
+
+
+def _divided(a: RelayExpr, b: RelayExpr) -> Any:
+    return ops.divide(a, b) if dtype_of(a).startswith("float") else ops.trunc_divide(a, b)
+
+
+def _floor_divided(a: RelayExpr, b: RelayExpr) -> Any:
+    return ops.floor(ops.divide(a, b)) if dtype_of(a).startswith("float") else ops.floor_divide(a, b)
+
+
+converters(
+    {
+        "ABS": _unary(ops.abs),
+        "CEIL": _unary(ops.ceil),
+        "COS": _unary(ops.cos),
+        "EXP": _unary(ops.exp),
+        "FLOOR": _unary(ops.floor),
+        "LOG": _unary(ops.log),
+        "LOGICAL_NOT": _unary(ops.logical_not),
+        "NEG": _unary(ops.negative),
+        "ROUND": _unary(half_to_even),
+        "RSQRT": _unary(ops.rsqrt),
+        "SIGN": _unary(ops.sign),
+        "SIN": _unary(ops.sin),
+        "SQRT": _unary(ops.sqrt),
+        "SQUARE": _unary(_square),
+        "ZEROS_LIKE": _unary(ops.zeros_like),
+        "ADD": _activated(ops.add),
+        "SUB": _activated(ops.subtract),
+        "MUL": _activated(ops.multiply),
+        "DIV": _activated(_divided),
+        "MAXIMUM": _binary(ops.maximum),
+        "MINIMUM": _binary(ops.minimum),
+        "POW": _binary(ops.power),
+        "FLOOR_DIV": _binary(_floor_divided),
+        "FLOOR_MOD": _binary(ops.floor_mod),
+        "SQUARED_DIFFERENCE": _binary(lambda a, b: _square(ops.subtract(a, b))),
+        "LOGICAL_AND": _binary(ops.logical_and),
+        "LOGICAL_OR": _binary(ops.logical_or),
+        "BITWISE_XOR": _binary(ops.bitwise_xor),
+        "RIGHT_SHIFT": _binary(ops.right_shift),
+        "EQUAL": _binary(ops.equal),
+        "NOT_EQUAL": _binary(ops.not_equal),
+        "LESS": _binary(ops.less),
+        "LESS_EQUAL": _binary(ops.less_equal),
+        "GREATER": _binary(ops.greater),
+        "GREATER_EQUAL": _binary(ops.greater_equal),
+    }
+)
+
+
+@converter("ADD_N")
+def _add_n(node: Node) -> Any:
+    total = node.inputs[0]
+    for x in node.inputs[1:]:
+        total = ops.add(total, x)
+    return total
+
+
+@converter("SELECT", "SELECT_V2")
+def _select(node: Node) -> Any:
+    return ops.where(*node.inputs)
+
+
+@converter("CAST")
+def _cast(node: Node) -> Any:
+    x, dtype = node.inputs[0], node.outputs[0].dtype
+    return cast(x, dtype)
+
+
+@converter("QUANTIZE")
+def _quantize(node: Node) -> Any:
+    """The walk has made real numbers of the input, and makes integers of the result."""
+    return node.inputs[0]
+
+
+@converter("DEQUANTIZE")
+def _dequantize(node: Node) -> Any:
+    return cast(node.inputs[0], "float32")
+
+
+@converter("FAKE_QUANT")
+def _fake_quant(node: Node) -> Any:
+    """Round to one of ``2 ** bits`` numbers between two bounds, of which one is zero."""
+    x, bits = node.inputs[0], int(node.option("NumBits"))
+    low, high = float(node.option("Min")), float(node.option("Max"))
+    least = 1 if node.option("NarrowRange", False) else 0
+    most = 2**bits - 1
+    scale = (high - low) / (most - least)
+    zero = min(max(round(least - low / scale), least), most)
+    steps = ops.clip(ops.add(half_to_even(ops.divide(x, scalar(scale, x))), float(zero)), float(least), float(most))
+    return ops.multiply(ops.subtract(steps, float(zero)), scalar(scale, x))

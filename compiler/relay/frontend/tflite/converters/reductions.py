@@ -1,0 +1,60 @@
+"""Reductions, and what finds places of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compiler.relay.frontend.common.folding import ops, rank_of
+from compiler.relay.frontend.common.tensors import cast
+from compiler.relay.frontend.tflite.node import Node
+from compiler.relay.frontend.tflite.registry import Convert, converter, converters
+
+
+def _reduction(reduce: Callable[..., Any]) -> Convert:
+    def convert(node: Node) -> Any:
+        x = node.inputs[0]
+        axes = sorted({axis % max(rank_of(x), 1) for axis in node.ints(1, "the axes")})
+        return reduce(x, axis=axes, keepdims=bool(node.option("KeepDims", False))) if axes else x
+
+    return convert
+
+
+converters(
+    {
+        "SUM": _reduction(ops.sum),
+        "MEAN": _reduction(ops.mean),
+        "REDUCE_MAX": _reduction(ops.max),
+        "REDUCE_MIN": _reduction(ops.min),
+        "REDUCE_PROD": _reduction(ops.prod),
+        "REDUCE_ALL": _reduction(ops.all),
+        "REDUCE_ANY": _reduction(ops.any),
+    }
+)
+
+
+def _place(find: Callable[..., Any]) -> Convert:
+    def convert(node: Node) -> Any:
+        (axis,) = node.ints(1, "the axis")
+        return cast(find(node.inputs[0], axis=[axis % rank_of(node.inputs[0])]), node.outputs[0].dtype)
+
+    return convert
+
+
+converters({"ARG_MAX": _place(ops.argmax), "ARG_MIN": _place(ops.argmin)})
+
+
+@converter("TOPK_V2")
+def _topk(node: Node) -> Any:
+    (count,) = node.ints(1, "the number of elements")
+    return list(ops.topk(node.inputs[0], k=count, axis=-1, ret_type="both", dtype="int32"))
+
+
+@converter("CUMSUM")
+def _cumsum(node: Node) -> Any:
+    x = node.inputs[0]
+    (axis,) = (a % rank_of(x) for a in node.ints(1, "the axis"))
+    backwards = bool(node.option("Reverse", False))
+    x = ops.reverse(x, axis) if backwards else x
+    total = ops.cumsum(x, axis=axis, exclusive=bool(node.option("Exclusive", False)))
+    return ops.reverse(total, axis) if backwards else total

@@ -1,0 +1,114 @@
+"""Operators that slide windows over images, and products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tflite
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.common.errors import ConversionError, ModelError
+from compiler.relay.frontend.common.folding import dims_of, ops, rank_of
+from compiler.relay.frontend.common.nhwc import avg_pool, conv2d, conv2d_transpose, depthwise_conv2d, max_pool
+from compiler.relay.frontend.common.tensors import expand, reshape, static_dims, transpose
+from compiler.relay.frontend.tflite.converters.activations import activated
+from compiler.relay.frontend.tflite.node import Node
+from compiler.relay.frontend.tflite.registry import Convert, converter, converters
+
+_PADDINGS = {tflite.Padding.SAME: "SAME", tflite.Padding.VALID: "VALID"}
+
+
+def _padding(node: Node) -> str:
+    number = node.option("Padding")
+    if number not in _PADDINGS:
+        raise ModelError(f"padding {number} is unknown")
+    return _PADDINGS[number]
+
+
+def _strides(node: Node) -> tuple[int, int]:
+    strides = int(node.option("StrideH", 1)), int(node.option("StrideW", 1))
+    if min(strides) < 1:
+        raise ModelError(f"strides must be positive, got {strides}")
+    return strides
+
+
+def _dilations(node: Node) -> tuple[int, int]:
+    return max(int(node.option("DilationHFactor", 1)), 1), max(int(node.option("DilationWFactor", 1)), 1)
+
+
+def _biased(node: Node, x: RelayExpr, index: int = 2) -> Any:
+    bias = node.input(index)
+    return activated(node, x if bias is None else ops.add(x, bias))
+
+
+@converter("CONV_2D")
+def _conv_2d(node: Node) -> Any:
+    """The weight's axes are output channel, height, width, input channel."""
+    x, weight = node.inputs[:2]
+    weight = transpose(weight, (1, 2, 3, 0))
+    return _biased(node, conv2d(x, weight, _strides(node), _dilations(node), _padding(node)))
+
+
+@converter("DEPTHWISE_CONV_2D")
+def _depthwise_conv_2d(node: Node) -> Any:
+    """The weight's axes are 1, height, width, output channel."""
+    x, weight = node.inputs[:2]
+    channels = static_dims(x, "the input")[-1]
+    one, height, width, outputs = static_dims(weight, "the weight")
+    if one != 1 or outputs % channels:
+        raise ModelError(f"a weight of shape {(one, height, width, outputs)} does not fit {channels} channels")
+    weight = reshape(weight, [height, width, channels, outputs // channels])
+    return _biased(node, depthwise_conv2d(x, weight, _strides(node), _dilations(node), _padding(node)))
+
+
+@converter("TRANSPOSE_CONV")
+def _transpose_conv(node: Node) -> Any:
+    """The inputs are the shape of the result, the weight (output channel, height, width, input channel), the image."""
+    shape, weight, x = node.ints(0, "the shape"), node.inputs[1], node.inputs[2]
+    weight = transpose(weight, (1, 2, 0, 3))
+    return _biased(node, conv2d_transpose(x, weight, shape, _strides(node), _padding(node)), 3)
+
+
+def _pool(pool: Callable[..., Any]) -> Convert:
+    def convert(node: Node) -> Any:
+        window = int(node.option("FilterHeight")), int(node.option("FilterWidth"))
+        return activated(node, pool(node.inputs[0], window, _strides(node), _padding(node)))
+
+    return convert
+
+
+def _l2_pool(x: RelayExpr, *window: Any) -> Any:
+    return ops.sqrt(avg_pool(ops.multiply(x, x), *window))
+
+
+converters({"AVERAGE_POOL_2D": _pool(avg_pool), "MAX_POOL_2D": _pool(max_pool), "L2_POOL_2D": _pool(_l2_pool)})
+
+
+@converter("FULLY_CONNECTED")
+def _fully_connected(node: Node) -> Any:
+    x, weight = node.inputs[:2]
+    if node.option("WeightsFormat"):
+        raise ConversionError("shuffled weights are not supported")
+    outputs, inputs = static_dims(weight, "the weight")
+    dims = dims_of(x)
+    rows = reshape(x, [-1, inputs]) if rank_of(x) != 2 or dims[-1] != inputs else x
+    result = ops.nn.dense(rows, weight, units=outputs)
+    bias = node.input(2)
+    result = result if bias is None else ops.nn.bias_add(result, reshape(bias, [outputs]))
+    if node.option("KeepNumDims", False) and rank_of(x) != 2:
+        result = reshape(result, [*dims[:-1], outputs])
+    return activated(node, result)
+
+
+@converter("BATCH_MATMUL")
+def _batch_matmul(node: Node) -> Any:
+    a, b = node.inputs
+    *left, _, _ = static_dims(a, "the first input")
+    *right, _, _ = static_dims(b, "the second input")
+    batch = [max(m, n) for m, n in zip(left, right, strict=True)] if len(left) == len(right) else left
+    a, b = (expand(x, [*batch, *static_dims(x, "an input")[-2:]]) for x in (a, b))
+    flat = [reshape(x, [-1, *static_dims(x, "an input")[-2:]]) for x in (a, b)]
+    transposed = bool(node.option("AdjX", False)), bool(node.option("AdjY", False))
+    result = ops.nn.batch_matmul(*flat, transpose_a=transposed[0], transpose_b=transposed[1])
+    return reshape(result, [*batch, *static_dims(result, "the result")[-2:]])

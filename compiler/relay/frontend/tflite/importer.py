@@ -1,0 +1,150 @@
+"""The walk over a model: each node becomes what its converter makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compiler.ir.error import ArgumentError, TVMError, show
+from compiler.ir.expr import RelayExpr
+from compiler.ir.module import IRModule
+from compiler.ir.origin import Span, derived_from
+from compiler.relay.expr import Constant, Var
+from compiler.relay.frontend.common.errors import ModelError, UnsupportedOperatorError, naming_node
+from compiler.relay.frontend.common.folding import constant, keeping, settle
+from compiler.relay.frontend.common.parameters import is_weight, module_of
+from compiler.relay.frontend.span_filling import mint_layer
+from compiler.relay.frontend.tflite import converters as _converters
+from compiler.relay.frontend.tflite.node import Node
+from compiler.relay.frontend.tflite.quantized import is_quantized, quantized, real
+from compiler.relay.frontend.tflite.reader import ModelSource, Operation, Subgraph, TensorInfo, read_model, reading
+from compiler.relay.frontend.tflite.registry import Convert, find, moves_elements
+from compiler.relay.inference import infer_expr
+from compiler.relay.ty import TensorType
+from compiler.runtime.ndarray import NDArray
+
+__all__ = ["convert_model"]
+
+assert _converters is not None  # importing them fills the table
+
+
+def convert_model(
+    model: ModelSource, shapes: Mapping[str, Sequence[int]], dtypes: Mapping[str, str], span: Span
+) -> tuple[IRModule, dict[str, NDArray]]:
+    """Return the module of a model, and its weights; see :func:`from_tflite`."""
+    graph = read_model(model)
+    _check_operators(graph)
+    inputs = _inputs(graph, shapes, dtypes)
+    values: dict[int, Any] = {-1: None, **inputs}
+    names: dict[Constant, str] = {}
+    taken = {variable.name_hint for variable in inputs.values()}
+    for i, tensor in enumerate(graph.tensors):
+        if tensor.data is not None and i not in inputs:
+            values[i] = constant(tensor.data, tensor.dtype)
+            if is_weight(values[i]):
+                names[values[i]] = _unused(tensor.name or f"tensor{i}", taken)
+    with keeping(frozenset(names)), reading():
+        for operation in graph.operations:
+            _convert(graph, operation, values, span)
+        outputs = [_value(graph, values, i) for i in graph.outputs]
+    return module_of(list(inputs.values()), outputs, names)
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    number, unused = 1, name
+    while unused in taken:
+        number, unused = number + 1, f"{name}.{number}"
+    taken.add(unused)
+    return unused
+
+
+def _check_operators(graph: Subgraph) -> None:
+    missing: dict[str, list[str]] = {}
+    for operation in graph.operations:
+        if find(operation.operator) is None:
+            missing.setdefault(operation.operator, []).append(repr(_label(graph, operation)))
+    if missing:
+        raise UnsupportedOperatorError("from_tflite", missing)
+
+
+def _label(graph: Subgraph, operation: Operation) -> str:
+    """Return what a node is called: as its first result is."""
+    return graph.tensors[operation.outputs[0]].name if operation.outputs else ""
+
+
+def _inputs(graph: Subgraph, shapes: Mapping[str, Sequence[int]], dtypes: Mapping[str, str]) -> dict[int, Var]:
+    names = {graph.tensors[i].name for i in graph.inputs}
+    for what, given in (("shape_dict", shapes), ("dtype_dict", dtypes)):
+        if strange := sorted(set(given) - names):
+            raise ArgumentError(
+                f"from_tflite: {what} names {', '.join(map(repr, strange))}, but the model's inputs are "
+                f"{', '.join(map(repr, sorted(names)))}"
+            )
+    variables = {}
+    for i in graph.inputs:
+        tensor = graph.tensors[i]
+        dtype = dtypes.get(tensor.name, tensor.dtype)
+        if dtype != tensor.dtype:
+            raise ArgumentError(f"from_tflite: input {tensor.name!r} is {tensor.dtype}, dtype_dict gives {dtype!r}")
+        try:
+            variables[i] = Var(tensor.name, TensorType(_shape(tensor, shapes.get(tensor.name)), dtype))
+        except TVMError as exc:
+            raise ArgumentError(f"from_tflite: input {tensor.name!r}: {exc}") from exc
+        infer_expr(variables[i])
+    return variables
+
+
+def _shape(tensor: TensorInfo, given: Sequence[int] | None) -> tuple[int, ...]:
+    if given is None:
+        return tensor.shape
+    if not isinstance(given, (list, tuple)) or len(given) != len(tensor.shape):
+        raise ArgumentError(
+            f"from_tflite: input {tensor.name!r} has {len(tensor.shape)} dimensions, shape_dict gives {show(given)}"
+        )
+    return tuple(given)
+
+
+def _value(graph: Subgraph, values: Mapping[int, Any], number: int) -> Any:
+    if number not in values:
+        raise ModelError(f"from_tflite: tensor {graph.tensors[number].name!r} is used before a node gives it")
+    return values[number]
+
+
+def _convert(graph: Subgraph, operation: Operation, values: dict[int, Any], span: Span) -> None:
+    label = _label(graph, operation)
+    made_of = mint_layer(f"{operation.operator} {label}".strip(), label, span)
+    convert = find(operation.operator)
+    assert convert is not None  # _check_operators has seen to it
+    with derived_from(made_of), naming_node("from_tflite", f"node {label!r} ({operation.operator})"):
+        results = _results(graph, operation, convert, [_value(graph, values, i) for i in operation.inputs])
+        if len(results) < len(operation.outputs):
+            raise ModelError(f"it has {len(results)} results, but the model names {len(operation.outputs)}")
+        for number, result in zip(operation.outputs, results, strict=False):
+            values[number] = settle(result)
+
+
+def _results(graph: Subgraph, operation: Operation, convert: Convert, inputs: list[Any]) -> list[RelayExpr]:
+    """Return what a converter makes of a node, on real numbers where the node is quantized."""
+    tensors = [graph.tensors[i] if i >= 0 else None for i in operation.inputs]
+    outputs = [graph.tensors[i] for i in operation.outputs]
+    if _stays_quantized(operation, tensors, outputs):
+        return _listed(convert(Node(operation, inputs, outputs)))
+    given = [
+        real(x, tensor) if tensor is not None and is_quantized(tensor) else x
+        for x, tensor in zip(inputs, tensors, strict=True)
+    ]
+    results = _listed(convert(Node(operation, given, outputs)))
+    pairs = zip(results, outputs, strict=False)
+    return [quantized(result, tensor) if is_quantized(tensor) else result for result, tensor in pairs]
+
+
+def _stays_quantized(operation: Operation, inputs: Sequence[TensorInfo | None], outputs: Sequence[TensorInfo]) -> bool:
+    """Return whether a node only moves elements, and its results have the scale of its inputs."""
+    if not moves_elements(operation.operator):
+        return False
+    every = [t.quantization for t in (*inputs, *outputs) if t is not None and is_quantized(t)]
+    return all(q is not None and q.same_as(every[0]) for q in every)
+
+
+def _listed(results: RelayExpr | Sequence[RelayExpr]) -> list[RelayExpr]:
+    return [results] if isinstance(results, RelayExpr) else list(results)

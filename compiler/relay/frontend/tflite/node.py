@@ -1,0 +1,65 @@
+"""A node of a graph as its converter sees it: inputs that are expressions, options that are values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.relay.frontend.common.errors import ConversionError, ModelError
+from compiler.relay.frontend.common.folding import known
+from compiler.relay.frontend.tflite.reader import Operation, TensorInfo
+
+__all__ = ["Node"]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One application of an operator.
+
+    Attributes
+    ----------
+    operation : Operation
+    inputs : sequence of Expr or None
+        None stands for an optional input that is left out.  Quantized ones are real numbers here, but for operators
+        that only move elements.
+    outputs : sequence of TensorInfo
+        What the model says of the results.
+    """
+
+    operation: Operation
+    inputs: Sequence[Any]
+    outputs: Sequence[TensorInfo]
+
+    def input(self, index: int) -> Any:
+        """Return an input, or None if it is left out."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def option(self, name: str, default: Any = 0) -> Any:
+        """Return an option by the name of its accessor, or the default where the node has no options."""
+        options = self.operation.options
+        return default if options is None else getattr(options, name)()
+
+    def value(self, index: int, what: str) -> np.ndarray[Any, Any]:
+        """Return the value of an input that decides about shapes.
+
+        Raises
+        ------
+        ModelError
+            If it is left out.
+        ConversionError
+            If only the running program would know it.
+        """
+        given = self.input(index)
+        if given is None:
+            raise ModelError(f"input {index} ({what}) must be given")
+        array = known(given)
+        if array is None:
+            raise ConversionError(f"input {index} ({what}) must be known while importing, but is computed from inputs")
+        return np.asarray(array)
+
+    def ints(self, index: int, what: str) -> list[int]:
+        """Return the numbers of an input that decides about shapes."""
+        return [int(v) for v in self.value(index, what).reshape(-1)]

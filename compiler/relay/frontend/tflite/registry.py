@@ -1,0 +1,66 @@
+"""The table of converters: which operator of TensorFlow Lite becomes what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.tflite.node import Node
+
+__all__ = ["Convert", "converter", "converters", "find", "moves_elements", "supported"]
+
+Convert: TypeAlias = Callable[[Node], "RelayExpr | Sequence[RelayExpr]"]
+
+_TABLE: dict[str, Convert] = {}
+_MOVES: set[str] = set()
+
+
+def converter(*names: str, moves: bool = False) -> Callable[[Convert], Convert]:
+    """Register a function as the converter of operators.
+
+    Parameters
+    ----------
+    names : str
+        E.g. ``CONV_2D``.
+    moves : bool
+        Whether the operator only moves elements or chooses among them, so that quantized ones need not become real
+        numbers where the results have the scale of the inputs.
+    """
+
+    def enter(convert: Convert) -> Convert:
+        for name in names:
+            _TABLE[name] = convert
+            if moves:
+                _MOVES.add(name)
+        return convert
+
+    return enter
+
+
+def converters(rows: Mapping[str, Convert], moves: bool = False) -> None:
+    """Register a table of converters by the names of their operators.
+
+    Parameters
+    ----------
+    rows : mapping of str to callable
+    moves : bool
+        As of :func:`converter`.
+    """
+    for name, convert in rows.items():
+        converter(name, moves=moves)(convert)
+
+
+def find(name: str) -> Convert | None:
+    """Return the converter of an operator, if there is one."""
+    return _TABLE.get(name)
+
+
+def moves_elements(name: str) -> bool:
+    """Return whether an operator only moves elements or chooses among them."""
+    return name in _MOVES
+
+
+def supported() -> list[str]:
+    """Return the names of all operators with a converter."""
+    return sorted(_TABLE)
