@@ -312,7 +312,7 @@ def numpyasarray(values: npt.NDArray[Any]) -> NDArray:
     return NDArray(values, str(values.dtype), cpu())
 
 
-def from_dlpack(dltensor: Any) -> NDArray:
+def from_dlpack(dltensor: object) -> NDArray:
     """Return an array that shares the memory of another library's tensor.
 
     Parameters
@@ -331,7 +331,7 @@ def from_dlpack(dltensor: Any) -> NDArray:
     """
     source = dltensor if hasattr(dltensor, "__dlpack__") else _Capsule(dltensor)
     try:
-        memory: npt.NDArray[Any] = np.from_dlpack(source)  # type: ignore[arg-type]  # a capsule has no type
+        memory: npt.NDArray[Any] = np.from_dlpack(source)
         return numpyasarray(memory)
     except (BufferError, TypeError, ValueError, RuntimeError, AttributeError) as exc:
         raise ArgumentError(f"from_dlpack: expected a tensor with __dlpack__, got {show(dltensor)}: {exc}") from None
