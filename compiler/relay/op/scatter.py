@@ -131,9 +131,16 @@ def _nd_relation(types: Types, attrs: ScatterNDAttrs) -> Type:
     wanted = (*indices.dims[1:], *data.dims[count:])
     if len(updates.dims) != len(wanted):
         raise RelationError(f"updates must have the shape {wanted}, got {updates}")
-    for u, w in zip(updates.dims, wanted, strict=True):
+    for axis, (u, w) in enumerate(zip(updates.dims, wanted, strict=True)):
+        if axis == 0 and len(indices.dims) == 2 and isinstance(u, int) and isinstance(w, int) and u > w:
+            continue  # updates that no index names are left out
         check_same_extent(u, w, f"updates {updates} and the shape {wanted} of what the indices name")
     return data
+
+
+def _nd_reference(attrs: ScatterNDAttrs, x: Array, indices: Array, updates: Array) -> Array:
+    named = updates[: indices.shape[1]] if indices.ndim == 2 else updates
+    return _put(x.copy(), tuple(indices.astype("int64")), named, attrs.mode)
 
 
 def _nd_gradient(call: Call, grad: Expr) -> list[Expr]:
@@ -159,7 +166,7 @@ scatter_nd = register(
     relation=_nd_relation,
     pattern=OpPattern.OPAQUE,
     compute=lambda attrs, inputs, out_type: [topi.scatter_nd(inputs[0], inputs[1], inputs[2], attrs.mode)],
-    reference=lambda attrs, x, indices, updates: _put(x.copy(), tuple(indices.astype("int64")), updates, attrs.mode),
+    reference=_nd_reference,
     gradient=_nd_gradient,
 )
 

@@ -38,14 +38,16 @@ def _reshape_reference(attrs: Attrs, indices: Array, old: Array, new: Array) -> 
     shape = new.copy()
     if (shape < 0).any():
         shape[shape < 0] = old.prod() // shape[shape >= 0].prod()
+    if np.array_equal(shape, old):
+        return indices, shape
     flat = np.zeros(len(indices), "int64")
     for d, extent in enumerate(old):
         flat = flat * int(extent) + indices[:, d]
     columns = []
-    for extent in shape[::-1]:
+    for extent in shape[:0:-1]:
         columns.append(flat % int(extent))
         flat = flat // int(extent)
-    return np.stack(columns[::-1], 1).astype(indices.dtype), shape
+    return np.stack([flat, *columns[::-1]], 1).astype(indices.dtype), shape
 
 
 def _reshape_compute(attrs: Attrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
@@ -69,7 +71,12 @@ def _reshape_compute(attrs: Attrs, inputs: list[Tensor], out_type: Type) -> list
         for d in range(new_rank):
             inner = tir.Select(column < d, inner * shape(d).astype("int64"), inner)
         there = flat // te.max(inner, 1)
-        return (there % te.max(shape(column).astype("int64"), 1)).astype(indices.dtype)
+        inside = there % te.max(shape(column).astype("int64"), 1)
+        moved = tir.Select(column.equal(0), there, inside).astype(indices.dtype)
+        if old_rank != new_rank:
+            return moved
+        same = te.all(*(old(d).astype(new.dtype).equal(shape(d)) for d in range(old_rank)))
+        return tir.Select(same, indices(row, column), moved)
 
     return [compute((dims(indices)[0], new_rank), coordinate, name="sparse_reshape", tag=Tag.INJECTIVE), shape]
 

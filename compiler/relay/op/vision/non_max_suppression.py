@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from compiler.ir.attr_kinds import BOOL, INT, one_of
@@ -19,31 +21,56 @@ from compiler.topi.vision import nms as topi
 class NonMaximumSuppressionAttrs(Attrs):
     """Attributes of ``vision.all_class_non_max_suppression``."""
 
-    output_format: str = attr_field(one_of("onnx"), "Form of the result, that of ONNX.", "onnx")
+    output_format: str = attr_field(
+        one_of("onnx", "tensorflow"),
+        "Form of the result: ``onnx`` for one list of all images, ``tensorflow`` for a list of each with its scores.",
+        "onnx",
+    )
 
 
 def _all_class_relation(types: Types, attrs: NonMaximumSuppressionAttrs) -> Type:
-    """Rows (image, class, box) of the chosen boxes, best first, and the number of rows, both of type int64."""
+    """Rows (image, class, box) of the chosen boxes, best first, and the number of rows, both of type int64.
+
+    In the form of TensorFlow each image has its rows (class, box), then their scores, and the number of its rows.
+    """
     boxes, scores = tensor(types[0], "boxes", 3), tensor(types[1], "scores", 3)
     check_same_extent(boxes.dims[2], 4, "the coordinates of a box")
     check_same_extent(boxes.dims[0], scores.dims[0], "the batch of boxes and that of scores")
     check_same_extent(boxes.dims[1], scores.dims[2], "the numbers of boxes and of scores")
     batch, classes, count = scores.dims
+    if attrs.output_format == "tensorflow":
+        each = AnyDim() if has_any_dim(classes, count) else classes * count
+        listed = (TensorType((batch, each, 2), "int64"), TensorType((batch, each), scores.dtype))
+        return TupleType((*listed, TensorType((batch,), "int64")))
     rows = AnyDim() if has_any_dim(batch, classes, count) else batch * classes * count
     return TupleType((TensorType((rows, 3), "int64"), TensorType((1,), "int64")))
 
 
 def _all_class_reference(
     attrs: NonMaximumSuppressionAttrs, boxes: Array, scores: Array, limit: Array, overlap: Array, least: Array
-) -> tuple[Array, Array]:
+) -> tuple[Array, ...]:
     chosen = []
     for image, by_class in enumerate(scores):
         for label, values in enumerate(by_class):
             kept = best_boxes(boxes[image], values, int(np.ravel(limit)[0]), float(np.ravel(overlap)[0]), least)
             chosen += [(image, label, box) for box in kept]
+    if attrs.output_format == "tensorflow":
+        return _by_image(chosen, scores)
     rows = np.zeros((scores.size, 3), "int64")
     rows[: len(chosen)] = np.array(chosen, "int64").reshape(-1, 3)
     return rows, np.array([len(chosen)], "int64")
+
+
+def _by_image(chosen: Sequence[tuple[int, int, int]], scores: Array) -> tuple[Array, Array, Array]:
+    """Return the chosen boxes of each image, zeros behind them, their scores, and how many there are."""
+    batch, classes, count = scores.shape
+    rows = np.zeros((batch, classes * count, 2), "int64")
+    values, counts = np.zeros((batch, classes * count), scores.dtype), np.zeros(batch, "int64")
+    for image, label, box in chosen:
+        rows[image, counts[image]] = label, box
+        values[image, counts[image]] = scores[image, label, box]
+        counts[image] += 1
+    return rows, values, counts
 
 
 def best_boxes(boxes: Array, scores: Array, limit: int, overlap: float, least: Array) -> list[int]:
@@ -100,7 +127,9 @@ _ALL_CLASS_NMS = register(
     },
 )
 
-all_class_non_max_suppression = tuple_function(_ALL_CLASS_NMS, 2)
+all_class_non_max_suppression = tuple_function(
+    _ALL_CLASS_NMS, lambda call: 3 if NonMaximumSuppressionAttrs.of(call).output_format == "tensorflow" else 2
+)
 
 
 class NonMaxSuppressionAttrs(Attrs):

@@ -190,7 +190,21 @@ EXAMPLES["vision.all_class_non_max_suppression"] = [
             boxes, scores, relay.const(2, "int64"), _scale(0.5), _scale(0.0)
         ),
         [_BOXES[None], floats(1, 2, 3, low=0, high=1)],
-    )
+    ),
+    Example(
+        lambda boxes, scores: relay.vision.all_class_non_max_suppression(
+            boxes, scores, relay.const(2, "int64"), _scale(0.8), _scale(0.4), "tensorflow"
+        ),
+        [
+            np.array([[[0, 0, 3, 3], [5, 5, 4, 4], [0, 0, 5, 5], [5, 5, 9, 9]]], "float32"),
+            np.array([[[0.1, 0.2, 0.6, 0.3], [0.8, 0.2, 0.6, 0.9]]], "float32"),
+        ],
+        [
+            [[[0, 2], [1, 3], [1, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0, 0]]],
+            np.array([[0.6, 0.9, 0.8, 0, 0, 0, 0, 0]], "float32"),
+            [3],
+        ],
+    ),
 ]
 
 
