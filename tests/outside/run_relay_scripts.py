@@ -12,7 +12,13 @@ import numpy as np
 def inputs_of(func):
     """Return small whole numbers for the parameters."""
     rng = np.random.default_rng(0)
-    return [rng.integers(-2, 3, [int(d) for d in p.type_annotation.shape]).astype("float32") for p in func.params]
+    types = [p.type_annotation for p in func.params]
+    return [_numbers(rng, [int(d) for d in t.shape], str(t.dtype)) for t in types]
+
+
+def _numbers(rng, shape, dtype):
+    low = 0 if dtype.startswith("u") else -2
+    return rng.integers(low, 3, shape).astype(dtype)
 
 
 def defined_by(script, relay):
@@ -31,7 +37,8 @@ def run(script, tvm, relay):
             for each in passes:
                 mod = relay.transform.InferType()(each(mod))
         results = relay.create_executor("debug", mod=mod).evaluate()(*inputs_of(func))
-        return {"output": [results[i].numpy().ravel().tolist() for i in range(2)]}
+        arrays = [results] if hasattr(results, "numpy") else [results[i] for i in range(len(results))]
+        return {"output": [a.numpy().astype("float64").ravel().tolist() for a in arrays]}
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         return {"error": f"{type(error).__name__}: {lines[-1] if lines else ''}"}
