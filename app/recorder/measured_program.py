@@ -129,7 +129,7 @@ class BlockProgram(MeasuredProgram):
     """
 
     def __init__(self, programs: Sequence[IRModule], primitives: Sequence[str]) -> None:
-        self._functions = [_only_function(program) for program in programs]
+        self._functions = [only_function(program) for program in programs]
         self.primitives = list(primitives)
         self._buffers = _parameter_buffers(self._functions[0])
         self.parameters = [_parameter(b.name, b.shape, b.dtype) for b in self._buffers]
@@ -202,7 +202,14 @@ def _tensors(args: Sequence[Tensor | Var]) -> list[Tensor]:
     return [arg for arg in args if isinstance(arg, Tensor)]
 
 
-def _only_function(program: IRModule) -> PrimFunc:
+def only_function(program: IRModule) -> PrimFunc:
+    """Return the function of a program.
+
+    Raises
+    ------
+    TVMError
+        There is none, or there are several.
+    """
     functions = [func for func in program.functions.values() if isinstance(func, PrimFunc)]
     if len(functions) != 1:
         raise TVMError(f"measuring needs a program of one function; this one has {len(functions)}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.artifacts import Failed, Message, Problem, Request
+from app.recorder.block_text import BEGINNING, read_blocks
 from app.recorder.ladder import Ladder
-from app.recorder.measured_program import TensorProgram
+from app.recorder.measured_program import MeasuredProgram, TensorProgram
 from compiler.ir.error import TVMError
 from compiler.target.target import Target
 from compiler.te.program import read_program
@@ -24,14 +25,20 @@ def measure_program(request: Request, send: Callable[[Message], None]) -> None:
     """
     Target.default_opt_level = request.options.opt_level
     try:
-        program = read_program(request.program)
-        ladder = Ladder(
-            TensorProgram(program.schedule, program.args), Target(program.target), request.options, send, request.seed
-        )
+        program, target, name = _read(request.program)
+        ladder = Ladder(program, Target(target), request.options, send, request.seed)
     except TVMError as error:
         send(Failed(label="program", problem=Problem(kind=type(error).__name__, message=str(error))))
         return
     if request.prefixes:
         ladder.run()
     else:
-        ladder.run_last(program.name)
+        ladder.run_last(name)
+
+
+def _read(text: str) -> tuple[MeasuredProgram, str, str]:
+    """Return the program of a text, its target, and the name of its function."""
+    if text.startswith(BEGINNING):
+        return read_blocks(text)
+    program = read_program(text)
+    return TensorProgram(program.schedule, program.args), program.target, program.name

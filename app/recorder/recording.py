@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.artifacts import Options, Recorded
+from app.recorder.block_text import write_blocks
 from app.recorder.completion import function_arguments
 from app.recorder.measured_program import BlockProgram, MeasuredProgram, TensorProgram
 from app.recorder.recorder import Recorder
 from app.recorder.schedules import BlockSchedule, ScheduleRecord, TensorSchedule
 from app.recorder.subjects import FunctionSubject
 from compiler.ir.error import TVMError
+from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Var
 from compiler.target.target import Target
 from compiler.te.program import write_program
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
+from compiler.tir.function import PrimFunc
 
-NOT_TENSOR_EXPRESSIONS = "only schedules of tensor expressions can be measured again, and it was not made from one"
+NO_PROGRAM = "it was made neither from a schedule nor from a program of loops"
 MODELS = "the kernels of models cannot be measured again yet; a kernel opened as a script of its own can"
 
 
@@ -37,8 +40,10 @@ def record_schedule(schedule: ScheduleRecord, recorder: Recorder, options: Optio
     """
     function = recorder.function_from(schedule)
     name = function.name if function is not None else "main"
-    if not isinstance(schedule, TensorSchedule):
-        return Recorded(name=name, reason=NOT_TENSOR_EXPRESSIONS)
+    if isinstance(schedule, BlockSchedule):
+        target = function.target if function is not None and function.target else Target(options.target)
+        return _record_blocks(schedule.programs, schedule.labels, target, name)
+    assert isinstance(schedule, TensorSchedule)
     args, target = function_arguments(recorder, schedule, options)
     return _record(schedule.schedule, args, target, name)
 
@@ -57,8 +62,7 @@ def program_of(schedule: ScheduleRecord, recorder: Recorder, options: Options) -
     assert isinstance(schedule, BlockSchedule)
     function = recorder.function_from(schedule)
     target = function.target if function is not None and function.target else Target(options.target)
-    labels = [primitive.label for primitive in schedule.primitives if primitive.error is None]
-    return BlockProgram(schedule.programs, labels), target
+    return BlockProgram(schedule.programs, schedule.labels), target
 
 
 def record_functions(recorder: Recorder, options: Options) -> Iterator[Recorded]:
@@ -81,13 +85,23 @@ def record_functions(recorder: Recorder, options: Options) -> Iterator[Recorded]
 
 
 def _record_function(function: FunctionSubject, default: Target) -> Recorded:
+    if isinstance(function.source, IRModule | PrimFunc):
+        program = function.source if isinstance(function.source, IRModule) else IRModule({"main": function.source})
+        return _record_blocks([program], [], function.target or default, function.name)
     if not isinstance(function.schedule, TensorSchedule) or not function.args:
-        return Recorded(name=function.name, reason=NOT_TENSOR_EXPRESSIONS)
+        return Recorded(name=function.name, reason=NO_PROGRAM)
     schedule, args = function.schedule.schedule, function.args
     if function.primitives < function.schedule.count:
         schedule, mapped = schedule.replay(function.primitives)
         args = [mapped(a) if isinstance(a, Tensor) else a for a in args]
     return _record(schedule, args, function.target or default, function.name)
+
+
+def _record_blocks(programs: Sequence[IRModule], labels: Sequence[str], target: Target, name: str) -> Recorded:
+    try:
+        return Recorded(name=name, program=write_blocks(programs, labels, str(target), name))
+    except TVMError as error:
+        return Recorded(name=name, reason=str(error))
 
 
 def _record(schedule: Schedule, args: Sequence[Tensor | Var], target: Target, name: str) -> Recorded:

@@ -160,6 +160,11 @@ class BlockSchedule(ScheduleRecord):
         return self._initial
 
     @property
+    def labels(self) -> list[str]:
+        """The calls that were applied."""
+        return [primitive.label for primitive in self._primitives if primitive.error is None]
+
+    @property
     def programs(self) -> list[IRModule]:
         """The program before any primitive, and after each."""
         return [self._initial, *(p.module for p in self._primitives if p.error is None and p.module is not None)]

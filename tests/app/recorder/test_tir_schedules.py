@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from app.artifacts import Answer, Failed, Line, Measured, Message, Options, Request, Snapshot, Step
+from app.artifacts import Answer, Line, Message, Options, Request, Snapshot, Step
 from app.recorder import function_units, handle
 
 MATMUL = """\
@@ -189,16 +189,6 @@ def test_a_program_without_a_schedule_shows_its_blocks_and_lines() -> None:
     text = printed(answer, next(step for step in unit.steps if step.group == "lowering"))
     lines = [script_lines(answer, line.origins) for line in text if "C[vi, vj] =" in line.text]
     assert lines == [{INIT}, {UPDATE}]
-
-
-def test_every_prefix_of_a_ladder_computes_what_numpy_does() -> None:
-    sent = messages(SCHEDULED, "ladder")
-    assert not [message for message in sent if isinstance(message, Failed)]
-    rows = [message.measurement for message in sent if isinstance(message, Measured)]
-    assert next(row.note for row in rows if row.kind == "numpy") == "(A @ B)"
-    rungs = [row for row in rows if row.kind == "prefix"]
-    assert [(row.step, row.checked) for row in rungs] == [(step, "ok") for step in range(5)]
-    assert {row.flops for row in rungs} == {2 * 32**3}
 
 
 SEARCH = (
