@@ -12,6 +12,7 @@ from compiler.te.inlining import with_inlined
 from compiler.te.operation import PlaceholderOp
 from compiler.te.primitives import line_of
 from compiler.te.relations.rebase import Rebase
+from compiler.te.scan import ScanOp
 from compiler.te.schedule_state import ScheduleState
 from compiler.te.stage import AttachType, Stage
 from compiler.te.stage_state import position
@@ -28,6 +29,7 @@ def normalize(schedule: S) -> S:
     new.place_scan_bodies()
     _inline(new)
     _place_groups(new)
+    _place_initial_elements(new)
     for stage in new.stages:
         _settle_attachment(stage)
     _rebase(new)
@@ -72,6 +74,20 @@ def _place_groups(schedule: ScheduleState) -> None:
                     group.attach_ivar,
                 )
                 break
+
+
+def _place_initial_elements(schedule: ScheduleState) -> None:
+    """Compute the initial elements of a scan where that is computed: they are written into the same buffer."""
+    for scan in schedule.stages:
+        if isinstance(scan.op, ScanOp) and scan.attach_type is AttachType.SCOPE:
+            for tensor in scan.op.init:
+                stage = schedule[tensor.op]
+                if stage.attach_type is AttachType.ROOT and not isinstance(stage.op, PlaceholderOp):
+                    stage.attach_type, stage.attach_stage, stage.attach_ivar = (
+                        scan.attach_type,
+                        scan.attach_stage,
+                        scan.attach_ivar,
+                    )
 
 
 def _settle_attachment(stage: Stage) -> None:

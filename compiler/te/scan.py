@@ -11,7 +11,19 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.functor import Visitor
 from compiler.ir.node import node
 from compiler.ir.origin import derived_from, mint_source
-from compiler.ir.primexpr import Call, DataProducer, IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var
+from compiler.ir.primexpr import (
+    Call,
+    DataProducer,
+    IntImm,
+    IterVar,
+    Max,
+    PrimExpr,
+    ProducerLoad,
+    Range,
+    Reduce,
+    Var,
+    const,
+)
 from compiler.te.operation import ComputeOp, PlaceholderOp, domain
 from compiler.te.tag import current_tag
 from compiler.te.tensor import Operation, Tensor
@@ -125,8 +137,9 @@ class ScanOp(Operation):
         needed = union([region[0] for _, region in regions], analyzer).cover_range(
             Range.from_min_extent(0, self.outputs[0].shape[0]), analyzer
         )
-        last = analyzer.simplify(needed.min + needed.extent - steps.min)
-        domains = {self.scan_axis: Range.from_min_extent(steps.min, last)}
+        # The initial elements are computed even where fewer are needed.
+        count = analyzer.simplify(Max(needed.min + needed.extent - steps.min, const(0, steps.min.dtype)))
+        domains = {self.scan_axis: Range.from_min_extent(steps.min, count)}
         fixed = fixed_axes(self) if len(self.update) == 1 else {}
         for i in range(len(self.update)):
             for d, axis in enumerate(self.spatial_axes(i), 1):

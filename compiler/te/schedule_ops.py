@@ -58,15 +58,16 @@ class StatementBuilder:
         self._arguments = arguments
         self._keep_trivial_loops = keep_trivial_loops
         self.aliases = _aliases(schedule)
+        self._initial = {t.op for s in schedule.stages if isinstance(s.op, ScanOp) for t in s.op.init}
         self._attached: dict[IterVar, list[Stage]] = defaultdict(list)
         for stage in schedule.stages:
-            if stage.attach_ivar is not None:
+            if stage.attach_ivar is not None and stage.op not in self._initial:
                 self._attached[stage.attach_ivar].append(stage)
 
     def body(self) -> Stmt:
         """Return the statement of all stages; thread axes are named wherever they are bound."""
-        initial = {t.op for s in self._schedule.stages if isinstance(s.op, ScanOp) for t in s.op.init}
-        roots = [s for s in self._schedule.stages if s.attach_type is AttachType.ROOT and s.op not in initial]
+        stages = self._schedule.stages
+        roots = [s for s in stages if s.attach_type is AttachType.ROOT and s.op not in self._initial]
         return self._pipelines(reversed(roots), None)
 
     def _pipelines(self, stages: Iterable[Stage], body: Stmt | None) -> Stmt:

@@ -6,6 +6,7 @@ import pytest
 import compiler as tvm
 from compiler import te
 from compiler.ir.error import ArgumentError
+from compiler.te.to_tir import schedule_to_prim_func
 from compiler.tir.interpreter import interpret
 
 pytestmark = pytest.mark.filterwarnings("error::compiler.te.access.BoundsWarning")
@@ -163,3 +164,23 @@ def test_fixed_axes_of_symbolic_extents() -> None:
         op = te.scan(init, update, s).op
         fixed = te.schedule.ScanFixPointAnalysis(op)
         assert tuple(fixed[axis].value for axis in op.spatial_axis_) == expected
+
+
+@pytest.mark.parametrize("far", [1, 2])
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_scan_in_a_loop_of_its_reader_stays_in_its_memory(far: int, place: int) -> None:
+    x = te.placeholder((5, 4), "int32", name="X")
+    s = te.placeholder((5, 4), "int32", name="S")
+    init = te.compute((far, 4), lambda t, i: x[t, i], name="init")
+    update = te.compute((5, 4), lambda t, i: s[t - far, i] + x[t, i], name="update")
+    sums = te.scan(init, update, s, name="sums")
+    y = te.compute((5, 4), lambda i, j: sums[i, j] * 2, name="Y")
+    schedule = te.create_schedule(y.op)
+    schedule[sums].compute_at(schedule[y], y.op.axis[place])
+    values = np.arange(20, dtype="int32").reshape(5, 4)
+    expected = values.copy()
+    for t in range(far, 5):
+        expected[t] += expected[t - far]
+    result = np.zeros((5, 4), "int32")
+    interpret(schedule_to_prim_func(schedule, [x, y]), [values, result])
+    np.testing.assert_array_equal(result, 2 * expected)
