@@ -88,6 +88,8 @@ class BufferValues:
     Attributes
     ----------
     analyzer : Analyzer
+    context : Region
+        What variables may be here.
     knows_scalars : bool
         Whether an assumption about variables holds.
     """
@@ -96,7 +98,7 @@ class BufferValues:
         self.analyzer = analyzer
         self._axes: dict[Buffer, tuple[Var, ...]] = {}
         self._facts: list[Fact] = []
-        self._context = Region.everything()
+        self.context = Region.everything()
         self._concurrent = False
         self.knows_scalars = False
 
@@ -131,7 +133,7 @@ class BufferValues:
         for fact in self._facts:
             if fact.buffer is load.buffer:
                 region, value = fact.at(load.indices)
-                if region.covers(self._context):
+                if region.covers(self.context):
                     return value
         return None
 
@@ -147,9 +149,9 @@ class BufferValues:
         bool or None
         """
         e = self.analyzer.simplify(self.resolve(condition))
-        if certain_region(e).covers(self._context):
+        if certain_region(e).covers(self.context):
             return True
-        return False if certain_region(Not(e)).covers(self._context) else None
+        return False if certain_region(Not(e)).covers(self.context) else None
 
     # Steps
 
@@ -164,7 +166,7 @@ class BufferValues:
             literals = _clauses(clause, Or)
             if all(map(is_stable, literals)):
                 self.knows_scalars = True
-                self._context = self._context & possible_region(clause)
+                self.context = self.context & possible_region(clause)
             else:
                 self._learn_from(literals)
 
@@ -228,13 +230,13 @@ class BufferValues:
         -------
         context manager
         """
-        outside, scalars = self._context, self.knows_scalars
+        outside, scalars = self.context, self.knows_scalars
         if condition is not None:
-            self._context = outside & possible_region(condition)
+            self.context = outside & possible_region(condition)
         try:
             yield
         finally:
-            self._context, self.knows_scalars = outside, scalars
+            self.context, self.knows_scalars = outside, scalars
             if var is not None:
                 self._facts = [fact for fact in self._facts if not fact.uses(var)]
 
@@ -273,6 +275,15 @@ class BufferValues:
     def facts(self) -> list[Fact]:
         """Return what is known here."""
         return list(self._facts)
+
+    def go_back_to(self, facts: list[Fact]) -> None:
+        """Go back to where the walk was when some facts held.
+
+        Parameters
+        ----------
+        facts : list of Fact
+        """
+        self._facts = list(facts)
 
     def join(self, condition: PrimExpr, before: list[Fact], then: list[Fact], other: list[Fact]) -> None:
         """Go on after both branches of a condition.
@@ -319,7 +330,7 @@ class BufferValues:
         )
         self._facts = [self._after(fact, elsewhere, earlier, (other,), steady=True) for fact in before]
         with self.scope():
-            self._context = self._context & within
+            self.context = self.context & within
             yield
         ended = [self._after(fact, elsewhere, later, (other,)) for fact in self._facts]
         self._facts = before

@@ -32,7 +32,7 @@ from compiler.tir.stmt import (
     seq,
 )
 
-__all__ = ["without_dead_stores"]
+__all__ = ["DeadStores", "without_dead_stores"]
 
 Dead = dict[Buffer, Region]
 """The elements of each buffer whose value nobody reads from here on, in terms of its axes."""
@@ -56,14 +56,23 @@ def without_dead_stores(stmt: Stmt) -> Stmt:
     -------
     Stmt
     """
-    return _DeadStores().visit(stmt)  # type: ignore[no-any-return]
+    return DeadStores().visit(stmt)  # type: ignore[no-any-return]
 
 
-class _DeadStores(Mutator):
-    def __init__(self) -> None:
+class DeadStores(Mutator):
+    """Walks backwards, knowing which elements nobody reads from there on.
+
+    Parameters
+    ----------
+    removes : bool
+        Whether stores to such elements go.
+    """
+
+    def __init__(self, removes: bool = True) -> None:
+        self.removes = removes
         self._axes: dict[Buffer, tuple[Var, ...]] = {}
-        self._dead: Dead = {}
-        self._context = Region.everything()
+        self.dead: Dead = {}
+        self.context = Region.everything()
 
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         self._read(reads_of(n))
@@ -75,14 +84,14 @@ class _DeadStores(Mutator):
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         access = access_of(n)
-        if self._is_dead(access):
+        if self.removes and self._is_dead(access):
             effects = [Evaluate(e) for e in (n.value, *n.indices) if has_effect(e)]
             for effect in effects:
                 self.visit(effect)
             return seq(effects)
         if access.buffer is not None and not access.variables and all(map(is_stable, access.indices)):
             overwritten = equations(self._axes_of(n.buffer), access.indices)
-            self._dead[n.buffer] = self._dead.get(n.buffer, Region()) | overwritten
+            self.dead[n.buffer] = self.dead.get(n.buffer, Region()) | overwritten
         self._read(reads_of(n))
         return n
 
@@ -90,22 +99,22 @@ class _DeadStores(Mutator):
         if access.buffer is None or not all(map(is_stable, access.indices)):
             return False
         places = dict(zip(self._axes_of(access.buffer), access.indices, strict=True))
-        region = self._dead.get(access.buffer, Region()).substitute(places, unknown=False)
-        return region.covers(self._context & access.region)
+        region = self.dead.get(access.buffer, Region()).substitute(places, unknown=False)
+        return region.covers(self.context & access.region)
 
     def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
-        after, opposite = self._dead, Not(n.condition)
-        with self._where(n.condition):
-            self._dead = dict(after)
-            then, dead_then = self.visit(n.then_case), self._dead
-        with self._where(opposite):
-            self._dead = dict(after)
-            other, dead_else = None if n.else_case is None else self.visit(n.else_case), self._dead
+        after, opposite = self.dead, Not(n.condition)
+        with self.where(n.condition):
+            self.dead = dict(after)
+            then, dead_then = self.visit(n.then_case), self.dead
+        with self.where(opposite):
+            self.dead = dict(after)
+            other, dead_else = None if n.else_case is None else self.visit(n.else_case), self.dead
         holds, fails = certain_region(n.condition), certain_region(opposite)
-        self._dead = {}
+        self.dead = {}
         for buffer in {**dead_then, **dead_else}:
             a, b = dead_then.get(buffer, Region()), dead_else.get(buffer, Region())
-            self._dead[buffer] = a if a == b else (a & holds) | (b & fails) | (a & b)
+            self.dead[buffer] = a if a == b else (a & holds) | (b & fails) | (a & b)
         self.visit(n.condition)
         return rebuild(n, then_case=then, else_case=other)
 
@@ -114,41 +123,41 @@ class _DeadStores(Mutator):
         reads = reads_of(n.body)
         elsewhere = [access.renamed(n.loop_var, other) for access in reads]
         serial = n.kind in (ForKind.SERIAL, ForKind.UNROLLED, ForKind.VECTORIZED)
-        after, within, others = self._dead, _iterations(n, n.loop_var), _iterations(n, other)
+        after, within, others = self.dead, _iterations(n, n.loop_var), _iterations(n, other)
         later = others & possible_region((LT if serial else NE)(n.loop_var, other))
         earlier = others & possible_region((GT if serial else NE)(n.loop_var, other))
-        self._dead = dict(after)
+        self.dead = dict(after)
         self._read(elsewhere, later, (other,))
-        with self._where(all_of(n.loop_var >= n.min, n.loop_var < n.min + n.extent)):
+        with self.where(all_of(n.loop_var >= n.min, n.loop_var < n.min + n.extent)):
             body = self.visit(n.body)
         self._read(elsewhere, earlier, (other,))
-        inside, self._dead = self._dead, dict(after)
+        inside, self.dead = self.dead, dict(after)
         self._read(reads, within, (n.loop_var,))
         for buffer, region in inside.items():
             before = _before_the_loop(region & within, n)
-            self._dead[buffer] = self._dead.get(buffer, Region()) | before
+            self.dead[buffer] = self.dead.get(buffer, Region()) | before
         self.visit(n.min)
         self.visit(n.extent)
         return rebuild(n, body=body)
 
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
         body = self.visit(n.body)
-        self._dead = {b: Region(p for p in r.parts if not p.uses(n.var)) for b, r in self._dead.items()}
+        self.dead = {b: Region(p for p in r.parts if not p.uses(n.var)) for b, r in self.dead.items()}
         self.visit(n.value)
         return rebuild(n, body=body)
 
     def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
         body = self.visit(n.body)
-        self._dead = {}  # the function may end here
+        self.dead = {}  # the function may end here
         return rebuild(n, body=body)
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         views = _views(n.body, n.buffer_var)
         if len(views) == 1:
-            self._dead.update(dict.fromkeys(views, Region.everything()))
+            self.dead.update(dict.fromkeys(views, Region.everything()))
         body = self.visit(n.body)
         for view in views:
-            self._dead.pop(view, None)
+            self.dead.pop(view, None)
         return rebuild(n, body=body)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
@@ -166,7 +175,7 @@ class _DeadStores(Mutator):
 
     def _opaque(self, n: Stmt) -> Stmt:
         """Leave a statement as it is; it may read everything."""
-        self._dead = {}
+        self.dead = {}
         return n
 
     # The state
@@ -177,23 +186,23 @@ class _DeadStores(Mutator):
         return self._axes[buffer]
 
     @contextmanager
-    def _where(self, condition: PrimExpr) -> Iterator[None]:
-        outside = self._context
-        self._context = outside & possible_region(condition)
+    def where(self, condition: PrimExpr) -> Iterator[None]:
+        outside = self.context
+        self.context = outside & possible_region(condition)
         try:
             yield
         finally:
-            self._context = outside
+            self.context = outside
 
     def _read(self, reads: list[Access], where: Region | None = None, variables: tuple[Var, ...] = ()) -> None:
         """Let elements be read, for all values of the variables in a region."""
-        for buffer, region in self._dead.items():
+        for buffer, region in self.dead.items():
             for access in reads:
                 if access.is_to(buffer):
                     elements = access.elements(buffer, self._axes_of(buffer))
                     elements = elements if where is None else elements & where
                     region = region.minus(elements.without([*access.variables, *variables]))
-            self._dead[buffer] = region
+            self.dead[buffer] = region
 
 
 def _iterations(loop: For, var: Var) -> Region:

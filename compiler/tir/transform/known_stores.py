@@ -10,7 +10,7 @@ from compiler.tir.buffer import BufferLoad, BufferStore
 from compiler.tir.stmt import Stmt, no_op
 from compiler.tir.transform.value_follower import ValueFollower
 
-__all__ = ["without_known_stores"]
+__all__ = ["KnownStores", "without_known_stores"]
 
 
 def without_known_stores(stmt: Stmt) -> Stmt:
@@ -28,21 +28,39 @@ def without_known_stores(stmt: Stmt) -> Stmt:
     -------
     Stmt
     """
-    return _KnownStores().visit(stmt)  # type: ignore[no-any-return]
+    return KnownStores(BufferValues(Analyzer())).visit(stmt)  # type: ignore[no-any-return]
 
 
-class _KnownStores(ValueFollower):
-    def __init__(self) -> None:
-        self.values = BufferValues(Analyzer())
+class KnownStores(ValueFollower):
+    """Removes stores of known values, and of an element to itself.
+
+    Parameters
+    ----------
+    values : BufferValues
+        What is known where the walk begins.
+    """
+
+    def __init__(self, values: BufferValues) -> None:
+        self.values = values
 
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         return n
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         self.values.forget(n.value)
-        if n.value.dtype == n.buffer.dtype and not any(map(has_effect, (n.value, *n.indices))):
-            there = self.values.value_of(BufferLoad(n.buffer, n.indices))
-            if there is not None and self.values.analyzer.can_prove_equal(there, self.values.resolve(n.value)):
-                return no_op()
+        is_plain = n.value.dtype == n.buffer.dtype and not any(map(has_effect, (n.value, *n.indices)))
+        if is_plain and self._is_there(n):
+            return no_op()
         self.values.store(n)
         return n
+
+    def _is_there(self, n: BufferStore) -> bool:
+        """Return whether the element holds the stored value already."""
+        analyzer = self.values.analyzer
+        value = analyzer.simplify(self.values.resolve(n.value))
+        there = self.values.value_of(BufferLoad(n.buffer, n.indices))
+        if there is not None:
+            return analyzer.can_prove_equal(there, value)
+        if not isinstance(value, BufferLoad) or value.buffer is not n.buffer:
+            return False
+        return all(map(analyzer.can_prove_equal, value.indices, n.indices))

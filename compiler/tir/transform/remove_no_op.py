@@ -14,6 +14,7 @@ from compiler.ir.substitute import uses_var
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.side_effect import has_effect, is_pure
 from compiler.tir.buffer import BufferLoad
+from compiler.tir.builtin import ASSUME, is_call
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
     Allocate,
@@ -63,9 +64,10 @@ class RemoveNoOp(PrimFuncPass, configurable=True):
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         body = func.body
-        if self.configured(ctx).use_dataflow_analysis:
-            body = _until_stable(lambda stmt: without_dead_stores(without_known_stores(stmt)), body)
-        return func.with_body(without_no_ops(body))
+        if not self.configured(ctx).use_dataflow_analysis:
+            return func.with_body(without_no_ops(body))
+        body = _until_stable(lambda stmt: without_dead_stores(without_known_stores(stmt)), body)
+        return func.with_body(_RemoveButAssumptions().visit(body))
 
 
 MAX_ROUNDS = 4
@@ -163,6 +165,13 @@ class _RemoveNoOp(Mutator):
         if all(a is b for a, b in zip(new, n.seq, strict=True)) and not any(is_no_op(s) for s in new):
             return n
         return seq(new)
+
+
+class _RemoveButAssumptions(_RemoveNoOp):
+    """Keeps what data flow analysis learns from."""
+
+    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+        return n if is_call(n.value, ASSUME) else super().visit_Evaluate(n)
 
 
 class _RemoveEmpty(_RemoveNoOp):
