@@ -178,9 +178,10 @@ def _window(c: _Call) -> str:
     spatial = tuple(c.rng.randrange(5, 9) for _ in range(rank))
     shape = (2, *spatial, 3) if channels_last else (2, 3, *spatial)
     name = c.pick("max", "avg")
-    pads = c.rng.randrange(min(kernel, 2))
-    rest = f"pool_size={(kernel,) * rank}, strides={(c.rng.randrange(1, 3),) * rank}, padding={(pads,) * rank}"
-    rest += f', layout="{layout}", ceil_mode={c.pick(True, False)}'
+    pads, step = c.rng.randrange(min(kernel, 2)), c.rng.randrange(1, min(kernel, 2) + 1)
+    ceil = pads == 0 and c.rng.random() < 0.5  # a window that sees padding alone has no value
+    rest = f"pool_size={(kernel,) * rank}, strides={(step,) * rank}, padding={(pads,) * rank}"
+    rest += f', layout="{layout}", ceil_mode={ceil}'
     rest += f", count_include_pad={c.pick(True, False)}" if name == "avg" else ""
     return f"relay.nn.{name}_pool{rank}d({c.var(shape, 'float32')}, {rest})"
 

@@ -84,10 +84,9 @@ def fields(t: Type) -> list[TensorType]:
 
 
 def _known(extents: Sequence[Dim]) -> Dim:
-    """Return the extent that several, which must be the same, have; one that is known says more."""
-    return next(
-        (e for e in extents if isinstance(e, int)), next((e for e in extents if not has_any_dim(e)), extents[0])
-    )
+    """Return the extent that several, which must be the same, have; as in TVM nobody knows it if one is ``?``."""
+    free = next((e for e in extents if has_any_dim(e)), None)
+    return next((e for e in extents if isinstance(e, int)), extents[0]) if free is None else free
 
 
 def concatenate_relation(types: Types, attrs: ConcatenateAttrs) -> Type:

@@ -10,12 +10,11 @@ from compiler.ir.attr_kinds import STRING
 from compiler.ir.attrs import AttrKind, Attrs, attr_field
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.common import is_symbolic
 from compiler.relay.op.layout_rules import data_layout
 from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs, extents
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
-from compiler.relay.operator import Array, Compute, Gradient, OpPattern, Reference, RelationError, Types, call_op
+from compiler.relay.operator import Array, Compute, Gradient, OpPattern, Reference, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
@@ -167,8 +166,6 @@ def _adaptive_relation(types: Types, attrs: AdaptivePoolAttrs) -> Type:
     letters = spatial_letters(attrs.layout)
     if attrs.output_size is None:
         return data
-    if any(is_symbolic(x[letter]) for letter in letters):
-        raise RelationError(f"the spatial extents of data must be known, got {data}")
     return TensorType(layout(attrs.layout).shape(x | dict(zip(letters, attrs.output_size, strict=True))), data.dtype)
 
 

@@ -108,3 +108,13 @@ def test_layers_in_the_data_types_of_the_target(target: str, data: str, weight: 
     assert ("qnn.dense" in func.astext()) == left
     result = evaluate(func.body, dict(zip(func.params, [x, w], strict=True)))
     np.testing.assert_array_equal(result, (x.astype("int32") - 7) @ (w.astype("int32") - 2).T)
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_softmax_of_integers_is_near_that_of_reals(axis: int) -> None:
+    x = np.random.default_rng(0).integers(-128, 128, (4, 10)).astype("int8")
+    call = Example(lambda v: qnn.softmax(v, scale(0.03), point(3), scale(1 / 256), point(-128), axis=axis), [x])
+    [result] = by_reference(call)
+    powers = np.exp(x.astype("float64") * 0.03)
+    wanted = powers / powers.sum(axis, keepdims=True)
+    assert np.abs((result.astype("float64") + 128) / 256 - wanted).max() < 0.03

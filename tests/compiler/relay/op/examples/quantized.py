@@ -118,6 +118,22 @@ EXAMPLES: dict[str, list[Example]] = {
     "qnn.leaky_relu": [
         Example(lambda x: qnn.leaky_relu(x, 0.3, scale(0.03), point(5), scale(0.05), point(-7)), [_ALL_BYTES])
     ],
+    "qnn.softmax": [
+        Example(lambda x: qnn.softmax(x, scale(0.1), point(3), scale(1 / 256), point(-128)), [_BYTES]),
+        Example(lambda x: qnn.softmax(x, scale(0.02), point(-9), scale(0.005), point(-100), axis=1), [_BYTES]),
+    ],
+    "qnn.avg_pool2d": [
+        Example(
+            lambda x: qnn.avg_pool2d(x, scale(0.5), point(3), scale(0.25), point(-2), (3, 2), (1, 1), (0, 0), (1, 1)),
+            [_BYTES],
+        ),
+        Example(
+            lambda x: qnn.avg_pool2d(
+                x, scale(0.5), point(3), scale(0.5), point(3), 2, 2, 1, 1, count_include_pad=False, layout="NCHW"
+            ),
+            [_BYTES],
+        ),
+    ],
     "qnn.add": _binary(qnn.add),
     "qnn.subtract": _binary(qnn.subtract),
     "qnn.mul": _binary(qnn.mul),
