@@ -96,6 +96,7 @@ PUBLIC = {
     "tvm.relay.parse_expr": "compiler.relay.parser:parse_expr",
     "tvm.relay.prelude": "compiler.relay.prelude",
     "tvm.relay.qnn": "compiler.relay.op.qnn",
+    "tvm.relay.quantize": "compiler.driver.relay.quantize",
     "tvm.relay.qnn.op": "compiler.relay.op.qnn",
     "tvm.relay.qnn.transform": "compiler.relay.transform.qnn",
     "tvm.relay.save_param_dict": "compiler.runtime.params:save_param_dict",
@@ -206,6 +207,7 @@ COMPLETED_BY = {
         "compiler.tir.transform",
         "compiler.relay.transform",
         "compiler.relay.frontend.span_filling",
+        "compiler.driver.relay.quantize",
         "compiler.driver.pipeline",
     ),
 }

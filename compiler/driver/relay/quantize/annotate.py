@@ -1,0 +1,223 @@
+"""QuantizeAnnotate: says of each value whether it is quantized, and as what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from compiler.driver.relay.quantize.config import QAnnotateKind, current_qconfig
+from compiler.driver.relay.quantize.forward_rewrite import ForwardRewrite, Marked, Rule, check_constant, marked
+from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.transform import PassContext
+from compiler.relay.expr import Call, Function, GraphExpr, Tuple, Var
+from compiler.relay.operator import call_op, op_name
+from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.ty import scalar_type
+
+__all__ = ["SIMULATED", "QAnnotateExpr", "QuantizeAnnotate", "annotate"]
+
+SIMULATED = "relay.op.annotation.simulated_quantize"
+"""The operator that quantizes, and recovers what is left."""
+
+INPUT, WEIGHT, ACTIVATION = QAnnotateKind.INPUT, QAnnotateKind.WEIGHT, QAnnotateKind.ACTIVATION
+
+
+@dataclass(frozen=True)
+class QAnnotateExpr(Marked):
+    """An expression that is quantized.
+
+    Parameters
+    ----------
+    expr : Expr
+    kind : QAnnotateKind
+    """
+
+    expr: Any
+    kind: QAnnotateKind
+
+    def realize(self) -> GraphExpr:
+        """Return the expression.
+
+        Returns
+        -------
+        Expr
+        """
+        result: GraphExpr = self.expr
+        return result
+
+
+class QuantizeAnnotate(FunctionPass, opt_level=1):
+    """Put ``simulated_quantize`` before each operator that is quantized.
+
+    Level 1.  Scales and bounds are new parameters of the function, ``dom_scale``, ``clip_min`` and ``clip_max``, which
+    calibration binds.
+
+    Examples
+    --------
+    ``QuantizeAnnotate()``::
+
+        nn.conv2d(%x, %w)
+        ->
+        nn.conv2d(simulated_quantize(%x, %dom_scale, %clip_min, %clip_max, kind=1),
+                  simulated_quantize(%w, %dom_scale1, %clip_min1, %clip_max1, kind=2))
+    """
+
+    def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        notes = _Notes()
+        rules: dict[str, Rule] = {name: partial(rule, notes) for name, rule in _RULES.items()}
+        new = ForwardRewrite(rules).apply(func)
+        return rebuild(new, params=(*func.params, *notes.params))
+
+
+def annotate() -> QuantizeAnnotate:
+    """Return the pass that annotates what is quantized.
+
+    Returns
+    -------
+    Pass
+    """
+    return QuantizeAnnotate()
+
+
+class _Notes:
+    """What was quantized so far, and which operators are left out."""
+
+    def __init__(self) -> None:
+        self.params: list[Var] = []
+        self._quantized: dict[tuple[Any, QAnnotateKind], Call] = {}
+        self._convolutions = 0
+        self.stopped = False
+
+    def quantized(self, arg: Any, kind: QAnnotateKind) -> Any:
+        """Return a value quantized as a kind, the same for all who need it so."""
+        data = _plain(arg)
+        if op_name(data) == SIMULATED and data.attrs.kind == kind:
+            return data
+        if (data, kind) not in self._quantized:
+            scalars = [Var(name, scalar_type("float32")) for name in ("dom_scale", "clip_min", "clip_max")]
+            self.params.extend(scalars)
+            self._quantized[data, kind] = call_op(SIMULATED, data, *scalars, kind=int(kind))
+        return self._quantized[data, kind]
+
+    def as_input(self, arg: Any) -> Any:
+        """Return an argument as an operator takes it that computes with what ``dtype_input`` holds."""
+        if _kind(arg) in (None, ACTIVATION):
+            return self.quantized(arg, WEIGHT if check_constant(_plain(arg)) else INPUT)
+        return _plain(arg)
+
+    def skips(self, call: Call) -> bool:
+        """Return whether an operator stays in floating point by the options."""
+        config, name = current_qconfig(), op_name(call)
+        if self.stopped:
+            return True
+        if name == "nn.conv2d" and config.skip_conv_layers is not None:
+            self._convolutions += 1
+            return self._convolutions - 1 in [int(number) for number in config.skip_conv_layers]
+        return name == "nn.dense" and config.skip_dense_layer
+
+
+def _kind(arg: Any) -> QAnnotateKind | None:
+    return arg.kind if isinstance(arg, QAnnotateExpr) else None
+
+
+def _plain(arg: Any) -> Any:
+    return arg.expr if isinstance(arg, QAnnotateExpr) else arg
+
+
+def _call(call: Call, args: Sequence[Any], kind: QAnnotateKind) -> QAnnotateExpr:
+    return QAnnotateExpr(Call(call.op, tuple(args), call.attrs), kind)
+
+
+def _weighted(notes: _Notes, call: Call, args: Sequence[Any]) -> QAnnotateExpr | None:
+    """A convolution or a dense layer: the second argument is a weight."""
+    data, weight = args
+    if notes.skips(call):
+        return None
+    if _kind(data) in (None, ACTIVATION):
+        data = notes.quantized(data, INPUT)
+    return _call(call, [_plain(data), notes.quantized(weight, WEIGHT)], ACTIVATION)
+
+
+def _batch_matmul(notes: _Notes, call: Call, args: Sequence[Any]) -> QAnnotateExpr | None:
+    return None if notes.skips(call) else _call(call, [notes.as_input(arg) for arg in args], ACTIVATION)
+
+
+def _product(notes: _Notes, call: Call, args: Sequence[Any]) -> QAnnotateExpr | None:
+    if notes.skips(call) or not any(map(marked, args)):
+        return None
+    return _call(call, [notes.as_input(arg) for arg in args], ACTIVATION)
+
+
+def _sum(notes: _Notes, call: Call, args: Sequence[Any]) -> QAnnotateExpr | None:
+    lhs, rhs = args
+    if notes.skips(call) or not any(map(marked, args)):
+        return None
+    if _kind(lhs) == _kind(rhs) == ACTIVATION:
+        rhs = notes.quantized(rhs, INPUT)
+    else:
+        lhs, rhs = (arg if marked(arg) else notes.as_input(arg) for arg in args)
+    return _call(call, [_plain(lhs), _plain(rhs)], ACTIVATION)
+
+
+def _same_kind(notes: _Notes, call: Call, args: Sequence[Any]) -> QAnnotateExpr | None:
+    kind = _kind(args[0])
+    if notes.skips(call) or kind is None:
+        return None
+    return _call(call, [_plain(arg) for arg in args], kind)
+
+
+def _as_input(notes: _Notes, call: Call, args: Sequence[Any]) -> QAnnotateExpr | None:
+    """An operator whose argument is quantized as an input, and whose result is one."""
+    if notes.skips(call) or not marked(args[0]):
+        return None
+    return _call(call, [notes.as_input(args[0])], INPUT)
+
+
+def _last(notes: _Notes, call: Call, args: Sequence[Any]) -> Call | None:
+    """A global average: nothing after it is quantized."""
+    if notes.skips(call) or not marked(args[0]):
+        return None
+    notes.stopped = True
+    return Call(call.op, (_plain(args[0]),), call.attrs)
+
+
+def _concatenation(notes: _Notes, call: Call, args: Sequence[Any]) -> QAnnotateExpr | None:
+    fields = args[0]
+    if not isinstance(fields, list):
+        raise ArgumentError("QuantizeAnnotate: concatenate must be called with a tuple of tensors")
+    if notes.skips(call) or not marked(fields):
+        return None
+    quantized = [_plain(field) if marked(field) else notes.quantized(field, ACTIVATION) for field in fields]
+    return _call(call, [Tuple(tuple(quantized))], ACTIVATION)
+
+
+_RULES: dict[str, Callable[[_Notes, Call, Sequence[Any]], Any]] = {
+    "nn.conv1d": _weighted,
+    "nn.conv2d": _weighted,
+    "nn.dense": _weighted,
+    "nn.batch_matmul": _batch_matmul,
+    "multiply": _product,
+    "add": _sum,
+    "annotation.cast_hint": _as_input,
+    "nn.max_pool1d": _as_input,
+    "nn.max_pool2d": _as_input,
+    "nn.avg_pool2d": _as_input,
+    "nn.global_avg_pool2d": _last,
+    "concatenate": _concatenation,
+    **dict.fromkeys(
+        (
+            "reshape",
+            "clip",
+            "nn.relu",
+            "strided_slice",
+            "nn.batch_flatten",
+            "transpose",
+            "annotation.stop_fusion",
+        ),
+        _same_kind,
+    ),
+}

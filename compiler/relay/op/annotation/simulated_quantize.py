@@ -1,0 +1,54 @@
+"""Quantization in floating point: ``relay.op.annotation.simulated_quantize``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.ir.attr_kinds import BOOL, INT, one_of
+from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.types import Type
+from compiler.relay.op_registry import register
+from compiler.relay.operator import Array, OpPattern, Types
+from compiler.te.tensor import Tensor
+from compiler.topi import broadcast, elementwise
+
+
+class SimulatedQuantizeAttrs(Attrs):
+    """Attributes of ``relay.op.annotation.simulated_quantize``."""
+
+    kind: int = attr_field(INT, "Kind of what is quantized: 1 an input, 2 a weight, 3 an activation.")
+    sign: bool = attr_field(BOOL, "Whether the quantized type has a sign.", True)
+    rounding: str = attr_field(one_of("round"), "How is rounded.", "round")
+
+
+def _same(types: Types, attrs: SimulatedQuantizeAttrs) -> Type:
+    return types[0]
+
+
+def _compute(attrs: SimulatedQuantizeAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
+    data, scale, low, high = inputs
+    scaled = broadcast.divide(data, scale)
+    clipped = broadcast.maximum(broadcast.minimum(scaled, high), low)
+    return [broadcast.multiply(elementwise.round(clipped), scale)]
+
+
+def _reference(attrs: SimulatedQuantizeAttrs, data: Array, scale: Array, low: Array, high: Array) -> Array:
+    clipped = np.clip(data / scale, low, high)
+    return np.copysign(np.floor(np.abs(clipped) + 0.5), clipped) * scale
+
+
+register(
+    "relay.op.annotation.simulated_quantize",
+    doc="Return what is left of data after it was quantized: rounded to multiples of a scale, and clipped.",
+    inputs={
+        "data": "A tensor of floating-point numbers.",
+        "dom_scale": "The value of one step.",
+        "clip_min": "The least number of steps.",
+        "clip_max": "The greatest number of steps.",
+    },
+    attrs=SimulatedQuantizeAttrs,
+    relation=_same,
+    pattern=OpPattern.OPAQUE,
+    compute=_compute,
+    reference=_reference,
+)
