@@ -9,6 +9,7 @@ from compiler.ir.extension import lazy_package
 _HOMES = {
     "compiler.relay.frontend.onnx": ("from_onnx",),
     "compiler.relay.frontend.pytorch": ("from_pytorch",),
+    "compiler.relay.frontend.tensorflow": ("from_tensorflow",),
     "compiler.relay.frontend.tflite": ("from_tflite",),
     "compiler.relay.frontend.other_formats": (
         "from_caffe",
@@ -19,7 +20,6 @@ _HOMES = {
         "from_mxnet",
         "from_oneflow",
         "from_paddle",
-        "from_tensorflow",
     ),
 }
 
@@ -28,6 +28,7 @@ __all__ = [name for names in _HOMES.values() for name in names]
 if TYPE_CHECKING:
     from compiler.relay.frontend.onnx import from_onnx as from_onnx
     from compiler.relay.frontend.pytorch import from_pytorch as from_pytorch
+    from compiler.relay.frontend.tensorflow import from_tensorflow as from_tensorflow
     from compiler.relay.frontend.tflite import from_tflite as from_tflite
 else:
     __getattr__, __dir__ = lazy_package("tvm.relay.frontend", _HOMES)

@@ -15,7 +15,6 @@ __all__ = [
     "from_mxnet",
     "from_oneflow",
     "from_paddle",
-    "from_tensorflow",
 ]
 
 _CONVERTERS = {
@@ -27,8 +26,6 @@ _CONVERTERS = {
     "from_mxnet": "MXNet saves models as ONNX: mx.onnx.export_model(…)",
     "from_oneflow": "OneFlow's models are converted to ONNX by oneflow_onnx",
     "from_paddle": "Paddle's models are converted to ONNX by paddle2onnx",
-    "from_tensorflow": "TensorFlow's models are converted to ONNX: python -m tf2onnx.convert --saved-model DIRECTORY "
-    "--output model.onnx",
 }
 
 
@@ -165,19 +162,3 @@ def from_paddle(*args: object, **kwargs: object) -> NoReturn:
         Always.
     """
     _refuse("from_paddle")
-
-
-def from_tensorflow(*args: object, **kwargs: object) -> NoReturn:
-    """Say how TensorFlow's models can be imported by way of ONNX.
-
-    Parameters
-    ----------
-    args, kwargs
-        Whatever TVM's importer takes.
-
-    Raises
-    ------
-    UnavailableError
-        Always.
-    """
-    _refuse("from_tensorflow")

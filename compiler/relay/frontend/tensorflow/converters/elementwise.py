@@ -1,0 +1,167 @@
+"""Arithmetic of single elements, and activation functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.folding import dtype_of, ops, rank_of, scalar
+from compiler.relay.frontend.common.tensors import cast, half_to_even
+from compiler.relay.frontend.tensorflow.node import Node
+from compiler.relay.frontend.tensorflow.registry import Convert, converter, converters
+
+
+def _unary(compute: Callable[[RelayExpr], Any]) -> Convert:
+    return lambda node: compute(node.inputs[0])
+
+
+def _binary(compute: Callable[[RelayExpr, RelayExpr], Any]) -> Convert:
+    return lambda node: compute(node.inputs[0], node.inputs[1])
+
+
+def _square(x: RelayExpr) -> Any:
+    return ops.multiply(x, x)
+
+
+def _softplus(x: RelayExpr) -> Any:
+    """log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which does not overflow."""
+    return ops.add(ops.nn.relu(x), ops.log(ops.add(ops.exp(ops.negative(ops.abs(x))), scalar(1, x))))
+
+
+def _elu(x: RelayExpr) -> Any:
+    return ops.where(ops.greater(x, scalar(0, x)), x, ops.subtract(ops.exp(ops.minimum(x, scalar(0, x))), scalar(1, x)))
+
+
+def _selu(x: RelayExpr) -> Any:
+    alpha, scale = 1.6732632423543772, 1.0507009873554805
+    below = ops.multiply(ops.subtract(ops.exp(ops.minimum(x, scalar(0, x))), scalar(1, x)), scalar(alpha, x))
+    return ops.multiply(ops.where(ops.greater(x, scalar(0, x)), x, below), scalar(scale, x))
+
+
+def _divided(a: RelayExpr, b: RelayExpr) -> Any:
+    return ops.divide(a, b) if dtype_of(a).startswith("float") else ops.trunc_divide(a, b)
+
+
+def _floor_divided(a: RelayExpr, b: RelayExpr) -> Any:
+    return ops.floor(ops.divide(a, b)) if dtype_of(a).startswith("float") else ops.floor_divide(a, b)
+
+
+converters(
+    {
+        **{
+            name: _unary(getattr(ops, name.lower()))
+            for name in (
+                *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Cos", "Cosh", "Erf", "Exp"),
+                *("Floor", "IsFinite", "IsInf", "IsNan", "Log", "Rsqrt", "Sigmoid", "Sign", "Sin", "Sinh", "Sqrt"),
+                *("Tan", "Tanh"),
+            )
+        },
+        "LogicalNot": _unary(ops.logical_not),
+        "Neg": _unary(ops.negative),
+        "Square": _unary(_square),
+        "Log1p": _unary(lambda x: ops.log(ops.add(x, scalar(1, x)))),
+        "Expm1": _unary(lambda x: ops.subtract(ops.exp(x), scalar(1, x))),
+        "Erfc": _unary(lambda x: ops.subtract(scalar(1, x), ops.erf(x))),
+        "Reciprocal": _unary(lambda x: ops.divide(scalar(1, x), x)),
+        "Inv": _unary(lambda x: ops.divide(scalar(1, x), x)),
+        "Rint": _unary(half_to_even),
+        "Round": _unary(lambda x: half_to_even(x) if dtype_of(x).startswith("float") else x),
+        "Relu": _unary(ops.nn.relu),
+        "Relu6": _unary(lambda x: ops.clip(x, 0.0, 6.0)),
+        "Elu": _unary(_elu),
+        "Selu": _unary(_selu),
+        "Softplus": _unary(_softplus),
+        "Softsign": _unary(lambda x: ops.divide(x, ops.add(ops.abs(x), scalar(1, x)))),
+        "Softmax": _unary(lambda x: ops.nn.softmax(x, axis=-1)),
+        "LogSoftmax": _unary(lambda x: ops.nn.log_softmax(x, axis=-1)),
+        "ZerosLike": _unary(ops.zeros_like),
+        "OnesLike": _unary(ops.ones_like),
+        "Add": _binary(ops.add),
+        "AddV2": _binary(ops.add),
+        "Sub": _binary(ops.subtract),
+        "Mul": _binary(ops.multiply),
+        "Div": _binary(_divided),
+        "RealDiv": _binary(ops.divide),
+        "TruncateDiv": _binary(_divided),
+        "FloorDiv": _binary(_floor_divided),
+        "FloorMod": _binary(ops.floor_mod),
+        "Mod": _binary(ops.mod),
+        "Pow": _binary(ops.power),
+        "Maximum": _binary(ops.maximum),
+        "Minimum": _binary(ops.minimum),
+        "SquaredDifference": _binary(lambda a, b: _square(ops.subtract(a, b))),
+        "LogicalAnd": _binary(ops.logical_and),
+        "LogicalOr": _binary(ops.logical_or),
+        "Equal": _binary(ops.equal),
+        "NotEqual": _binary(ops.not_equal),
+        "Less": _binary(ops.less),
+        "LessEqual": _binary(ops.less_equal),
+        "Greater": _binary(ops.greater),
+        "GreaterEqual": _binary(ops.greater_equal),
+        "BitwiseAnd": _binary(ops.bitwise_and),
+        "BitwiseOr": _binary(ops.bitwise_or),
+        "BitwiseXor": _binary(ops.bitwise_xor),
+        "LeftShift": _binary(ops.left_shift),
+        "RightShift": _binary(ops.right_shift),
+        **{
+            name: _unary(lambda x: x)
+            for name in ("Identity", "StopGradient", "PreventGradient", "Snapshot", "CheckNumerics", "EnsureShape")
+        },
+        "IdentityN": lambda node: list(node.inputs),
+    }
+)
+
+
+@converter("LeakyRelu")
+def _leaky_relu(node: Node) -> Any:
+    return ops.nn.leaky_relu(node.inputs[0], alpha=float(node.attr("alpha", 0.2)))
+
+
+@converter("AddN")
+def _add_n(node: Node) -> Any:
+    total = node.inputs[0]
+    for x in node.inputs[1:]:
+        total = ops.add(total, x)
+    return total
+
+
+@converter("Select", "SelectV2")
+def _select(node: Node) -> Any:
+    return ops.where(*node.inputs)
+
+
+@converter("Cast")
+def _cast(node: Node) -> Any:
+    return cast(node.inputs[0], node.required("DstT"))
+
+
+@converter("ClipByValue")
+def _clip_by_value(node: Node) -> Any:
+    x, low, high = node.inputs
+    return ops.minimum(ops.maximum(x, low), high)
+
+
+@converter("BiasAdd", "BiasAddV1")
+def _bias_add(node: Node) -> Any:
+    x, bias = node.inputs
+    return ops.nn.bias_add(x, bias, axis=1 if node.attr("data_format") == "NCHW" else rank_of(x) - 1)
+
+
+@converter("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
+def _fused_batch_norm(node: Node) -> Any:
+    if node.attr("is_training", True):
+        raise ConversionError("it computes statistics in training mode; freeze the model for inference")
+    axis = 1 if node.attr("data_format") == "NCHW" else rank_of(node.inputs[0]) - 1
+    return list(ops.nn.batch_norm(*node.inputs, axis=axis, epsilon=float(node.attr("epsilon", 1e-4))))
+
+
+@converter("LRN")
+def _lrn(node: Node) -> Any:
+    """x / (bias + alpha * sum of squares in a radius) ** beta; our operator divides alpha by the number of channels."""
+    x, size = node.inputs[0], 2 * int(node.attr("depth_radius", 5)) + 1
+    alpha, beta, bias = (
+        float(node.attr(name, default)) for name, default in (("alpha", 1), ("beta", 0.5), ("bias", 1))
+    )
+    return ops.nn.lrn(x, size=size, axis=rank_of(x) - 1, bias=bias, alpha=alpha * size, beta=beta)

@@ -1,0 +1,202 @@
+"""Operators that move elements without looking at them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, ops, rank_of
+from compiler.relay.frontend.common.nhwc import batch_to_space, mirror_pad, resize, space_to_batch, strided_slice
+from compiler.relay.frontend.common.tensors import bounded, expand, pad, reshape, split, static_dims, transpose
+from compiler.relay.frontend.tensorflow.node import Node
+from compiler.relay.frontend.tensorflow.registry import converter
+
+
+@converter("Reshape")
+def _reshape(node: Node) -> Any:
+    return reshape(node.inputs[0], node.ints(1, "the shape"))
+
+
+@converter("Squeeze")
+def _squeeze(node: Node) -> Any:
+    x, axes = node.inputs[0], node.attr("squeeze_dims") or []
+    dims = dims_of(x)
+    gone = {int(axis) % len(dims) for axis in axes} or {i for i, d in enumerate(dims) if d == 1}
+    return reshape(x, [d for i, d in enumerate(dims) if i not in gone])
+
+
+@converter("ExpandDims")
+def _expand_dims(node: Node) -> Any:
+    (axis,) = node.ints(1, "the axis")
+    return ops.expand_dims(node.inputs[0], axis % (rank_of(node.inputs[0]) + 1))
+
+
+@converter("Transpose")
+def _transpose(node: Node) -> Any:
+    return transpose(node.inputs[0], node.ints(1, "the order of the axes"))
+
+
+@converter("ConcatV2")
+def _concat(node: Node) -> Any:
+    *parts, _ = node.inputs
+    (axis,) = node.ints(len(parts), "the axis")
+    return ops.concatenate(parts, axis % rank_of(parts[0])) if len(parts) > 1 else parts[0]
+
+
+@converter("Pack")
+def _pack(node: Node) -> Any:
+    return ops.stack(list(node.inputs), int(node.attr("axis", 0)) % (rank_of(node.inputs[0]) + 1))
+
+
+@converter("Unpack")
+def _unpack(node: Node) -> Any:
+    x = node.inputs[0]
+    axis = int(node.attr("axis", 0)) % rank_of(x)
+    dims = static_dims(x, "the input")
+    rest = [d for i, d in enumerate(dims) if i != axis]
+    return [reshape(part, rest) for part in split(x, [1] * dims[axis], axis)]
+
+
+@converter("Split")
+def _split(node: Node) -> Any:
+    (axis,), x, count = node.ints(0, "the axis"), node.inputs[1], int(node.required("num_split"))
+    axis %= rank_of(x)
+    whole = static_dims(x, "the input")[axis]
+    if count < 1 or whole % count:
+        raise ConversionError(f"an axis of extent {whole} cannot be split into {count} equal parts")
+    return split(x, [whole // count] * count, axis)
+
+
+@converter("SplitV")
+def _split_v(node: Node) -> Any:
+    x, sizes = node.inputs[0], node.ints(1, "the sizes")
+    (axis,) = (a % rank_of(x) for a in node.ints(2, "the axis"))
+    whole = static_dims(x, "the input")[axis]
+    sizes = [whole - sum(s for s in sizes if s >= 0) if s == -1 else s for s in sizes]
+    return split(x, sizes, axis)
+
+
+@converter("Slice")
+def _slice(node: Node) -> Any:
+    x, begin, sizes = node.inputs[0], node.ints(1, "the begin"), node.ints(2, "the sizes")
+    dims = static_dims(x, "the input")
+    ends = [d if s == -1 else b + s for b, s, d in zip(begin, sizes, dims, strict=True)]
+    return strided_slice(x, begin, ends, [1] * len(dims), {})
+
+
+@converter("StridedSlice")
+def _strided_slice(node: Node) -> Any:
+    begin, end, strides = (node.ints(i, what) for i, what in ((1, "the begin"), (2, "the end"), (3, "the strides")))
+    names = ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
+    return strided_slice(node.inputs[0], begin, end, strides, {name: node.attr(f"{name}_mask", 0) for name in names})
+
+
+@converter("Pad", "PadV2")
+def _pad(node: Node) -> Any:
+    fill = node.inputs[2] if len(node.inputs) > 2 else None
+    return pad(node.inputs[0], node.pairs(1, "the padding"), "constant", fill)
+
+
+@converter("MirrorPad")
+def _mirror_pad(node: Node) -> Any:
+    return mirror_pad(node.inputs[0], node.pairs(1, "the padding"), node.required("mode"))
+
+
+@converter("Tile")
+def _tile(node: Node) -> Any:
+    return ops.tile(node.inputs[0], node.ints(1, "how often"))
+
+
+@converter("BroadcastTo")
+def _broadcast_to(node: Node) -> Any:
+    return expand(node.inputs[0], node.ints(1, "the shape"))
+
+
+@converter("ReverseV2")
+def _reverse(node: Node) -> Any:
+    x = node.inputs[0]
+    for axis in node.ints(1, "the axes"):
+        x = ops.reverse(x, axis % rank_of(x))
+    return x
+
+
+@converter("SpaceToDepth")
+def _space_to_depth(node: Node) -> Any:
+    return ops.nn.space_to_depth(
+        node.inputs[0], int(node.required("block_size")), layout=node.attr("data_format", "NHWC")
+    )
+
+
+@converter("DepthToSpace")
+def _depth_to_space(node: Node) -> Any:
+    layout = node.attr("data_format", "NHWC")
+    return ops.nn.depth_to_space(node.inputs[0], int(node.required("block_size")), layout=layout, mode="DCR")
+
+
+@converter("SpaceToBatchND")
+def _space_to_batch(node: Node) -> Any:
+    return space_to_batch(node.inputs[0], node.ints(1, "the block"), node.pairs(2, "the padding"))
+
+
+@converter("BatchToSpaceND")
+def _batch_to_space(node: Node) -> Any:
+    return batch_to_space(node.inputs[0], node.ints(1, "the block"), node.pairs(2, "the crops"))
+
+
+@converter("ResizeBilinear", "ResizeNearestNeighbor")
+def _resized(node: Node) -> Any:
+    method = "linear" if node.operator == "ResizeBilinear" else "nearest_neighbor"
+    corners, centres = bool(node.attr("align_corners", False)), bool(node.attr("half_pixel_centers", False))
+    return resize(node.inputs[0], node.ints(1, "the size"), method, corners, centres)
+
+
+@converter("GatherV2", "Gather")
+def _gather(node: Node) -> Any:
+    x, indices = node.inputs[:2]
+    (axis,) = node.ints(2, "the axis") if len(node.inputs) > 2 else [0]
+    return ops.take(x, indices, axis=axis % max(rank_of(x), 1), batch_dims=int(node.attr("batch_dims", 0)))
+
+
+@converter("GatherNd")
+def _gather_nd(node: Node) -> Any:
+    x, indices = node.inputs
+    last = rank_of(indices) - 1
+    return ops.gather_nd(x, transpose(indices, [last, *range(last)]))
+
+
+@converter("OneHot")
+def _one_hot(node: Node) -> Any:
+    indices, _, on_value, off_value = node.inputs
+    (depth,) = node.ints(1, "the depth")
+    return ops.one_hot(indices, on_value, off_value, depth, int(node.attr("axis", -1)), dtype_of(on_value))
+
+
+@converter("Shape")
+def _shape(node: Node) -> Any:
+    return constant(np.array(static_dims(node.inputs[0], "the input")), node.attr("out_type", "int32"))
+
+
+@converter("Size")
+def _size(node: Node) -> Any:
+    return constant(int(np.prod(static_dims(node.inputs[0], "the input"))), node.attr("out_type", "int32"))
+
+
+@converter("Rank")
+def _rank(node: Node) -> Any:
+    return constant(rank_of(node.inputs[0]), "int32")
+
+
+@converter("Fill")
+def _fill(node: Node) -> Any:
+    dims = node.ints(0, "the shape")
+    bounded(*dims)
+    return ops.full(node.inputs[1], dims, dtype=dtype_of(node.inputs[1]))
+
+
+@converter("Range")
+def _range(node: Node) -> Any:
+    start, limit, delta = (node.value(i, "a bound").item() for i in range(3))
+    bounded((limit - start) / delta + 1)
+    return constant(np.arange(start, limit, delta), dtype_of(node.inputs[0]))

@@ -1,0 +1,72 @@
+"""``from_tensorflow``: from a frozen graph to a module and its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.module import IRModule
+from compiler.ir.origin import derived_from, mint, mint_use
+from compiler.relay.frontend.span_filling import begin_import
+from compiler.runtime.ndarray import NDArray
+
+if TYPE_CHECKING:
+    from compiler.relay.frontend.tensorflow.reader import ModelSource
+
+__all__ = ["from_tensorflow"]
+
+_VOCABULARY = (str(Path(__file__).parent.parent),)
+
+
+def from_tensorflow(
+    graph: ModelSource,
+    layout: str | None = "NHWC",
+    shape: Mapping[str, Sequence[int]] | None = None,
+    outputs: Sequence[str] | None = None,
+    convert_config: Mapping[str, Any] | None = None,
+) -> tuple[IRModule, dict[str, NDArray]]:
+    """Convert a frozen graph of TensorFlow to a module of graphs.
+
+    Parameters
+    ----------
+    graph : GraphDef, bytes, str or path
+        A graph without variables, the contents of its file, or where the file lies.
+    layout : str, optional
+        Only ``NHWC``, as images are in the graph; ``relay.transform.ConvertLayout`` changes it.
+    shape : mapping of str to sequence of int, optional
+        Shapes of inputs by their names; by default those of the graph, where an extent that it leaves open is 1.
+    outputs : sequence of str, optional
+        Names of nodes, with ``:1`` for the second result of one; by default the nodes that no other one uses.
+    convert_config : mapping of str to object, optional
+        Taken for compatibility.
+
+    Returns
+    -------
+    mod : IRModule
+        Its ``main`` has the inputs in their order, then the weights.
+    params : dict of str to NDArray
+        The weights by the names that ``main`` has for them.
+
+    Raises
+    ------
+    ModelError
+        If the graph cannot be read or contradicts itself.
+    UnsupportedOperatorError
+        Naming all operators that nothing converts, with their nodes.
+    ConversionError
+        If a node cannot be converted; it names the node.
+    ArgumentError
+        If ``layout``, ``shape`` or ``outputs`` does not fit the graph.
+    """
+    from compiler.relay.frontend.tensorflow.importer import convert_graph
+
+    if layout not in (None, "NHWC"):
+        raise ArgumentError(
+            f"from_tensorflow: layout must be 'NHWC', got {show(layout)}; relay.transform.ConvertLayout changes it"
+        )
+    begin_import()
+    span = mint("graph", "TensorFlow", mint_use("from_tensorflow", _VOCABULARY))
+    with derived_from(span):
+        return convert_graph(graph, dict(shape or {}), outputs, span)

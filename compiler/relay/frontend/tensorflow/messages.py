@@ -1,0 +1,71 @@
+"""The messages of TensorFlow's files that an importer reads, as a table: name, number and kind of each field.
+
+References
+----------
+tensorflow/core/framework/{graph,node_def,attr_value,tensor,tensor_shape}.proto
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+__all__ = ["GraphDef", "SavedModel"]
+
+_FIELDS = {
+    "Dim": "size 1 int64, name 2 string",
+    "TensorShape": "dim 2 *Dim, unknown_rank 3 bool",
+    "Tensor": "dtype 1 int32, tensor_shape 2 TensorShape, tensor_content 4 bytes, float_val 5 *float, "
+    "double_val 6 *double, int_val 7 *int32, string_val 8 *bytes, int64_val 10 *int64, bool_val 11 *bool, "
+    "half_val 13 *int32, uint32_val 16 *uint32, uint64_val 17 *uint64",
+    "List": "s 2 *bytes, i 3 *int64, f 4 *float, b 5 *bool, type 6 *int32, shape 7 *TensorShape, tensor 8 *Tensor",
+    "Function": "name 1 string",
+    "Attribute": "list 1 List, s 2 bytes, i 3 int64, f 4 float, b 5 bool, type 6 int32, shape 7 TensorShape, "
+    "tensor 8 Tensor, placeholder 9 string, func 10 Function",
+    "AttributeEntry": "key 1 string, value 2 Attribute",
+    "Node": "name 1 string, op 2 string, input 3 *string, device 4 string, attr 5 *AttributeEntry",
+    "GraphDef": "node 1 *Node",
+    "MetaGraph": "graph_def 2 GraphDef",
+    "SavedModel": "saved_model_schema_version 1 int64, meta_graphs 2 *MetaGraph",
+}
+"""A star marks what is repeated; a map is repeated entries of a key and a value."""
+
+_PACKAGE = "strata.tensorflow"
+_FIELD = descriptor_pb2.FieldDescriptorProto
+
+
+def _definition() -> descriptor_pb2.FileDescriptorProto:
+    file = descriptor_pb2.FileDescriptorProto(name="strata/tensorflow.proto", package=_PACKAGE, syntax="proto3")
+    for name, fields in _FIELDS.items():
+        message = file.message_type.add(name=name)
+        for text in fields.split(", "):
+            field, number, kind = text.split()
+            repeated, kind = kind.startswith("*"), kind.removeprefix("*")
+            entry = message.field.add(name=field, number=int(number))
+            entry.label = _FIELD.LABEL_REPEATED if repeated else _FIELD.LABEL_OPTIONAL
+            if kind in _FIELDS:
+                entry.type, entry.type_name = _FIELD.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
+            else:
+                entry.type = getattr(_FIELD, f"TYPE_{kind.upper()}")
+    _choose_one(file.message_type[list(_FIELDS).index("Attribute")])
+    return file
+
+
+def _choose_one(message: descriptor_pb2.DescriptorProto) -> None:
+    """Make all fields of a message alternatives."""
+    message.oneof_decl.add(name="value")
+    for field in message.field:
+        field.oneof_index = 0
+
+
+_POOL = descriptor_pool.DescriptorPool()
+_POOL.Add(_definition())
+
+
+def _class(name: str) -> Any:
+    return message_factory.GetMessageClass(_POOL.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+
+
+GraphDef: Any = _class("GraphDef")
+SavedModel: Any = _class("SavedModel")

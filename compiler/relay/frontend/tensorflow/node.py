@@ -1,0 +1,64 @@
+"""A node of a graph as its converter sees it: inputs that are expressions, attributes that are values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.relay.frontend.common.errors import ConversionError, ModelError
+from compiler.relay.frontend.common.folding import known
+
+__all__ = ["Node"]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One application of an operator.
+
+    Attributes
+    ----------
+    name, operator : str
+    inputs : sequence of Expr
+    attributes : dict of str to object
+    """
+
+    name: str
+    operator: str
+    inputs: Sequence[Any]
+    attributes: dict[str, Any]
+
+    def attr(self, name: str, default: Any = None) -> Any:
+        """Return an attribute, or the default where it is not given."""
+        value = self.attributes.get(name)
+        return default if value is None else value
+
+    def required(self, name: str) -> Any:
+        """Return an attribute that must be given."""
+        if self.attributes.get(name) is None:
+            raise ModelError(f"attribute {name!r} must be given")
+        return self.attributes[name]
+
+    def value(self, index: int, what: str) -> np.ndarray[Any, Any]:
+        """Return the value of an input that decides about shapes.
+
+        Raises
+        ------
+        ConversionError
+            If only the running program would know it.
+        """
+        array = known(self.inputs[index])
+        if array is None:
+            raise ConversionError(f"input {index} ({what}) must be known while importing, but is computed from inputs")
+        return np.asarray(array)
+
+    def ints(self, index: int, what: str) -> list[int]:
+        """Return the numbers of an input that decides about shapes."""
+        return [int(v) for v in self.value(index, what).reshape(-1)]
+
+    def pairs(self, index: int, what: str) -> list[tuple[int, int]]:
+        """Return the pairs of numbers of an input that decides about shapes."""
+        numbers = self.ints(index, what)
+        return list(zip(numbers[::2], numbers[1::2], strict=True))

@@ -1,0 +1,175 @@
+"""Graphs as they come: checked before anything is made of them, since they may come from anybody."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any, TypeAlias
+
+import numpy as np
+from google.protobuf.message import DecodeError, Message
+
+from compiler.ir.error import ArgumentError, show
+from compiler.relay.frontend.common.errors import ConversionError, ModelError
+from compiler.relay.frontend.tensorflow.messages import GraphDef, SavedModel
+
+__all__ = ["MAX_NODES", "ModelSource", "attributes_of", "dtype_of_number", "read_graph", "shape_of_message"]
+
+ModelSource: TypeAlias = "Message | bytes | bytearray | memoryview | str | os.PathLike[str]"
+MAX_NODES = 200_000
+MAX_ELEMENTS = 1 << 31
+
+_DTYPES = {
+    1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 9: "int64", 10: "bool", 14: "bfloat16",
+    17: "uint16", 19: "float16", 22: "uint32", 23: "uint64",
+}  # fmt: skip
+"""The numbers of tensorflow.DataType."""
+_VALUES = {
+    "float32": "float_val", "float64": "double_val", "int64": "int64_val", "bool": "bool_val", "uint32": "uint32_val",
+    "uint64": "uint64_val",
+}  # fmt: skip
+"""Which field has the elements that are listed one by one; those of the other data types are ints."""
+
+
+def read_graph(model: ModelSource) -> Any:
+    """Return a graph.
+
+    Parameters
+    ----------
+    model : GraphDef, bytes, str or path
+        TensorFlow's own message or any that is written like it; bytes are a file's, strings and paths name one.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be read, or is no graph.
+    ArgumentError
+        If it is none of these.
+    """
+    name = "the graph"
+    if isinstance(model, (str, os.PathLike)):
+        name = repr(os.fspath(model))
+        model = _contents(model, name)
+    elif isinstance(model, Message):
+        model = model.SerializeToString()
+    if not isinstance(model, (bytes, bytearray, memoryview)):
+        raise ArgumentError(
+            f"from_tensorflow: graph must be a GraphDef, the bytes of a file or a path, got {show(model)}"
+        )
+    data = bytes(model)
+    graph = _parsed(GraphDef, data)
+    if graph is None or not graph.node or not all(node.name and node.op for node in graph.node):
+        saved = _parsed(SavedModel, data)
+        if saved is not None and any(meta.graph_def.node for meta in saved.meta_graphs):
+            raise ModelError(f"from_tensorflow: {name} is a SavedModel, whose variables lie in other files: {_FREEZE}")
+        raise ModelError(
+            f"from_tensorflow: {name} ({len(data):,} bytes) is no frozen graph of TensorFlow, or its end is missing: "
+            "expected a whole serialized GraphDef"
+        )
+    if len(graph.node) > MAX_NODES:
+        raise ModelError(f"from_tensorflow: {name} has more than {MAX_NODES:,} nodes")
+    return graph
+
+
+_FREEZE = (
+    "freeze it with tensorflow.python.framework.convert_to_constants.convert_variables_to_constants_v2, and store the "
+    "graph.as_graph_def() of the result"
+)
+
+
+def _contents(path: str | os.PathLike[str], name: str) -> bytes:
+    if os.path.isdir(path):
+        raise ModelError(f"from_tensorflow: {name} is a directory, such as of a SavedModel: {_FREEZE}")
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as exc:
+        raise ModelError(f"from_tensorflow: {name} cannot be read: {exc.strerror}") from None
+
+
+def _parsed(kind: Any, data: bytes) -> Any:
+    message = kind()
+    try:
+        message.ParseFromString(data)
+    except (DecodeError, RecursionError, RuntimeError):
+        return None
+    return message
+
+
+def attributes_of(node: Any) -> dict[str, Any]:
+    """Return the attributes of a node as Python values: tensors as arrays, shapes as lists, data types by name."""
+    return {entry.key: _value(entry.key, entry.value) for entry in node.attr}
+
+
+def _value(key: str, attribute: Any) -> Any:
+    kind = attribute.WhichOneof("value")
+    if kind is None:
+        return None
+    value: Any = getattr(attribute, kind)
+    if kind == "s":
+        return value.decode("utf-8", "replace")
+    if kind == "type":
+        return _DTYPES.get(value, f"data type {value}")
+    if kind == "shape":
+        return shape_of_message(value)
+    if kind == "tensor":
+        return _array(key, value)
+    if kind == "list":
+        return _list(value)
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    for field in ("i", "f", "b"):
+        if items := list(getattr(value, field)):
+            return items
+    return [item.decode("utf-8", "replace") for item in value.s] or [_DTYPES.get(item, "") for item in value.type]
+
+
+def dtype_of_number(number: int) -> str:
+    """Return the name of a data type by TensorFlow's number.
+
+    Raises
+    ------
+    ConversionError
+        If there are no tensors of it here.
+    """
+    if number not in _DTYPES:
+        raise ConversionError(f"elements of TensorFlow's data type {number} are not supported")
+    return _DTYPES[number]
+
+
+def shape_of_message(shape: Any) -> list[int] | None:
+    """Return the extents of a shape, -1 where one is open; None if not even their number is known."""
+    return None if shape.unknown_rank else [int(dim.size) for dim in shape.dim]
+
+
+def _array(key: str, tensor: Any) -> np.ndarray[Any, Any]:
+    dtype = dtype_of_number(tensor.dtype)
+    shape = shape_of_message(tensor.tensor_shape) or []
+    if any(extent < 0 for extent in shape) or math.prod(shape) > MAX_ELEMENTS:
+        raise ModelError(f"attribute {key!r} claims to have the shape {shape}")
+    count = math.prod(shape)
+    plain = "uint16" if dtype in ("float16", "bfloat16") else dtype
+    if tensor.tensor_content:
+        values = np.frombuffer(tensor.tensor_content, np.uint8)
+        if values.size != count * np.dtype(plain).itemsize:
+            raise ModelError(f"attribute {key!r} claims to have the shape {shape}, but holds {values.size:,} bytes")
+        values = values.view(plain)
+    else:
+        values = _listed_elements(key, tensor, plain if plain != "uint16" else dtype, count)
+    if dtype == "bfloat16":
+        return (values.astype(np.uint32) << 16).view(np.float32).reshape(shape)
+    return values.view(dtype if dtype == "float16" else plain).reshape(shape)
+
+
+def _listed_elements(key: str, tensor: Any, dtype: str, count: int) -> np.ndarray[Any, Any]:
+    """Return elements that are listed one by one; the last of fewer stands for all the rest."""
+    half = dtype in ("float16", "bfloat16")
+    listed = list(getattr(tensor, "half_val" if half else _VALUES.get(dtype, "int_val")))
+    if len(listed) > count:
+        raise ModelError(f"attribute {key!r} holds {len(listed):,} elements, but its shape has {count:,}")
+    values = np.zeros(count, "uint16" if half else dtype)
+    values[: len(listed)] = listed
+    values[len(listed) :] = listed[-1] if listed else 0
+    return values
