@@ -11,6 +11,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.extension import extension_point
 from compiler.ir.instrument import active_instruments
 from compiler.ir.node import node
+from compiler.ir.scriptable import Scriptable
 from compiler.ir.text_format import TextFormat, format_of
 
 STANDARD_MODULES = "standard modules"
@@ -83,7 +84,7 @@ class DefinedName(str):
     __slots__ = ()
 
 
-class IRModule:
+class IRModule(Scriptable):
     """Functions by their global variables, and type definitions; passes map modules to modules.
 
     Parameters
@@ -390,6 +391,9 @@ class IRModule:
         """
         return self.attrs.get(attr_key)
 
+    def _text_format(self) -> TextFormat:
+        return _format(self)
+
     def __str__(self) -> str:
         return _format(self).text(self)
 
@@ -406,26 +410,6 @@ class IRModule:
         str
         """
         return _format(self).astext(self, show_meta_data)
-
-    def script(self, tir_prefix: str = "T", show_meta: bool = False) -> str:
-        """Return the module as TVMScript, or in its own text format where it has no loops yet.
-
-        Parameters
-        ----------
-        tir_prefix : str
-            Accepted for compatibility with TVM: the words are called ``T``.
-        show_meta : bool
-            Accepted for compatibility with TVM: all of the module is in its text.
-
-        Returns
-        -------
-        str
-        """
-        return _format(self).script(self)
-
-    def show(self) -> None:
-        """Print the module as :meth:`script` returns it."""
-        print(self.script())
 
 
 def _format(module: IRModule) -> TextFormat:

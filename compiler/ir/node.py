@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from compiler.ir.origin import Span, current_span, derived_from
+from compiler.ir.scriptable import Scriptable
 
 T = TypeVar("T")
 N = TypeVar("N", bound="Node")
@@ -35,7 +36,7 @@ def node(cls: type[T]) -> type[T]:
 
 
 @node
-class Node:
+class Node(Scriptable):
     """Anything that an IR is made of.
 
     ``children`` names the fields that visitors descend into, in order; each holds a node, a tuple of nodes, or None.

@@ -6,7 +6,10 @@ for the class of the node, or for the nearest of its bases.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from compiler.ir.scriptable import ScriptOptions
 
 __all__ = ["TextFormat", "format_of", "register", "registered_format", "text_of"]
 
@@ -36,12 +39,14 @@ class TextFormat:
         """
         return f"<{type(thing).__name__}>"
 
-    def script(self, thing: Any) -> str:
-        """Return what the method ``script`` of functions and modules does: a text that can be read back.
+    def script(self, thing: Any, options: ScriptOptions) -> str:
+        """Return what the method ``script`` of nodes and modules does: a text that can be read back.
 
         Parameters
         ----------
-        thing : BaseFunc or IRModule
+        thing : Node or IRModule
+        options : ScriptOptions
+            How it is written.
 
         Returns
         -------

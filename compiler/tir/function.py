@@ -170,22 +170,6 @@ class PrimFunc(BaseFunc):
         with derived_from(self.span):
             return rebuild(self, **{field_name: value})
 
-    def script(self, tir_prefix: str = "T", show_meta: bool = False) -> str:
-        """Return the function as TVMScript.
-
-        Parameters
-        ----------
-        tir_prefix : str
-            Accepted for compatibility with TVM: the words are called ``T``.
-        show_meta : bool
-            Accepted for compatibility with TVM: all of the function is in its text.
-
-        Returns
-        -------
-        str
-        """
-        return format_of(self).script(self)
-
     def astext(self, show_meta_data: bool = True, annotate: object = None) -> str:
         """Return the function as text.
 
@@ -201,10 +185,6 @@ class PrimFunc(BaseFunc):
         str
         """
         return format_of(self).astext(self, show_meta_data)
-
-    def show(self) -> None:
-        """Print the function as TVMScript."""
-        print(self.script())
 
     def __str__(self) -> str:
         return text_of(self)

@@ -6,8 +6,11 @@ This is the one printer of loop IR.  Whoever wants to know where a node stands i
 
 from __future__ import annotations
 
+from typing import Any
+
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
+from compiler.ir.node import Node
 from compiler.ir.primexpr import (
     CommReducer,
     IntImm,
@@ -17,14 +20,17 @@ from compiler.ir.primexpr import (
     Var,
     is_const_int,
 )
+from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.text import TextBuilder
 from compiler.ir.text_format import TextFormat, register
+from compiler.tir.block import MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.function import PrimFunc
 from compiler.tir.printer_block import BlockPrinter
-from compiler.tir.printer_expr import ExprPrinter, declaration_text, handle_text
+from compiler.tir.printer_expr import DEFAULT_OPTIONS, ExprPrinter, declaration_text, handle_text
 from compiler.tir.printer_loops import SIMPLE_MODE, loops
-from compiler.tir.printer_scope import Definitions
+from compiler.tir.printer_marks import marked_text
+from compiler.tir.printer_scope import Definitions, Names
 from compiler.tir.printer_stmt import StmtPrinter
 from compiler.tir.stmt import Stmt
 
@@ -32,13 +38,15 @@ _TIR_IMPORT = "# from tvm.script import tir as T"
 _IR_IMPORT = "# from tvm.script import ir as I"
 
 
-def script(n: IRModule | PrimFunc | Stmt | PrimExpr) -> TextBuilder:
+def script(n: Any, options: ScriptOptions = DEFAULT_OPTIONS) -> TextBuilder:
     """Return a module, function, statement or expression as TVMScript.
 
     Parameters
     ----------
     n : IRModule, PrimFunc, Stmt or PrimExpr
-        What is written; axes, ranges, regions and reducers as well.
+        What is written; axes, ranges, regions, buffers and reducers as well.
+    options : ScriptOptions
+        How it is written; its prefixes and marks are no matter of this text builder.
 
     Returns
     -------
@@ -50,23 +58,40 @@ def script(n: IRModule | PrimFunc | Stmt | PrimExpr) -> TextBuilder:
     ArgumentError
         If ``n`` is none of these.
     """
-    out = TextBuilder()
+    out = TextBuilder(" " * options.indent_spaces)
     if isinstance(n, IRModule):
-        _module(out, n)
+        _module(out, n, options)
     elif isinstance(n, PrimFunc):
         out.line(_TIR_IMPORT)
         out.newline()
-        _function(out, n, n.attrs.get("global_symbol") or "main")
+        _function(out, n, options.name or n.attrs.get("global_symbol") or "main", options)
     elif isinstance(n, Stmt):
         definitions = Definitions()
         definitions.of_statement(n)
-        BlockPrinter(out, definitions).body(n, False)
-    elif isinstance(n, (PrimExpr, IterVar, Range, BufferRegion, CommReducer)):
-        ExprPrinter(out).expr(n)
+        _printer(out, definitions, options).body(n, False)
+    elif isinstance(n, MatchBufferRegion):
+        _printer(out, _declared(n.source), options).match_region(n)
+    elif isinstance(n, (PrimExpr, IterVar, Range, Buffer, BufferRegion, CommReducer)):
+        printer = _printer(out, _declared(n) if options.verbose_expr else Definitions(), options)
+        for declared in printer.definitions.at_top:
+            printer.definition(declared)
+        printer.expr(n)
         out.newline()
     else:
         raise ArgumentError(f"script: expected a module, function, statement or expression, got {show(n)}")
     return out
+
+
+def _declared(n: Node) -> Definitions:
+    """Return what has to be declared before an expression is written."""
+    definitions = Definitions()
+    definitions.of_expression(n)
+    return definitions
+
+
+def _printer(out: TextBuilder, definitions: Definitions, options: ScriptOptions) -> BlockPrinter:
+    names = Names((options.tir_prefix, options.ir_prefix), options.show_object_address)
+    return BlockPrinter(out, definitions, names, options)
 
 
 def module_text(mod: IRModule) -> str:
@@ -99,12 +124,12 @@ def text(n: IRModule | PrimFunc | Stmt | PrimExpr) -> str:
     return script(n).text()
 
 
-def _module(out: TextBuilder, mod: IRModule) -> None:
+def _module(out: TextBuilder, mod: IRModule, options: ScriptOptions) -> None:
     out.line(_IR_IMPORT)
     out.line(_TIR_IMPORT)
     out.newline()
     out.line("@I.ir_module")
-    out.line("class Module:")
+    out.line(f"class {options.name or 'Module'}:")
     with out.indented():
         attrs = {key: value for key, value in mod.attrs.items() if key != SIMPLE_MODE}
         if attrs:
@@ -117,17 +142,17 @@ def _module(out: TextBuilder, mod: IRModule) -> None:
             if index:
                 out.newline()
             if isinstance(func, PrimFunc):
-                _function(out, func, name)
+                _function(out, func, name, options)
             else:
                 out.line(f"# {name}: {type(func).__name__}")
         if not functions:
             out.line("pass")
 
 
-def _function(out: TextBuilder, func: PrimFunc, name: str) -> None:
+def _function(out: TextBuilder, func: PrimFunc, name: str, options: ScriptOptions) -> None:
     definitions = Definitions()
     definitions.of_function(func)
-    printer = BlockPrinter(out, definitions)
+    printer = _printer(out, definitions, options)
     symbol = func.attrs.get("global_symbol")
     out.line("@T.prim_func" if symbol is not None else "@T.prim_func(private=True)")
     matched = []
@@ -136,7 +161,7 @@ def _function(out: TextBuilder, func: PrimFunc, name: str) -> None:
         for index, param in enumerate(func.params):
             out.write(", " if index else "")
             buffer = func.buffer_map.get(param)
-            if buffer is not None and _fits_signature(buffer):
+            if buffer is not None and options.syntax_sugar and _fits_signature(buffer):
                 _buffer_parameter(printer, buffer)
             else:
                 out.write(f"{printer.names.define(param, param.name)}: {handle_text(param)}")
@@ -219,21 +244,23 @@ class LoopFormat(TextFormat):
         """
         return module_text(thing) if isinstance(thing, IRModule) else text(thing)
 
-    def script(self, thing: IRModule | PrimFunc) -> str:
-        """Return a module or a function as TVMScript.
+    def script(self, thing: Any, options: ScriptOptions) -> str:
+        """Return a module, a function or a part of one as TVMScript.
 
         Parameters
         ----------
-        thing : IRModule or PrimFunc
+        thing : IRModule, PrimFunc, Stmt, PrimExpr, …
             What is written.
+        options : ScriptOptions
+            How it is written.
 
         Returns
         -------
         str
         """
-        return text(thing)
+        return marked_text(thing, script(thing, options), options)
 
 
 _FORMAT = LoopFormat()
-for _kind in (IRModule, PrimFunc, Stmt, PrimExpr, Range, IterVar, BufferRegion):
+for _kind in (IRModule, PrimFunc, Stmt, PrimExpr, Range, IterVar, Buffer, BufferRegion, CommReducer, MatchBufferRegion):
     register(_kind, _FORMAT)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, is_const_int
+from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.structural import structural_equal
 from compiler.ir.text import TextBuilder
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion, contains_block
 from compiler.tir.buffer import Buffer, BufferRegion
-from compiler.tir.printer_expr import string_text
+from compiler.tir.printer_expr import DEFAULT_OPTIONS, string_text
 from compiler.tir.printer_scope import Definitions, Names
 from compiler.tir.printer_stmt import StmtPrinter
 from compiler.tir.stmt import For, Stmt
@@ -37,10 +38,18 @@ class BlockPrinter(StmtPrinter):
         What is declared where.
     names : Names, optional
         What variables are called; a fresh table where left out.
+    options : ScriptOptions
+        How statements are written.
     """
 
-    def __init__(self, out: TextBuilder, definitions: Definitions, names: Names | None = None) -> None:
-        StmtPrinter.__init__(self, out, definitions, names)
+    def __init__(
+        self,
+        out: TextBuilder,
+        definitions: Definitions,
+        names: Names | None = None,
+        options: ScriptOptions = DEFAULT_OPTIONS,
+    ) -> None:
+        StmtPrinter.__init__(self, out, definitions, names, options)
         self._loop_ranges: dict[Var, Range] = {}
 
     def function_body(self, body: Stmt) -> None:
@@ -51,10 +60,10 @@ class BlockPrinter(StmtPrinter):
         body : Stmt
             What the function does.
         """
-        if not isinstance(body, BlockRealize) or not _is_implied(body):
+        if not (isinstance(body, BlockRealize) and self.options.syntax_sugar and _is_implied(body)):
             self.body(body, True)
             return
-        for n in self._definitions.before.get(body, ()):
+        for n in self.definitions.before.get(body, ()):
             self.definition(n)
         with self.line(body):
             self.out.write(f'# with T.block("{ROOT}"):')
@@ -113,7 +122,7 @@ class BlockPrinter(StmtPrinter):
         pairs = list(zip(axes, values, strict=True))
         for plain, group in groupby(pairs, key=self._is_remapped):
             run = list(group)
-            if plain and len(run) > 1:
+            if plain and len(run) > 1 and self.options.syntax_sugar:
                 self._remap(run)
             else:
                 for axis, value in run:
@@ -169,6 +178,18 @@ class BlockPrinter(StmtPrinter):
             self.out.write(f"{self.declare(buffer)} = T.alloc_buffer(")
             self.buffer_arguments(buffer)
             self.out.write(")")
+
+    def match_region(self, match: MatchBufferRegion) -> None:
+        """Write a buffer that stands for a region of another one, below what has to be declared.
+
+        Parameters
+        ----------
+        match : MatchBufferRegion
+            What is written.
+        """
+        for declared in self.definitions.at_top:
+            self.definition(declared)
+        self._match(match)
 
     def _match(self, match: MatchBufferRegion) -> None:
         with self.line(match):

@@ -53,11 +53,14 @@ from compiler.ir.primexpr import (
     Var,
     is_const_int,
 )
+from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.text import TextBuilder
 from compiler.ir.types import PointerType
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.call_types import call_dtype
 from compiler.tir.printer_scope import Names
+
+DEFAULT_OPTIONS = ScriptOptions()
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT = range(1, 7)
 """Levels of precedence, loosest first, as in Python."""
@@ -93,9 +96,12 @@ class ExprPrinter(Functor):
         What is written to.
     names : Names, optional
         What variables are called; a fresh table where left out.
+    options : ScriptOptions
+        Which data types are left out.
     """
 
-    def __init__(self, out: TextBuilder, names: Names | None = None) -> None:
+    def __init__(self, out: TextBuilder, names: Names | None = None, options: ScriptOptions = DEFAULT_OPTIONS) -> None:
+        self.options = options
         self.out = out
         self.names = names or Names()
 
@@ -178,10 +184,11 @@ class ExprPrinter(Functor):
         self.out.write(self.name_of(n))
 
     def visit_IntImm(self, n: IntImm, level: int) -> None:
-        self.out.write(int_text(n.value, n.dtype))
+        self.out.write(int_text(n.value, n.dtype, self.options.int_dtype))
 
     def visit_FloatImm(self, n: FloatImm, level: int) -> None:
-        self.out.write(f"T.{n.dtype}({float_text(n.value)})")
+        text = float_text(n.value)
+        self.out.write(text if n.dtype == self.options.float_dtype else f"T.{n.dtype}({text})")
 
     def visit_StringImm(self, n: StringImm, level: int) -> None:
         self.out.write(string_text(n.value))
@@ -445,9 +452,9 @@ def _needs_function(n: BinaryOp) -> bool:
     return type(n) is Div and dt.is_integral(n.dtype)
 
 
-def int_text(value: int, dtype: str) -> str:
-    """Return an integer constant; only int32 needs no type."""
-    if dtype == "int32":
+def int_text(value: int, dtype: str, usual: str = "int32") -> str:
+    """Return an integer constant; only one of the usual type needs to say no type."""
+    if dtype == usual:
         return str(value)
     if dtype == "bool":
         return f"T.bool({bool(value)})"

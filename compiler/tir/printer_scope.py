@@ -7,14 +7,15 @@ out names that are unique where they are visible.
 
 from __future__ import annotations
 
+import keyword
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
-from compiler.ir.primexpr import IterVar, Let, PrimExpr, ProducerLoad, Reduce, Var
+from compiler.ir.primexpr import CommReducer, IterVar, Let, PrimExpr, ProducerLoad, Reduce, Var
 from compiler.tir.block import Block, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
@@ -36,13 +37,25 @@ from compiler.tir.stmt import (
     While,
 )
 
+_RESERVED = frozenset((*keyword.kwlist, "range"))
+"""What no variable can be called in Python's syntax."""
+
 
 class Names:
-    """Names of nodes, unique among those that are visible."""
+    """Names of nodes, unique among those that are visible.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    reserved : iterable of str
+        What stands for something else in the text.
+    with_addresses : bool
+        Whether a name ends with the address of what it names.
+    """
+
+    def __init__(self, reserved: Iterable[str] = ("T", "I"), with_addresses: bool = False) -> None:
         self._of: dict[Any, str] = {}
-        self._taken: set[str] = set()
+        self._taken: set[str] = {*reserved, *_RESERVED}
+        self._with_addresses = with_addresses
 
     def get(self, n: Any) -> str | None:
         """Return the name that ``n`` has, or None."""
@@ -52,7 +65,8 @@ class Names:
         """Give ``n`` a free name like ``hint``, unless it has one."""
         name = self._of.get(n)
         if name is None:
-            name = self._of[n] = self._free(re.sub(r"\W", "_", hint) or "v")
+            free = self._free(re.sub(r"\W", "_", hint) or "v")
+            name = self._of[n] = f"{free}_{id(n):#x}" if self._with_addresses else free
             self._taken.add(name)
         return name
 
@@ -122,6 +136,21 @@ class Definitions(Visitor):
         self._statement(stmt)
         for n, path in self._first.items():
             self._place(n, path, self._depth[n])
+
+    def of_expression(self, n: Node) -> None:
+        """Find the definitions of an expression or a region.
+
+        Parameters
+        ----------
+        n : Node
+            What is looked at.
+        """
+        if isinstance(n, Buffer):
+            self._use_buffer(n)
+        elif isinstance(n, CommReducer):
+            self._bind(*n.lhs, *n.rhs)
+        self.visit(n)
+        self.at_top.extend(self._first)
 
     def _place(self, n: Any, path: list[Stmt], depth: int) -> None:
         """Choose the innermost scope that holds the last common ancestor of all uses, and the first use in it."""

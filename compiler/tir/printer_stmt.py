@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from compiler.ir.primexpr import Call, IntImm, IterVar, Var, is_const_int
+from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import uses_var
 from compiler.ir.text import TextBuilder
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import DEFAULT, Buffer
-from compiler.tir.printer_expr import ExprPrinter, declaration_text, handle_text, string_text
+from compiler.tir.printer_expr import DEFAULT_OPTIONS, ExprPrinter, declaration_text, handle_text, string_text
 from compiler.tir.printer_scope import Definitions, Names
 from compiler.tir.stmt import (
     THREAD_KEYS,
@@ -58,11 +59,19 @@ class StmtPrinter(ExprPrinter):
         What is declared where.
     names : Names, optional
         What variables are called; a fresh table where left out.
+    options : ScriptOptions
+        How statements are written.
     """
 
-    def __init__(self, out: TextBuilder, definitions: Definitions, names: Names | None = None) -> None:
-        ExprPrinter.__init__(self, out, names)
-        self._definitions = definitions
+    def __init__(
+        self,
+        out: TextBuilder,
+        definitions: Definitions,
+        names: Names | None = None,
+        options: ScriptOptions = DEFAULT_OPTIONS,
+    ) -> None:
+        ExprPrinter.__init__(self, out, names, options)
+        self.definitions = definitions
 
     def block(self, body: Stmt) -> None:
         """Write an indented block with a scope of its own.
@@ -90,7 +99,7 @@ class StmtPrinter(ExprPrinter):
             for index, item in enumerate(stmt.seq):
                 self.body(item, last and index == end)
             return
-        for n in self._definitions.before.get(stmt, ()):
+        for n in self.definitions.before.get(stmt, ()):
             self.definition(n)
         self.visit(stmt, last)
 
@@ -165,7 +174,7 @@ class StmtPrinter(ExprPrinter):
             What is described.
         """
         self.shape(n.shape)
-        if n.dtype != "float32":
+        if n.dtype != self.options.buffer_dtype:
             self.out.write(f', "{n.dtype}"')
         owner = self.names.get(n.data)
         if owner is not None and owner != f"{self.names.get(n)}.data":
@@ -215,9 +224,9 @@ class StmtPrinter(ExprPrinter):
     def _grid(self, n: For) -> list[For]:
         """Return the nest of loops from ``n`` on that one ``T.grid`` can stand for."""
         nest = [n]
-        while _plain(nest[-1]):
+        while self.options.syntax_sugar and _plain(nest[-1]):
             inner = nest[-1].body
-            if not isinstance(inner, For) or not _plain(inner) or inner in self._definitions.before:
+            if not isinstance(inner, For) or not _plain(inner) or inner in self.definitions.before:
                 break
             outer = {loop.loop_var for loop in nest}
             if not isinstance(inner.extent, IntImm) and uses_var(inner.extent, lambda v, outer=outer: v in outer):  # type: ignore[misc]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -143,7 +144,7 @@ def comm_reducer(combiner: Callable[..., PrimExpr], identity: Sequence[PrimExpr]
 
     Parameters
     ----------
-    combiner : lambda
+    combiner : callable
         From the values to what they are combined to; a tuple of results for several values.
     identity : list of PrimExpr
         The values that change nothing.
@@ -155,9 +156,16 @@ def comm_reducer(combiner: Callable[..., PrimExpr], identity: Sequence[PrimExpr]
     Raises
     ------
     ArgumentError
-        Outside of a TVMScript program.
+        If it does not take two of each value.
     """
-    raise ArgumentError("T.comm_reducer: expected a lambda in a TVMScript program")
+    count = len(identity)
+    names = list(inspect.signature(combiner).parameters)
+    if len(names) != 2 * count:
+        raise ArgumentError(f"T.comm_reducer: expected {2 * count} parameters, got {len(names)}")
+    variables = [Var(name, value.dtype) for name, value in zip(names, [*identity, *identity], strict=True)]
+    result = combiner(*variables)
+    results = as_exprs(result if isinstance(result, (tuple, list)) else (result,))
+    return CommReducer(tuple(variables[:count]), tuple(variables[count:]), results, as_exprs(identity))
 
 
 def Range(begin: ExprLike, end: ExprLike) -> RangeNode:

@@ -1,0 +1,148 @@
+"""Marks in a printed program: other prefixes, line numbers, underlined parts and remarks."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.node import Node
+from compiler.ir.object_path import ArrayIndexPath, AttributeAccessPath, MapValuePath, ObjectPath
+from compiler.ir.scriptable import ScriptOptions
+from compiler.ir.text import TextBuilder
+from compiler.tir.stmt import Stmt
+
+__all__ = ["marked_text"]
+
+
+def marked_text(root: object, out: TextBuilder, options: ScriptOptions) -> str:
+    """Return a printed program with what the options ask for beside the program itself.
+
+    Parameters
+    ----------
+    root : Node or IRModule
+        What was printed; paths begin there.
+    out : TextBuilder
+        The printed program.
+    options : ScriptOptions
+        Prefixes, underlined parts, remarks, line numbers.
+
+    Returns
+    -------
+    str
+    """
+    lines = _with_prefixes(out.text(), options).split("\n")
+    underlined = [*options.obj_to_underline, *_at_paths(root, options.path_to_underline)]
+    remarks = {**options.obj_to_annotate}
+    for path, remark in options.path_to_annotate.items():
+        remarks.update(dict.fromkeys(_at_paths(root, [path]), remark))
+    marked = _underlined(out, underlined)
+    if underlined or remarks:
+        lines = list(_drawn(lines, out, marked, remarks, options.num_context_lines))
+    if options.print_line_numbers:
+        width = len(str(len(lines)))
+        lines = [f"{number:>{width}} {line}" for number, line in enumerate(lines, 1)]
+    return "\n".join(lines)
+
+
+def _with_prefixes(text: str, options: ScriptOptions) -> str:
+    """Return a program with its words imported under other names."""
+    prefixes = {"T": options.tir_prefix, "I": options.ir_prefix}
+    if all(old == new for old, new in prefixes.items()):
+        return text
+    tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    lines = text.split("\n")
+    for token, following in reversed(list(pairwise(tokens))):
+        if token.type == tokenize.NAME and token.string in prefixes and following.string == ".":
+            row, column = token.start
+            line = lines[row - 1]
+            lines[row - 1] = line[:column] + prefixes[token.string] + line[column + 1 :]
+    imports = {f"# from tvm.script import {room} as {old}": f"# from tvm.script import {room} as {prefixes[old]}"
+               for room, old in (("tir", "T"), ("ir", "I"))}  # fmt: skip
+    return "\n".join(imports.get(line, line) for line in lines)
+
+
+def _at_paths(root: object, paths: Iterable[ObjectPath]) -> Iterator[Any]:
+    """Yield the parts of a program at the ends of some paths."""
+    for path in paths:
+        part: Any = root
+        for length in range(2, len(path) + 1):
+            step = path.get_prefix(length)
+            try:
+                part = _part_at(part, step)
+            except (AttributeError, LookupError, TypeError):
+                raise ArgumentError(f"script: there is no {step}") from None
+        yield part
+
+
+def _part_at(thing: Any, step: ObjectPath) -> Any:
+    """Return the part of a thing that the last step of a path leads to."""
+    if isinstance(step, AttributeAccessPath):
+        return getattr(thing, step.attr_key)
+    if isinstance(step, ArrayIndexPath):
+        return thing[step.index]
+    return thing[step.key] if isinstance(step, MapValuePath) else thing
+
+
+def _underlined(out: TextBuilder, parts: Iterable[Any]) -> dict[int, tuple[int, int]]:
+    """Return the columns of each line that are underlined, by the number of the line from 0."""
+    columns: dict[int, tuple[int, int]] = {}
+    for part in parts:
+        for line in _lines_of(out, part):
+            text = out.lines[line].text
+            columns[line] = (len(text) - len(text.lstrip()), len(text))
+        if not isinstance(part, Stmt):
+            for number, printed in enumerate(out.lines):
+                for region in printed.regions:
+                    if region.node is part:
+                        columns[number] = (region.start, region.end)
+    return columns
+
+
+def _lines_of(out: TextBuilder, part: Node) -> range:
+    """Return the lines of a statement: its header, and what is indented below it."""
+    if not isinstance(part, Stmt) or part not in out.positions:
+        return range(0)
+    first = out.positions[part][0] - 1
+    indent = _indent(out.lines[first].text)
+    last = first + 1
+    while last < len(out.lines) and (
+        _indent(out.lines[last].text) > indent or out.lines[last].text == " " * indent + "else:"
+    ):
+        last += 1
+    return range(first, last)
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _drawn(
+    lines: list[str],
+    out: TextBuilder,
+    marked: Mapping[int, tuple[int, int]],
+    remarks: Mapping[Any, str],
+    context: int | None,
+) -> Iterator[str]:
+    """Yield the lines with underlines below and remarks above; lines far from underlined ones are skipped."""
+    above = {out.positions[part][0] - 1: remark for part, remark in remarks.items() if part in out.positions}
+    skipped = 0
+    for number, line in enumerate(lines):
+        near = context is None or context < 0 or not marked or any(abs(number - m) <= context for m in marked)
+        if not near:
+            skipped += 1
+            continue
+        if skipped:
+            yield f"(... {skipped} lines skipped ...)"
+            skipped = 0
+        if number in above:
+            yield " " * _indent(line) + f"# {above[number]}"
+        yield line
+        if number in marked:
+            start, end = marked[number]
+            yield " " * start + "^" * (end - start)
+    if skipped:
+        yield f"(... {skipped} lines skipped ...)"
