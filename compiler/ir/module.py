@@ -108,6 +108,10 @@ class IRModule(Scriptable):
         self.attrs: dict[str, Any] = dict(attrs or {})
         self.type_definitions: dict[Any, Any] = dict(type_definitions or {})
 
+    def _move(self) -> IRModule:
+        """Return this module, as TVM's programs hand one over that they do not use any more."""
+        return self
+
     def get_global_var(self, name: str) -> GlobalVar:
         """Return the variable of a function.
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.extension import public_module
 from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import free_vars, post_order_visit
+from compiler.tir.analysis.anchor_block import find_anchor_block
 from compiler.tir.analysis.block_access import get_block_access_region, get_block_read_write_region
 from compiler.tir.analysis.buffer_access_lca import detect_buffer_access_lca
 from compiler.tir.analysis.flops import estimate_tir_flops
@@ -25,6 +27,7 @@ __all__ = [
     "detect_buffer_access_lca",
     "estimate_tir_flops",
     "expr_deep_equal",
+    "find_anchor_block",
     "get_block_access_region",
     "get_block_read_write_region",
     "is_lowered",
@@ -36,6 +39,12 @@ __all__ = [
     "verify_ssa",
     "verify_well_formed",
 ]
+
+_load, __dir__ = public_module("tvm.tir.analysis", __all__)
+
+
+def __getattr__(name: str) -> Any:
+    return _load(name)
 
 
 def expr_deep_equal(lhs: PrimExpr, rhs: PrimExpr) -> bool:

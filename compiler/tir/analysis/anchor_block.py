@@ -1,0 +1,60 @@
+"""The block that a module is about: its heaviest reduction."""
+
+from __future__ import annotations
+
+from compiler.ir.functor import Visitor
+from compiler.ir.module import IRModule
+from compiler.tir.analysis.flops import estimate_tir_flops
+from compiler.tir.block import Block
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import For
+
+__all__ = ["find_anchor_block"]
+
+
+def find_anchor_block(mod: IRModule) -> Block | None:
+    """Return the reduction with the most arithmetic; what comes before and after it is fused with it.
+
+    Parameters
+    ----------
+    mod : IRModule
+        Of functions with blocks.
+
+    Returns
+    -------
+    Block or None
+        The block that sets initial values and whose outermost loop does the most operations; None without one.
+
+    Raises
+    ------
+    ArgumentError
+        If there are several candidates, and the extent of one of their loops is not constant.
+    """
+    candidates = _Reductions()
+    for _, func in mod.items():
+        if isinstance(func, PrimFunc):
+            candidates.visit(func.body)
+    if len(candidates.blocks) <= 1:
+        return next(iter(candidates.blocks), None)
+    return max(candidates.blocks, key=lambda block: estimate_tir_flops(candidates.blocks[block]))
+
+
+class _Reductions(Visitor):
+    """Collects reductions with the outermost of the loops that are directly around them."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[Block, For | Block] = {}
+        self._outermost: For | None = None
+
+    def visit_For(self, n: For) -> None:
+        outside = self._outermost
+        self._outermost = outside or n
+        self.visit_Node(n)
+        self._outermost = outside
+
+    def visit_Block(self, n: Block) -> None:
+        if n.init is not None:
+            self.blocks[n] = self._outermost or n
+        outside, self._outermost = self._outermost, None
+        self.visit_Node(n)
+        self._outermost = outside
