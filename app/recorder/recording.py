@@ -85,6 +85,10 @@ def record_functions(recorder: Recorder, options: Options) -> Iterator[Recorded]
 
 
 def _record_function(function: FunctionSubject, default: Target) -> Recorded:
+    if isinstance(function.schedule, BlockSchedule):
+        programs, labels = function.schedule.programs, function.schedule.labels
+        count = function.primitives
+        return _record_blocks(programs[: count + 1], labels[:count], function.target or default, function.name)
     if isinstance(function.source, IRModule | PrimFunc):
         program = function.source if isinstance(function.source, IRModule) else IRModule({"main": function.source})
         return _record_blocks([program], [], function.target or default, function.name)

@@ -108,8 +108,9 @@ def test_a_schedule_is_measured_without_its_script() -> None:
     assert rungs[1].name == "split(j, factors=[None, 8]) -> j_0, j_1"
 
 
-def test_a_function_written_by_hand_is_measured_without_its_script() -> None:
-    function = recorded(MATMUL + 'f = tvm.build(matmul, target="llvm")\n')
+@pytest.mark.parametrize("script", [MATMUL + "f = tvm.build(matmul)\n", SCHEDULED + "f = tvm.build(sch.mod)\n"])
+def test_a_function_of_blocks_is_measured_without_its_script(script: str) -> None:
+    function = recorded(script)
     assert function.reason == ""
     (kernel,) = [
         event.measurement

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from app.artifacts import Event, Failed, Measured, Measurement, Options, Progress
-from app.recorder import measured_program
+from app.recorder import ladder, measured_program
 from app.recorder.ladder import Ladder, steadied
 from app.recorder.measured_program import TensorProgram
 from compiler import te
 from compiler.ir.error import TVMError
+from compiler.runtime.module import Function
 from compiler.runtime.threads import num_threads, set_num_threads
 from compiler.target.target import Target
 
@@ -108,3 +109,21 @@ def test_a_rung_that_fails_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> N
     assert "the explorer itself failed here: KeyError('inside')" in failed.problem.message
     rows = [event.measurement for event in events if isinstance(event, Measured)]
     assert [row.step for row in rows if row.kind == "prefix"] == [0, 2]
+
+
+def test_the_first_call_does_not_count_the_making_of_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    prepare, time_call = Function.prepare, ladder.time_call
+
+    def prepared(self: Function, args: tuple[object, ...]) -> Any:
+        order.append("prepared")
+        return prepare(self, args)
+
+    def timed(call: Any) -> float:
+        order.append("timed")
+        return time_call(call)
+
+    monkeypatch.setattr(Function, "prepare", prepared)
+    monkeypatch.setattr(ladder, "time_call", timed)
+    climb()
+    assert order[:3] == ["prepared", "timed", "prepared"]
