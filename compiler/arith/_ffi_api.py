@@ -1,5 +1,15 @@
 """The functions of TVM's C++ core that programs call directly."""
 
-from compiler.arith.solve_linear_inequalities import solve_inequalities_as_condition
+from typing import TYPE_CHECKING
 
+from compiler.arith.narrow_predicate import narrow_predicate_expression
+from compiler.arith.solve_linear_inequalities import solve_inequalities_as_condition
+from compiler.ir.extension import public_module
+
+__all__ = ["NarrowPredicateExpression", "SolveInequalitiesAsCondition"]
+
+NarrowPredicateExpression = narrow_predicate_expression
 SolveInequalitiesAsCondition = solve_inequalities_as_condition
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.arith._ffi_api", __all__)

@@ -14,7 +14,8 @@ from compiler.arith.extension import Extension
 from compiler.arith.facts import Facts
 from compiler.arith.modular_set import Congruence, ModularSet
 from compiler.arith.rewrite_simplify import RewriteSimplifier
-from compiler.ir.error import DTypeError, show
+from compiler.arith.simplifier import RewriteSimplifyStats
+from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.primexpr import EQ, ExprLike, IntImm, PrimExpr, Range, Sub, Var, convert
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Analyzer:
         else:
             self._facts.bind_value(var, self.simplify(expr))
 
-    def update(self, var: Var, info: ConstIntBound | ModularSet, override: bool = True) -> None:
+    def update(self, var: Var, info: ConstIntBound | ModularSet, override: bool = False) -> None:
         """Let ``var`` lie between two constants, both included, or be ``coeff * k + base``.
 
         Parameters
@@ -107,12 +108,30 @@ class Analyzer:
         info : ConstIntBound or ModularSet
             Its bounds, or its congruence.
         override : bool
-            As in TVM; what is known is always replaced.
+            Whether other bounds that are known are replaced.
+
+        Raises
+        ------
+        ArgumentError
+            If others are known.
         """
         if isinstance(info, ModularSet):
-            self._facts.bind_modular(var, Congruence(info.coeff, info.base))
+            values = Congruence(info.coeff, info.base)
+            _require_unknown(var, self._facts.modular.variables.get(var, values), values, override)
+            self._facts.bind_modular(var, values)
         else:
-            self._facts.bind_bound(var, inner_bound(info))
+            bound = inner_bound(info)
+            _require_unknown(var, self._facts.bounds.variables.get(var, bound), bound, override)
+            self._facts.bind_bound(var, bound)
+
+    @property
+    def rewrite_simplify_stats(self) -> RewriteSimplifyStats:
+        """How much :meth:`rewrite_simplify` has done since the analyzer was made, or the counters were reset."""
+        return self._rewrite.stats
+
+    def reset_rewrite_simplify_stats(self) -> None:
+        """Count from zero again."""
+        self._rewrite.stats = RewriteSimplifyStats()
 
     def mark_global_non_neg(self, value: ExprLike) -> None:
         """Let ``value`` be at least zero from now on.
@@ -137,6 +156,7 @@ class Analyzer:
         -------
         context manager
         """
+        self._rewrite.stats.constraints_entered += 1
         with self._facts.assuming(self._rewrite(condition)):
             yield
 
@@ -322,6 +342,11 @@ class Analyzer:
     @staticmethod
     def _is_zero(e: PrimExpr) -> bool:
         return isinstance(e, IntImm) and e.value == 0
+
+
+def _require_unknown(var: Var, old: object, new: object, override: bool) -> None:
+    if old != new and not override:
+        raise ArgumentError(f"update: {var.name!r} is known to be in {old}, got {new}; override=True replaces it")
 
 
 def _integral(operation: str, expr: ExprLike) -> PrimExpr:

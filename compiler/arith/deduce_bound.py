@@ -68,7 +68,7 @@ class _Deduction:
         for v, s in self._hints.items():
             if isinstance(s.min_value, IntImm) and isinstance(s.max_value, IntImm):
                 bound = self._analyzer.const_int_bound(s.min_value)._replace(max_value=s.max_value.value)
-                self._analyzer.update(v, bound)
+                self._analyzer.update(v, bound, override=True)
 
     def solve(self, cond: BinaryOp) -> IntervalSet:
         left, right = uses_var(cond.a, self._var), uses_var(cond.b, self._var)

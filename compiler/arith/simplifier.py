@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import reduce
 from math import gcd
 from typing import ClassVar
@@ -45,6 +46,36 @@ MAX_NESTED_DIFFERENCES = 2
 minima and maxima: without an end, each level would compare more of them than the one outside."""
 
 
+@dataclass(slots=True)
+class RewriteSimplifyStats:
+    """What a simplifier has done.
+
+    Attributes
+    ----------
+    nodes_visited : int
+        Expressions that were simplified, those that were remembered not counted.
+    constraints_entered : int
+        Conditions that were assumed.
+    rewrites_performed : int
+        Expressions that became others.
+    max_recursive_depth : int
+        How deep results were simplified again.
+    num_recursive_rewrites : int
+        Results that were simplified again.
+    """
+
+    nodes_visited: int = 0
+    constraints_entered: int = 0
+    rewrites_performed: int = 0
+    max_recursive_depth: int = 0
+    num_recursive_rewrites: int = 0
+
+    @property
+    def rewrites_attempted(self) -> int:
+        """How often rules were tried: once for each node visited."""
+        return self.nodes_visited
+
+
 class Simplifier(Mutator):
     """Base of the simplifiers, whatever their rules are.  Results are remembered until facts change.
 
@@ -52,6 +83,8 @@ class Simplifier(Mutator):
     ----------
     facts : Facts
         What holds where the expressions stand.
+    stats : RewriteSimplifyStats
+        What it has done.
     memo_name : str
         Which of the memos of the facts is this simplifier's.
     """
@@ -60,6 +93,7 @@ class Simplifier(Mutator):
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
+        self.stats = RewriteSimplifyStats()
         self._rewrites = 0
         self._assuming = False
         self._differences = 0
@@ -76,8 +110,10 @@ class Simplifier(Mutator):
         simplified = memo.get(n)
         if simplified is not None:
             return simplified
+        self.stats.nodes_visited += 1
         result: PrimExpr = Mutator.visit(self, n)
         if result is not n:
+            self.stats.rewrites_performed += 1
             memo[result] = result
         memo[n] = result
         return result
@@ -90,6 +126,8 @@ class Simplifier(Mutator):
     def resimplify(self, e: PrimExpr) -> PrimExpr:
         """Simplify a result of simplification."""
         self._rewrites += 1
+        self.stats.num_recursive_rewrites += 1
+        self.stats.max_recursive_depth = max(self.stats.max_recursive_depth, self._rewrites)
         try:
             return self.visit(e)
         finally:
