@@ -109,6 +109,8 @@ PUBLIC = {
     "tvm.relay.vm": "compiler.driver.relay.vm",
     "tvm.topi.x86.dense_alter_op": "compiler.relay.op.nn.dense_alter_op",
     "tvm.support": "compiler.runtime.support",
+    "tvm.tir.stmt_functor": "compiler.tir.stmt_functor",
+    "tvm.tir.stmt_functor.renew_defs": "compiler.tir.renewal:renew_defs",
     "tvm.runtime": "compiler.runtime",
     "tvm.runtime.ObjectPath": "compiler.ir.object_path:ObjectPath",
     "tvm.runtime.PackedFunc": "compiler.runtime.packed_func:PackedFunc",

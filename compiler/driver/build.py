@@ -25,7 +25,7 @@ from compiler.tir.transform.bf16_storage_legalize import BF16StorageLegalize
 
 
 def build(
-    inputs: Schedule | PrimFunc | IRModule | Sequence[IRModule],
+    inputs: Schedule | PrimFunc | IRModule | Sequence[IRModule] | Mapping[str | Target, IRModule],
     args: Sequence[Any] | None = None,
     target: str | Target | None = None,
     target_host: str | Target | None = None,
@@ -37,7 +37,7 @@ def build(
 
     Parameters
     ----------
-    inputs : Schedule, PrimFunc, IRModule, or sequence of IRModule
+    inputs : Schedule, PrimFunc, IRModule, sequence of IRModule, or mapping of Target to IRModule
         A module is lowered first, unless it looks like what :func:`lower` returns; several are joined.
     args : sequence of Tensor, Var or Buffer
         The function's parameters in order, of a schedule; what is a function already has its own.
@@ -58,10 +58,12 @@ def build(
     Raises
     ------
     ArgumentError
-        If ``inputs`` is nothing that can be built, or ``args`` does not go with it.
+        If ``inputs`` is nothing that can be built, or ``args`` does not go with it; if modules are for several targets.
     TargetError
         If the target is unknown, or has no threads for the loops that are bound to thread axes.
     """
+    if isinstance(inputs, Mapping):
+        target, inputs = _only_target(inputs), list(inputs.values())
     chosen = _target(target)
     if not isinstance(inputs, (Schedule, PrimFunc, IRModule)) and isinstance(inputs, Sequence):
         inputs = _joined(inputs)
@@ -105,6 +107,14 @@ class _Types(StmtVisitor):
     def _note(self, n: Allocate | Cast) -> None:
         self.bfloat16 = self.bfloat16 or dt.element(n.dtype) == "bfloat16"
         self.visit_Node(n)
+
+
+def _only_target(modules: Mapping[str | Target, IRModule]) -> Target:
+    """Return the target of modules that are given with theirs: one library is for one machine."""
+    targets = {str(made): made for made in map(_target, modules)}
+    if len(targets) != 1:
+        raise ArgumentError(f"build: modules must be for one target, got {', '.join(map(repr, targets)) or 'none'}")
+    return next(iter(targets.values()))
 
 
 def _joined(modules: Sequence[object]) -> IRModule:

@@ -323,11 +323,13 @@ def decl_buffer(
     Raises
     ------
     ArgumentError
-        If there is no such type of buffer.
+        If there is no such type of buffer, or an axis separator is no place between or beside the dimensions.
     """
     if buffer_type not in _BUFFER_TYPES:
         raise ArgumentError(f"decl_buffer: buffer_type must be '' or 'auto_broadcast', got {show(buffer_type)}")
     dims = as_exprs(shape)
+    separators = as_exprs(axis_separators if axis_separators is not None else ())
+    _check_separators(separators, len(dims))
     index_dtype = dims[0].dtype if dims else "int32"
     rows = as_exprs(strides if strides is not None else ())
     if buffer_type and not rows:
@@ -346,9 +348,17 @@ def decl_buffer(
         name,
         data_alignment,
         offset_factor or 1,
-        as_exprs(axis_separators if axis_separators is not None else ()),
+        separators,
         _BUFFER_TYPES[buffer_type],
     )
+
+
+def _check_separators(separators: tuple[PrimExpr, ...], rank: int) -> None:
+    places = [s.value for s in separators if isinstance(s, IntImm)]
+    if len(places) != len(separators) or places != sorted(places) or any(not 0 <= place <= rank for place in places):
+        raise ArgumentError(
+            f"decl_buffer: axis_separators must be ascending numbers from 0 to {rank}, got {show(separators)}"
+        )
 
 
 @node

@@ -44,6 +44,8 @@ def specialized_parts(
             if param not in buffer_map:
                 expected("specialize", "a scalar's value", "an expression", given, f"parameter {param.name!r}")
             _match(buffer_map[param], given, values)
+        elif param in buffer_map:
+            expected("specialize", "a buffer", "another buffer", given, f"parameter {param.name!r}")
         else:
             values[param] = convert(given).astype(param.dtype)
     new_body, buffers = substitute((body, tuple(buffer_map.values())), values, fold=True)

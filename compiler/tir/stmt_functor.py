@@ -6,9 +6,10 @@ Passes of this package subclass the visitors of ``compiler.ir.functor``; a user'
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.extension import public_module
 from compiler.ir.functor import Mutator, Visitor
 from compiler.ir.node import Node
 from compiler.ir.origin import derived_from, mint_source
@@ -215,3 +216,7 @@ def _replacement(var: Var, value: ExprLike) -> PrimExpr:
 def _check_ir(operation: str, n: Any) -> None:
     if not isinstance(n, (Stmt, PrimExpr)):
         raise ArgumentError(f"{operation}: expected a statement or an expression, got {type(n).__name__} {show(n)}")
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.tir.stmt_functor", __all__)

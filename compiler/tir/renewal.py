@@ -9,9 +9,10 @@ from compiler.ir.node import duplicate, rebuild
 from compiler.ir.primexpr import IterVar, Let, PrimExpr, Var
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, BufferStore, DeclBuffer, For, LetStmt, Stmt
 
-__all__ = ["Renewal"]
+__all__ = ["Renewal", "renew_defs"]
 
 
 class Renewal(Mutator):
@@ -112,3 +113,21 @@ class Renewal(Mutator):
     def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
         """Rebuild a region."""
         return self._accessed(n, region=self._visit_tuple(n.region))  # type: ignore[no-any-return]
+
+
+def renew_defs(func: PrimFunc) -> PrimFunc:
+    """Return a copy of a function with parameters, variables and buffers of its own.
+
+    Parameters
+    ----------
+    func : PrimFunc
+
+    Returns
+    -------
+    PrimFunc
+        Structurally equal to ``func``, and sharing no definition with it.
+    """
+    renewal = Renewal()
+    params = {param: renewal.variable(param) for param in func.params}
+    buffers = {params[param]: renewal.buffer(buffer) for param, buffer in func.buffer_map.items()}
+    return rebuild(func, params=tuple(params.values()), buffer_map=buffers, body=renewal.visit(func.body))

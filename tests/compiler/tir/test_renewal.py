@@ -1,0 +1,69 @@
+"""Copies that share no definition; what functions and buffers refuse."""
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import tir
+from compiler.ir.error import ArgumentError
+from compiler.ir.structural import structural_equal
+from compiler.tir.stmt_functor import post_order_visit, renew_defs
+
+
+def copy_function():
+    n = tir.Var("n", "int32")
+    a, b = (tir.decl_buffer((n,), name=name) for name in "ab")
+    i = tir.Var("i", "int32")
+    body = tir.For(i, 0, n, tir.ForKind.SERIAL, tir.BufferStore(b, a.vload((i,)) + 1.0, [i]))
+    return tir.PrimFunc([a, b], body).with_attr("global_symbol", "main")
+
+
+def definitions(func):
+    parts = [*func.params, *func.buffer_map.values()]
+
+    def collect(n):
+        if isinstance(n, tir.For):
+            parts.append(n.loop_var)
+        if isinstance(n, (tir.BufferLoad, tir.BufferStore)):
+            parts.extend((n.buffer, n.buffer.data, *n.buffer.shape))
+
+    post_order_visit(func.body, collect)
+    return set(map(id, parts))
+
+
+def test_a_renewed_function_is_another_one_that_does_the_same():
+    func = copy_function()
+    new = renew_defs(func)
+    assert structural_equal(func, new)
+    assert definitions(func).isdisjoint(definitions(new))
+    result = np.zeros(3, "float32")
+    tvm.build(new, target="llvm")(np.arange(3, dtype="float32"), result)
+    np.testing.assert_equal(result, [1, 2, 3])
+
+
+def test_the_value_of_a_buffer_is_a_buffer():
+    func = copy_function()
+    with pytest.raises(ArgumentError, match="another buffer"):
+        func.specialize({func.params[0]: 3})
+
+
+@pytest.mark.parametrize("separators", [[2, 1], [4], [-1], [1, 9]])
+def test_axis_separators_lie_between_dimensions(separators):
+    with pytest.raises(ArgumentError, match="axis_separators"):
+        tir.decl_buffer((2, 3, 4), axis_separators=separators)
+
+
+def test_modules_come_with_their_target():
+    module = tvm.IRModule({"main": copy_function()})
+    result = np.zeros(2, "float32")
+    tvm.build({"llvm": module})(np.ones(2, "float32"), result)
+    np.testing.assert_equal(result, [2, 2])
+    with pytest.raises(ArgumentError, match="one target"):
+        tvm.build({"llvm": module, "llvm -opt-level=1": module})
+
+
+def test_attributes_are_given_by_a_mapping():
+    func = copy_function().with_attr({"a": 1, "b": 2})
+    assert (func.attrs["a"], func.attrs["b"], func.attrs["global_symbol"]) == (1, 2, "main")
+    module = tvm.IRModule({"main": func}).with_attrs({"c": 3, "d": 4}).without_attr("c")
+    assert module.attrs == {"d": 4}
