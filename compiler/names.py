@@ -213,7 +213,6 @@ COMPLETED_BY = {
         "compiler.tir.transform",
         "compiler.relay.transform",
         "compiler.relay.frontend.span_filling",
-        "compiler.driver.relay.quantize",
         "compiler.driver.pipeline",
     ),
 }

@@ -6,12 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from compiler.driver.relay.params import bind_params
-from compiler.driver.relay.quantize.annotate import QAnnotateExpr, QuantizeAnnotate, annotate
 from compiler.driver.relay.quantize.calibrate import Dataset, calibrate
-from compiler.driver.relay.quantize.config import QAnnotateKind, QConfig, current_qconfig, kind2str, qconfig
 from compiler.driver.relay.quantize.conversions import partition_conversions
-from compiler.driver.relay.quantize.partition import QPartitionExpr, QuantizePartition, partition
-from compiler.driver.relay.quantize.realize import QRealizeIntExpr, QuantizeRealize, realize
 from compiler.ir.error import expected
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext, Sequential, module_pass
@@ -22,6 +18,10 @@ from compiler.relay.transform import (
     InferType,
     SimplifyInference,
 )
+from compiler.relay.transform.quantize_annotate import QAnnotateExpr, QuantizeAnnotate, annotate
+from compiler.relay.transform.quantize_config import QAnnotateKind, QConfig, current_qconfig, kind2str, qconfig
+from compiler.relay.transform.quantize_partition import QPartitionExpr, QuantizePartition, partition
+from compiler.relay.transform.quantize_realize import QRealizeIntExpr, QuantizeRealize, realize
 
 __all__ = [
     "QAnnotateExpr",

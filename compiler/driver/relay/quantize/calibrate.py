@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.driver.relay.executor import create_executor
-from compiler.driver.relay.quantize.annotate import SIMULATED
-from compiler.driver.relay.quantize.config import QAnnotateKind, QConfig, current_qconfig
 from compiler.driver.relay.quantize.kl_divergence import find_scale_by_kl
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.module import IRModule
@@ -20,6 +18,8 @@ from compiler.relay.expr import Call, Constant, Function, Tuple, Var, const
 from compiler.relay.inference import infer_module
 from compiler.relay.op.annotation.simulated_quantize import SimulatedQuantizeAttrs
 from compiler.relay.operator import op_name
+from compiler.relay.transform.quantize_annotate import SIMULATED
+from compiler.relay.transform.quantize_config import QAnnotateKind, QConfig, current_qconfig
 from compiler.runtime.ndarray import NDArray
 
 __all__ = ["Dataset", "calibrate", "find_scale_by_percentile"]

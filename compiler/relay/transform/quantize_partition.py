@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compiler.driver.relay.quantize.config import current_qconfig
-from compiler.driver.relay.quantize.forward_rewrite import ForwardRewrite, Marked, Rule, check_constant, marked
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.expr import Call, Function, GraphExpr
 from compiler.relay.operator import call_op
+from compiler.relay.transform.forward_rewrite import ForwardRewrite, Marked, Rule, check_constant, marked
 from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.quantize_config import current_qconfig
 
 __all__ = ["QPartitionExpr", "QuantizePartition", "partition"]
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from compiler.driver.relay.quantize.config import QAnnotateKind, current_qconfig
-from compiler.driver.relay.quantize.forward_rewrite import ForwardRewrite, Marked, Rule, check_constant, marked
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.relay.expr import Call, Function, GraphExpr, Tuple, Var
 from compiler.relay.operator import call_op, op_name
+from compiler.relay.transform.forward_rewrite import ForwardRewrite, Marked, Rule, check_constant, marked
 from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.quantize_config import QAnnotateKind, current_qconfig
 from compiler.relay.ty import scalar_type
 
 __all__ = ["SIMULATED", "QAnnotateExpr", "QuantizeAnnotate", "annotate"]

@@ -7,9 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compiler.driver.relay.quantize.annotate import SIMULATED
-from compiler.driver.relay.quantize.config import QAnnotateKind, current_qconfig
-from compiler.driver.relay.quantize.forward_rewrite import ForwardRewrite, Marked, Rule, marked
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, const
@@ -17,7 +14,10 @@ from compiler.relay.op.annotation.markers import CastHintAttrs
 from compiler.relay.op.annotation.simulated_quantize import SimulatedQuantizeAttrs
 from compiler.relay.op.qnn.arithmetic import fixed_point
 from compiler.relay.operator import call_of, call_op
+from compiler.relay.transform.forward_rewrite import ForwardRewrite, Marked, Rule, marked
 from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.quantize_annotate import SIMULATED
+from compiler.relay.transform.quantize_config import QAnnotateKind, current_qconfig
 
 __all__ = ["QRealizeIntExpr", "QuantizeRealize", "realize"]
 
