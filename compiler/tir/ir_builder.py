@@ -269,6 +269,18 @@ class IRBuilder:
         with self._block(lambda body: IfThenElse(previous.condition, previous.then_case, body)):
             yield
 
+    @contextmanager
+    def new_scope(self) -> Iterator[None]:
+        """Open a block of its own: what holds for the rest of a block ends with it.
+
+        Returns
+        -------
+        context manager
+            What is emitted inside is in the block.
+        """
+        with self._block(lambda body: body):
+            yield
+
     # what holds for the rest of the block
 
     def scope_attr(self, node: Any, attr_key: str, value: ExprLike) -> None:

@@ -106,3 +106,15 @@ def test_one_index_counts_the_elements_of_all_dimensions() -> None:
     values = np.zeros((3, 4, 5), "int32")
     build(tir.PrimFunc([memory.buffer], ib.get()))(values)
     np.testing.assert_array_equal(values, np.arange(60).reshape(3, 4, 5))
+
+
+def test_a_scope_of_its_own_ends_what_holds_for_its_rest() -> None:
+    ib = ir_builder.create()
+    with ib.new_scope():
+        ib.scope_attr("inside", "mark", 1)
+        ib.emit(tir.call_extern("int32", "first"))
+    ib.emit(tir.call_extern("int32", "second"))
+    marked, after = ib.get().seq
+    assert isinstance(marked, tir.AttrStmt)
+    assert "first" in str(marked.body)
+    assert "second" in str(after)
