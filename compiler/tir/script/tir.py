@@ -14,8 +14,21 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import TVMError, unknown_name
 from compiler.ir.extension import extension_point
 from compiler.ir.op import registered_ops
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.primexpr import (
+    Call,
+    CommReducer,
+    FloatImm,
+    IntImm,
+    IterVar,
+    PrimExpr,
+    ProducerLoad,
+    Reduce,
+    SizeVar,
+    StringImm,
+    Var,
+)
 from compiler.tir import op as _ops
+from compiler.tir.buffer import BufferLoad
 from compiler.tir.script.blocks import *  # noqa: F403
 from compiler.tir.script.blocks import __all__ as _blocks
 from compiler.tir.script.definitions import DataType, HandleType
@@ -32,7 +45,21 @@ from compiler.tir.script.words import __all__ as _words
 __all__ = [*_blocks, *_expressions, *_loops, *_words, "handle", "macro", "meta_var", "prim_func"]
 
 _PREFIX = "tir."
-_FOLDING = ("abs", "infinity", "max_value", "min_value")
+_OPERATORS = {
+    "call_cpacked": "tvm_call_cpacked",
+    "call_cpacked_lowered": "tvm_call_cpacked_lowered",
+    "call_packed_lowered": "tvm_call_packed_lowered",
+}
+"""Operators that programs call otherwise."""
+_CLASSES = {
+    **{kind.__name__: kind for kind in (BufferLoad, Call, CommReducer, FloatImm, IntImm, IterVar)},
+    **{kind.__name__: kind for kind in (ProducerLoad, Reduce, SizeVar, StringImm, Var)},
+    "Ptr": HandleType(),
+    "boolean": DataType("bool"),
+    "ptr": HandleType(),
+}
+"""Nodes and types under the names of older releases."""
+_FOLDING = ("abs", "infinity", "isfinite", "isinf", "max_value", "min_value")
 """Functions that make constants and calls of several operators."""
 handle = HandleType()
 
@@ -44,7 +71,9 @@ def _word(name: str) -> Any:
         return partial(binary_node, FUNCTIONS[name])
     if name in _FOLDING:
         return getattr(_ops, name)
-    op = registered_ops().get(_PREFIX + name)
+    if name in _CLASSES:
+        return _CLASSES[name]
+    op = registered_ops().get(_PREFIX + _OPERATORS.get(name, name))
     if op is not None:
         return _documented(partial(call_op, op), op.doc)
     try:

@@ -102,6 +102,18 @@ def test_a_call_of_an_unusual_type_says_so() -> None:
     assert_structural_equal(from_source(func.script()), func)
 
 
+def test_words_of_devices_and_older_names() -> None:
+    func = from_source(
+        "@T.prim_func\ndef f(p: T.Ptr('float32'), b: T.boolean):\n    T.ptx_commit_group()\n    T.ptx_wait_group(0)\n"
+        "    T.call_cpacked('g', p, b)\n    T.evaluate(T.isinf(T.float32(1)))\n    T.evaluate(T.lookup_param('p0'))"
+    )
+    calls = {n.op.name.removeprefix("tir."): n.dtype for n in nodes(func, Call)}
+    assert calls["ptx_commit_group"] == calls["ptx_wait_group"] == "void"
+    assert calls["tvm_call_cpacked"] == "int32"
+    assert calls["lookup_param"] == "handle"
+    assert_structural_equal(from_source(func.script()), func)
+
+
 def test_a_macro_is_read_where_it_is_used() -> None:
     step = 3
 
