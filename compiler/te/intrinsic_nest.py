@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 
 from compiler.ir.error import ScheduleError
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, is_const_int
+from compiler.ir.primexpr import IterVar, PrimExpr, Range, Reduce, Var, const, is_const_int
 from compiler.ir.substitute import free_vars, substitute
 from compiler.te.extern import bind_buffer
 from compiler.te.guards import bound_predicates
 from compiler.te.loop_nest import LoopNest, StageLoops, by_var, guarded
 from compiler.te.message_passing import derived_axes, pass_up_index
+from compiler.te.operation import ComputeOp
 from compiler.te.relations.relation import Values
 from compiler.te.tensor import Tensor
 from compiler.te.tensor_compute import TensorComputeOp
@@ -19,7 +20,7 @@ from compiler.te.tensor_intrin import TensorIntrin
 from compiler.te.tensorize import check_match, infer_tensorized_region, tensorized_loop
 from compiler.tir.buffer import Buffer
 from compiler.tir.op import any as any_of
-from compiler.tir.stmt import IfThenElse, Stmt, seq
+from compiler.tir.stmt import For, ForKind, IfThenElse, ProducerStore, Stmt, seq
 
 __all__ = ["IntrinsicNest"]
 
@@ -60,7 +61,12 @@ class IntrinsicNest(StageLoops):
             first = self._call(intrin.body, "the computation", intrin, nest.values, inputs + outputs)
             later = self._later_iterations(nest.values, [a for a in leaves[begin:at] if a in reducing])
             body = IfThenElse(any_of(*later), update, first) if later else first
-            return outer.wrap(inner.wrap(guarded(body, predicates)))
+            iterations = inner.wrap(guarded(body, predicates))
+            empty = self._empty([a for a in leaves[begin:at] if a in reducing])
+            if empty:
+                identity = self._identity(any_of(*empty), intrin, nest.values, begin, at, reducing, outputs)
+                iterations = seq([identity, iterations])
+            return outer.wrap(iterations)
 
     def _parts(self, values: Values) -> tuple[TensorIntrin, int, Regions, Regions]:
         """Return the intrinsic, how many loops are around it, and the regions that its buffers stand for."""
@@ -93,14 +99,58 @@ class IntrinsicNest(StageLoops):
         self, intrin: TensorIntrin, values: Values, begin: int, at: int, reducing: Set[IterVar], outputs: Regions
     ) -> Stmt:
         """Return the loops that store initial values."""
+        return self._before_reduction(
+            values,
+            begin,
+            at,
+            reducing,
+            lambda own: self._call(intrin.reduce_init, "the initial values", intrin, own, outputs),
+        )
+
+    def _before_reduction(
+        self, values: Values, begin: int, at: int, reducing: Set[IterVar], store: Callable[[Values], Stmt]
+    ) -> Stmt:
+        """Return loops over the elements alone, around what ``store`` returns for the values of all loops."""
         leaves = self.stage.leaf_iter_vars
         loops = self.loops([a for a in leaves[begin:at] if a not in reducing], suffix=".init")
         own = loops.values  # the domains of its loops may depend on the loops outside of it
         own.update((a, values[a]) for a in leaves if a not in own)
         pass_up_index(self.stage, self.domains, own)
         predicates = self._predicates(own, at, reducing | set(self.stage.op.reduce_axis))
-        call = self._call(intrin.reduce_init, "the initial values", intrin, own, outputs)
-        return loops.wrap(guarded(call, predicates))
+        return loops.wrap(guarded(store(own), predicates))
+
+    def _empty(self, axes: Sequence[IterVar]) -> list[PrimExpr]:
+        """Return the conditions one of which holds where a reduction has no iteration; none where it always has one."""
+        extents = [self.domains[a].extent for a in axes]
+        return [extent <= 0 for extent in extents if not self.analyzer.can_prove(extent > 0)]
+
+    def _identity(
+        self,
+        empty: PrimExpr,
+        intrin: TensorIntrin,
+        values: Values,
+        begin: int,
+        at: int,
+        reducing: Set[IterVar],
+        outputs: Regions,
+    ) -> Stmt:
+        """Return the loops that store what a reduction of nothing is, where no statement of the intrinsic does."""
+        op = self.stage.op if isinstance(self.stage.op, ComputeOp) else intrin.op
+        reduction = op.body[0] if isinstance(op, ComputeOp) else None
+        if not isinstance(reduction, Reduce):
+            raise ScheduleError(
+                f"tensorize: the reduction of stage {self.stage.op.name!r} may be empty, and {intrin.name!r} declares "
+                "no statement for the initial values"
+            )
+        elements = reduction.combiner.identity_element
+
+        def store(own: Values) -> Stmt:
+            replaced = by_var(own, tuple(own))
+            regions = [[_at(r, replaced) for r in region] for _, region in outputs]
+            fills = [_fill(t, region, e) for (t, _), region, e in zip(outputs, regions, elements, strict=True)]
+            return IfThenElse(substitute(empty, replaced), seq(fills))
+
+        return self._before_reduction(values, begin, at, reducing, store)
 
     def _later_iterations(self, values: Values, axes: Sequence[IterVar]) -> list[PrimExpr]:
         """Return the conditions one of which holds in all iterations but the first."""
@@ -119,6 +169,15 @@ class IntrinsicNest(StageLoops):
         for buffer, (tensor, region) in reversed(list(zip(buffers, regions, strict=True))):
             body = bind_buffer(buffer, tensor, [_at(r, replaced) for r in region], body)
         return substitute(body, _fresh_variables(buffers))
+
+
+def _fill(tensor: Tensor, region: Sequence[Range], value: PrimExpr) -> Stmt:
+    """Return loops that store one value in all elements of a region."""
+    variables = [Var(f"i{d}", r.extent.dtype) for d, r in enumerate(region)]
+    body: Stmt = ProducerStore(tensor, value, tuple(r.min + v for r, v in zip(region, variables, strict=True)))
+    for var, r in reversed(list(zip(variables, region, strict=True))):
+        body = For(var, const(0, var.dtype), r.extent, ForKind.SERIAL, body)
+    return body
 
 
 def _at(r: Range, values: dict[Var, PrimExpr]) -> Range:

@@ -120,7 +120,8 @@ def test_a_reduction_goes_on_outside(reset: bool, twice: bool) -> None:
     np.testing.assert_allclose(_run(s, args, arrays, expected), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_initial_values_of_a_reduction_whose_domain_depends_on_the_element() -> None:
+@pytest.mark.parametrize("reset", [True, False])
+def test_initial_values_of_a_reduction_whose_domain_depends_on_the_element(reset: bool) -> None:
     A, B = te.placeholder((6, 24), name="A"), te.placeholder((32, 24), name="B")
 
     def product(i: Var, j: Var) -> Any:
@@ -133,10 +134,28 @@ def test_initial_values_of_a_reduction_whose_domain_depends_on_the_element() -> 
     jo, ji = s[C].split(j, factor=8)
     ko, ki = s[C].split(C.op.reduce_axis[0], factor=4)
     s[C].reorder(i, ko, jo, ji, ki)
-    s[C].tensorize(ji, _gemv(8, 4))
+    s[C].tensorize(ji, _gemv(8, 4, reset))
     a, b = (RNG.normal(size=shape).astype("float32") for shape in ((6, 24), (32, 24)))
     expected = np.where(np.arange(24) < 4 * np.arange(6)[:, None], a, 0) @ b.T
     np.testing.assert_allclose(_run(s, [A, B, C], [a, b], expected), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("reset", [True, False])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_reduction_over_a_symbolic_number_of_calls(reset: bool, count: int) -> None:
+    n = te.var("n")
+    A, x = te.placeholder((16, n * 4), name="A"), te.placeholder((n * 4,), name="x")
+    k = te.reduce_axis((0, n * 4), name="k")
+    C = te.compute((16,), lambda i: te.sum(A[i, k] * x[k], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    outer, inner = s[C].split(C.op.axis[0], factor=8)
+    ko, ki = s[C].split(k, factor=4)
+    s[C].reorder(outer, ko, inner, ki)
+    s[C].tensorize(inner, _gemv(8, 4, reset))
+    a, b = RNG.normal(size=(16, 4 * count)).astype("float32"), RNG.normal(size=4 * count).astype("float32")
+    result = tvm.nd.array(np.full(16, -77, "float32"))
+    tvm.build(s, [n, A, x, C])(count, tvm.nd.array(a), tvm.nd.array(b), result)
+    np.testing.assert_allclose(result.numpy(), a @ b, rtol=1e-4, atol=1e-5)
 
 
 def test_a_cached_stage_is_tensorized() -> None:
