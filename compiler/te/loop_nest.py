@@ -19,6 +19,7 @@ from compiler.te.operation import ComputeOp, has_dependent_domains
 from compiler.te.primitives import line_of
 from compiler.te.relations.relation import Domains, Values
 from compiler.te.stage import IterVarAttr, Stage
+from compiler.te.storage import owned_by_thread
 from compiler.tir.builtin import likely
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, seq
 
@@ -169,7 +170,10 @@ class StageLoops:
                 owner = thread if thread.dom is not None else rebuild(thread, dom=dom)
                 return AttrStmt(owner, key, dom.extent, with_attached(axis, body))
 
-        return wrap, thread.var.astype(axis.var.dtype) + dom.min
+        # Each thread has memory of its own, which holds its part alone: the part begins at the thread's first element.
+        # Virtual threads share what is computed outside of their loop.
+        own = not thread.thread_tag.startswith("vthread") and owned_by_thread(self.stage.scope, thread)
+        return wrap, dom.min if own else thread.var.astype(axis.var.dtype) + dom.min
 
 
 class ComputeNest(StageLoops):

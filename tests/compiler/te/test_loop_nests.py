@@ -341,6 +341,39 @@ def test_threads_fetch_together_what_all_of_them_read() -> None:
     )
 
 
+def test_memory_of_each_thread_begins_at_its_own_part() -> None:
+    a = te.placeholder((64,), name="A")
+    b = te.compute((64,), lambda i: a[i] + 1.0, name="B")
+    s = te.create_schedule(b.op)
+    own = s.cache_read(a, "local", [b])
+    thread = te.thread_axis("threadIdx.x")
+    _, inner = s[b].split(b.op.axis[0], factor=8)
+    s[b].bind(inner, thread)
+    block = te.thread_axis("blockIdx.x")
+    outer, _ = s[b].split(s[b].leaf_iter_vars[0], factor=8)
+    s[b].bind(outer, block)
+    s[own].compute_at(s[b], outer)
+    _, fetch = s[own].split(own.op.axis[0], factor=8)
+    s[own].bind(fetch, thread)
+    check(
+        s,
+        [a, b],
+        """
+        T.realize(B[0:64])
+        blockIdx_x = T.launch_thread("blockIdx.x", 1)
+        A_local = T.Buffer((64,), scope="local")
+        threadIdx_x = T.int32()
+        T.realize(A_local[threadIdx_x:threadIdx_x + 57])
+        for ax0_outer in range(8):
+            threadIdx_x = T.launch_thread("threadIdx.x", 8)
+            A_local[ax0_outer * 8 + threadIdx_x] = A[ax0_outer * 8 + threadIdx_x]
+        for i_outer_inner in range(8):
+            threadIdx_x = T.launch_thread("threadIdx.x", 8)
+            B[threadIdx_x + (i_outer_inner + blockIdx_x * 8) * 8] = A_local[threadIdx_x + (i_outer_inner + blockIdx_x * 8) * 8] + T.float32(1.0)
+        """,  # noqa: E501
+    )
+
+
 def test_threads_reduce_together() -> None:
     a = te.placeholder((16, 30), name="A")
     k = te.reduce_axis((0, 30), name="k")
