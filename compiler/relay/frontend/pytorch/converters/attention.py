@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.common.errors import ConversionError
 from compiler.relay.frontend.onnx.converters.matmul import matmul as product
 from compiler.relay.frontend.pytorch.converters.matmul import linear
@@ -25,7 +26,7 @@ from compiler.relay.frontend.pytorch.tensors import (
 
 
 @converter("scaled_dot_product_attention")
-def attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
+def attention(query: RelayExpr, key: RelayExpr, value: RelayExpr, attn_mask: Any = None, dropout_p: float = 0.0,
               is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> Any:  # fmt: skip
     """Return softmax(q kᵀ / √d + mask) v."""
     if dropout_p:
@@ -53,14 +54,14 @@ def _masked(scores: Any, mask: Any) -> Any:
 
 
 @converter("_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_attention_math")
-def _with_statistics(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
+def _with_statistics(query: RelayExpr, key: RelayExpr, value: RelayExpr, attn_mask: Any = None, dropout_p: float = 0.0,
                      is_causal: bool = False, scale: float | None = None) -> Any:  # fmt: skip
     return attention(query, key, value, attn_mask, dropout_p, is_causal, scale), None
 
 
 @converter("_native_multi_head_attention")
-def _multi_head(query: Any, key: Any, value: Any, embed_dim: int, num_head: int, qkv_weight: Any, qkv_bias: Any,
-                proj_weight: Any, proj_bias: Any, mask: Any = None, need_weights: bool = True,
+def _multi_head(query: RelayExpr, key: RelayExpr, value: RelayExpr, embed_dim: int, num_head: int, qkv_weight: Any,
+                qkv_bias: Any, proj_weight: Any, proj_bias: Any, mask: Any = None, need_weights: bool = True,
                 average_attn_weights: bool = True, mask_type: Any = None) -> Any:  # fmt: skip
     if mask is not None or need_weights:
         raise ConversionError("masks and weights are not supported in the fused form")
@@ -69,12 +70,12 @@ def _multi_head(query: Any, key: Any, value: Any, embed_dim: int, num_head: int,
     return linear(_joined(attention(*parts)), proj_weight, proj_bias), None
 
 
-def _in_heads(x: Any, heads: int) -> Any:
+def _in_heads(x: RelayExpr, heads: int) -> Any:
     batch, length, width = static_shape(x)
     return transpose(reshape(x, [batch, length, heads, width // heads]), [0, 2, 1, 3])
 
 
-def _joined(x: Any) -> Any:
+def _joined(x: RelayExpr) -> Any:
     batch, heads, length, width = static_shape(x)
     return reshape(transpose(x, [0, 2, 1, 3]), [batch, length, heads * width])
 
@@ -86,10 +87,10 @@ def _encoder_layer(src: Any, embed_dim: int, num_heads: int, qkv_weight: Any, qk
                    ffn_bias_2: Any, mask: Any = None, mask_type: Any = None) -> Any:  # fmt: skip
     """Return a whole layer: attention and two dense layers, each added to its input and normalized."""
 
-    def attend(x: Any) -> Any:
+    def attend(x: RelayExpr) -> Any:
         return _multi_head(x, x, x, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False)[0]
 
-    def feed(x: Any) -> Any:
+    def feed(x: RelayExpr) -> Any:
         hidden = linear(x, ffn_weight_1, ffn_bias_1)
         if use_gelu:
             bend = ops.add(ops.erf(ops.multiply(hidden, math.sqrt(0.5))), 1.0)
@@ -98,10 +99,10 @@ def _encoder_layer(src: Any, embed_dim: int, num_heads: int, qkv_weight: Any, qk
             hidden = ops.nn.relu(hidden)
         return linear(hidden, ffn_weight_2, ffn_bias_2)
 
-    def first(x: Any) -> Any:
+    def first(x: RelayExpr) -> Any:
         return ops.nn.layer_norm(x, norm_weight_1, norm_bias_1, axis=-1, epsilon=eps)
 
-    def second(x: Any) -> Any:
+    def second(x: RelayExpr) -> Any:
         return ops.nn.layer_norm(x, norm_weight_2, norm_bias_2, axis=-1, epsilon=eps)
 
     if norm_first:

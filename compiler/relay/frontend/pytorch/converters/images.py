@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.common.errors import ConversionError
 from compiler.relay.frontend.pytorch.registry import converter
 from compiler.relay.frontend.pytorch.tensors import dtype_of, extents, ops, rank_of, static_shape, transpose
@@ -12,7 +13,7 @@ from compiler.relay.frontend.pytorch.tensors import dtype_of, extents, ops, rank
 _INNER = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
-def _resized(x: Any, output_size: Any, scales: list[Any], method: str, align_corners: bool) -> Any:
+def _resized(x: RelayExpr, output_size: Any, scales: list[Any], method: str, align_corners: bool) -> Any:
     """Return images in another size.
 
     Parameters
@@ -53,24 +54,24 @@ def _scales(scale_factors: Any, named: dict[str, Any], rank: int) -> list[Any]:
 
 
 @converter("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
-def _nearest(x: Any, output_size: Any = None, scale_factors: Any = None, **scales: Any) -> Any:
+def _nearest(x: RelayExpr, output_size: Any = None, scale_factors: Any = None, **scales: Any) -> Any:
     return _resized(x, output_size, _scales(scale_factors, scales, rank_of(x)), "nearest_neighbor", False)
 
 
 @converter("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
-def _linear(x: Any, output_size: Any = None, align_corners: bool = False, scale_factors: Any = None,
+def _linear(x: RelayExpr, output_size: Any = None, align_corners: bool = False, scale_factors: Any = None,
             **scales: Any) -> Any:  # fmt: skip
     return _resized(x, output_size, _scales(scale_factors, scales, rank_of(x)), "linear", align_corners)
 
 
 @converter("upsample_bicubic2d")
-def _cubic(x: Any, output_size: Any = None, align_corners: bool = False, scale_factors: Any = None,
+def _cubic(x: RelayExpr, output_size: Any = None, align_corners: bool = False, scale_factors: Any = None,
            **scales: Any) -> Any:  # fmt: skip
     return _resized(x, output_size, _scales(scale_factors, scales, rank_of(x)), "cubic", align_corners)
 
 
 @converter("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
-def _grid_sampler(x: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+def _grid_sampler(x: RelayExpr, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
     rank = rank_of(grid)
     return ops.image.grid_sample(
         x,
@@ -90,7 +91,7 @@ def _affine_grid(theta: Any, size: Any, align_corners: bool) -> Any:
 
 
 @converter("torchvision::roi_align")
-def _roi_align(x: Any, rois: Any, spatial_scale: float, pooled_height: int, pooled_width: int, sampling_ratio: int,
-               aligned: bool) -> Any:  # fmt: skip
+def _roi_align(x: RelayExpr, rois: Any, spatial_scale: float, pooled_height: int, pooled_width: int,
+               sampling_ratio: int, aligned: bool) -> Any:  # fmt: skip
     size = (pooled_height, pooled_width)
     return ops.vision.roi_align(x, rois, size, spatial_scale, sampling_ratio, aligned=aligned)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.matmul import matmul as product
 from compiler.relay.frontend.onnx.converters.matmul import spelled_out
 from compiler.relay.frontend.pytorch.converters.elementwise import is_number
@@ -24,14 +25,14 @@ from compiler.relay.frontend.pytorch.tensors import (
 
 
 @converter("matmul", "mm", "bmm", "mv", "linalg_matmul", "__matmul__")
-def matmul(a: Any, other: Any = None, mat2: Any = None, vec: Any = None) -> Any:
+def matmul(a: RelayExpr, other: Any = None, mat2: Any = None, vec: Any = None) -> Any:
     """Multiply as NumPy does: vectors are rows or columns, leading axes are batches that broadcast."""
     right = next(v for v in (other, mat2, vec) if v is not None)
     return dot(a, right) if rank_of(a) == rank_of(right) == 1 else product(*promoted(a, right))
 
 
 @converter("dot", "vdot", "inner")
-def dot(a: Any, tensor: Any = None, other: Any = None) -> Any:
+def dot(a: RelayExpr, tensor: Any = None, other: Any = None) -> Any:
     """Return the sums of products along the last axes."""
     right = tensor if other is None else other
     if rank_of(a) == rank_of(right) == 1:
@@ -40,13 +41,13 @@ def dot(a: Any, tensor: Any = None, other: Any = None) -> Any:
 
 
 @converter("outer", "ger", "linalg_outer")
-def _outer(a: Any, vec2: Any = None, other: Any = None) -> Any:
+def _outer(a: RelayExpr, vec2: Any = None, other: Any = None) -> Any:
     right = vec2 if other is None else other
     return ops.multiply(*promoted(unsqueeze(a, [1]), unsqueeze(right, [0])))
 
 
 @converter("linear")
-def linear(x: Any, weight: Any, bias: Any = None) -> Any:
+def linear(x: RelayExpr, weight: Any, bias: Any = None) -> Any:
     """Return x times the transposed weight, plus a bias."""
     rank, dims = rank_of(x), dims_of(x)
     rows = x if rank == 2 else reshape(x, [-1 if rank > 1 else 1, dims[-1]])
@@ -71,27 +72,27 @@ def _plus(added: Any, y: Any, beta: Any, alpha: Any) -> Any:
 
 
 @converter("addmm")
-def _addmm(x: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def _addmm(x: RelayExpr, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     return _plus(x, product(mat1, mat2), beta, alpha)
 
 
 @converter("addmv")
-def _addmv(x: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def _addmv(x: RelayExpr, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     return _plus(x, product(mat, vec), beta, alpha)
 
 
 @converter("baddbmm")
-def _baddbmm(x: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def _baddbmm(x: RelayExpr, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     return _plus(x, product(batch1, batch2), beta, alpha)
 
 
 @converter("addbmm")
-def _addbmm(x: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def _addbmm(x: RelayExpr, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     return _plus(x, ops.sum(product(batch1, batch2), axis=[0]), beta, alpha)
 
 
 @converter("addr")
-def _addr(x: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def _addr(x: RelayExpr, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     return _plus(x, _outer(vec1, vec2), beta, alpha)
 
 
@@ -102,12 +103,12 @@ def _einsum(equation: str, tensors: Sequence[Any], path: Any = None) -> Any:
 
 
 @converter("tensordot")
-def _tensordot(a: Any, other: Any, dims_self: Sequence[int], dims_other: Sequence[int]) -> Any:
+def _tensordot(a: RelayExpr, other: Any, dims_self: Sequence[int], dims_other: Sequence[int]) -> Any:
     left = [axis_of(d, rank_of(a)) for d in dims_self]
     return _contract(a, other, left, [axis_of(d, rank_of(other)) for d in dims_other])
 
 
-def _contract(a: Any, b: Any, axes_a: Sequence[int], axes_b: Sequence[int]) -> Any:
+def _contract(a: RelayExpr, b: Any, axes_a: Sequence[int], axes_b: Sequence[int]) -> Any:
     """Sum the products of two tensors along pairs of axes."""
     free_a = [i for i in range(rank_of(a)) if i not in axes_a]
     free_b = [i for i in range(rank_of(b)) if i not in axes_b]
@@ -138,7 +139,7 @@ def _chain(tensors: Sequence[Any]) -> Any:
 
 
 @converter("kron")
-def _kron(a: Any, other: Any) -> Any:
+def _kron(a: RelayExpr, other: Any) -> Any:
     rank = max(rank_of(a), rank_of(other))
     shapes = [[1] * (rank - rank_of(x)) + list(static_shape(x)) for x in (a, other)]
     left = reshape(a, [d for extent in shapes[0] for d in (extent, 1)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.converters.reductions import vector_norm
 from compiler.relay.frontend.pytorch.registry import converter
 from compiler.relay.frontend.pytorch.tensors import (
@@ -20,13 +21,13 @@ from compiler.relay.frontend.pytorch.tensors import (
 )
 
 
-def _per_channel(value: Any, fill: float, x: Any, count: int) -> Any:
+def _per_channel(value: Any, fill: float, x: RelayExpr, count: int) -> Any:
     """Return a vector with an element for each channel; None stands for one number."""
     return ops.full(scalar(fill, x), [count], dtype_of(x)) if value is None else value
 
 
 @converter("batch_norm", "_native_batch_norm_legit", "cudnn_batch_norm")
-def _batch_norm(x: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
+def _batch_norm(x: RelayExpr, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
                 momentum: float = 0.1, eps: float = 1e-5, cudnn_enabled: bool = True) -> Any:  # fmt: skip
     channels = static_shape_of_axis(x, 1)
     gamma, beta = _per_channel(weight, 1.0, x, channels), _per_channel(bias, 0.0, x, channels)
@@ -37,7 +38,7 @@ def _batch_norm(x: Any, weight: Any, bias: Any, running_mean: Any, running_var: 
     return normalized[0]
 
 
-def static_shape_of_axis(x: Any, axis: int) -> int:
+def static_shape_of_axis(x: RelayExpr, axis: int) -> int:
     """Return the extent of an axis, whatever those of the others."""
     extent = dims_of(x)[axis]
     if not isinstance(extent, int):
@@ -46,20 +47,20 @@ def static_shape_of_axis(x: Any, axis: int) -> int:
 
 
 @converter("native_batch_norm", "_native_batch_norm_legit_no_training")
-def _native_batch_norm(x: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: float = 0.1,
+def _native_batch_norm(x: RelayExpr, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: float = 0.1,
                        eps: float = 1e-5, training: bool = False) -> Any:  # fmt: skip
     y = _batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps)
     return y, running_mean, running_var
 
 
-def _scaled(x: Any, weight: Any, bias: Any, shape: Sequence[Any]) -> Any:
+def _scaled(x: RelayExpr, weight: Any, bias: Any, shape: Sequence[Any]) -> Any:
     """Return x * weight + bias, whose elements lie along some axes."""
     if weight is not None:
         x = ops.multiply(x, reshape(weight, shape))
     return x if bias is None else ops.add(x, reshape(bias, shape))
 
 
-def _standardized(x: Any, axes: list[int], eps: float) -> tuple[Any, Any, Any]:
+def _standardized(x: RelayExpr, axes: list[int], eps: float) -> tuple[Any, Any, Any]:
     """Return a tensor of mean 0 and variance 1 over axes, the mean, and the reciprocal deviation."""
     center = ops.mean(x, axis=axes, keepdims=True)
     distance = ops.subtract(x, center)
@@ -69,7 +70,7 @@ def _standardized(x: Any, axes: list[int], eps: float) -> tuple[Any, Any, Any]:
 
 
 @converter("instance_norm")
-def _instance_norm(x: Any, weight: Any, bias: Any, running_mean: Any = None, running_var: Any = None,
+def _instance_norm(x: RelayExpr, weight: Any, bias: Any, running_mean: Any = None, running_var: Any = None,
                    use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
                    cudnn_enabled: bool = True) -> Any:  # fmt: skip
     if not use_input_stats:
@@ -79,7 +80,7 @@ def _instance_norm(x: Any, weight: Any, bias: Any, running_mean: Any = None, run
 
 
 @converter("layer_norm")
-def layer_norm(x: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5,
+def layer_norm(x: RelayExpr, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5,
                cudnn_enable: bool = True) -> Any:  # fmt: skip
     """Normalize over the last axes."""
     count = len(normalized_shape)
@@ -89,14 +90,14 @@ def layer_norm(x: Any, normalized_shape: Sequence[int], weight: Any = None, bias
 
 
 @converter("native_layer_norm")
-def _native_layer_norm(x: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float) -> Any:
+def _native_layer_norm(x: RelayExpr, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float) -> Any:
     axes = list(range(rank_of(x) - len(normalized_shape), rank_of(x)))
     normal, center, inverse = _standardized(x, axes, eps)
     return _scaled(normal, weight, bias, list(normalized_shape)), center, inverse
 
 
 @converter("rms_norm", "_fused_rms_norm")
-def _rms_norm(x: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
+def _rms_norm(x: RelayExpr, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
     axes = list(range(rank_of(x) - len(normalized_shape), rank_of(x)))
     power = ops.mean(ops.multiply(x, x), axis=axes, keepdims=True)
     smallest = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10}.get(dtype_of(x), 2.0**-7)
@@ -105,7 +106,7 @@ def _rms_norm(x: Any, normalized_shape: Sequence[int], weight: Any = None, eps: 
 
 
 @converter("group_norm")
-def _group_norm(x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5,
+def _group_norm(x: RelayExpr, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5,
                 cudnn_enabled: bool = True) -> Any:  # fmt: skip
     dims = static_shape(x)
     groups = reshape(x, [dims[0], num_groups, -1])
@@ -114,12 +115,12 @@ def _group_norm(x: Any, num_groups: int, weight: Any = None, bias: Any = None, e
 
 
 @converter("native_group_norm")
-def _native_group_norm(x: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float) -> Any:
+def _native_group_norm(x: RelayExpr, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float) -> Any:
     return _group_norm(x, group, weight, bias, eps), None, None
 
 
 @converter("renorm")
-def _renorm(x: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+def _renorm(x: RelayExpr, p: Any, dim: int, maxnorm: Any) -> Any:
     axis = axis_of(dim, rank_of(x))
     sizes = vector_norm(x, p, None, [i for i in range(rank_of(x)) if i != axis], True)
     limit = ops.divide(scalar(maxnorm, x), ops.add(sizes, scalar(1e-7, x)))
@@ -133,36 +134,36 @@ def _weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
 
 
 @converter("nll_loss", "nll_loss_nd")
-def _nll_loss(x: Any, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100) -> Any:
+def _nll_loss(x: RelayExpr, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100) -> Any:
     weights = ops.ones([static_shape_of_axis(x, 1)], dtype_of(x)) if weight is None else weight
     how = ("none", "mean", "sum")[reduction]
     return ops.nn.nll_loss(x, ops.cast(target, "int32"), weights, how, ignore_index)
 
 
-def _loss(x: Any, reduction: int) -> Any:
+def _loss(x: RelayExpr, reduction: int) -> Any:
     return x if reduction == 0 else ops.mean(x) if reduction == 1 else ops.sum(x)
 
 
 @converter("mse_loss")
-def _mse_loss(x: Any, target: Any, reduction: int = 1) -> Any:
+def _mse_loss(x: RelayExpr, target: Any, reduction: int = 1) -> Any:
     distance = ops.subtract(x, target)
     return _loss(ops.multiply(distance, distance), reduction)
 
 
 @converter("l1_loss")
-def _l1_loss(x: Any, target: Any, reduction: int = 1) -> Any:
+def _l1_loss(x: RelayExpr, target: Any, reduction: int = 1) -> Any:
     return _loss(ops.abs(ops.subtract(x, target)), reduction)
 
 
 @converter("smooth_l1_loss")
-def _smooth_l1_loss(x: Any, target: Any, reduction: int = 1, beta: float = 1.0) -> Any:
+def _smooth_l1_loss(x: RelayExpr, target: Any, reduction: int = 1, beta: float = 1.0) -> Any:
     distance = ops.abs(ops.subtract(x, target))
     curve = ops.divide(ops.multiply(ops.multiply(distance, distance), 0.5), beta)
     return _loss(ops.where(ops.less(distance, beta), curve, ops.subtract(distance, 0.5 * beta)), reduction)
 
 
 @converter("binary_cross_entropy")
-def _binary_cross_entropy(x: Any, target: Any, weight: Any = None, reduction: int = 1) -> Any:
+def _binary_cross_entropy(x: RelayExpr, target: Any, weight: Any = None, reduction: int = 1) -> Any:
     logs = [ops.maximum(ops.log(v), constant(-100.0, dtype_of(x))) for v in (x, ops.subtract(1.0, x))]
     total = ops.add(ops.multiply(target, logs[0]), ops.multiply(ops.subtract(1.0, target), logs[1]))
     loss = ops.negative(total)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.common.errors import ConversionError
 from compiler.relay.frontend.common.tensors import split
 from compiler.relay.frontend.pytorch.converters.matmul import linear
@@ -19,7 +20,7 @@ Step = Callable[[Any, State, Sequence[Any]], State]
 """``step(input, state, weights)`` returns the next state, whose first part is the output."""
 
 
-def _projections(x: Any, h: Any, weights: Sequence[Any], gates: int) -> tuple[list[Any], list[Any]]:
+def _projections(x: RelayExpr, h: Any, weights: Sequence[Any], gates: int) -> tuple[list[Any], list[Any]]:
     """Return what each gate gets from the input, and from the state."""
     biases = list(weights[2:4]) if len(weights) >= 4 else [None, None]
     products = [linear(v, w, b) for v, w, b in zip((x, h), weights[:2], biases, strict=True)]
@@ -28,7 +29,7 @@ def _projections(x: Any, h: Any, weights: Sequence[Any], gates: int) -> tuple[li
     return own, past
 
 
-def lstm_step(x: Any, state: State, weights: Sequence[Any]) -> State:
+def lstm_step(x: RelayExpr, state: State, weights: Sequence[Any]) -> State:
     """Return the next state of a long short-term memory."""
     h, cell = state
     own, past = _projections(x, h, weights, 4)
@@ -40,7 +41,7 @@ def lstm_step(x: Any, state: State, weights: Sequence[Any]) -> State:
     return h, cell
 
 
-def gru_step(x: Any, state: State, weights: Sequence[Any]) -> State:
+def gru_step(x: RelayExpr, state: State, weights: Sequence[Any]) -> State:
     """Return the next state of a gated recurrent unit."""
     (h,) = state
     own, past = _projections(x, h, weights, 3)
@@ -50,14 +51,14 @@ def gru_step(x: Any, state: State, weights: Sequence[Any]) -> State:
 
 
 def _simple_step(activation: Callable[[Any], Any]) -> Step:
-    def step(x: Any, state: State, weights: Sequence[Any]) -> State:
+    def step(x: RelayExpr, state: State, weights: Sequence[Any]) -> State:
         own, past = _projections(x, state[0], weights, 1)
         return (activation(ops.add(own[0], past[0])),)
 
     return step
 
 
-def _layers(step: Step, x: Any, states: State, params: Sequence[Any], has_biases: bool, num_layers: int,
+def _layers(step: Step, x: RelayExpr, states: State, params: Sequence[Any], has_biases: bool, num_layers: int,
             train: bool, dropout: float, bidirectional: bool, batch_first: bool) -> tuple[Any, ...]:  # fmt: skip
     """Return the outputs of a stack of layers, and the last states of all of them."""
     if train and dropout:
@@ -100,13 +101,13 @@ def _run(
 
 
 @converter("lstm")
-def _lstm(x: Any, hx: Sequence[Any], params: Sequence[Any], has_biases: bool, num_layers: int, dropout: float,
+def _lstm(x: RelayExpr, hx: Sequence[Any], params: Sequence[Any], has_biases: bool, num_layers: int, dropout: float,
           train: bool, bidirectional: bool, batch_first: bool) -> Any:  # fmt: skip
     return _layers(lstm_step, x, tuple(hx), params, has_biases, num_layers, train, dropout, bidirectional, batch_first)
 
 
 def _single(step: Step) -> Callable[..., Any]:
-    def convert(x: Any, hx: Any, params: Sequence[Any], has_biases: bool, num_layers: int, dropout: float,
+    def convert(x: RelayExpr, hx: Any, params: Sequence[Any], has_biases: bool, num_layers: int, dropout: float,
                 train: bool, bidirectional: bool, batch_first: bool) -> Any:  # fmt: skip
         return _layers(step, x, (hx,), params, has_biases, num_layers, train, dropout, bidirectional, batch_first)
 
@@ -114,7 +115,7 @@ def _single(step: Step) -> Callable[..., Any]:
 
 
 def _cell(step: Step) -> Callable[..., Any]:
-    def convert(x: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    def convert(x: RelayExpr, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
         weights = [w_ih, w_hh] + ([] if b_ih is None else [b_ih, b_hh])
         state = tuple(hx) if isinstance(hx, (list, tuple)) else (hx,)
         after = step(x, state, weights)

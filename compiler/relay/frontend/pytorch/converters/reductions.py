@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.converters.elementwise import floating
 from compiler.relay.frontend.pytorch.dtypes import cast, dtype_name, promoted
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
@@ -26,23 +27,23 @@ Dim = Any
 """An axis, several, or None for all of them."""
 
 
-def _reduced(compute: Callable[..., Any], x: Any, dim: Dim, keepdim: bool) -> Any:
+def _reduced(compute: Callable[..., Any], x: RelayExpr, dim: Dim, keepdim: bool) -> Any:
     if not rank_of(x):
         return x
     return compute(x, axis=axes_of(dim, rank_of(x)), keepdims=bool(keepdim))
 
 
-def _as(x: Any, dtype: Any) -> Any:
+def _as(x: RelayExpr, dtype: Any) -> Any:
     return x if dtype is None else cast(x, dtype_name(dtype))
 
 
-def _summand(x: Any, dtype: Any) -> Any:
+def _summand(x: RelayExpr, dtype: Any) -> Any:
     """Return what is added up: integers as wide ones."""
     return _as(x, dtype) if dtype is not None or "float" in dtype_of(x) else cast(x, "int64")
 
 
 def _sum_like(compute: Callable[..., Any]) -> Convert:
-    def convert(x: Any, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    def convert(x: RelayExpr, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
         return _reduced(compute, _summand(x, dtype), dim, keepdim)
 
     return convert
@@ -52,12 +53,12 @@ converters({"sum": _sum_like(ops.sum), "prod": _sum_like(ops.prod)})
 
 
 @converter("nansum")
-def _nansum(x: Any, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def _nansum(x: RelayExpr, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
     return _reduced(ops.sum, ops.where(ops.isnan(x), scalar(0, x), _summand(x, dtype)), dim, keepdim)
 
 
 @converter("mean")
-def mean(x: Any, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def mean(x: RelayExpr, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """Return the mean over axes."""
     return _reduced(ops.mean, _as(x, dtype), dim, keepdim)
 
@@ -65,7 +66,7 @@ def mean(x: Any, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> A
 def _extreme(compute: Callable[..., Any], arg: Callable[..., Any], elementwise: Callable[..., Any]) -> Convert:
     """Return the converter of ``max`` or ``min``: of all elements, along an axis with the places, or of two tensors."""
 
-    def convert(x: Any, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
+    def convert(x: RelayExpr, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
         if other is not None:
             return elementwise(*promoted(x, other))
         if dim is None:
@@ -86,12 +87,12 @@ converters(
 
 
 @converter("aminmax")
-def _aminmax(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def _aminmax(x: RelayExpr, dim: Any = None, keepdim: bool = False) -> Any:
     return _reduced(ops.min, x, dim, keepdim), _reduced(ops.max, x, dim, keepdim)
 
 
 def _place(compute: Callable[..., Any]) -> Convert:
-    def convert(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def convert(x: RelayExpr, dim: Any = None, keepdim: bool = False) -> Any:
         if dim is None:
             flat = compute(reshape(x, [-1]), axis=[0], keepdims=False)
             return cast(reshape(flat, [1] * rank_of(x)) if keepdim else flat, "int64")
@@ -104,7 +105,7 @@ converters({"argmax": _place(ops.argmax), "argmin": _place(ops.argmin)})
 
 
 def _truth(compute: Callable[..., Any]) -> Convert:
-    def convert(x: Any, dim: Dim = None, keepdim: bool = False) -> Any:
+    def convert(x: RelayExpr, dim: Dim = None, keepdim: bool = False) -> Any:
         truth = x if dtype_of(x) == "bool" else ops.not_equal(x, scalar(0, x))
         return _reduced(compute, truth, dim, keepdim)
 
@@ -115,11 +116,11 @@ converters({"all": _truth(ops.all), "any": _truth(ops.any)})
 
 
 @converter("count_nonzero")
-def _count_nonzero(x: Any, dim: Dim = None) -> Any:
+def _count_nonzero(x: RelayExpr, dim: Dim = None) -> Any:
     return _reduced(ops.sum, cast(ops.not_equal(x, scalar(0, x)), "int64"), dim, False)
 
 
-def variance(x: Any, dim: Dim, unbiased: bool, correction: Any, keepdim: bool) -> tuple[Any, Any]:
+def variance(x: RelayExpr, dim: Dim, unbiased: bool, correction: Any, keepdim: bool) -> tuple[Any, Any]:
     """Return the variance and the mean over axes.
 
     Parameters
@@ -143,28 +144,32 @@ def variance(x: Any, dim: Dim, unbiased: bool, correction: Any, keepdim: bool) -
 
 
 @converter("var")
-def _var(x: Any, dim: Dim = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
+def _var(x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
     return variance(x, dim, unbiased, correction, keepdim)[0]
 
 
 @converter("std")
-def _std(x: Any, dim: Dim = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
+def _std(x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
     return ops.sqrt(variance(x, dim, unbiased, correction, keepdim)[0])
 
 
 @converter("var_mean")
-def _var_mean(x: Any, dim: Dim = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
+def _var_mean(
+    x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False
+) -> Any:
     return variance(x, dim, unbiased, correction, keepdim)
 
 
 @converter("std_mean")
-def _std_mean(x: Any, dim: Dim = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
+def _std_mean(
+    x: RelayExpr, dim: Dim = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False
+) -> Any:
     spread, center = variance(x, dim, unbiased, correction, keepdim)
     return ops.sqrt(spread), center
 
 
 @converter("logsumexp", "special_logsumexp")
-def _logsumexp(x: Any, dim: Dim, keepdim: bool = False) -> Any:
+def _logsumexp(x: RelayExpr, dim: Dim, keepdim: bool = False) -> Any:
     x, axes = floating(x), axes_of(dim, rank_of(x))
     high = ops.max(x, axis=axes, keepdims=True)
     total = ops.log(ops.sum(ops.exp(ops.subtract(x, high)), axis=axes, keepdims=True))
@@ -192,14 +197,14 @@ def vector_norm(
 
 
 @converter("linalg_norm")
-def _linalg_norm(x: Any, ord: Any = None, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def _linalg_norm(x: RelayExpr, ord: Any = None, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
     if ord is not None and rank_of(x) != 1 and not (isinstance(dim, int) or (dim is not None and len(dim) == 1)):
         raise ValueError("norms of matrices other than Frobenius's are not supported")
     return vector_norm(x, ord, None, dim, keepdim, dtype)
 
 
 @converter("dist")
-def _dist(x: Any, other: Any, p: Any = 2) -> Any:
+def _dist(x: RelayExpr, other: Any, p: Any = 2) -> Any:
     return vector_norm(ops.subtract(x, other), p)
 
 
@@ -216,19 +221,19 @@ def _cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any
 
 
 @converter("cumsum")
-def _cumsum(x: Any, dim: int, dtype: Any = None) -> Any:
+def _cumsum(x: RelayExpr, dim: int, dtype: Any = None) -> Any:
     x = _summand(x, dtype)
     return ops.cumsum(x, axis=axis_of(dim, rank_of(x))) if rank_of(x) else x
 
 
 @converter("cumprod")
-def _cumprod(x: Any, dim: int, dtype: Any = None) -> Any:
+def _cumprod(x: RelayExpr, dim: int, dtype: Any = None) -> Any:
     x = _summand(x, dtype)
     return ops.cumprod(x, axis=axis_of(dim, rank_of(x))) if rank_of(x) else x
 
 
 @converter("trace")
-def _trace(x: Any) -> Any:
+def _trace(x: RelayExpr) -> Any:
     rows, columns = static_shape(x)
     places = constant([i * columns + i for i in range(min(rows, columns))], "int64")
     return ops.sum(_summand(ops.take(reshape(x, [-1]), places, axis=0), None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.dtypes import cast
 from compiler.relay.frontend.pytorch.registry import converter
 from compiler.relay.frontend.pytorch.tensors import (
@@ -20,35 +21,35 @@ from compiler.relay.frontend.pytorch.tensors import (
 
 
 @converter("topk")
-def _topk(x: Any, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+def _topk(x: RelayExpr, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     values, places = ops.topk(x, extent(k), axis_of(dim, rank_of(x)), "both", not largest, "int64")
     return values, places
 
 
 @converter("sort", "msort")
-def _sort(x: Any, dim: int = -1, descending: bool = False, stable: Any = None) -> Any:
+def _sort(x: RelayExpr, dim: int = -1, descending: bool = False, stable: Any = None) -> Any:
     axis = axis_of(dim, rank_of(x))
     return ops.sort(x, axis=axis, is_ascend=not descending), _argsort(x, axis, descending)
 
 
 @converter("argsort")
-def _argsort(x: Any, dim: int = -1, descending: bool = False, stable: Any = None) -> Any:
+def _argsort(x: RelayExpr, dim: int = -1, descending: bool = False, stable: Any = None) -> Any:
     return ops.argsort(x, axis=axis_of(dim, rank_of(x)), is_ascend=not descending, dtype="int64")
 
 
-def _nth(x: Any, place: int, dim: int, keepdim: bool) -> Any:
+def _nth(x: RelayExpr, place: int, dim: int, keepdim: bool) -> Any:
     axis = axis_of(dim, rank_of(x))
     at = constant([place] if keepdim else place, "int64")
     return tuple(ops.take(part, at, axis=axis) for part in _sort(x, axis))
 
 
 @converter("kthvalue")
-def _kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def _kthvalue(x: RelayExpr, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     return _nth(x, k - 1, dim, keepdim)
 
 
 @converter("median")
-def _median(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+def _median(x: RelayExpr, dim: int | None = None, keepdim: bool = False) -> Any:
     if dim is None:
         flat = reshape(x, [-1])
         return _nth(flat, (static_shape(flat)[0] - 1) // 2, 0, False)[0]
@@ -56,18 +57,20 @@ def _median(x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 @converter("searchsorted")
-def _searchsorted(sorted_sequence: Any, x: Any, out_int32: bool = False, right: bool = False, side: Any = None) -> Any:
+def _searchsorted(
+    sorted_sequence: Any, x: RelayExpr, out_int32: bool = False, right: bool = False, side: Any = None
+) -> Any:
     to_right = right or side == "right"
     return ops.searchsorted(sorted_sequence, x, to_right, "int32" if out_int32 else "int64")
 
 
 @converter("bucketize")
-def _bucketize(x: Any, boundaries: Any, out_int32: bool = False, right: bool = False) -> Any:
+def _bucketize(x: RelayExpr, boundaries: Any, out_int32: bool = False, right: bool = False) -> Any:
     flat = ops.searchsorted(boundaries, reshape(x, [-1]), right, "int32" if out_int32 else "int64")
     return reshape(flat, static_shape(x))
 
 
-def _running(x: Any, dim: int, greatest: bool) -> Any:
+def _running(x: RelayExpr, dim: int, greatest: bool) -> Any:
     """Return the extreme so far along an axis: that of the elements up to each."""
     axis = axis_of(dim, rank_of(x))
     order = [*(i for i in range(rank_of(x)) if i != axis), axis]
@@ -86,17 +89,17 @@ def _running(x: Any, dim: int, greatest: bool) -> Any:
 
 
 @converter("cummax")
-def _cummax(x: Any, dim: int) -> Any:
+def _cummax(x: RelayExpr, dim: int) -> Any:
     return _running(x, dim, True)
 
 
 @converter("cummin")
-def _cummin(x: Any, dim: int) -> Any:
+def _cummin(x: RelayExpr, dim: int) -> Any:
     return _running(x, dim, False)
 
 
 @converter("_unique2")
-def _unique(x: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
+def _unique(x: RelayExpr, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
     parts = ops.unique(reshape(x, [-1]), sorted, True)
     values, places, _, count, repeats = (parts[i] for i in range(5))
     shape = ops.cast(count, "int64")

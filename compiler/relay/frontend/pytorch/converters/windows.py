@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.common.errors import ConversionError
 from compiler.relay.frontend.common.tensors import pad as padded
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
@@ -37,7 +38,7 @@ def _same(kernel: Sequence[int], dilation: Sequence[int]) -> list[int]:
     return [t // 2 for t in total] + [t - t // 2 for t in total]
 
 
-def convolution(x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+def convolution(x: RelayExpr, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
                 groups: int = 1) -> Any:  # fmt: skip
     """Return a convolution over as many axes as the weight has beyond two."""
     count = rank_of(weight) - 2
@@ -62,7 +63,7 @@ def convolution(x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding:
     return y if bias is None else ops.nn.bias_add(y, bias, axis=1)
 
 
-def transposed(x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
+def transposed(x: RelayExpr, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
                groups: int = 1, dilation: Any = 1) -> Any:  # fmt: skip
     """Return a transposed convolution over as many axes as the weight has beyond two."""
     count = rank_of(weight) - 2
@@ -91,15 +92,17 @@ converters({"conv1d conv2d conv3d": convolution, "conv_transpose1d conv_transpos
 
 
 @converter("_convolution", "convolution", "convolution_overrideable")
-def _convolution(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed_: bool = False,
-                 output_padding: Any = 0, groups: int = 1, **flags: Any) -> Any:  # fmt: skip
+def _convolution(x: RelayExpr, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
+                 transposed_: bool = False, output_padding: Any = 0, groups: int = 1, **flags: Any) -> Any:  # fmt: skip
     if flags.get("transposed", transposed_):
         return transposed(x, weight, bias, stride, padding, output_padding, groups, dilation)
     return convolution(x, weight, bias, stride, padding, dilation, groups)
 
 
 @converter("_convolution_mode")
-def _convolution_mode(x: Any, weight: Any, bias: Any, stride: Any, padding: str, dilation: Any, groups: int) -> Any:
+def _convolution_mode(
+    x: RelayExpr, weight: Any, bias: Any, stride: Any, padding: str, dilation: Any, groups: int
+) -> Any:
     return convolution(x, weight, bias, stride, padding, dilation, groups)
 
 
@@ -109,7 +112,7 @@ def _convolution_mode(x: Any, weight: Any, bias: Any, stride: Any, padding: str,
 def _in_batches(pool: Convert, count: int) -> Convert:
     """Return a converter of pooling that takes a single image, without an axis of batches, too."""
 
-    def convert(x: Any, **arguments: Any) -> Any:
+    def convert(x: RelayExpr, **arguments: Any) -> Any:
         if rank_of(x) != count + 1:
             return pool(x, count, **arguments)
         y = pool(unsqueeze(x, [0]), count, **arguments)
@@ -124,7 +127,7 @@ def _steps(kernel: list[int], stride: Any, count: int) -> list[int]:
     return repeated(stride, count) if stride is not None and len(extents(stride)) else kernel
 
 
-def _max_pool(x: Any, count: int, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+def _max_pool(x: RelayExpr, count: int, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
               ceil_mode: bool = False) -> Any:  # fmt: skip
     kernel = repeated(kernel_size, count)
     return getattr(ops.nn, f"max_pool{count}d")(
@@ -137,7 +140,7 @@ def _max_pool(x: Any, count: int, kernel_size: Any, stride: Any = None, padding:
     )
 
 
-def _avg_pool(x: Any, count: int, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+def _avg_pool(x: RelayExpr, count: int, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
               count_include_pad: bool = True, divisor_override: Any = None) -> Any:  # fmt: skip
     kernel = repeated(kernel_size, count)
     y = getattr(ops.nn, f"avg_pool{count}d")(
@@ -156,7 +159,7 @@ def _avg_pool(x: Any, count: int, kernel_size: Any, stride: Any = None, padding:
 
 
 def _adaptive(kind: str) -> Convert:
-    def pool(x: Any, count: int, output_size: Any) -> Any:
+    def pool(x: RelayExpr, count: int, output_size: Any) -> Any:
         sizes = [None] if output_size is None else output_size if isinstance(output_size, list) else [output_size]
         sizes = sizes * count if len(sizes) == 1 else sizes
         own = dims_of(x)[2:]
@@ -166,7 +169,7 @@ def _adaptive(kind: str) -> Convert:
     return pool
 
 
-def _adaptive_max(x: Any, count: int, output_size: Any) -> Any:
+def _adaptive_max(x: RelayExpr, count: int, output_size: Any) -> Any:
     """Return the greatest elements; None stands for their places, which are not computed."""
     return _adaptive("max")(x, count, output_size), None
 
@@ -183,7 +186,7 @@ for _count in (1, 2, 3):
 
 
 @converter("max_pool2d_with_indices", "max_pool1d_with_indices", "max_pool3d_with_indices")
-def _max_pool_with_places(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+def _max_pool_with_places(x: RelayExpr, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                           ceil_mode: bool = False) -> Any:  # fmt: skip
     count = len(extents(kernel_size))
     return _in_batches(_max_pool, count)(
@@ -201,7 +204,7 @@ def _around(pad: Any, rank: int) -> list[tuple[int, int]]:
     return [(0, 0)] * (rank - len(pairs)) + pairs
 
 
-def _cropped(x: Any, around: list[tuple[int, int]]) -> Any:
+def _cropped(x: RelayExpr, around: list[tuple[int, int]]) -> Any:
     """Cut off what negative padding takes away."""
     for axis, (before, after) in enumerate(around):
         if before < 0 or after < 0:
@@ -211,7 +214,7 @@ def _cropped(x: Any, around: list[tuple[int, int]]) -> Any:
 
 
 @converter("constant_pad_nd")
-def _constant_pad(x: Any, pad: Any, value: Any = 0) -> Any:
+def _constant_pad(x: RelayExpr, pad: Any, value: Any = 0) -> Any:
     around = _around(pad, rank_of(x))
     x = _cropped(x, around)
     wide = [(max(a, 0), max(b, 0)) for a, b in around]
@@ -222,13 +225,13 @@ _MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 @converter("pad")
-def _pad(x: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+def _pad(x: RelayExpr, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     if mode == "constant":
         return _constant_pad(x, pad, 0 if value is None else value)
     return _pad_by_index(x, _around(pad, rank_of(x)), _MODES[mode])
 
 
-def _pad_by_index(x: Any, around: list[tuple[int, int]], mode: str) -> Any:
+def _pad_by_index(x: RelayExpr, around: list[tuple[int, int]], mode: str) -> Any:
     x = _cropped(x, around)
     for axis, (before, after) in enumerate(around):
         if before > 0 or after > 0:
@@ -245,7 +248,7 @@ for _count in (1, 2, 3):
 
 
 @converter("im2col")
-def _im2col(x: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+def _im2col(x: RelayExpr, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     kernel, holes, around, steps = (repeated(v, 2) for v in (kernel_size, dilation, padding, stride))
     wide = padded(x, [(0, 0), (0, 0), *((p, p) for p in around)]) if any(around) else x
     batch, channels, *sizes = static_shape(wide)
