@@ -43,6 +43,11 @@ OlderOrder = Callable[[tuple[Any, ...]], tuple[Any, ...]]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def _public_name(op: RelayOp) -> str:
+    """Return the path of an operator's function in ``relay``, which some operators' names begin with."""
+    return op.name.lower().removeprefix("relay.op.")
+
+
 class OpFunction(Protocol):
     """The public function of an operator."""
 
@@ -166,7 +171,7 @@ def _publish(op: RelayOp, function: Any, module: str) -> Any:
     function.__doc__ = documentation.docstring()
     function.__signature__ = documentation.signature()
     function.op = op
-    _PUBLIC[op.name.lower()] = function
+    _PUBLIC[_public_name(op)] = function
     if not namespace:
         extension_point("tvm.relay").add(function.__name__, lambda: function)
     return function
@@ -338,7 +343,7 @@ def load_operators(package: dict[str, Any], namespace: str) -> list[str]:
 
 def public_function_of(op: RelayOp) -> Callable[..., Any]:
     """Return the public function of an operator."""
-    return _PUBLIC[op.name.lower()]
+    return _PUBLIC[_public_name(op)]
 
 
 def operator_of_onnx(name: str) -> RelayOp | None:

@@ -40,7 +40,7 @@ class _Steps(AttrKind[tuple[int, ...]]):
     __slots__ = ()
 
     def convert(self, value: object, owner: type[Attrs]) -> tuple[int, ...]:
-        return (1,) if value is None else INTS.convert(value, owner)
+        return INTS.convert((1,) if value is None else value, owner)
 
 
 class StridedSliceAttrs(Attrs):

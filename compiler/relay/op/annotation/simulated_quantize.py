@@ -7,6 +7,7 @@ import numpy as np
 from compiler.ir.attr_kinds import BOOL, INT, one_of
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
+from compiler.relay.op.common import NOT_SMOOTH
 from compiler.relay.op_registry import register
 from compiler.relay.operator import Array, OpPattern, Types
 from compiler.te.tensor import Tensor
@@ -51,4 +52,6 @@ register(
     pattern=OpPattern.OPAQUE,
     compute=_compute,
     reference=_reference,
+    returns="Of the type of ``data``.",
+    waived=NOT_SMOOTH,
 )

@@ -131,6 +131,14 @@ EXAMPLES |= {
         "device_copy": {},
     }.items()
 }
+EXAMPLES["relay.op.annotation.simulated_quantize"] = [
+    _call(
+        relay.op.get("relay.op.annotation.simulated_quantize"),
+        floats(2, 30, low=-3, high=3),
+        *(np.array(v, "float32") for v in (0.0625, -31, 31)),
+        kind=1,
+    )
+]
 EXAMPLES["vision.roi_pool"] = [
     _call(relay.vision.roi_pool, _X, _ROIS, pooled_size=(2, 3), spatial_scale=1.0),
     _call(relay.vision.roi_pool, _X, _ROIS * np.array([1, 2, 2, 2, 2], "float32"), pooled_size=2, spatial_scale=0.5),
