@@ -43,7 +43,7 @@ class _Narrow(Mutator):
     def __init__(self) -> None:
         self._things: dict[Node, Node] = {}
 
-    def visit(self, n: Any, *args: Any) -> Any:
+    def visit(self, n: Node, *args: object) -> Any:
         """Return what stands for a node: one thing for each variable, axis and buffer."""
         if not n.unique_instance:
             return super().visit(n, *args)
