@@ -14,7 +14,31 @@ __all__ = ["ScriptOptions", "Scriptable"]
 
 @dataclass(frozen=True)
 class ScriptOptions:
-    """How something is written as a script; see :meth:`Scriptable.script`."""
+    """How something is written as a script, with the meaning that :meth:`Scriptable.script` describes.
+
+    Parameters
+    ----------
+    name : str, optional
+        What a function or module is called.
+    ir_prefix, tir_prefix : str
+        What the words are imported as.
+    buffer_dtype, int_dtype, float_dtype : str
+        The data types that are left out.
+    verbose_expr : bool
+        Whether the variables of an expression are declared.
+    indent_spaces : int
+        Width of one level of indentation.
+    print_line_numbers : bool
+        Whether each line begins with its number.
+    num_context_lines : int, optional
+        How many lines are shown around what is underlined.
+    syntax_sugar : bool
+        Whether shorter notations are used.
+    show_object_address : bool
+        Whether names end with addresses.
+    path_to_underline, path_to_annotate, obj_to_underline, obj_to_annotate
+        What is underlined, and what gets a remark.
+    """
 
     name: str | None = None
     ir_prefix: str = "I"

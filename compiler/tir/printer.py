@@ -6,8 +6,6 @@ This is the one printer of loop IR.  Whoever wants to know where a node stands i
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
@@ -38,7 +36,7 @@ _TIR_IMPORT = "# from tvm.script import tir as T"
 _IR_IMPORT = "# from tvm.script import ir as I"
 
 
-def script(n: Any, options: ScriptOptions = DEFAULT_OPTIONS) -> TextBuilder:
+def script(n: IRModule | Node, options: ScriptOptions = DEFAULT_OPTIONS) -> TextBuilder:
     """Return a module, function, statement or expression as TVMScript.
 
     Parameters
@@ -244,12 +242,12 @@ class LoopFormat(TextFormat):
         """
         return module_text(thing) if isinstance(thing, IRModule) else text(thing)
 
-    def script(self, thing: Any, options: ScriptOptions) -> str:
+    def script(self, thing: IRModule | Node, options: ScriptOptions) -> str:
         """Return a module, a function or a part of one as TVMScript.
 
         Parameters
         ----------
-        thing : IRModule, PrimFunc, Stmt, PrimExpr, …
+        thing : IRModule, PrimFunc, Stmt, PrimExpr or another node
             What is written.
         options : ScriptOptions
             How it is written.

@@ -81,6 +81,11 @@ def macro(func: Callable[..., Any] | None = None, *, hygienic: bool = True) -> A
     -------
     Macro
 
+    Raises
+    ------
+    ArgumentError
+        If it is given anything but a function.
+
     Examples
     --------
     >>> @T.macro

@@ -72,7 +72,31 @@ __all__ = [
 
 
 class BufferWord:
-    """``T.Buffer``: the type of a parameter that is a buffer, or a view of memory."""
+    """``T.Buffer``: the type of a parameter that is a buffer, or a view of memory.
+
+    Parameters
+    ----------
+    shape : sequence of int or PrimExpr
+        Extent of each dimension, in elements.
+    dtype : str
+        Type of one element.
+    data : Var, optional
+        The pointer, e.g. what ``T.allocate`` gives; a pointer of its own if left out.
+    strides : sequence of int, PrimExpr or str, optional
+        In elements; a string names a variable.  Compact rows if left out.
+    elem_offset : int or PrimExpr, optional
+        Offset of the first element from ``data``, in elements.
+    scope : str
+        Where the memory is, for a pointer of its own: ``global``, ``shared``, ``local``, …
+    align : int
+        Alignment of ``data`` in bytes, -1 for the runtime's default.
+    offset_factor : int
+        The offset is a multiple of this; given without ``elem_offset``, the offset is a variable.
+    buffer_type : str
+        ``default``, or ``auto_broadcast``: the stride of a dimension of one element is 0.
+    axis_separators : sequence of int, optional
+        Where the dimensions are split into groups when the buffer is flattened.
+    """
 
     def __call__(
         self,
