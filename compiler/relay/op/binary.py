@@ -16,7 +16,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
 from compiler.relay.op.common import NOT_SMOOTH
-from compiler.relay.op.layout_rules import broadcast_layout
+from compiler.relay.op.layout_rules import broadcast_layout, selection_layout
 from compiler.relay.op.type_relations import broadcast, broadcast_compare, tensor
 from compiler.relay.op_registry import OpFunction, register
 from compiler.relay.operator import Array, OpPattern, Relation, RelationError, Types, call_op
@@ -291,5 +291,5 @@ where = register(
     compute=lambda attrs, inputs, out_type: [topi.where(*inputs)],
     reference=lambda attrs, condition, x, y: np.where(condition != 0, x, y),
     gradient=_where_gradient,
-    layout=broadcast_layout,
+    layout=selection_layout,
 )

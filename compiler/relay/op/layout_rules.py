@@ -23,6 +23,7 @@ __all__ = [
     "fixed_layouts",
     "quantized_layout",
     "same_layout",
+    "selection_layout",
 ]
 
 A = TypeVar("A", bound=Attrs)
@@ -48,6 +49,17 @@ def broadcast_layout(
         return None
     large = _larger(layouts, types)
     return InferCorrectLayoutOutput(layouts, [layouts[large]], attrs)
+
+
+def selection_layout(
+    attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput | None:
+    """All of any number of inputs take the layout of the first that has one, if none of them is broadcast."""
+    shapes = {t.dims for t in types if isinstance(t, TensorType)}
+    layout = next((each for each in (old_in if new_in is None else new_in) if each is not None), None)
+    if layout is None or len(shapes) != 1:
+        return None
+    return InferCorrectLayoutOutput([layout] * len(types), [layout], attrs)
 
 
 def _larger(layouts: Sequence[Layout], types: Types) -> int:

@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import compiler as tvm
 from compiler import relay
 from compiler.ir.error import ArgumentError, TVMError
 from compiler.relay.frontend.tflite import ModelError, UnsupportedOperatorError
+from compiler.runtime import graph_module
 
 tflite = pytest.importorskip("tflite")
 DATA = Path(__file__).parent / "data"
@@ -28,6 +30,17 @@ def test_a_quantized_network_computes_what_its_interpreter_did(network: bytes) -
         result = relay.create_executor("debug", mod=mod).evaluate()(recorded["x"], **params).numpy()
         assert result.dtype == np.int8
         assert np.abs(result.astype(int) - recorded["y"].astype(int)).max() <= 1
+
+
+def test_a_quantized_network_is_built_with_blocked_layouts(network: bytes) -> None:
+    recorded = np.load(DATA / "quantized.npz")
+    mod, params = relay.frontend.from_tflite(network)
+    with tvm.transform.PassContext(opt_level=3):
+        lib = relay.build(mod, "llvm -mcpu=native", params=params)
+    executor = graph_module.GraphModule(lib["default"](tvm.cpu(0)))
+    executor.set_input(mod["main"].params[0].name_hint, recorded["x"])
+    executor.run()
+    assert np.abs(executor.get_output(0).numpy().astype(int) - recorded["y"].astype(int)).max() <= 1
 
 
 def test_inputs_must_fit(network: bytes) -> None:
