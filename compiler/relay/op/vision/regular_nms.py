@@ -45,7 +45,7 @@ def _reference(
     batch, count = len(boxes), attrs.max_detections
     chosen = np.zeros((batch, count, 4), boxes.dtype)
     labels, values = np.zeros((batch, count), boxes.dtype), np.zeros((batch, count), boxes.dtype)
-    found = np.zeros(batch, "int32")
+    counts = np.zeros(batch, "int32")
     first = scores.shape[2] - attrs.num_classes
     for image in range(batch):
         detections = []
@@ -57,8 +57,8 @@ def _reference(
         detections.sort(key=lambda d: -d[2])
         for place, (label, box, score) in enumerate(detections[:count]):
             chosen[image, place], labels[image, place], values[image, place] = boxes[image, box], label, score
-        found[image] = min(count, len(detections))
-    return chosen, labels, values, found
+        counts[image] = min(count, len(detections))
+    return chosen, labels, values, counts
 
 
 _REGULAR_NMS = register(
