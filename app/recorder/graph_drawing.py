@@ -15,7 +15,8 @@ from compiler.ir.origin import Span, named_origins
 from compiler.ir.text import TextBuilder
 from compiler.relay.adt import Constructor
 from compiler.relay.analysis import operands
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType
 

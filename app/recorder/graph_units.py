@@ -14,7 +14,7 @@ from compiler.driver.relay.lower import group_calls
 from compiler.ir.module import IRModule
 from compiler.ir.origin import NO_SPAN, OriginTable, recording
 from compiler.relay.analysis import list_op_freqs, memory_traffic
-from compiler.relay.expr import Function
+from compiler.relay.function import Function
 from compiler.relay.operator import operator_of
 from compiler.relay.printer import astext, relay_text
 from compiler.runtime.vm import Executable

@@ -19,7 +19,8 @@ from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.op import Op
 from compiler.relay.adt import Constructor
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, Let, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, Let, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.printer.names import Names
 from compiler.relay.printer.values import ValueText, shown_attrs
 from compiler.runtime.ndarray import NDArray

@@ -23,21 +23,9 @@ from compiler.relay.adt import (
     TypeData,
 )
 from compiler.relay.binding import bind
-from compiler.relay.expr import (
-    Call,
-    Constant,
-    Expr,
-    Function,
-    If,
-    Let,
-    Tuple,
-    TupleGetItem,
-    TupleWrapper,
-    Var,
-    const,
-    var,
-)
+from compiler.relay.expr import Call, Constant, Expr, If, Let, Tuple, TupleGetItem, TupleWrapper, Var, const, var
 from compiler.relay.expr_functor import ExprFunctor, ExprMutator, ExprVisitor
+from compiler.relay.function import Function
 from compiler.relay.operator import OpPattern
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.ty import AnyDim as Any

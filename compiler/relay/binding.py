@@ -10,8 +10,9 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis.variables import free_vars
-from compiler.relay.expr import Function, GraphExpr, Var, as_expr
+from compiler.relay.expr import GraphExpr, Var, as_expr
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 
 __all__ = [
     "bind",

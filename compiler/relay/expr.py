@@ -5,11 +5,9 @@ Nodes are shared: an expression used twice is one object with two users, and is 
 
 from __future__ import annotations
 
-import os
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
-from typing import Any, ClassVar, TypeAlias, dataclass_transform
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar, TypeAlias
 from typing import TypeVar as PythonTypeVar
 
 import numpy as np
@@ -19,13 +17,14 @@ from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.extension import public_module
-from compiler.ir.module import BaseFunc, register_call_maker
-from compiler.ir.node import node, rebuild
+from compiler.ir.module import register_call_maker
+from compiler.ir.node import node
 from compiler.ir.op import Op
-from compiler.ir.origin import Span, derived_from, mint_use
+from compiler.ir.origin import Span, derived_from
 from compiler.ir.text_format import format_of, text_of
-from compiler.ir.types import Type, TypeVar
+from compiler.ir.types import Type
 from compiler.relay.expr_arithmetic import ExprArithmetic, apply
+from compiler.relay.graph_node import graph_node, mint_here
 from compiler.relay.ty import TensorType, as_type
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
 
@@ -34,7 +33,6 @@ __all__ = [
     "Constant",
     "Expr",
     "ExprLike",
-    "Function",
     "GraphExpr",
     "If",
     "Let",
@@ -56,29 +54,6 @@ TensorLike: TypeAlias = bool | int | float | Sequence[Any] | npt.NDArray[Any] | 
 """What :func:`const` makes a tensor of."""
 ExprLike: TypeAlias = "RelayExpr | TupleWrapper | TensorLike"
 """What is taken where an expression is expected: numbers become constants, and sequences of expressions tuples."""
-
-_VOCABULARY = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_FILES = ("expr.py", "expr_arithmetic.py", "operator.py", "op_registry.py", "adt.py", "reference.py", "op" + os.sep)
-_WORDS = tuple(_VOCABULARY + name for name in _FILES)
-"""The files whose functions users call to build graphs; passes and importers call them too."""
-
-
-def mint_here(label: str) -> Span:
-    """Return the origins of an expression that is being built: the user's line, or what a pass makes it from."""
-    return mint_use(label, _WORDS)
-
-
-@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
-def graph_node(cls: type[T]) -> type[T]:
-    """Make ``cls`` a node class whose constructor takes the span as its last argument, by position too."""
-    made = node(cls)
-    init: Any = made.__init__
-    code, by_name = init.__code__, dict(init.__kwdefaults__)
-    assert code.co_varnames[code.co_argcount] == "span", "the span is the first of what is taken by name alone"
-    init.__code__ = code.replace(co_argcount=code.co_argcount + 1, co_kwonlyargcount=code.co_kwonlyargcount - 1)
-    init.__defaults__ = (*(init.__defaults__ or ()), by_name.pop("span"))
-    init.__kwdefaults__ = by_name
-    return made
 
 
 @node
@@ -160,10 +135,27 @@ def as_expr(value: Any) -> Any:
 
 
 def _exprs(owner: str, values: Iterable[ExprLike]) -> tuple[Any, ...]:
-    return tuple([v if isinstance(v, RelayExpr) else _expr(owner, v) for v in values])
+    return tuple([v if isinstance(v, RelayExpr) else expr_of(owner, v) for v in values])
 
 
-def _expr(owner: str, value: ExprLike) -> GraphExpr:
+def expr_of(owner: str, value: ExprLike) -> Any:
+    """Return the expression that a value stands for.
+
+    Parameters
+    ----------
+    owner : str
+        What takes it, for the error.
+    value : Expr, TupleWrapper or sequence of Expr
+
+    Returns
+    -------
+    Expr or Op
+
+    Raises
+    ------
+    ArgumentError
+        If it stands for none.
+    """
     expr = as_expr(value)
     if not isinstance(expr, (RelayExpr, Op)):
         raise ArgumentError(f"{owner}: expected expressions, got {type(expr).__name__} {show(expr)}")
@@ -359,84 +351,6 @@ class TupleGetItem(Expr):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tuple_value", as_expr(self.tuple_value))
-
-
-@graph_node
-class Function(BaseFunc, Expr):
-    """Parameters and a body; a value like any other, which sees the variables around it.
-
-    Parameters
-    ----------
-    params : tuple of Var
-        The parameters.
-    body : Expr
-        What a call computes.
-    ret_type : Type, optional
-        The type of ``body``; inference finds it where it is left out.
-    type_params : tuple of TypeVar
-        What the function is generic in.
-    attrs : Attrs
-        ``Primitive`` marks a group of operators that becomes one kernel, ``Inline`` a function for the pass of that
-        name, ``Compiler`` one for an external compiler, ``global_symbol`` names it.
-
-    Raises
-    ------
-    ArgumentError
-        If a parameter is no variable, or the body no expression.
-    """
-
-    children: ClassVar[tuple[str, ...]] = ("params", "body")
-    defines: ClassVar[tuple[str, ...]] = ("type_params", "params")
-
-    params: tuple[Var, ...]
-    body: RelayExpr
-    ret_type: Type | None = None
-    type_params: tuple[TypeVar, ...] = ()
-    attrs: Attrs = NO_ATTRS
-
-    def __post_init__(self) -> None:
-        params = tuple(self.params)
-        for p in params:
-            if not isinstance(p, Var):
-                raise ArgumentError(f"Function: params must be variables, got {type(p).__name__} {show(p)}")
-        object.__setattr__(self, "params", params)
-        object.__setattr__(self, "body", _exprs("Function", (self.body,))[0])
-        object.__setattr__(self, "type_params", tuple(self.type_params or ()))
-        if not isinstance(self.attrs, Attrs):
-            object.__setattr__(self, "attrs", DictAttrs(self.attrs))
-
-    def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
-        """Return this function with more attributes.
-
-        Parameters
-        ----------
-        key : str or mapping of str to object
-            One name, or several with their values.
-        value : object
-            The attribute's value, where ``key`` is a name.
-
-        Returns
-        -------
-        Function
-        """
-        more = {key: value} if isinstance(key, str) else dict(key)
-        with derived_from(self.span):
-            return rebuild(self, attrs=DictAttrs({**self.attrs, **more}))
-
-    def without_attr(self, key: str) -> Function:
-        """Return this function without an attribute.
-
-        Parameters
-        ----------
-        key : str
-            Need not be there.
-
-        Returns
-        -------
-        Function
-        """
-        with derived_from(self.span):
-            return rebuild(self, attrs=DictAttrs({k: v for k, v in self.attrs.items() if k != key}))
 
 
 class TupleWrapper:

@@ -13,16 +13,8 @@ from compiler.ir.module import GlobalVar
 from compiler.ir.node import rebuild, same_items
 from compiler.ir.op import Op
 from compiler.relay.adt import Clause, Constructor, Match, PatternConstructor, PatternTuple, PatternVar
-from compiler.relay.expr import (
-    Call,
-    Constant,
-    Function,
-    If,
-    Let,
-    Tuple,
-    TupleGetItem,
-    Var,
-)
+from compiler.relay.expr import Call, Constant, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 
 _RULES: dict[type, str] = {

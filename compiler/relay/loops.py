@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.expr import Function, Let, Tuple, Var
+from compiler.relay.expr import Let, Tuple, Var
+from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 from compiler.relay.scope_builder import ScopeBuilder
 

@@ -19,7 +19,8 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.extension import extension_point
 from compiler.ir.op import Op, registered_ops
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Expr, GraphExpr, as_expr, const, mint_here
+from compiler.relay.expr import Call, Expr, GraphExpr, as_expr, const
+from compiler.relay.graph_node import mint_here
 from compiler.relay.op_documentation import Documentation, Parameter
 from compiler.relay.op_levels import support_level
 from compiler.tir.data_layout import Layout

@@ -19,7 +19,8 @@ from compiler.relay.adt import (
     PatternWildcard,
     TypeData,
 )
-from compiler.relay.expr import Function, If, Tuple, TupleGetItem, Var, const
+from compiler.relay.expr import If, Tuple, TupleGetItem, Var, const
+from compiler.relay.function import Function
 from compiler.relay.tensor_array import StaticTensorArrayOps, TensorArrayOps
 from compiler.relay.tensor_array_lookup import TensorArrayLookup
 from compiler.relay.ty import GlobalTypeVar, TupleType, TypeCall, scalar_type

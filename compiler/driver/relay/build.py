@@ -15,7 +15,7 @@ from compiler.ir.error import ArgumentError, TargetError, expected, show
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm
-from compiler.relay.expr import Function
+from compiler.relay.function import Function
 from compiler.relay.transform.pipeline import optimize
 from compiler.relay.ty import TensorType
 from compiler.runtime.graph import ALIAS, REFERENCE, Graph, Node

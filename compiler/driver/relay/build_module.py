@@ -8,7 +8,7 @@ from compiler.driver.relay.build import TargetLike, as_module, build, build_targ
 from compiler.driver.relay.executor import create_executor
 from compiler.driver.relay.params import bind_params, bind_params_by_name
 from compiler.ir.module import IRModule
-from compiler.relay.expr import Function
+from compiler.relay.function import Function
 from compiler.relay.transform import pipeline
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
 

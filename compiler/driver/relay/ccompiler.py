@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.driver.relay.build import build
 from compiler.driver.relay.external import compiled_here
 from compiler.ir.module import IRModule
-from compiler.relay.expr import Function
+from compiler.relay.function import Function
 from compiler.runtime.module import Module
 from compiler.runtime.packed_func import register_func
 

@@ -13,7 +13,8 @@ from compiler.driver.relay.params import bind_params
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.module import GlobalVar, IRModule, as_function
 from compiler.ir.types import Type
-from compiler.relay.expr import Constant, Expr, Function, Var
+from compiler.relay.expr import Constant, Expr, Var
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.interpreter import Interpreter, RefValue, rebuilt
 from compiler.relay.ty import TupleType

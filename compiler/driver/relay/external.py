@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.ir.error import BuildError
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
-from compiler.relay.expr import Function
+from compiler.relay.function import Function
 from compiler.relay.transform.infer_type import InferType
 from compiler.relay.transform.inline import Inline
 

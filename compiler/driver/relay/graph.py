@@ -14,7 +14,8 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.origin import derived_from
 from compiler.ir.types import Type
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, Let, Tuple, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.rewriter import typed
 from compiler.relay.ty import TensorType, TupleType, tensor_types

@@ -22,7 +22,7 @@ from compiler.ir.error import BuildError
 from compiler.ir.instrument import active_instruments, first_answer, uninstrumented
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
-from compiler.relay.expr import Function
+from compiler.relay.function import Function
 from compiler.runtime.library import PARAMS_MARK, marked, write_library
 from compiler.runtime.module import Function as NativeFunction
 from compiler.runtime.module import Module

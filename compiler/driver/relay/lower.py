@@ -17,7 +17,8 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.origin import lowering_to
 from compiler.ir.primexpr import IntImm
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.op_strategy import ScheduleMaker, program_strategy, select_implementation
 from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.ty import TensorType, tensor_types

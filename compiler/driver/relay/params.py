@@ -9,7 +9,8 @@ import numpy as np
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
 from compiler.relay.binding import bind
-from compiler.relay.expr import Constant, Function, Var
+from compiler.relay.expr import Constant, Var
+from compiler.relay.function import Function
 from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
 

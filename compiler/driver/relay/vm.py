@@ -17,17 +17,8 @@ from compiler.ir.instrument import active_instruments
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
 from compiler.relay.analysis import free_vars
-from compiler.relay.expr import (
-    Call,
-    Constant,
-    Function,
-    GraphExpr,
-    If,
-    Let,
-    Tuple,
-    TupleGetItem,
-    Var,
-)
+from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.transform.infer_type import InferType

@@ -21,7 +21,8 @@ from compiler.ir.module import IRModule
 from compiler.ir.types import Type
 from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.binding import bind
-from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.operator import operator_of
 from compiler.relay.ty import TensorType, TupleType, tensor_types

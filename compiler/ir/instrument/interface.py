@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from compiler.ir.module import IRModule
     from compiler.ir.node import Node
     from compiler.ir.pass_context import PassInfo
-    from compiler.relay.expr import Function
+    from compiler.relay.function import Function
     from compiler.runtime.graph_executor import GraphExecutor
     from compiler.runtime.module import Module
     from compiler.runtime.vm import Executable, VirtualMachine

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from compiler.ir.op import Op
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import Call, Function, GraphExpr, Let
+from compiler.relay.expr import Call, GraphExpr, Let
+from compiler.relay.function import Function
 
 __all__ = ["AnnotatedRegion", "AnnotatedRegionSet"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.relay.analysis.traversal import post_order
-from compiler.relay.expr import Function
+from compiler.relay.function import Function
 
 __all__ = ["CallGraph"]
 

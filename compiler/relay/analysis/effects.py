@@ -8,11 +8,8 @@ from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.relay.adt import Constructor
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import (
-    Call,
-    Function,
-    GraphExpr,
-)
+from compiler.relay.expr import Call, GraphExpr
+from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 

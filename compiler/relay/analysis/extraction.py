@@ -8,7 +8,8 @@ from compiler.ir.types import Type
 from compiler.relay.analysis.kinds import type_parts
 from compiler.relay.analysis.traversal import post_order
 from compiler.relay.analysis.variables import free_vars
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple
+from compiler.relay.expr import Call, Constant, GraphExpr, Tuple
+from compiler.relay.function import Function
 from compiler.relay.ty import TensorType
 
 __all__ = ["all_dtypes", "check_constant", "extract_intermdeiate_expr"]

@@ -8,17 +8,8 @@ from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.op import Op
 from compiler.relay.adt import Constructor, Match
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import (
-    Call,
-    Constant,
-    Function,
-    GraphExpr,
-    If,
-    Let,
-    Tuple,
-    TupleGetItem,
-    Var,
-)
+from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 
 __all__ = ["Feature", "detect_feature"]

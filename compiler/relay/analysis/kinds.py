@@ -9,7 +9,8 @@ from compiler.ir.module import IRModule
 from compiler.ir.types import FuncType, IncompleteType, Type, TypeConstraint, TypeKind, TypeRelation, TypeVar
 from compiler.relay.adt import Constructor, TypeData
 from compiler.relay.analysis.traversal import post_order_visit
-from compiler.relay.expr import Call, Function, GraphExpr, Var
+from compiler.relay.expr import Call, GraphExpr, Var
+from compiler.relay.function import Function
 from compiler.relay.ty import GlobalTypeVar, RefType, TupleType, TypeCall
 
 __all__ = [

@@ -9,7 +9,8 @@ import numpy as np
 
 from compiler.ir.module import IRModule
 from compiler.relay.analysis.traversal import operands
-from compiler.relay.expr import Call, Function
+from compiler.relay.expr import Call
+from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TensorType, TupleType
 from compiler.runtime.ndarray import numpy_dtype

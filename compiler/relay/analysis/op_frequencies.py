@@ -8,7 +8,8 @@ from typing import Any
 
 from compiler.ir.module import IRModule
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import Call, Function, GraphExpr
+from compiler.relay.expr import Call, GraphExpr
+from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp, op_name
 
 __all__ = ["list_fake_quantized_op_freqs", "list_op_freqs"]

@@ -13,7 +13,8 @@ from compiler.ir.module import GlobalVar
 from compiler.ir.op import Op
 from compiler.relay.adt import Constructor, Match
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, If, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, If, Var
+from compiler.relay.function import Function
 
 __all__ = [
     "Scope",

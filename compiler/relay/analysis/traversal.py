@@ -9,16 +9,9 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
 from compiler.ir.origin import traversing
 from compiler.relay.adt import Match
-from compiler.relay.expr import (
-    Call,
-    Function,
-    GraphExpr,
-    If,
-    Let,
-    Tuple,
-    TupleGetItem,
-)
+from compiler.relay.expr import Call, GraphExpr, If, Let, Tuple, TupleGetItem
 from compiler.relay.expr_functor import bound_in_pattern
+from compiler.relay.function import Function
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 
 __all__ = [

@@ -7,8 +7,9 @@ from typing import Any
 from compiler.ir.module import as_function
 from compiler.relay.adt import Match
 from compiler.relay.analysis.traversal import post_order
-from compiler.relay.expr import Expr, Function, GraphExpr, Let, TupleWrapper, Var
+from compiler.relay.expr import Expr, GraphExpr, Let, TupleWrapper, Var
 from compiler.relay.expr_functor import bound_in_pattern
+from compiler.relay.function import Function
 
 __all__ = [
     "all_vars",

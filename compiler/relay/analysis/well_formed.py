@@ -7,8 +7,9 @@ from typing import Any
 
 from compiler.ir.module import IRModule
 from compiler.relay.adt import Match
-from compiler.relay.expr import Function, GraphExpr, Let, Var
+from compiler.relay.expr import GraphExpr, Let, Var
 from compiler.relay.expr_functor import ExprVisitor, bound_in_pattern
+from compiler.relay.function import Function
 
 __all__ = [
     "well_formed",

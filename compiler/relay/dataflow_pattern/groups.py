@@ -12,8 +12,9 @@ from compiler.ir.origin import derived_from
 from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.analysis.variables import free_vars
 from compiler.relay.dataflow_pattern.matcher import Graph, Matcher, Pattern
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 
 __all__ = [
     "Group",

@@ -15,7 +15,8 @@ from compiler.ir.types import Type
 from compiler.relay.analysis.traversal import operands
 from compiler.relay.dataflow_pattern.groups import Partition, groups
 from compiler.relay.dataflow_pattern.matcher import Graph, Matcher
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType, same_dim
 

@@ -16,17 +16,8 @@ from compiler.ir.op import Op
 from compiler.ir.types import FuncType, Type
 from compiler.relay.adt import Constructor, Match
 from compiler.relay.analysis import check_kind
-from compiler.relay.expr import (
-    Call,
-    Constant,
-    Function,
-    GraphExpr,
-    If,
-    Let,
-    Tuple,
-    TupleGetItem,
-    Var,
-)
+from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.inference.errors import Diagnostic, UnificationError, diagnose
 from compiler.relay.inference.matching import constructor_type, infer_pattern, missing_cases
 from compiler.relay.inference.operators import OperatorCalls

@@ -13,8 +13,9 @@ from compiler.ir.origin import derived_from
 from compiler.ir.types import FuncType, Type
 from compiler.relay.analysis import bottom_up
 from compiler.relay.analysis.traversal import post_order
-from compiler.relay.expr import Call, Function, GraphExpr, TupleGetItem, Var
+from compiler.relay.expr import Call, GraphExpr, TupleGetItem, Var
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 from compiler.relay.inference.engine import Inference
 from compiler.relay.inference.errors import TypeInferenceError
 from compiler.relay.operator import operator_of

@@ -22,17 +22,8 @@ from compiler.relay.adt import (
     PatternVar,
     PatternWildcard,
 )
-from compiler.relay.expr import (
-    Call,
-    Function,
-    GraphExpr,
-    If,
-    Let,
-    Tuple,
-    TupleGetItem,
-    Var,
-    const,
-)
+from compiler.relay.expr import Call, GraphExpr, If, Let, Tuple, TupleGetItem, Var, const
+from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp, relay_ops
 from compiler.relay.parser.lexer import Token
 from compiler.relay.parser.values import ValueParser

@@ -15,7 +15,8 @@ from compiler.ir.text import TextBuilder
 from compiler.ir.text_format import TextFormat, register
 from compiler.ir.types import Type
 from compiler.relay.adt import TypeData
-from compiler.relay.expr import Expr, Function
+from compiler.relay.expr import Expr
+from compiler.relay.function import Function
 from compiler.relay.printer.blocks import BlockPrinter
 from compiler.relay.printer.names import Names
 from compiler.relay.printer.types import type_text

@@ -17,17 +17,8 @@ from compiler.relay.adt import (
     PatternTuple,
     PatternVar,
 )
-from compiler.relay.expr import (
-    Call,
-    Constant,
-    Function,
-    GraphExpr,
-    If,
-    Let,
-    Tuple,
-    TupleGetItem,
-    Var,
-)
+from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.printer.names import Names
 from compiler.relay.printer.plan import Block, LetLine, Plan
 from compiler.relay.printer.spans import span_text

@@ -15,8 +15,9 @@ from compiler.ir.module import GlobalVar
 from compiler.ir.op import Op
 from compiler.relay.adt import Constructor, Match
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, If, Let, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Var
 from compiler.relay.expr_functor import bound_in_pattern
+from compiler.relay.function import Function
 
 __all__ = [
     "ATOMS",

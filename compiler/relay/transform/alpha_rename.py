@@ -10,8 +10,9 @@ from compiler.ir.origin import derived_from
 from compiler.ir.types import Type, TypeVar
 from compiler.relay.adt import Match
 from compiler.relay.analysis import all_type_vars, bottom_up, post_order
-from compiler.relay.expr import Function, GraphExpr, Let, Var
+from compiler.relay.expr import GraphExpr, Let, Var
 from compiler.relay.expr_functor import ExprMutator, bound_in_pattern
+from compiler.relay.function import Function
 
 
 def alpha_renamed(expr: GraphExpr, new: Mapping[Any, Any] | None = None, unknown_types: Sequence[TypeVar] = ()) -> Any:

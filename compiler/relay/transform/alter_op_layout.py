@@ -9,7 +9,8 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Function
+from compiler.relay.expr import Call
+from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.layout_rewriter import LayoutRewriter, placeholders
 from compiler.relay.transform.rewriter import relay_op

@@ -9,7 +9,8 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node, duplicate
 from compiler.ir.origin import Location, active_table, derived_from, record_for_good
 from compiler.ir.transform import Pass, PassContext
-from compiler.relay.expr import Call, Function, Tuple
+from compiler.relay.expr import Call, Tuple
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.printer import relay_text
 from compiler.relay.transform.rewriter import GraphMutator

@@ -11,17 +11,9 @@ from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import bottom_up
 from compiler.relay.analysis.annotated_regions import BEGIN, END
-from compiler.relay.expr import (
-    Call,
-    Function,
-    GraphExpr,
-    If,
-    Let,
-    Tuple,
-    TupleGetItem,
-    Var,
-)
+from compiler.relay.expr import Call, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 from compiler.relay.operator import call_of, call_op, op_name
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.transform.function_pass import FunctionPass

@@ -9,7 +9,8 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import post_order
-from compiler.relay.expr import Call, Function, GraphExpr
+from compiler.relay.expr import Call, GraphExpr
+from compiler.relay.function import Function
 from compiler.relay.op.nn.bias import BiasAddAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.function_pass import FunctionPass

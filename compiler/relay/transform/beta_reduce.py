@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.relay.analysis import bottom_up
-from compiler.relay.expr import Call, Function, GraphExpr
+from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 from compiler.relay.transform.inline import inlined
 
 

@@ -9,7 +9,8 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import duplicate, rebuild
 from compiler.ir.transform import PassContext
-from compiler.relay.expr import Call, Function, GraphExpr
+from compiler.relay.expr import Call, GraphExpr
+from compiler.relay.function import Function
 from compiler.relay.operator import OpPattern
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, call_of, op_name, relay_op, tensor_type, typed, users_of

@@ -9,8 +9,9 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import bottom_up
-from compiler.relay.expr import Function, Var
+from compiler.relay.expr import Var
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.ty import TensorType
 

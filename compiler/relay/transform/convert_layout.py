@@ -10,7 +10,8 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Function
+from compiler.relay.expr import Call
+from compiler.relay.function import Function
 from compiler.relay.operator import operator_of, relay_ops
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.layout_config import LayoutConfig

@@ -11,7 +11,8 @@ from compiler.ir.origin import derived_from
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import Effects, operands, post_order
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
-from compiler.relay.expr import Function, Let, Var
+from compiler.relay.expr import Let, Var
+from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_insertion import with_scoped_operands
 

@@ -10,7 +10,8 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, Let, Tuple, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_expr
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.fold_constant import FoldConstantExpr

@@ -11,8 +11,9 @@ from compiler.ir.transform import ModulePass, PassContext
 from compiler.ir.types import FuncType, TypeVar
 from compiler.relay.adt import Constructor
 from compiler.relay.analysis import bottom_up
-from compiler.relay.expr import Call, Function, Var
+from compiler.relay.expr import Call, Var
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.inference.solver import substitute_types
 

@@ -9,8 +9,9 @@ from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import bottom_up, operands, post_order, with_operands
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem
+from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_expr
 from compiler.relay.operator import call_of, call_op, op_name
 from compiler.relay.transform.fake_quantization import (

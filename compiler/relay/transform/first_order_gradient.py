@@ -15,7 +15,8 @@ from compiler.ir.origin import derived_from
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.ir.types import Type
 from compiler.relay.analysis import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_expr, infer_module
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.beta_reduce import beta_reduced

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis import free_vars, operands, post_order, with_operands
-from compiler.relay.expr import Call, Function, GraphExpr, Tuple
+from compiler.relay.expr import Call, GraphExpr, Tuple
+from compiler.relay.function import Function
 from compiler.relay.operator import op_name
 
 __all__ = ["ForwardRewrite", "Marked", "Rule", "check_constant", "marked"]

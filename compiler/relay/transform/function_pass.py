@@ -11,7 +11,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from
 from compiler.ir.transform import Pass, PassContext
-from compiler.relay.expr import Function
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 
 __all__ = ["FunctionPass", "function_pass"]

@@ -15,7 +15,8 @@ from compiler.ir.origin import derived_from, traversing
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import FuncType
 from compiler.relay.analysis import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.fusion_groups import FusionGraph, FusionGroups

@@ -6,7 +6,7 @@ from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.structural import structural_hash
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import post_order
-from compiler.relay.expr import Function
+from compiler.relay.function import Function
 from compiler.relay.transform.fuse_ops import FuseOps
 from compiler.relay.transform.rewriter import is_primitive
 

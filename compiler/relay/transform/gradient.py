@@ -5,7 +5,8 @@ from __future__ import annotations
 from compiler.ir.error import expected
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.origin import derived_from
-from compiler.relay.expr import Function, GraphExpr
+from compiler.relay.expr import GraphExpr
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_expr
 from compiler.relay.transform.first_order_gradient import first_order
 from compiler.relay.transform.higher_order_gradient import higher_order

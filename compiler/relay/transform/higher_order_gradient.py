@@ -18,18 +18,9 @@ from compiler.ir.origin import derived_from
 from compiler.ir.types import FuncType, Type
 from compiler.relay.adt import Clause, Constructor, Match, PatternConstructor, PatternTuple, PatternVar, TypeData
 from compiler.relay.analysis import bottom_up
-from compiler.relay.expr import (
-    Call,
-    Constant,
-    Function,
-    GraphExpr,
-    If,
-    Let,
-    Tuple,
-    TupleGetItem,
-    Var,
-)
+from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_expr
 from compiler.relay.inference.solver import map_parts
 from compiler.relay.operator import RelayOp

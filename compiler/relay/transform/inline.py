@@ -11,8 +11,9 @@ from compiler.ir.origin import derived_from
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.analysis import Effects, bottom_up, post_order
 from compiler.relay.analysis.scopes import is_atom
-from compiler.relay.expr import Call, Function, Let, Var
+from compiler.relay.expr import Call, Let, Var
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 from compiler.relay.transform.alpha_rename import alpha_renamed
 
 __all__ = [

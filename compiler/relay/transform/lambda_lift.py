@@ -11,8 +11,9 @@ from compiler.ir.origin import derived_from
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.analysis import bottom_up, free_type_vars, free_vars, post_order
 from compiler.relay.analysis.scopes import is_kernel
-from compiler.relay.expr import Call, Function, Let, Var
+from compiler.relay.expr import Call, Let, Var
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 
 __all__ = [

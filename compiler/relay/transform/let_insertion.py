@@ -13,13 +13,7 @@ from compiler.ir.origin import derived_from
 from compiler.relay.analysis import with_operands
 from compiler.relay.analysis.scopes import Scope, Scopes, is_atom, scoped_operands
 from compiler.relay.analysis.traversal import post_order
-from compiler.relay.expr import (
-    Call,
-    Constant,
-    GraphExpr,
-    Let,
-    Var,
-)
+from compiler.relay.expr import Call, Constant, GraphExpr, Let, Var
 
 
 class LetInsertion:

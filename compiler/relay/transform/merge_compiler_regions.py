@@ -8,8 +8,9 @@ from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import bottom_up
 from compiler.relay.analysis.annotated_regions import BEGIN, END, AnnotatedRegion, AnnotatedRegionSet
-from compiler.relay.expr import Call, Function
+from compiler.relay.expr import Call
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 from compiler.relay.operator import op_name
 from compiler.relay.transform.function_pass import FunctionPass
 

@@ -11,7 +11,8 @@ from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import post_order
 from compiler.relay.dataflow_pattern import DFPattern
-from compiler.relay.expr import Function, GraphExpr
+from compiler.relay.expr import GraphExpr
+from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
 
 __all__ = [

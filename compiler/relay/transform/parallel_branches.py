@@ -17,7 +17,8 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import post_order
-from compiler.relay.expr import Call, Function, GraphExpr
+from compiler.relay.expr import Call, GraphExpr
+from compiler.relay.function import Function
 from compiler.relay.operator import OpPattern
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, op_name, outside_kernels, relay_op, tensor_type, users_of

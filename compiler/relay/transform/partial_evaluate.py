@@ -23,17 +23,8 @@ from compiler.relay.adt import (
 )
 from compiler.relay.analysis import all_type_vars
 from compiler.relay.analysis.scopes import is_kernel
-from compiler.relay.expr import (
-    Call,
-    Constant,
-    Function,
-    GraphExpr,
-    If,
-    Let,
-    Tuple,
-    TupleGetItem,
-    Var,
-)
+from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.reference import RefCreate, RefRead, RefWrite

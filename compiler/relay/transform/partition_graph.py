@@ -12,8 +12,9 @@ from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.analysis import bottom_up
 from compiler.relay.analysis.annotated_regions import BEGIN, END, AnnotatedRegion, AnnotatedRegionSet
 from compiler.relay.binding import bind
-from compiler.relay.expr import Call, Constant, Function, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem, Var
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.operator import call_op, op_name
 from compiler.relay.transform.annotate_target import DEFAULT

@@ -11,7 +11,8 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
-from compiler.relay.expr import Call, Function, GraphExpr, Tuple, Var
+from compiler.relay.expr import Call, GraphExpr, Tuple, Var
+from compiler.relay.function import Function
 from compiler.relay.operator import call_op, op_name
 from compiler.relay.transform.forward_rewrite import ForwardRewrite, Marked, Rule, check_constant, marked
 from compiler.relay.transform.function_pass import FunctionPass

@@ -8,7 +8,8 @@ from typing import Any
 
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
-from compiler.relay.expr import Call, Function, GraphExpr
+from compiler.relay.expr import Call, GraphExpr
+from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 from compiler.relay.transform.forward_rewrite import ForwardRewrite, Marked, Rule, check_constant, marked
 from compiler.relay.transform.function_pass import FunctionPass

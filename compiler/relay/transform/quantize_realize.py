@@ -9,7 +9,8 @@ from typing import Any
 
 from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, Tuple, const
+from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, const
+from compiler.relay.function import Function
 from compiler.relay.op.annotation.markers import CastHintAttrs
 from compiler.relay.op.annotation.simulated_quantize import SimulatedQuantizeAttrs
 from compiler.relay.op.qnn.arithmetic import fixed_point

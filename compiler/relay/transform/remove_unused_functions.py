@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.analysis import post_order
-from compiler.relay.expr import Function
+from compiler.relay.function import Function
 
 __all__ = [
     "RemoveUnusedFunctions",

@@ -13,8 +13,9 @@ from compiler.ir.origin import traversing
 from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
 from compiler.relay.analysis import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, array_const
+from compiler.relay.expr import Call, Constant, GraphExpr, array_const
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_expr
 from compiler.relay.op.common import along_axis as along_axis
 from compiler.relay.operator import RelayOp

@@ -10,7 +10,8 @@ from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis.layers import transposed_weight
 from compiler.relay.analysis.variables import free_vars
-from compiler.relay.expr import Call, Function, Var
+from compiler.relay.expr import Call, Var
+from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.rewriter import GraphMutator, tensor_type, typed
 

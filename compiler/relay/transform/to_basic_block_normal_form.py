@@ -7,7 +7,8 @@ from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import Effects
 from compiler.relay.analysis.scopes import Scopes
-from compiler.relay.expr import Function, GraphExpr
+from compiler.relay.expr import GraphExpr
+from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_insertion import LetInsertion
 

@@ -10,7 +10,8 @@ from compiler.ir.origin import derived_from
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import Effects, free_vars
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
-from compiler.relay.expr import Function, GraphExpr, Let
+from compiler.relay.expr import GraphExpr, Let
+from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_insertion import with_scoped_operands
 

@@ -12,8 +12,9 @@ from compiler.ir.origin import traversing
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import Type
 from compiler.relay.analysis import operands, post_order
-from compiler.relay.expr import Call, Constant, Function, GraphExpr, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, Let, Tuple, TupleGetItem, Var
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_expr
 from compiler.relay.operator import call_op
 from compiler.relay.transform.function_pass import FunctionPass

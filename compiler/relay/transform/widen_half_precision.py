@@ -9,7 +9,8 @@ from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
 from compiler.relay.accumulation import ACCUMULATING, HALF_TYPES, widened_attrs
 from compiler.relay.analysis import post_order
-from compiler.relay.expr import Call, Function, GraphExpr, Tuple, TupleGetItem
+from compiler.relay.expr import Call, GraphExpr, Tuple, TupleGetItem
+from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, outside_kernels, tensor_type, type_of
 from compiler.relay.ty import TensorType, TupleType

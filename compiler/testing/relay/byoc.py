@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.expr import Call, Function, Var
+from compiler.relay.expr import Call, Var
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 from compiler.relay.operator import call_op, op_name
 
 __all__ = ["CcompilerAnnotator", "set_external_func_attr"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from compiler.driver.relay.executor import create_executor
 from compiler.ir.error import ArgumentError
-from compiler.relay.expr import Function
+from compiler.relay.function import Function
 from compiler.relay.transform.gradient import gradient
 from compiler.runtime.device import Device
 from compiler.runtime.ndarray import NDArray

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from compiler.ir.module import IRModule
 from compiler.relay.analysis import free_vars
-from compiler.relay.expr import Expr, Function, Tuple, var
+from compiler.relay.expr import Expr, Tuple, var
+from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import NDArray

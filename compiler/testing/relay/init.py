@@ -8,7 +8,7 @@ import numpy as np
 
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.module import IRModule
-from compiler.relay.expr import Function
+from compiler.relay.function import Function
 from compiler.relay.transform.infer_type import InferType
 from compiler.runtime.ndarray import NDArray, array
 

@@ -8,7 +8,8 @@ S. Hochreiter and J. Schmidhuber, "Long Short-Term Memory", Neural Computation 9
 from __future__ import annotations
 
 from compiler.ir.module import IRModule
-from compiler.relay.expr import Expr, Function, Tuple, TupleGetItem, Var, var
+from compiler.relay.expr import Expr, Tuple, TupleGetItem, Var, var
+from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 from compiler.relay.scope_builder import ScopeBuilder
 from compiler.relay.ty import TensorType, TupleType

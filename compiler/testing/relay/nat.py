@@ -5,7 +5,8 @@ from __future__ import annotations
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.relay.adt import Clause, Constructor, Match, PatternConstructor, PatternVar, TypeData
-from compiler.relay.expr import Call, Function, Var
+from compiler.relay.expr import Call, Var
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.interpreter import ConstructorValue
 from compiler.relay.prelude import Prelude

@@ -9,7 +9,8 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.transform import Pass, Sequential
 from compiler.relay.analysis import post_order
-from compiler.relay.expr import Call, Function
+from compiler.relay.expr import Call
+from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.prelude import Prelude
 from compiler.relay.transform.infer_type import InferType

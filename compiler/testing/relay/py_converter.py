@@ -17,18 +17,8 @@ from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.relay import operator
 from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
-from compiler.relay.expr import (
-    Call,
-    Constant,
-    Function,
-    GraphExpr,
-    If,
-    Let,
-    Tuple,
-    TupleGetItem,
-    Var,
-    as_expr,
-)
+from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var, as_expr
+from compiler.relay.function import Function
 from compiler.relay.interpreter import ConstructorValue, RefValue, apply_operator
 from compiler.relay.operator import RelayOp
 from compiler.relay.reference import RefCreate, RefRead, RefWrite

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.relay.analysis import free_vars
-from compiler.relay.expr import Expr, Function, var
+from compiler.relay.expr import Expr, var
+from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
 from compiler.testing.relay import layers

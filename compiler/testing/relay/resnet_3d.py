@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.module import IRModule
-from compiler.relay.expr import Expr, Function
+from compiler.relay.expr import Expr
+from compiler.relay.function import Function
 from compiler.runtime.ndarray import NDArray
 from compiler.testing.relay.init import create_workload
 from compiler.testing.relay.residual import Images, network, unit

@@ -8,7 +8,7 @@ import numpy as np
 
 from compiler.ir.module import IRModule
 from compiler.relay.analysis import search_fc_transpose
-from compiler.relay.expr import Function
+from compiler.relay.function import Function
 from compiler.relay.transform import SimplifyFCTranspose
 from compiler.runtime.ndarray import NDArray, array
 

@@ -14,7 +14,8 @@ from compiler.ir.error import ArgumentError, expected
 from compiler.ir.module import IRModule
 from compiler.relay.analysis import operands, post_order, with_operands
 from compiler.relay.binding import bind
-from compiler.relay.expr import Call, Constant, Function, Tuple, Var, const
+from compiler.relay.expr import Call, Constant, Tuple, Var, const
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.op.annotation.simulated_quantize import SimulatedQuantizeAttrs
 from compiler.relay.operator import op_name

@@ -9,7 +9,8 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.relay.analysis import free_vars, operands, post_order, with_operands
-from compiler.relay.expr import Call, Constant, Function, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, Let, Tuple, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.operator import op_name
 from compiler.relay.ty import TensorType

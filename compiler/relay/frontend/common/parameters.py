@@ -8,8 +8,9 @@ from typing import Any
 from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
-from compiler.relay.expr import Constant, Function, Tuple, Var
+from compiler.relay.expr import Constant, Tuple, Var
 from compiler.relay.expr_functor import ExprMutator
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.runtime.ndarray import NDArray
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from compiler import relay
-from compiler.relay.expr import Function, Tuple, TupleWrapper
+from compiler.relay.expr import Tuple, TupleWrapper
+from compiler.relay.function import Function
 
 random = relay.random
 

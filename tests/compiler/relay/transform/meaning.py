@@ -10,16 +10,8 @@ import numpy as np
 from compiler.ir import IRModule
 from compiler.ir.module import GlobalVar
 from compiler.relay.adt import Constructor, Match, PatternTuple, PatternVar, PatternWildcard
-from compiler.relay.expr import (
-    Call,
-    Constant,
-    Function,
-    If,
-    Let,
-    Tuple,
-    TupleGetItem,
-    Var,
-)
+from compiler.relay.expr import Call, Constant, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 

@@ -13,7 +13,8 @@ from compiler.ir import IRModule
 from compiler.relay import transform
 from compiler.relay.adt import Match
 from compiler.relay.analysis import check_basic_block_normal_form, post_order, well_formed
-from compiler.relay.expr import Call, Constant, Function, If, Let, Var
+from compiler.relay.expr import Call, Constant, If, Let, Var
+from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.operator import RelayOp
 from tests.compiler.relay.transform.before_after import check_pass, check_stays

@@ -10,7 +10,8 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.relay import transform
 from compiler.relay.analysis import post_order
-from compiler.relay.expr import Call, Function, Tuple
+from compiler.relay.expr import Call, Tuple
+from compiler.relay.function import Function
 from compiler.relay.operator import op_name
 
 

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.expr import Call, Function, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.frontend.common.errors import ConversionError
 from compiler.relay.frontend.common.folding import constant, ops, rank_of, settle, type_of
 from compiler.relay.frontend.common.tensors import reshape, unsqueeze
 from compiler.relay.frontend.onnx.node import Node
+from compiler.relay.function import Function
 from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, same_dim
 
 MAX_ROUNDS = 8

@@ -1,0 +1,96 @@
+"""Functions of graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr import RelayExpr
+from compiler.ir.module import BaseFunc
+from compiler.ir.node import rebuild
+from compiler.ir.origin import derived_from
+from compiler.ir.types import Type, TypeVar
+from compiler.relay.expr import Expr, Var, expr_of
+from compiler.relay.graph_node import graph_node
+
+__all__ = ["Function"]
+
+
+@graph_node
+class Function(BaseFunc, Expr):
+    """Parameters and a body; a value like any other, which sees the variables around it.
+
+    Parameters
+    ----------
+    params : tuple of Var
+        The parameters.
+    body : Expr
+        What a call computes.
+    ret_type : Type, optional
+        The type of ``body``; inference finds it where it is left out.
+    type_params : tuple of TypeVar
+        What the function is generic in.
+    attrs : Attrs
+        ``Primitive`` marks a group of operators that becomes one kernel, ``Inline`` a function for the pass of that
+        name, ``Compiler`` one for an external compiler, ``global_symbol`` names it.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is no variable, or the body no expression.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("params", "body")
+    defines: ClassVar[tuple[str, ...]] = ("type_params", "params")
+
+    params: tuple[Var, ...]
+    body: RelayExpr
+    ret_type: Type | None = None
+    type_params: tuple[TypeVar, ...] = ()
+    attrs: Attrs = NO_ATTRS
+
+    def __post_init__(self) -> None:
+        params = tuple(self.params)
+        for p in params:
+            if not isinstance(p, Var):
+                raise ArgumentError(f"Function: params must be variables, got {type(p).__name__} {show(p)}")
+        object.__setattr__(self, "params", params)
+        object.__setattr__(self, "body", expr_of("Function", self.body))
+        object.__setattr__(self, "type_params", tuple(self.type_params or ()))
+        if not isinstance(self.attrs, Attrs):
+            object.__setattr__(self, "attrs", DictAttrs(self.attrs))
+
+    def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
+        """Return this function with more attributes.
+
+        Parameters
+        ----------
+        key : str or mapping of str to object
+            One name, or several with their values.
+        value : object
+            The attribute's value, where ``key`` is a name.
+
+        Returns
+        -------
+        Function
+        """
+        more = {key: value} if isinstance(key, str) else dict(key)
+        with derived_from(self.span):
+            return rebuild(self, attrs=DictAttrs({**self.attrs, **more}))
+
+    def without_attr(self, key: str) -> Function:
+        """Return this function without an attribute.
+
+        Parameters
+        ----------
+        key : str
+            Need not be there.
+
+        Returns
+        -------
+        Function
+        """
+        with derived_from(self.span):
+            return rebuild(self, attrs=DictAttrs({k: v for k, v in self.attrs.items() if k != key}))
