@@ -15,8 +15,8 @@ from compiler.arith import Analyzer, IntSet, eval_set
 from compiler.arith.int_set import IntervalSet
 from compiler.ir.error import ScheduleError
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var, const
-from compiler.te.message_passing import pass_down_domain, pass_up_domain
+from compiler.ir.primexpr import IntImm, IterVar, Max, PrimExpr, Range, Var, const
+from compiler.te.message_passing import derived_axes, pass_down_domain, pass_up_domain
 from compiler.te.operation import PlaceholderOp, domain, has_dependent_domains
 from compiler.te.primitives import line_of
 from compiler.te.relations.relation import Domains, Sets
@@ -78,6 +78,7 @@ def infer_bound(schedule: Schedule) -> Bounds:
     for stage in reversed(schedule.stages):
         with derived_from(stage.op.span | stage.place_span):
             _infer_root(stage, readers[stage.op], bounds)
+            _widen_fused_reductions(stage, bounds)
             pass_down_domain(stage, bounds.domains, bounds.analyzer)
         if has_dependent_domains(stage.op):
             for axis in stage.op.axis:
@@ -118,6 +119,26 @@ def _infer_root(stage: Stage, consumers: list[Stage], bounds: Bounds) -> None:
         _check_visible(stage, consumer, bounds)
         regions += _read_by(consumer, stage, bounds)
     bounds.domains.update(op.domains_for(regions, bounds.analyzer))
+
+
+def _widen_fused_reductions(stage: Stage, bounds: Bounds) -> None:
+    """Let a reduction whose extent depends on the element run as far as any element needs where it is fused with one.
+
+    A fused loop finds its row by the width of the rows, which must be the same for all, and one at least, since each
+    row has an initial value; guards leave out the rest.
+    """
+    op, domains = stage.op, bounds.domains
+    if not has_dependent_domains(op):
+        return
+    over_elements = derived_axes(stage, set(op.axis))
+    elements = {axis.var: IntSet.from_range(domains[axis]) for axis in op.axis}
+    for axis in op.reduce_axis:
+        if not over_elements.isdisjoint(derived_axes(stage, {axis})):
+            values = _over_all(IntSet.from_range(domains[axis]), elements, bounds.analyzer)
+            widest = values.cover_range(domains[axis], bounds.analyzer)
+            if not bounds.analyzer.can_prove(widest.extent >= 1):
+                widest = Range.from_min_extent(widest.min, Max(widest.extent, const(1, widest.extent.dtype)))
+            domains[axis] = widest
 
 
 def _check_visible(stage: Stage, consumer: Stage, bounds: Bounds) -> None:

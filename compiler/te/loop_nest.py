@@ -19,7 +19,7 @@ from compiler.te.operation import ComputeOp, has_dependent_domains
 from compiler.te.primitives import line_of
 from compiler.te.relations.relation import Domains, Values
 from compiler.te.stage import IterVarAttr, Stage
-from compiler.te.storage import owned_by_thread
+from compiler.te.storage import is_virtual, owned_by_thread
 from compiler.tir.builtin import likely
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, seq
 
@@ -163,7 +163,7 @@ class StageLoops:
                 f"bind: axis {axis.var.name!r} of stage {self.stage.op.name!r} must have the extent "
                 f"{thread.dom.extent} of thread axis {thread.var.name!r}, got {dom.extent}"
             )
-        key = THREAD_KEYS[thread.thread_tag.startswith("vthread")]
+        key = THREAD_KEYS[is_virtual(thread)]
 
         def wrap(body: Stmt) -> Stmt:
             with derived_from(span | thread.span):
@@ -172,7 +172,7 @@ class StageLoops:
 
         # Each thread has memory of its own, which holds its part alone: the part begins at the thread's first element.
         # Virtual threads share what is computed outside of their loop.
-        own = not thread.thread_tag.startswith("vthread") and owned_by_thread(self.stage.scope, thread)
+        own = not is_virtual(thread) and owned_by_thread(self.stage.scope, thread)
         return wrap, dom.min if own else thread.var.astype(axis.var.dtype) + dom.min
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from compiler.ir.primexpr import IterVar
 from compiler.te.stage import Stage
 
-__all__ = ["owned_by_thread", "relaxed_by_scope", "scope_rank", "storage_scope", "thread_rank"]
+__all__ = ["is_virtual", "owned_by_thread", "relaxed_by_scope", "scope_rank", "storage_scope", "thread_rank"]
 
 _THREAD_RANK = {"blockIdx": 0, "threadIdx": 1, "vthread": 1}
 _SCOPE_RANK = {"global": 0, "shared": 1, "warp": 2, "local": 3}
@@ -33,14 +33,22 @@ def storage_scope(stage: Stage, threads: Iterable[IterVar]) -> str:
 
 
 def owned_by_thread(scope: str, thread: IterVar) -> bool:
-    """Return whether each iteration of ``thread`` has memory of a scope to itself; of one that is not chosen, no."""
+    """Return whether each iteration of ``thread`` has memory of a scope to itself; of one that is not chosen, no.
+
+    Iterations of a virtual thread, which is a loop, have so where the stage is computed inside of it alone.
+    """
     rank = thread_rank(thread)
     shared_by_warp = scope.split(".")[0] == "warp" and thread.thread_tag == "threadIdx.x"
     return bool(scope) and rank >= 0 and not shared_by_warp and scope_rank(scope) > rank
 
 
+def is_virtual(thread: IterVar) -> bool:
+    """Return whether the iterations of ``thread`` are interleaved in one thread."""
+    return thread.thread_tag.startswith("vthread")
+
+
 def relaxed_by_scope(stage: Stage, thread: IterVar, inside_attach: bool) -> bool:
     """Return whether a stage must provide what all iterations of ``thread`` need, since they share its memory."""
-    if thread_rank(thread) < 0 or not stage.scope:
+    if thread_rank(thread) < 0 or not stage.scope or (is_virtual(thread) and not inside_attach):
         return not inside_attach
     return not owned_by_thread(stage.scope, thread)

@@ -6,6 +6,7 @@ from textwrap import dedent
 from typing import Any
 
 import numpy as np
+import pytest
 
 from compiler import build, lower, nd, te
 from tests.compiler.te.programs import body_text, matmul
@@ -372,6 +373,27 @@ def test_memory_of_each_thread_begins_at_its_own_part() -> None:
             B[threadIdx_x + (i_outer_inner + blockIdx_x * 8) * 8] = A_local[threadIdx_x + (i_outer_inner + blockIdx_x * 8) * 8] + T.float32(1.0)
         """,  # noqa: E501
     )
+
+
+@pytest.mark.parametrize("bound", [False, True])
+@pytest.mark.parametrize("scope", ["local", "shared", "global"])
+def test_virtual_threads_share_what_is_computed_outside_of_their_loop(scope: str, bound: bool) -> None:
+    a = te.placeholder((64,), name="A")
+    b = te.compute((64,), lambda i: a[i] + 1.0, name="B")
+    s = te.create_schedule(b.op)
+    copy = s.cache_read(a, scope, [b])
+    thread = te.thread_axis("vthread")
+    outer, inner = s[b].split(b.op.axis[0], factor=8)
+    s[b].bind(inner, thread)
+    place, _ = s[b].split(outer, factor=4)
+    s[copy].compute_at(s[b], place)
+    _, fetch = s[copy].split(copy.op.axis[0], factor=8)
+    if bound:
+        s[copy].bind(fetch, thread)
+    given = np.arange(64, dtype="float32")
+    out = nd.array(np.zeros(64, "float32"))
+    build(s, [a, b])(nd.array(given), out)
+    np.testing.assert_array_equal(out.numpy(), given + 1)
 
 
 def test_threads_reduce_together() -> None:

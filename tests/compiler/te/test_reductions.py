@@ -177,6 +177,30 @@ def test_a_shared_loop_is_one_of_a_reduction() -> None:
         tvm.lower(s, [A, B])
 
 
+@pytest.mark.parametrize("more", [0, 1])
+@pytest.mark.parametrize("tile", [1, 2])
+@pytest.mark.parametrize("placed", ["root", "row", "tile"])
+def test_elements_fused_with_a_triangular_reduction(placed: str, tile: int, more: int) -> None:
+    A = te.placeholder((5,), name="A")
+
+    def before(i: Any) -> Any:
+        k = te.reduce_axis((0, i + more), name="k")
+        return te.sum(A[k], axis=k)
+
+    B = te.compute((5,), before, name="B")
+    C = te.compute((5,), lambda i: B[i] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    _, inner = s[B].split(B.op.axis[0], tile)
+    s[B].fuse(inner, s[B].op.reduce_axis[0])
+    outer, _ = s[C].split(C.op.axis[0], 2)
+    if placed != "root":
+        s[B].compute_at(s[C], outer if placed == "tile" else s[C].leaf_iter_vars[1])
+    a = np.arange(1, 6, dtype="float32")
+    out = tvm.nd.array(np.full(5, -77, "float32"))
+    tvm.build(s, [A, C])(tvm.nd.array(a), out)
+    np.testing.assert_array_equal(out.numpy(), [2 * a[: i + more].sum() for i in range(5)])
+
+
 def test_a_triangular_reduction_has_no_partial_results() -> None:
     _, B, k = _triangular()
     with pytest.raises(ScheduleError, match="rfactor: the domain of the reduction of stage 'B' depends on the element"):
