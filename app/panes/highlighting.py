@@ -119,7 +119,8 @@ def _lexed(texts: list[str], language: str) -> list[Markup]:
     began = time.thread_time()
     tokens = _tokens("\n".join(texts), language, began + min(_patience.left, CHUNK_SECONDS))
     _patience.left -= time.thread_time() - began
-    return _plain(texts) if tokens is None else _marked(tokens, len(texts), gas=language == "gas")
+    marked = _plain(texts) if tokens is None else _marked(tokens, len(texts), gas=language == "gas")
+    return [_underlined(text) or html for text, html in zip(texts, marked, strict=True)]
 
 
 def _tokens(text: str, language: str, end: float) -> list[tuple[_TokenType, str]] | None:
@@ -131,6 +132,14 @@ def _tokens(text: str, language: str, end: float) -> list[tuple[_TokenType, str]
             return None
         tokens.append(token)
     return tokens
+
+
+_UNDERLINE = re.compile(r"\s*\^+\s*")
+
+
+def _underlined(text: str) -> Markup | None:
+    """Return a line that only points at the one above it, as errors drawn into programs have them; else None."""
+    return Markup('<i class="w">{}</i>').format(text) if _UNDERLINE.fullmatch(text) else None
 
 
 def _marked(tokens: list[tuple[_TokenType, str]], count: int, gas: bool) -> list[Markup]:

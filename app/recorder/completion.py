@@ -10,6 +10,7 @@ from app.recorder.pass_check import check_passes
 from app.recorder.recorder import Recorder
 from app.recorder.schedules import ScheduleRecord, TensorSchedule, schedule_arguments
 from compiler.driver.build import build
+from compiler.driver.lower import lower
 from compiler.driver.relay.build import build as build_graph
 from compiler.ir.error import TargetError, TVMError
 from compiler.ir.instrument import uninstrumented
@@ -43,8 +44,9 @@ class Completion:
         self._note = note
 
     def run(self) -> None:
-        """Build the last schedule, a kernel of the last graph, and the assembly for the machine the user chose."""
+        """Build the last schedule or program, a kernel of the last graph, and assembly for the user's machine."""
         self._build_last_schedule()
+        self._build_last_program()
         self._show_last_graph()
         self._assemble()
 
@@ -79,6 +81,18 @@ class Completion:
         function = self._recorder.function_from(schedule)
         if function is not None and function.built is None and function.lowered is not None:
             self._build_lowered(function.lowered, function.name)
+
+    def _build_last_program(self) -> None:
+        """Build the last program of a script that only defines programs; one that cannot be is shown as it is."""
+        program = self._recorder.last_program
+        if program is None or self._recorder.schedules or len(self._recorder.functions) or len(self._recorder.graphs):
+            return
+        try:
+            lowered = lower(program)
+        except TVMError as error:
+            self._note(f"the program is shown, but not its code: {error}")
+            return
+        self._build_lowered(lowered, str(program.attrs.get("global_symbol", "main")))
 
     def _build_lowered(self, module: IRModule, name: str) -> None:
         """Build what the script does not; that there is no code for it is worth a note, but no mistake."""

@@ -30,6 +30,7 @@ from compiler.runtime.module import Module
 from compiler.runtime.vm import Executable
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
+from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.schedule import Schedule as TIRSchedule
 from compiler.tir.schedule.step import ScheduleStep
 
@@ -61,6 +62,7 @@ class Recorder(Instrument):
         self.functions: SubjectList[FunctionSubject] = SubjectList(MAX_FUNCTIONS)
         self.graphs: SubjectList[GraphSubject] = SubjectList(MAX_GRAPHS)
         self.schedules: list[ScheduleRecord] = []
+        self.last_program: PrimFunc | IRModule | None = None
         self._function: FunctionSubject | None = None
         self._graph: GraphSubject | None = None
         self._in_graph_build = False
@@ -68,7 +70,10 @@ class Recorder(Instrument):
         self._machine: str | None = None
         self._running: list[_RunningPass] = []
 
-    # schedules and lowering
+    # programs, schedules and lowering
+
+    def program_parsed(self, program: PrimFunc | IRModule) -> None:
+        self.last_program = program
 
     def schedule_created(self, schedule: Schedule) -> None:
         if not self._in_graph_build:

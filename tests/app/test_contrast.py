@@ -11,7 +11,7 @@ STYLES = Path(__file__).resolve().parents[2] / "static" / "css"
 CSS = (STYLES / "tokens.css").read_text()
 LIT = (STYLES / "code.css").read_text()
 LEAST = 4.5
-CODE = ("ink", "k", "s", "n", "f", "r", "c", "gutter")
+CODE = ("ink", "k", "s", "n", "f", "r", "c", "bad", "gutter")
 TINTS = (*(f"tint-{number}" for number in range(1, 9)), "added", "removed", "panel")
 PAIRS = {(text, ground) for text in CODE for ground in TINTS} | {
     ("mute", "panel"),

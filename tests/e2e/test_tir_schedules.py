@@ -58,6 +58,7 @@ def test_a_refused_primitive_is_drawn_where_it_stands(explorer: str, open_page: 
     expect(refused).to_contain_text(f"line {VECTORIZE}")
     expect(refused).to_have_attribute("title", re.compile("✗ parallel: The block 'C' has axis 'vk'"))
     expect(page.locator("#body-loops .l", has_text="# tir.For#0")).to_have_count(1)
+    expect(page.locator("#body-loops .l i.w", has_text="^^^").first).to_be_visible()
     expect(page.locator("#strip .chip[aria-pressed='true'][data-prefix]")).to_contain_text("reorder")
     assert violations(page) == []
     assert lines(page, "asm")
@@ -68,6 +69,17 @@ def test_the_links_of_a_program_written_by_hand(explorer: str, open_page: Callab
     program = SCHEDULED.split("sch = ")[0]
     write(page, program + 'f = tvm.build(matmul, target="llvm")\n')
     expect(page.locator("#strip .group.schedule")).to_have_count(0)
+    assert page.locator("#pane-schedule .axis").all_inner_texts() == ["i", "j", "k"]
+    page.locator(".cm-line", has_text=program.splitlines()[UPDATE - 1].strip()).hover()
+    expect(page.locator("#body-asm .l.related").first).to_be_attached()
+
+
+def test_a_program_that_is_only_defined_is_shown_down_to_its_instructions(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer)
+    program = SCHEDULED.split("sch = ")[0]
+    write(page, program)
     assert page.locator("#pane-schedule .axis").all_inner_texts() == ["i", "j", "k"]
     page.locator(".cm-line", has_text=program.splitlines()[UPDATE - 1].strip()).hover()
     expect(page.locator("#body-asm .l.related").first).to_be_attached()

@@ -280,6 +280,17 @@ class Instrument(PassInstrument):
             What it is about to return; None where it fails.
         """
 
+    # programs
+
+    def program_parsed(self, program: PrimFunc | IRModule) -> None:
+        """Called when TVMScript was read: a decorated function or class, or a text.
+
+        Parameters
+        ----------
+        program : PrimFunc or IRModule
+            What was read.
+        """
+
     # graphs
 
     def module_created(self, module: IRModule) -> None:

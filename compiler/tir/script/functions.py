@@ -10,10 +10,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType, SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from compiler.ir.diagnostics import rendered
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.instrument import active_instruments
 from compiler.ir.module import DefinedName, GlobalVar, IRModule
 from compiler.ir.primexpr import Call, ExprLike, PrimExpr, Var, as_exprs
 from compiler.tir.buffer import Buffer
@@ -24,6 +25,8 @@ from compiler.tir.script.source import Source, without_collections
 from compiler.tir.script.statements import Statements
 
 __all__ = ["from_source", "ir_module", "macro", "module_attrs", "prim_func"]
+
+Program = TypeVar("Program", bound=PrimFunc | IRModule)
 
 
 def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False, check_well_formed: bool = True) -> Any:
@@ -64,7 +67,7 @@ def prim_func(func: Callable[..., Any] | None = None, *, private: bool = False, 
     environment = _environment(func, _caller_names())
     with rendered(), without_collections():
         source = Source.of_object(func)
-        return _Function(source, environment).read(_definition(source), private)
+        return _announced(_Function(source, environment).read(_definition(source), private))
 
 
 def macro(func: Callable[..., Any] | None = None, *, hygienic: bool = True) -> Any:
@@ -138,7 +141,7 @@ def ir_module(mod: type | None = None, *, check_well_formed: bool = True) -> Any
         if isinstance(member, FunctionType):
             environment = _environment(member, environment)
     with rendered(), without_collections():
-        return _read(Source.of_object(mod), environment)
+        return _announced(_read(Source.of_object(mod), environment))
 
 
 def from_source(
@@ -176,7 +179,7 @@ def from_source(
     namespaces = {name: importlib.import_module(f"{__package__}.{room}") for name, room in (("T", "tir"), ("I", "ir"))}
     with rendered(), without_collections():
         source = Source.of_text(program) if isinstance(program, str) else Source.of_object(program)
-        return _read(source, {**namespaces, **given})
+        return _announced(_read(source, {**namespaces, **given}))
 
 
 def from_method(func: FunctionType) -> PrimFunc:
@@ -201,6 +204,13 @@ def from_method(func: FunctionType) -> PrimFunc:
         definition = _definition(source)
         private = None if definition.decorator_list else False
         return _Function(source, _environment(func, {})).read(definition, private)
+
+
+def _announced(program: Program) -> Program:
+    """Return a program that instruments have heard of."""
+    for instrument in active_instruments():
+        instrument.program_parsed(program)
+    return program
 
 
 def _is_method(func: FunctionType) -> bool:

@@ -41,6 +41,7 @@ def test_markup_is_escaped() -> None:
     [
         ("python", "for i in range(4):", "for", "k"),
         ("python", "x = foo(1)", "foo", "f"),
+        ("python", "    ^^^^^^", "    ^^^^^^", "w"),
         ("gas", "    vmovaps %zmm0, (%rsi)", "vmovaps", "k"),
         ("gas", "    vmovaps %zmm0, (%rsi)", "%zmm0", "r"),
         ("llvm", "  %1 = load float, ptr %0", "load", "k"),

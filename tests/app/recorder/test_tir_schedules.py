@@ -191,6 +191,38 @@ def test_a_program_without_a_schedule_shows_its_blocks_and_lines() -> None:
     assert lines == [{INIT}, {UPDATE}]
 
 
+def test_a_program_that_is_only_defined_is_lowered_and_built() -> None:
+    (unit,) = answered(MATMUL).units
+    (built,) = answered(MATMUL + 'f = tvm.build(matmul, target="llvm -mcpu=native", name="matmul")\n').units
+    assert (unit.name, unit.built, unit.line) == ("matmul", True, None)
+    assert [(step.group, step.name) for step in unit.steps] == [(step.group, step.name) for step in built.steps]
+    (code, other) = (next(step for step in u.steps if step.group == "assembly") for u in (unit, built))
+    assert code.delta["instructions"] == other.delta["instructions"] > 10
+
+
+def test_a_module_that_is_only_defined_shows_all_of_its_functions() -> None:
+    head, _, body = MATMUL.partition("@T.prim_func")
+    methods = "\n".join(f"    {line}" for line in f"@T.prim_func{body}".splitlines())
+    script = f"{head}\n@tvm.script.ir_module\nclass Both:\n{methods}\n{methods.replace('matmul', 'again')}\n"
+    answer = answered(script)
+    (unit,) = answer.units
+    lowered = [line.text for line in printed(answer, unit.steps[0])]
+    assert sum(line.strip().startswith("def ") for line in lowered) == 2
+    code = answer.listings[next(step.listing for step in unit.steps if step.group == "assembly") or ""]
+    assert {"matmul:", "again:"} <= {line.text.strip() for line in code.lines}
+
+
+def test_a_program_without_code_is_shown_as_it_is() -> None:
+    answer = answered(MATMUL.replace("for i, j, k in T.grid(32, 32, 32):", CORRUPT))
+    (unit,) = answer.units
+    assert (unit.built, answer.problems) == (False, [])
+    assert "for i in T.thread_binding(32" in "\n".join(line.text for line in printed(answer, unit.steps[0]))
+    assert "no machine code" in answer.console[-1].text
+
+
+CORRUPT = 'for i in T.thread_binding(32, thread="threadIdx.x"):\n      for j, k in T.grid(32, 32):'
+
+
 SEARCH = (
     MATMUL
     + """\

@@ -8,9 +8,12 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from app.artifacts import Answer, Failed, Measured, Message, Mode, Options, Recorded, Request, Snapshot
+from app.artifacts import Answer, Failed, Measured, Measurement, Message, Mode, Options, Recorded, Request, Snapshot
 from app.jobs.assembly import assemble
+from app.recorder.block_text import write_blocks
 from app.sandbox import Limits, Outcome, Sandbox, Tier
+from compiler.ir.module import IRModule
+from compiler.tir.script.functions import from_source
 from tests.app.sandbox.test_tiers import OFFERED
 
 MATMUL = """
@@ -86,15 +89,59 @@ def test_a_ladder_is_recorded_and_measured_in_another_process(sandbox: Sandbox) 
     assert not any(isinstance(message, Measured) for message in messages)
     [recorded] = [message for message in messages if isinstance(message, Recorded)]
     assert (recorded.name, recorded.reason) == ("matmul", "")
-    request = Request(mode="measure", program=recorded.program, options=Options(threads=2), prefixes=True)
+    rows = measured(sandbox, recorded.program)
+    assert {"numpy", "peak", "prefix"} == {row.kind for row in rows}
+    assert [row.step for row in rows[2:-2]] == [0, 1, 2, 3, 4, 5]
+    assert all(row.checked == "ok" for row in rows[2:-2])
+
+
+RIGHT = """
+@T.prim_func
+def main(A: T.Buffer((96, 96)), B: T.Buffer((96, 96)), C: T.Buffer((96, 96))):
+    for i, j, k in T.grid(96, 96, 96):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+SUMS = """
+@T.prim_func
+def main(A: T.Buffer((96, 96)), B: T.Buffer((96, 96)), C: T.Buffer((96, 96))):
+    for i, j in T.grid(96, 96):
+        with T.block("C_init"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = T.float32(0)
+        for k in range({extent}):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                vk = T.axis.reduce(96, {step})
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+
+
+def measured(sandbox: Sandbox, program: str, seed: int = 0) -> list[Measurement]:
+    """Return what a process measures of a recorded program, every prefix of it."""
+    request = Request(mode="measure", program=program, options=Options(threads=2), prefixes=True, seed=seed)
     job = sandbox.start(msgspec.json.encode(request), {}, Limits(wall_seconds=60, cpu_seconds=120.0))
     told = [msgspec.json.decode(raw, type=Message) for raw in job.messages()]
     assert job.outcome.status == "ok"
     assert not any(isinstance(message, Failed) for message in told)
-    measured = [message.measurement for message in told if isinstance(message, Measured)]
-    assert {"numpy", "peak", "prefix"} == {measurement.kind for measurement in measured}
-    assert [measurement.step for measurement in measured[2:-2]] == [0, 1, 2, 3, 4, 5]
-    assert all(measurement.checked != "wrong" for measurement in measured)
+    return [message.measurement for message in told if isinstance(message, Measured)]
+
+
+def test_a_wrong_kernel_is_caught_where_the_server_measures(strongest: Sandbox) -> None:
+    sums = [SUMS.format(step=step, extent=extent) for step, extent in (("k", 96), ("95 - k", 96), ("k", 95))]
+    programs = [from_source(RIGHT), *map(from_source, sums)]
+    modules = [IRModule({"main": program}) for program in programs]
+    text = write_blocks(modules, ["two blocks", "the other way round", "without the last product"], "llvm", "main")
+    rungs = [row for row in measured(strongest, text, seed=5) if row.kind == "prefix"]
+    assert [row.checked for row in rungs] == ["ok", "ok", "ok", "wrong"]
+    errors = [row.error or 0.0 for row in rungs]
+    assert max(errors[:2]) < 1e-3
+    assert 0.0 < errors[2] < 1e-3  # rounded in another order: what it is compared with is not itself
+    assert 0.25 <= errors[3] <= 2.26  # one product of two numbers between 0.5 and 1.5
+    assert rungs[3].seconds == 0.0
 
 
 def test_attached_files(sandbox: Sandbox) -> None:
