@@ -238,6 +238,18 @@ class Target:
         """
         return Target(self, host)
 
+    def without_host(self) -> Target:
+        """Return this target alone.
+
+        Returns
+        -------
+        Target
+            The target itself where it has no host.
+        """
+        if self.host is None:
+            return self
+        return Target({name: value for name, value in self.export().items() if name != "host"})
+
     @staticmethod
     def check_and_update_host_consist(
         target: TargetLike | None, host: TargetLike | None = None

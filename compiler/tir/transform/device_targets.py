@@ -1,0 +1,66 @@
+"""What passes ask of targets: those of kernels, and those of the functions that launch them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, cast
+
+from compiler.ir.error import LoweringError
+from compiler.runtime.device import DEVICE_TYPES
+from compiler.tir.function import PrimFunc
+
+__all__ = ["FunctionTarget", "device_type", "function_target"]
+
+
+class FunctionTarget(Protocol):
+    """A target, as far as passes look at it."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of code, e.g. ``cuda``."""
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The groups of targets that it belongs to."""
+
+    @property
+    def host(self) -> FunctionTarget | None:
+        """The target of the functions that launch kernels."""
+
+    @property
+    def vtcm_capacity(self) -> int:
+        """Bytes of the tightly coupled memory of a Hexagon processor, 0 where there is no limit."""
+
+    def without_host(self) -> FunctionTarget:
+        """Return the target of the kernels alone."""
+
+
+def function_target(func: PrimFunc, operation: str) -> FunctionTarget:
+    """Return the target of a function.
+
+    Parameters
+    ----------
+    func : PrimFunc
+    operation : str
+        The name of the pass that asks, for its message.
+
+    Returns
+    -------
+    FunctionTarget
+
+    Raises
+    ------
+    LoweringError
+        If the function has none: bind it first.
+    """
+    target: Any = func.attrs.get("target")
+    if target is None:
+        name = func.attrs.get("global_symbol", "without a name")
+        raise LoweringError(f"{operation}: Require the target attribute of function {name}; BindTarget gives it")
+    return cast("FunctionTarget", target)
+
+
+def device_type(target: FunctionTarget) -> int | str:
+    """Return DLPack's number of the device that a target's code runs on, its kind where there is no number."""
+    kind = str(target.kind)
+    return DEVICE_TYPES["cpu"] if "cpu" in target.keys else DEVICE_TYPES.get(kind, kind)
