@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.deep_equal import tokens
 from compiler.arith.iter_map import IterMark, IterSplitExpr, IterSumExpr
+from compiler.arith.monomials import exact_quotient
 from compiler.ir.functor import Functor
 from compiler.ir.primexpr import (
     Add,
@@ -163,15 +164,15 @@ class IterMapRewriter(Functor):
         if _is(divisor, 1):
             return s
         if self._divides(divisor, split.scale):
-            scale = self._simplify(split.scale // divisor)
+            scale = self._ratio(split.scale, divisor)
             return IterSumExpr((_with_scale(split, scale),), self._simplify(base // divisor))
         inner, quotient = self._unscaled(s, divisor)
-        factor = self._simplify(divisor // split.scale)
+        factor = self._ratio(divisor, split.scale)
         if self._analyzer.can_prove(inner.extent <= factor):
             return IterSumExpr((), quotient)
         if not self._divides(factor, inner.extent):
             raise NotAffine(f"{inner.extent} iterations are no multiple of {factor}")
-        lower, extent = self._simplify(inner.lower_factor * factor), self._simplify(inner.extent // factor)
+        lower, extent = self._simplify(inner.lower_factor * factor), self._ratio(inner.extent, factor)
         return IterSumExpr((IterSplitExpr(inner.source, lower, extent),), quotient)
 
     def _remainder(self, s: IterSumExpr, divisor: PrimExpr) -> IterSumExpr:
@@ -182,7 +183,7 @@ class IterMapRewriter(Functor):
         if self._divides(divisor, split.scale):
             return IterSumExpr((), self._simplify(base % divisor))
         inner, quotient = self._unscaled(s, divisor)
-        factor = self._simplify(divisor // split.scale)
+        factor = self._ratio(divisor, split.scale)
         rest = self._simplify(base - quotient * divisor)
         if not self._analyzer.can_prove(inner.extent <= factor):
             if not self._divides(factor, inner.extent):
@@ -205,7 +206,12 @@ class IterMapRewriter(Functor):
     def _divides(self, divisor: PrimExpr, e: PrimExpr) -> bool:
         if isinstance(e, IntImm) and isinstance(divisor, IntImm):
             return divisor.value != 0 and e.value % divisor.value == 0
-        return self._analyzer.can_prove((e % divisor).equal(0))
+        return exact_quotient(e, divisor) is not None or self._analyzer.can_prove((e % divisor).equal(0))
+
+    def _ratio(self, e: PrimExpr, divisor: PrimExpr) -> PrimExpr:
+        """Return ``e // divisor``, where the division leaves nothing."""
+        quotient = exact_quotient(e, divisor)
+        return self._simplify(e // divisor if quotient is None else quotient)
 
     # Fusing
 
@@ -261,7 +267,7 @@ class IterMapRewriter(Functor):
         while left:
             at = start if not digits else self._with_place(left, place * unit)
             taken, split, offset = self._group(left, at, place, unit)
-            digits[:0] = [_with_scale(t, self._simplify(t.scale // unit)) for t in taken]
+            digits[:0] = [_with_scale(t, self._ratio(t.scale, unit)) for t in taken]
             groups.append((_with_scale(split, place), offset))
             left = [term for term in left if not any(term is t for t in taken)]
             place = self._simplify(place * split.extent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tokenize
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +13,7 @@ from compiler.ir.node import Node
 from compiler.ir.object_path import ArrayIndexPath, AttributeAccessPath, MapValuePath, ObjectPath
 from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.text import TextBuilder
+from compiler.ir.text_marks import TextMarks, marked_lines
 from compiler.tir.stmt import Stmt
 
 __all__ = ["marked_text"]
@@ -39,13 +40,13 @@ def marked_text(root: object, out: TextBuilder, options: ScriptOptions) -> str:
     remarks = {**options.obj_to_annotate}
     for path, remark in options.path_to_annotate.items():
         remarks.update(dict.fromkeys(_at_paths(root, [path]), remark))
-    marked = _underlined(out, underlined)
-    if underlined or remarks:
-        lines = list(_drawn(lines, out, marked, remarks, options.num_context_lines))
-    if options.print_line_numbers:
-        width = len(str(len(lines)))
-        lines = [f"{number:>{width}} {line}" for number, line in enumerate(lines, 1)]
-    return "\n".join(lines)
+    marks = TextMarks(
+        {number: (columns,) for number, columns in _underlined(out, underlined).items()},
+        {out.positions[part][0] - 1: remark for part, remark in remarks.items() if part in out.positions},
+        options.num_context_lines,
+        options.print_line_numbers,
+    )
+    return "\n".join(marked_lines(lines, marks))
 
 
 def _with_prefixes(text: str, options: ScriptOptions) -> str:
@@ -118,31 +119,3 @@ def _lines_of(out: TextBuilder, part: Node) -> range:
 
 def _indent(text: str) -> int:
     return len(text) - len(text.lstrip())
-
-
-def _drawn(
-    lines: list[str],
-    out: TextBuilder,
-    marked: Mapping[int, tuple[int, int]],
-    remarks: Mapping[Any, str],
-    context: int | None,
-) -> Iterator[str]:
-    """Yield the lines with underlines below and remarks above; lines far from underlined ones are skipped."""
-    above = {out.positions[part][0] - 1: remark for part, remark in remarks.items() if part in out.positions}
-    skipped = 0
-    for number, line in enumerate(lines):
-        near = context is None or context < 0 or not marked or any(abs(number - m) <= context for m in marked)
-        if not near:
-            skipped += 1
-            continue
-        if skipped:
-            yield f"(... {skipped} lines skipped ...)"
-            skipped = 0
-        if number in above:
-            yield " " * _indent(line) + f"# {above[number]}"
-        yield line
-        if number in marked:
-            start, end = marked[number]
-            yield " " * start + "^" * (end - start)
-    if skipped:
-        yield f"(... {skipped} lines skipped ...)"

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from compiler.ir import error as base
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
+from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.text import Line
 from compiler.tir.block import Block
 from compiler.tir.printer import script
@@ -128,11 +129,11 @@ def _name_of(place: Node, otherwise: str) -> str:
 
 
 def _drawn(mod: IRModule, places: Sequence[Node], names: Sequence[str]) -> list[DrawnLine]:
-    """Return the lines of a program with some places named and underlined."""
+    """Return the lines of a program, a line for each loop, with some places named and underlined."""
     lines: list[DrawnLine] = []
     parts = [_parts(place) for place in places]
     begun: set[int] = set()
-    for line in script(mod).lines:
+    for line in script(mod, ScriptOptions(syntax_sugar=False)).lines:
         indent = " " * (len(line.text) - len(line.text.lstrip()))
         here = [index for index, nodes in enumerate(parts) if _belongs_to(line, nodes, places[index])]
         lines += [(f"{indent}# {names[index]}", None) for index in here if index not in begun]

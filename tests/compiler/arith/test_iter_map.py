@@ -118,6 +118,15 @@ def test_symbolic_extents() -> None:
     assert remainder.args[0].extent is n
 
 
+def test_a_product_of_symbolic_extents_is_split() -> None:
+    n, fused = Var("n"), Var("fused")
+    indices = [fused // (n * 128), fused % (n * 128) // n, fused % n]
+    result = detect_iter_map(indices, {fused: Range(0, n * 16384)})
+    extents = [split.args[0].extent for split in result.indices]
+    assert [str(extent) for extent in extents] == ["128", "128", "n"]
+    assert not detect_iter_map([fused // n, fused % n], {fused: Range(0, n * 3 + 1)}).indices
+
+
 def test_sums_of_splits_are_written_by_scale() -> None:
     i, j = Var("i"), Var("j")
     s = normalize_to_iter_sum(j + i * 8 + 3, {i: Range(0, 4), j: Range(0, 8)})

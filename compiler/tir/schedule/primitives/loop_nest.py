@@ -319,9 +319,9 @@ def _chain(state: ScheduleState, loops: Sequence[StmtSRef]) -> list[StmtSRef]:
             refuse(
                 state.mod,
                 "The loops are not in a single-branch",
-                "Loop {0} has more statements inside than loop {1}",
+                "The loops are not in a chain because there is a non-single-branch stmt in between. Problematic "
+                "stmt: {0}",
                 outer.loop,
-                inner.loop,
             )
     return chain
 

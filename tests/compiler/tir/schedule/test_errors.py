@@ -123,7 +123,7 @@ def test_the_place_is_drawn_into_the_program() -> None:
     (at,) = [number for number, line in enumerate(text) if line.strip() == "# tir.Block#0"]
     assert text[at + 1].strip() == 'with T.block("D"):'
     assert text[at + 2] == text[at + 1].replace(text[at + 1].strip(), "^" * len(text[at + 1].strip()))
-    assert sum("^^^" in line for line in text) == 5
+    assert sum("^^^" in line for line in text) == 6
 
 
 @pytest.mark.parametrize(

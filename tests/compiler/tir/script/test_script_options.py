@@ -16,6 +16,7 @@ from compiler.tir.block import MatchBufferRegion
 from compiler.tir.buffer import BufferRegion, BufferStore, decl_buffer
 from compiler.tir.script import from_source
 from compiler.tir.script import tir as T
+from compiler.tir.script.highlight import cprint
 from compiler.tir.stmt import For
 
 TEXT = """
@@ -131,3 +132,11 @@ def test_lines_have_numbers(func: Any) -> None:
     lines = func.script(print_line_numbers=True).splitlines()
     assert lines[0].startswith(" 1 #")
     assert [int(line[:2]) for line in lines] == list(range(1, len(lines) + 1))
+
+
+def test_scripts_on_the_console(capsys: pytest.CaptureFixture[str]) -> None:
+    cprint(IRModule({}))
+    cprint("text", style="light")
+    assert capsys.readouterr().out == f"{IRModule({}).script()}\ntext\n"
+    with pytest.raises(TypeError, match="method `script`, got 3"):
+        cprint(3)

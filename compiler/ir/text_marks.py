@@ -1,0 +1,81 @@
+"""Marks in a printed text: line numbers, underlined columns, remarks, and lines that are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+__all__ = ["Columns", "TextMarks", "marked_lines"]
+
+Columns = tuple[int, int]
+"""The first column, counted from 0, and the one behind the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextMarks:
+    """What is shown beside the lines of a text.
+
+    Attributes
+    ----------
+    underlined : mapping of int to sequence of Columns
+        The underlined columns by the numbers of lines, counted from 0.
+    remarks : mapping of int to str
+        Comments that stand above lines.
+    context : int or None
+        How many lines around underlined ones are shown; None or a negative number for all lines.
+    numbered : bool
+        Whether lines have numbers, counted from 1.
+    """
+
+    underlined: Mapping[int, Sequence[Columns]] = field(default_factory=dict)
+    remarks: Mapping[int, str] = field(default_factory=dict)
+    context: int | None = None
+    numbered: bool = False
+
+
+def marked_lines(lines: Sequence[str], marks: TextMarks) -> list[str]:
+    """Return the lines of a text with their marks.
+
+    Parameters
+    ----------
+    lines : sequence of str
+    marks : TextMarks
+
+    Returns
+    -------
+    list of str
+        A gap of more than one line becomes ``(... 3 lines skipped ...)``.
+    """
+    width = len(str(len(lines))) + 1 if marks.numbered else 0
+    result: list[str] = []
+    for is_shown, run in groupby(enumerate(_shown(len(lines), marks)), key=lambda item: item[1]):
+        numbers = [number for number, _ in run]
+        if not is_shown and len(numbers) > 1:
+            result.append(f"(... {len(numbers)} lines skipped ...)")
+            continue
+        for number in numbers:
+            head = f"{number + 1:>{width - 1}} " if marks.numbered else ""
+            result += [" " * width + line for line in _remark(lines[number], marks.remarks.get(number))]
+            result.append(head + lines[number])
+            result += [" " * width + line for line in _underline(marks.underlined.get(number, ()))]
+    return result
+
+
+def _shown(count: int, marks: TextMarks) -> list[bool]:
+    """Return for each line whether it is near an underlined one."""
+    context = marks.context
+    if context is None or context < 0 or not marks.underlined:
+        return [True] * count
+    return [any(abs(number - marked) <= context for marked in marks.underlined) for number in range(count)]
+
+
+def _remark(line: str, remark: str | None) -> Iterator[str]:
+    if remark is not None:
+        yield line[: len(line) - len(line.lstrip())] + f"# {remark}"
+
+
+def _underline(columns: Sequence[Columns]) -> Iterator[str]:
+    if columns:
+        marked = {column for start, end in columns for column in range(start, end)}
+        yield "".join("^" if column in marked else " " for column in range(max(marked) + 1))

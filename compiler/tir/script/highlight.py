@@ -1,0 +1,33 @@
+"""Scripts on the console: ``tvm.script.highlight``."""
+
+from __future__ import annotations
+
+from compiler.ir.error import expected
+
+__all__ = ["cprint"]
+
+
+def cprint(printable: object, style: str | None = None, black_format: bool = False) -> None:
+    """Print a script.
+
+    Parameters
+    ----------
+    printable : str or Node
+        A text, or anything with a method ``script``.
+    style : str, optional
+        Accepted for compatibility with TVM: texts have no colours here.
+    black_format : bool
+        Accepted for compatibility with TVM.
+
+    Raises
+    ------
+    TypeError
+        If ``printable`` is neither.
+    """
+    script = getattr(printable, "script", None)
+    if isinstance(printable, str):
+        print(printable)
+    elif callable(script):
+        print(script())
+    else:
+        expected("cprint", "printable", "a string, or an object with a method `script`", printable)

@@ -1,0 +1,6 @@
+"""Documents, the syntax trees of printed scripts: ``tvm.script.printer``."""
+
+from compiler.tir.script.printer import doc, doc_printer
+from compiler.tir.script.printer.doc_printer import to_python_script
+
+__all__ = ["doc", "doc_printer", "to_python_script"]

@@ -1,0 +1,520 @@
+"""Documents: the Python syntax tree of a script that is to be printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum, auto, unique
+
+from compiler.ir.error import ArgumentError, expected
+from compiler.ir.object_path import ObjectPath
+from compiler.ir.primexpr import FloatImm, IntImm
+
+__all__ = [
+    "AssertDoc",
+    "AssignDoc",
+    "AttrAccessDoc",
+    "CallDoc",
+    "ClassDoc",
+    "CommentDoc",
+    "DictDoc",
+    "Doc",
+    "DocStringDoc",
+    "ExprDoc",
+    "ExprStmtDoc",
+    "ForDoc",
+    "FunctionDoc",
+    "IdDoc",
+    "IfDoc",
+    "IndexDoc",
+    "LambdaDoc",
+    "ListDoc",
+    "LiteralDoc",
+    "OperationDoc",
+    "OperationKind",
+    "ReturnDoc",
+    "ScopeDoc",
+    "SliceDoc",
+    "StmtBlockDoc",
+    "StmtDoc",
+    "TupleDoc",
+    "WhileDoc",
+]
+
+
+@dataclass(slots=True, eq=False)
+class Doc:
+    """A part of a script.
+
+    Attributes
+    ----------
+    source_paths : list of ObjectPath
+        Where in the program that is printed the part comes from; empty at first.
+    """
+
+    source_paths: list[ObjectPath] = field(init=False, default_factory=list, repr=False)
+
+
+@dataclass(slots=True, eq=False)
+class ExprDoc(Doc):
+    """An expression."""
+
+    def attr(self, name: str) -> AttrAccessDoc:
+        """Return an attribute of this expression.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        AttrAccessDoc
+        """
+        return AttrAccessDoc(self, name)
+
+    def call(self, *args: ExprDoc, **kwargs: ExprDoc) -> CallDoc:
+        """Return a call of this expression.
+
+        Parameters
+        ----------
+        *args : ExprDoc
+            The arguments by position.
+        **kwargs : ExprDoc
+            The arguments by keyword.
+
+        Returns
+        -------
+        CallDoc
+        """
+        return CallDoc(self, *args, **kwargs)
+
+    def __getitem__(self, indices: ExprDoc | SliceDoc | Sequence[ExprDoc | SliceDoc]) -> IndexDoc:
+        return IndexDoc(self, [indices] if isinstance(indices, Doc) else list(indices))
+
+    def __iter__(self) -> None:
+        raise RuntimeError(f"{type(self).__name__} is not iterable: documents are written, never evaluated")
+
+
+@dataclass(slots=True, eq=False)
+class StmtDoc(Doc):
+    """A statement.
+
+    Attributes
+    ----------
+    comment : str or None
+        Stands behind the statement, above it where it has a body, or is the documentation of a function or class.
+    """
+
+    comment: str | None = field(init=False, default=None)
+
+
+@dataclass(slots=True, eq=False)
+class StmtBlockDoc(Doc):
+    """Statements one after the other.
+
+    Parameters
+    ----------
+    stmts : list of StmtDoc
+    """
+
+    stmts: list[StmtDoc]
+
+
+@dataclass(slots=True, eq=False)
+class LiteralDoc(ExprDoc):
+    """A literal.
+
+    Parameters
+    ----------
+    value : str, float, bool, int or None
+        Constants of the IR stand for their numbers.
+    path : ObjectPath, optional
+        Where it comes from.
+    """
+
+    value: str | float | bool | int | None
+    path: ObjectPath | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, (IntImm, FloatImm)):
+            self.value = self.value.value
+        if not (self.value is None or isinstance(self.value, (str, float, bool, int))):
+            expected("LiteralDoc", "value", "a string, a number, a truth value or None", self.value)
+        if self.path is not None:
+            self.source_paths = [self.path]
+
+
+@dataclass(slots=True, eq=False)
+class IdDoc(ExprDoc):
+    """A name.
+
+    Parameters
+    ----------
+    name : str
+    """
+
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class AttrAccessDoc(ExprDoc):
+    """An attribute: ``value.name``.
+
+    Parameters
+    ----------
+    value : ExprDoc
+    name : str
+    """
+
+    value: ExprDoc
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class IndexDoc(ExprDoc):
+    """An element or a slice: ``value[indices]``.
+
+    Parameters
+    ----------
+    value : ExprDoc
+    indices : list of ExprDoc or SliceDoc
+    """
+
+    value: ExprDoc
+    indices: list[ExprDoc | SliceDoc]
+
+
+@dataclass(slots=True, eq=False, init=False)
+class CallDoc(ExprDoc):
+    """A call.
+
+    Parameters
+    ----------
+    callee : ExprDoc
+        What is called.
+    *args : ExprDoc
+        The arguments by position.
+    **kwargs : ExprDoc
+        The arguments by keyword; kept as ``kwargs_keys`` and ``kwargs_values``.
+    """
+
+    callee: ExprDoc
+    args: list[ExprDoc]
+    kwargs_keys: list[str]
+    kwargs_values: list[ExprDoc]
+
+    def __init__(self, callee: ExprDoc, *args: ExprDoc, **kwargs: ExprDoc) -> None:
+        self.source_paths = []
+        self.callee, self.args = callee, list(args)
+        self.kwargs_keys, self.kwargs_values = list(kwargs), list(kwargs.values())
+
+
+@unique
+class OperationKind(IntEnum):
+    """An operator of Python; the members with an underscore only bound the unary, binary and other ones."""
+
+    _UnaryStart = 0
+    USub = auto()
+    Invert = auto()
+    Not = auto()
+    _UnaryEnd = auto()
+    _BinaryStart = auto()
+    Add = auto()
+    Sub = auto()
+    Mult = auto()
+    Div = auto()
+    FloorDiv = auto()
+    Mod = auto()
+    Pow = auto()
+    LShift = auto()
+    RShift = auto()
+    BitAnd = auto()
+    BitOr = auto()
+    BitXor = auto()
+    Lt = auto()
+    LtE = auto()
+    Eq = auto()
+    NotEq = auto()
+    Gt = auto()
+    GtE = auto()
+    And = auto()
+    Or = auto()
+    _BinaryEnd = auto()
+    _SpecialStart = auto()
+    IfThenElse = auto()
+    _SpecialEnd = auto()
+
+
+@dataclass(slots=True, eq=False)
+class OperationDoc(ExprDoc):
+    """An operator and its operands.
+
+    Parameters
+    ----------
+    kind : OperationKind
+    operands : list of ExprDoc
+        Of ``IfThenElse`` the condition, the value where it holds, and the other one.
+    """
+
+    kind: OperationKind
+    operands: list[ExprDoc]
+
+
+@dataclass(slots=True, eq=False)
+class LambdaDoc(ExprDoc):
+    """A function without a name.
+
+    Parameters
+    ----------
+    args : list of IdDoc
+    body : ExprDoc
+    """
+
+    args: list[IdDoc]
+    body: ExprDoc
+
+
+@dataclass(slots=True, eq=False)
+class TupleDoc(ExprDoc):
+    """A tuple.
+
+    Parameters
+    ----------
+    elements : list of ExprDoc
+    """
+
+    elements: list[ExprDoc]
+
+
+@dataclass(slots=True, eq=False)
+class ListDoc(ExprDoc):
+    """A list.
+
+    Parameters
+    ----------
+    elements : list of ExprDoc
+    """
+
+    elements: list[ExprDoc]
+
+
+@dataclass(slots=True, eq=False, init=False)
+class DictDoc(ExprDoc):
+    """A dictionary.
+
+    Parameters
+    ----------
+    content : mapping of ExprDoc to ExprDoc
+        Kept as ``keys`` and ``values``.
+    """
+
+    keys: list[ExprDoc]
+    values: list[ExprDoc]
+
+    def __init__(self, content: Mapping[ExprDoc, ExprDoc]) -> None:
+        self.source_paths = []
+        self.keys, self.values = list(content), list(content.values())
+
+
+@dataclass(slots=True, eq=False)
+class SliceDoc(Doc):
+    """A slice between brackets: ``start:stop:step``.
+
+    Parameters
+    ----------
+    start, stop, step : ExprDoc, optional
+    """
+
+    start: ExprDoc | None = None
+    stop: ExprDoc | None = None
+    step: ExprDoc | None = None
+
+
+@dataclass(slots=True, eq=False)
+class AssignDoc(StmtDoc):
+    """An assignment or a declaration: ``lhs: annotation = rhs``.
+
+    Parameters
+    ----------
+    lhs : ExprDoc
+    rhs : ExprDoc or None
+    annotation : ExprDoc, optional
+    """
+
+    lhs: ExprDoc
+    rhs: ExprDoc | None = None
+    annotation: ExprDoc | None = None
+
+    def __post_init__(self) -> None:
+        if self.rhs is None and self.annotation is None:
+            raise ArgumentError("AssignDoc: rhs or annotation must be given")
+
+
+@dataclass(slots=True, eq=False)
+class IfDoc(StmtDoc):
+    """A branch.
+
+    Parameters
+    ----------
+    predicate : ExprDoc
+    then_branch, else_branch : list of StmtDoc
+        One of them may be empty.
+    """
+
+    predicate: ExprDoc
+    then_branch: list[StmtDoc]
+    else_branch: list[StmtDoc]
+
+    def __post_init__(self) -> None:
+        if not self.then_branch and not self.else_branch:
+            raise ArgumentError("IfDoc: then_branch or else_branch must have a statement")
+
+
+@dataclass(slots=True, eq=False)
+class WhileDoc(StmtDoc):
+    """A loop with a condition.
+
+    Parameters
+    ----------
+    predicate : ExprDoc
+    body : list of StmtDoc
+    """
+
+    predicate: ExprDoc
+    body: list[StmtDoc]
+
+
+@dataclass(slots=True, eq=False)
+class ForDoc(StmtDoc):
+    """A loop: ``for lhs in rhs``.
+
+    Parameters
+    ----------
+    lhs : ExprDoc
+    rhs : ExprDoc
+    body : list of StmtDoc
+    """
+
+    lhs: ExprDoc
+    rhs: ExprDoc
+    body: list[StmtDoc]
+
+
+@dataclass(slots=True, eq=False)
+class ScopeDoc(StmtDoc):
+    """A scope: ``with rhs as lhs``.
+
+    Parameters
+    ----------
+    lhs : ExprDoc or None
+    rhs : ExprDoc
+    body : list of StmtDoc
+    """
+
+    lhs: ExprDoc | None
+    rhs: ExprDoc
+    body: list[StmtDoc]
+
+
+@dataclass(slots=True, eq=False)
+class ExprStmtDoc(StmtDoc):
+    """An expression that is a statement.
+
+    Parameters
+    ----------
+    expr : ExprDoc
+    """
+
+    expr: ExprDoc
+
+
+@dataclass(slots=True, eq=False)
+class AssertDoc(StmtDoc):
+    """An assertion.
+
+    Parameters
+    ----------
+    test : ExprDoc
+    msg : ExprDoc, optional
+    """
+
+    test: ExprDoc
+    msg: ExprDoc | None = None
+
+
+@dataclass(slots=True, eq=False)
+class ReturnDoc(StmtDoc):
+    """The return of a value.
+
+    Parameters
+    ----------
+    value : ExprDoc
+    """
+
+    value: ExprDoc
+
+
+@dataclass(slots=True, eq=False)
+class FunctionDoc(StmtDoc):
+    """The definition of a function.
+
+    Parameters
+    ----------
+    name : IdDoc
+    args : list of AssignDoc
+        The parameters with their annotations and defaults.
+    decorators : list of ExprDoc
+    return_type : ExprDoc or None
+    body : list of StmtDoc
+    """
+
+    name: IdDoc
+    args: list[AssignDoc]
+    decorators: list[ExprDoc]
+    return_type: ExprDoc | None
+    body: list[StmtDoc]
+
+
+@dataclass(slots=True, eq=False)
+class ClassDoc(StmtDoc):
+    """The definition of a class.
+
+    Parameters
+    ----------
+    name : IdDoc
+    decorators : list of ExprDoc
+    body : list of StmtDoc
+    """
+
+    name: IdDoc
+    decorators: list[ExprDoc]
+    body: list[StmtDoc]
+
+
+@dataclass(slots=True, eq=False, init=False)
+class CommentDoc(StmtDoc):
+    """A comment on lines of its own.
+
+    Parameters
+    ----------
+    comment : str
+        Without the number signs.
+    """
+
+    def __init__(self, comment: str) -> None:
+        self.source_paths = []
+        self.comment = comment
+
+
+@dataclass(slots=True, eq=False, init=False)
+class DocStringDoc(StmtDoc):
+    """A documentation string.
+
+    Parameters
+    ----------
+    docs : str
+    """
+
+    def __init__(self, docs: str) -> None:
+        self.source_paths = []
+        self.comment = docs
