@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from compiler.ir.extension import lazy_package
 
 _HOMES = {
+    "compiler.relay.frontend.keras": ("from_keras",),
     "compiler.relay.frontend.onnx": ("from_onnx",),
     "compiler.relay.frontend.pytorch": ("from_pytorch",),
     "compiler.relay.frontend.tensorflow": ("from_tensorflow",),
@@ -16,7 +17,6 @@ _HOMES = {
         "from_caffe2",
         "from_coreml",
         "from_darknet",
-        "from_keras",
         "from_mxnet",
         "from_oneflow",
         "from_paddle",
@@ -26,6 +26,7 @@ _HOMES = {
 __all__ = [name for names in _HOMES.values() for name in names]
 
 if TYPE_CHECKING:
+    from compiler.relay.frontend.keras import from_keras as from_keras
     from compiler.relay.frontend.onnx import from_onnx as from_onnx
     from compiler.relay.frontend.pytorch import from_pytorch as from_pytorch
     from compiler.relay.frontend.tensorflow import from_tensorflow as from_tensorflow

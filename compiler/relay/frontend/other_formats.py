@@ -11,7 +11,6 @@ __all__ = [
     "from_caffe2",
     "from_coreml",
     "from_darknet",
-    "from_keras",
     "from_mxnet",
     "from_oneflow",
     "from_paddle",
@@ -22,7 +21,6 @@ _CONVERTERS = {
     "from_caffe2": "Caffe2's models are converted to ONNX by caffe2.python.onnx",
     "from_coreml": "models of Core ML are converted to ONNX by coremltools and onnxmltools",
     "from_darknet": "Darknet's models are converted to ONNX by tools such as darknet2onnx",
-    "from_keras": "Keras saves models as ONNX: model.export('model.onnx', format='onnx'), or tf2onnx for older ones",
     "from_mxnet": "MXNet saves models as ONNX: mx.onnx.export_model(…)",
     "from_oneflow": "OneFlow's models are converted to ONNX by oneflow_onnx",
     "from_paddle": "Paddle's models are converted to ONNX by paddle2onnx",
@@ -98,22 +96,6 @@ def from_darknet(*args: object, **kwargs: object) -> NoReturn:
         Always.
     """
     _refuse("from_darknet")
-
-
-def from_keras(*args: object, **kwargs: object) -> NoReturn:
-    """Say how Keras's models can be imported by way of ONNX.
-
-    Parameters
-    ----------
-    args, kwargs
-        Whatever TVM's importer takes.
-
-    Raises
-    ------
-    UnavailableError
-        Always.
-    """
-    _refuse("from_keras")
 
 
 def from_mxnet(*args: object, **kwargs: object) -> NoReturn:

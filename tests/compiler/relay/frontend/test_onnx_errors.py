@@ -94,7 +94,15 @@ def test_the_program_that_torch_exports_is_taken_as_its_model():
 
 
 def test_other_importers_say_how_to_come_by_onnx():
-    for name in ("from_tensorflow", "from_tflite", "from_keras"):
+    for name in (
+        "from_mxnet",
+        "from_caffe",
+        "from_caffe2",
+        "from_coreml",
+        "from_darknet",
+        "from_oneflow",
+        "from_paddle",
+    ):
         with pytest.raises(UnavailableError, match=rf"relay\.frontend\.{name}: .* relay\.frontend\.from_onnx"):
             getattr(frontend, name)(object())
 

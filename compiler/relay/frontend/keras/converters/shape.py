@@ -1,0 +1,66 @@
+"""Layers that move elements, and those that do nothing once a model is trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.folding import ops, rank_of
+from compiler.relay.frontend.common.tensors import reshape, static_dims, transpose, unsqueeze
+from compiler.relay.frontend.keras.layer import Layer
+from compiler.relay.frontend.keras.registry import converter, converters
+
+converters(
+    {
+        name: (lambda layer: layer.x)
+        for name in (
+            *("ActivityRegularization", "AlphaDropout", "Dropout", "GaussianDropout", "GaussianNoise", "Identity"),
+            *("SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D"),
+        )
+    }
+)
+
+
+@converter("Flatten")
+def _flatten(layer: Layer) -> Any:
+    layer.check_channels_last()
+    x = layer.channels_last(layer.x)
+    batch, *rest = static_dims(x, "the input")
+    return reshape(x, [batch, int(np.prod(rest))])
+
+
+@converter("Reshape")
+def _reshape(layer: Layer) -> Any:
+    x = layer.channels_last(layer.x)
+    batch = static_dims(x, "the input")[0]
+    return layer.placed(reshape(x, [batch, *(int(d) for d in layer.option("target_shape"))]))
+
+
+@converter("Permute")
+def _permute(layer: Layer) -> Any:
+    return layer.placed(transpose(layer.channels_last(layer.x), [0, *(int(d) for d in layer.option("dims"))]))
+
+
+@converter("RepeatVector")
+def _repeat_vector(layer: Layer) -> Any:
+    return ops.repeat(unsqueeze(layer.x, [1]), int(layer.option("n")), axis=1)
+
+
+@converter("Embedding")
+def _embedding(layer: Layer) -> Any:
+    if layer.option("mask_zero", False):
+        raise ConversionError("mask_zero is not supported: layers behind it would leave steps out")
+    indices = layer.x if rank_of(layer.x) != 4 else layer.channels_last(layer.x)
+    return layer.placed(ops.take(layer.parameter("embeddings"), ops.cast(indices, "int32"), axis=0))
+
+
+@converter("TimeDistributed")
+def _time_distributed(layer: Layer) -> Any:
+    """The layer within sees the time steps of all sequences as one batch."""
+    x = layer.channels_last(layer.x)
+    batch, time, *rest = static_dims(x, "the input")
+    (y,) = layer.apply(layer.held("layer"), [layer.placed(reshape(x, [batch * time, *rest]))])
+    y = layer.channels_last(y)
+    return layer.placed(reshape(y, [batch, time, *static_dims(y, "a step")[1:]]))

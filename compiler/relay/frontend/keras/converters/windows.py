@@ -1,0 +1,248 @@
+"""Layers that slide windows over sequences, images and volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.folding import ops, rank_of
+from compiler.relay.frontend.common.nhwc import same_padding
+from compiler.relay.frontend.common.tensors import pad, static_dims, transpose
+from compiler.relay.frontend.keras.converters.activations import activated
+from compiler.relay.frontend.keras.layer import Layer
+from compiler.relay.frontend.keras.registry import Convert, converters
+
+_SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
+
+
+def _padding(layer: Layer, x: RelayExpr, kernel: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+    """Return the padding in front of each axis, then behind each; a kernel's extents include its dilation."""
+    kind = layer.option("padding", "valid")
+    if kind == "valid":
+        return (0,) * (2 * len(kernel))
+    if kind == "causal":
+        return (kernel[0] - 1, 0)
+    if kind != "same":
+        raise ConversionError(f"padding must be valid, same or causal, got {kind!r}")
+    return same_padding(layer.spatial(x), kernel, strides)
+
+
+def _biased(layer: Layer, x: RelayExpr) -> Any:
+    if layer.option("use_bias", True):
+        x = ops.nn.bias_add(x, layer.parameter("bias"), axis=layer.axis(-1, rank_of(x)))
+    return activated(layer, x)
+
+
+def _convolved(layer: Layer, x: RelayExpr, name: str, weight: np.ndarray[Any, Any], groups: int,
+               strides: Sequence[int], dilations: Sequence[int]) -> Any:  # fmt: skip
+    """Convolve; the weight has the spatial axes, then input and output channels."""
+    *kernel, _, outputs = weight.shape
+    count = len(kernel)
+    letters, first = _SPATIAL[count], layer.is_first(count + 2)
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+    order = (count + 1, count, *range(count))
+    return getattr(ops.nn, f"conv{count}d")(
+        x,
+        layer.parameter(name, weight.transpose(order) if first else weight),
+        strides=tuple(strides),
+        padding=_padding(layer, x, reach, strides),
+        dilation=tuple(dilations),
+        groups=groups,
+        channels=outputs,
+        kernel_size=tuple(kernel),
+        data_layout=f"NC{letters}" if first else f"N{letters}C",
+        kernel_layout=f"OI{letters}" if first else f"{letters}IO",
+    )
+
+
+def _conv(count: int) -> Convert:
+    def convert(layer: Layer) -> Any:
+        layer.check_channels_last()
+        strides, dilations = layer.numbers("strides", count), layer.numbers("dilation_rate", count)
+        groups = int(layer.option("groups", 1))
+        return _biased(layer, _convolved(layer, layer.x, "kernel", layer.weight("kernel"), groups, strides, dilations))
+
+    return convert
+
+
+def _each_channel(weight: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return kernels of single channels (…, channel, kernels of the channel) as those of a grouped convolution."""
+    *kernel, channels, multiplier = weight.shape
+    return weight.reshape(*kernel, 1, channels * multiplier)
+
+
+def _depthwise(count: int) -> Convert:
+    def convert(layer: Layer) -> Any:
+        layer.check_channels_last()
+        weight = layer.weight("kernel")
+        strides, dilations = layer.numbers("strides", count), layer.numbers("dilation_rate", count)
+        groups = weight.shape[-2]
+        return _biased(layer, _convolved(layer, layer.x, "kernel", _each_channel(weight), groups, strides, dilations))
+
+    return convert
+
+
+def _separable(count: int) -> Convert:
+    def convert(layer: Layer) -> Any:
+        layer.check_channels_last()
+        weight = layer.weight("depthwise_kernel")
+        strides, dilations = layer.numbers("strides", count), layer.numbers("dilation_rate", count)
+        groups, ones = weight.shape[-2], (1,) * count
+        x = _convolved(layer, layer.x, "depthwise_kernel", _each_channel(weight), groups, strides, dilations)
+        point = layer.weight("pointwise_kernel")
+        return _biased(layer, _convolved(layer, x, "pointwise_kernel", point, 1, ones, ones))
+
+    return convert
+
+
+def _conv_transpose(count: int) -> Convert:
+    """The gradient of a convolution; what is computed with channels first is cut to the extents that Keras gives it."""
+
+    def convert(layer: Layer) -> Any:
+        layer.check_channels_last()
+        weight = layer.weight("kernel")
+        *kernel, outputs, _ = weight.shape
+        strides = layer.numbers("strides", count)
+        if max(layer.numbers("dilation_rate", count)) > 1 or layer.option("output_padding") is not None:
+            raise ConversionError("dilation_rate and output_padding of transposed convolutions are not supported")
+        x, first = layer.x, layer.is_first(count + 2)
+        last_to_first, back = (0, count + 1, *range(1, count + 1)), (0, *range(2, count + 2), 1)
+        extents = layer.spatial(x)
+        y = getattr(ops.nn, f"conv{count}d_transpose")(
+            x if first else transpose(x, last_to_first),
+            layer.parameter("kernel", weight.transpose((count + 1, count, *range(count)))),
+            strides=strides,
+            channels=outputs,
+            kernel_size=tuple(kernel),
+        )
+        y = pad(y, [(0, 0), (0, 0), *_cuts(layer, extents, kernel, strides)])
+        return _biased(layer, y if first else transpose(y, back))
+
+    return convert
+
+
+def _cuts(layer: Layer, extents: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]:
+    """Return by how much each axis of ``(extent - 1) * stride + kernel`` places grows; negative numbers cut off."""
+    cuts = []
+    for extent, size, stride in zip(extents, kernel, strides, strict=True):
+        full = (extent - 1) * stride + size
+        is_same = layer.option("padding", "valid") == "same"
+        wanted = extent * stride if is_same else extent * stride + max(size - stride, 0)
+        before = max(full - wanted, 0) // 2 if is_same else 0
+        cuts.append((-before, wanted - full + before))
+    return cuts
+
+
+for _count in (1, 2, 3):
+    converters({f"Conv{_count}D": _conv(_count), f"Conv{_count}DTranspose": _conv_transpose(_count)})
+for _count in (1, 2):
+    converters({f"DepthwiseConv{_count}D": _depthwise(_count), f"SeparableConv{_count}D": _separable(_count)})
+
+
+def _pool(name: str, count: int) -> Convert:
+    def convert(layer: Layer) -> Any:
+        layer.check_channels_last()
+        window = layer.numbers("pool_size", count)
+        strides = layer.numbers("strides", count) if layer.option("strides") is not None else window
+        letters = _SPATIAL[count]
+        return getattr(ops.nn, f"{name}_pool{count}d")(
+            layer.x,
+            window,
+            strides=strides,
+            padding=_padding(layer, layer.x, window, strides),
+            layout=f"NC{letters}" if layer.is_first(count + 2) else f"N{letters}C",
+        )
+
+    return convert
+
+
+def _global_pool(reduce: Callable[..., Any], count: int) -> Convert:
+    def convert(layer: Layer) -> Any:
+        layer.check_channels_last()
+        axes = sorted(layer.axis(axis, count + 2) for axis in range(1, count + 1))
+        return reduce(layer.x, axis=axes, keepdims=bool(layer.option("keepdims", False)))
+
+    return convert
+
+
+for _count in (1, 2, 3):
+    converters(
+        {
+            f"MaxPooling{_count}D": _pool("max", _count),
+            f"AveragePooling{_count}D": _pool("avg", _count),
+            f"GlobalMaxPooling{_count}D": _global_pool(ops.max, _count),
+            f"GlobalAveragePooling{_count}D": _global_pool(ops.mean, _count),
+        }
+    )
+
+
+def _pairs(layer: Layer, name: str) -> list[tuple[int, int]]:
+    """Return an option that is a pair of numbers for each spatial axis, or a single one for a sequence."""
+    given = layer.option(name)
+    rows = [given] if isinstance(given[0], int) else given
+    return [(int(before), int(after)) for before, after in rows]
+
+
+def _around(layer: Layer, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    rank = len(pairs) + 2
+    around = [(0, 0)] * rank
+    for axis, pair in enumerate(pairs, 1):
+        around[layer.axis(axis, rank)] = pair
+    return around
+
+
+def _zero_padding(layer: Layer) -> Any:
+    layer.check_channels_last()
+    return pad(layer.x, _around(layer, _pairs(layer, "padding")))
+
+
+def _cropping(layer: Layer) -> Any:
+    layer.check_channels_last()
+    return pad(layer.x, _around(layer, [(-before, -after) for before, after in _pairs(layer, "cropping")]))
+
+
+def _up_sampling(count: int) -> Convert:
+    def convert(layer: Layer) -> Any:
+        layer.check_channels_last()
+        x, times = layer.x, layer.numbers("size", count)
+        method = layer.option("interpolation", "nearest")
+        if method == "nearest":
+            for axis, often in enumerate(times, 1):
+                x = ops.repeat(x, often, axis=layer.axis(axis, count + 2))
+            return x
+        if method != "bilinear":
+            raise ConversionError(f"interpolation must be nearest or bilinear, got {method!r}")
+        size = tuple(extent * often for extent, often in zip(layer.spatial(x), times, strict=True))
+        layout = "NCHW" if layer.is_first(rank_of(x)) else "NHWC"
+        return ops.image.resize2d(x, size, layout=layout, method="linear")
+
+    return convert
+
+
+for _count in (1, 2, 3):
+    converters(
+        {
+            f"ZeroPadding{_count}D": _zero_padding,
+            f"Cropping{_count}D": _cropping,
+            f"UpSampling{_count}D": _up_sampling(_count),
+        }
+    )
+
+
+def _linear(layer: Layer) -> Any:
+    """A product with a matrix along the last axis of Keras."""
+    x, kernel = layer.channels_last(layer.x), layer.weight("kernel")
+    dims = static_dims(x, "the input")
+    rows = x if len(dims) == 2 else ops.reshape(x, [-1, dims[-1]])
+    y = ops.nn.dense(rows, layer.parameter("kernel", kernel.T), units=kernel.shape[1])
+    if layer.option("use_bias", True):
+        y = ops.nn.bias_add(y, layer.parameter("bias"))
+    y = y if len(dims) == 2 else ops.reshape(y, [*dims[:-1], kernel.shape[1]])
+    return activated(layer, layer.placed(y))
+
+
+converters({"Dense": _linear})
