@@ -1,0 +1,283 @@
+"""Reductions across the threads of a block, as shuffles or through shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir.error import LoweringError, show
+from compiler.ir.functor import Mutator
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import Call, CommReducer, IntImm, IterVar, PrimExpr, StringImm, Var, const, is_const_int
+from compiler.ir.substitute import substitute
+from compiler.ir.transform import PassContext
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
+from compiler.tir.builtin import STORAGE_SYNC, THREAD_ALLREDUCE, if_then_else
+from compiler.tir.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, IfThenElse, LetStmt, Stmt, seq
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+SHUFFLING_KINDS = ("cuda", "rocm", "metal")
+"""Kinds of targets whose threads of a warp can pass values to each other."""
+
+
+class LowerThreadAllreduce(PrimFuncPass):
+    """Carry out the reductions across threads.
+
+    Where the threads are a part of a warp, or some full warps, and the target can shuffle, values pass between
+    registers; otherwise they pass through shared memory, half as many threads at each step::
+
+        reduce_scope(x + y):                             T.tvm_storage_sync("shared")
+            T.tvm_thread_allreduce(1, a, True,           red_buf0[threadIdx_x] = a
+                                   r[0], threadIdx_x)    T.tvm_storage_sync("shared")
+        B[0] = r[0]                                 →    if threadIdx_x < 2:
+                                                             red_buf0[threadIdx_x] = red_buf0[threadIdx_x]
+                                                                                     + red_buf0[threadIdx_x + 2]
+                                                         …
+                                                         B[0] = red_buf0[0]
+
+    Raises
+    ------
+    LoweringError
+        If the extent of a thread axis is no constant, or a reduction is over something else than thread axes.
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        target = func.attrs.get("target")
+        warp = 1 if target is None or str(target.kind) not in SHUFFLING_KINDS else int(target.thread_warp_size)
+        return func.with_body(_Lower(warp).visit(func.body))
+
+
+@dataclass
+class _Plan:
+    """One reduction: who takes part, what is combined how."""
+
+    combiner: CommReducer
+    values: tuple[PrimExpr, ...]
+    index: PrimExpr
+    """The position of a thread among those that reduce together."""
+    extent: int
+    """How many threads reduce together."""
+    group: PrimExpr
+    """The position of a thread's group among those of the block."""
+    groups: int
+    statements: list[Stmt] = field(default_factory=list)
+    results: list[BufferLoad] = field(default_factory=list)
+    scratch: list[Buffer] = field(default_factory=list)
+
+    def add(self, *statements: Stmt) -> None:
+        """Continue with some statements."""
+        self.statements += statements
+
+    def memory(self, size: int, name: str, scope: str) -> list[Buffer]:
+        """Return memory for a value of each kind."""
+        return [decl_buffer((size,), e.dtype, f"{name}{i}", scope=scope) for i, e in enumerate(self.values)]
+
+    def combine(self, into: Sequence[BufferLoad], others: Sequence[PrimExpr]) -> Stmt:
+        """Return the statement that combines elements with other values, all at once."""
+        operands: dict[Var, PrimExpr] = dict(zip(self.combiner.lhs, into, strict=True))
+        operands |= zip(self.combiner.rhs, others, strict=True)
+        results = [substitute(e, operands) for e in self.combiner.result]
+        if len(results) == 1:
+            return _store(into[0], results[0])
+        names = [Var(f"{e.buffer.name}_next", e.dtype) for e in into]
+        body = seq([_store(e, name) for e, name in zip(into, names, strict=True)])
+        for name, result in zip(reversed(names), reversed(results), strict=True):
+            body = LetStmt(name, result, body)
+        return body
+
+
+class _Lower(Mutator):
+    def __init__(self, warp: int) -> None:
+        self._warp = warp
+        self._axes: list[tuple[IterVar, PrimExpr]] = []
+        self._combiner: CommReducer | None = None
+        self._replaced: dict[Var, BufferLoad] = {}
+        self._analyzer = Analyzer()
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
+            self._axes.append((n.node, n.value))
+            new = self.visit_Node(n)
+            self._axes.pop()
+            return new  # type: ignore[no-any-return]
+        if n.attr_key != "reduce_scope" or not isinstance(n.node, CommReducer):
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        outer, self._combiner = self._combiner, n.node
+        body = self.visit(n.body)
+        self._combiner = outer
+        return body  # type: ignore[no-any-return]
+
+    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+        call = n.value
+        if not isinstance(call, Call) or call.op is not THREAD_ALLREDUCE:
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self._reduction(rebuild(call, args=self._visit_tuple(call.args)))
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        result = self._replaced.get(n.buffer.data)
+        return self.visit_Node(n) if result is None else result
+
+    def visit_Allocate(self, n: Allocate) -> Stmt:
+        body = self.visit(n.body)
+        result = self._replaced.get(n.buffer_var)
+        return rebuild(n, body=body) if result is None else _allocated(result.buffer, body)
+
+    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
+        body = self.visit(n.body)
+        return body if n.buffer.data in self._replaced else rebuild(n, body=body)
+
+    def _reduction(self, call: Call) -> Stmt:
+        """Return what a reduction consists of; its results are read elsewhere from now on."""
+        if self._combiner is None:
+            raise LoweringError("LowerThreadAllreduce: a reduction across threads must be within a reduce_scope")
+        count = call.args[0]
+        assert isinstance(count, IntImm)
+        size = count.value
+        values, condition, results = call.args[1 : 1 + size], call.args[1 + size], call.args[2 + size : 2 + 2 * size]
+        if not is_const_int(condition, 1):
+            pairs = zip(values, self._combiner.identity_element, strict=True)
+            values = tuple([if_then_else(condition, value, identity) for value, identity in pairs])
+        plan = self._plan(values, call.args[2 + 2 * size :])
+        self._carry_out(plan)
+        for result, place in zip(results, plan.results, strict=True):
+            self._replaced[result.buffer.data if isinstance(result, BufferLoad) else result] = place  # type: ignore[index]
+        body = seq(plan.statements)
+        for buffer in reversed(plan.scratch):
+            body = _allocated(buffer, body)
+        return body
+
+    def _plan(self, values: tuple[PrimExpr, ...], threads: Sequence[PrimExpr]) -> _Plan:
+        """Sort the threads of a block by those that are reduced over and the others."""
+        assert self._combiner is not None
+        axes = {axis.thread_tag: (axis, extent) for axis, extent in self._axes if "threadIdx" in axis.thread_tag}
+        missing = [thread for thread in threads if not any(axis.var is thread for axis, _ in axes.values())]
+        if missing and not all(is_const_int(thread, 0) for thread in missing):
+            raise LoweringError(
+                f"LowerThreadAllreduce: expected axes of threads to reduce over, got {show(missing[0])}"
+            )
+        indices: dict[bool, PrimExpr] = {True: const(0), False: const(0)}
+        extents = {True: 1, False: 1}
+        for tag in sorted(axes):  # x runs fastest
+            axis, extent = axes[tag]
+            if not isinstance(extent, IntImm):
+                raise LoweringError(f"LowerThreadAllreduce: the extent of {tag} must be a constant, got {show(extent)}")
+            reduced = any(axis.var is thread for thread in threads)
+            indices[reduced] = indices[reduced] + axis.var * extents[reduced]
+            extents[reduced] *= extent.value
+        index, group = (self._analyzer.simplify(indices[reduced]) for reduced in (True, False))
+        return _Plan(self._combiner, values, index, extents[True], group, extents[False])
+
+    def _carry_out(self, plan: _Plan) -> None:
+        if plan.extent == 1:
+            self._alone(plan)
+        elif self._within_warps(plan):
+            self._by_shuffles(plan)
+        else:
+            self._by_shared_memory(plan)
+
+    def _within_warps(self, plan: _Plan) -> bool:
+        """Return whether the threads are neighbours: a part of a warp that divides it, or so many full warps."""
+        neighbours = self._analyzer.can_prove_equal(plan.index, self._innermost(plan.extent))
+        if self._warp == 1 or not neighbours or plan.extent & (plan.extent - 1):
+            return False
+        return plan.extent <= self._warp**2
+
+    def _innermost(self, extent: int) -> PrimExpr:
+        """Return the position of a thread in the block, if its first axes have as many threads as reduce."""
+        position: PrimExpr = const(0)
+        size = 1
+        for axis, threads in sorted(self._axes, key=lambda item: item[0].thread_tag):
+            if "threadIdx" in axis.thread_tag and size < extent and isinstance(threads, IntImm):
+                position = position + axis.var * size
+                size *= threads.value
+        return position
+
+    def _alone(self, plan: _Plan) -> None:
+        places = [_element(buffer, const(0)) for buffer in plan.memory(1, "red_buf", "local")]
+        plan.add(*[_store(place, value) for place, value in zip(places, plan.values, strict=True)])
+        plan.results = places
+
+    def _by_shared_memory(self, plan: _Plan) -> None:
+        """Let each step combine the values of the upper half of the threads with those of the lower half."""
+        buffers = plan.memory(plan.groups * plan.extent, "red_buf", "shared")
+        begin = plan.group * plan.extent
+
+        def places(offset: int) -> list[BufferLoad]:
+            return [_element(b, self._analyzer.simplify(begin + plan.index + offset)) for b in buffers]
+
+        def step(distance: int, active: int) -> None:
+            plan.add(IfThenElse(plan.index < active, plan.combine(places(0), places(distance))), _wait())
+
+        plan.add(_wait(), *[_store(e, value) for e, value in zip(places(0), plan.values, strict=True)], _wait())
+        width = 1 << (plan.extent.bit_length() - 1)
+        if width < plan.extent:
+            step(width, plan.extent - width)
+        while width > 1:
+            width //= 2
+            step(width, width)
+        plan.results = [_element(b, self._analyzer.simplify(begin)) for b in buffers]
+
+    def _by_shuffles(self, plan: _Plan) -> None:
+        """Reduce each warp, and then the results of the warps in one of them."""
+        own = [_element(b, const(0)) for b in plan.memory(1, "red_buf", "local")]
+        others = [_element(b, const(0)) for b in plan.memory(1, "t", "local")]
+        mask = _element(decl_buffer((1,), "uint32", "mask", scope="local"), const(0))
+        plan.scratch += [mask.buffer, *[e.buffer for e in others]]
+        plan.add(*[_store(e, value) for e, value in zip(own, plan.values, strict=True)])
+        self._reduce_warp(plan, own, others, mask, min(plan.extent, self._warp))
+        if plan.extent <= self._warp:
+            plan.add(*[_store(e, self._shuffle(WARP_SHUFFLE, mask, e, plan.group * plan.extent)) for e in own])
+            plan.results = own
+        else:
+            plan.scratch += [e.buffer for e in own]
+            self._reduce_warps(plan, own, others, mask)
+
+    def _reduce_warp(
+        self, plan: _Plan, own: list[BufferLoad], others: list[BufferLoad], mask: BufferLoad, width: int
+    ) -> None:
+        plan.add(_store(mask, Call("uint32", WARP_ACTIVEMASK, ())))
+        while width > 1:
+            width //= 2
+            moved = [self._shuffle(WARP_SHUFFLE_DOWN, mask, e, const(width)) for e in own]
+            plan.add(*[_store(e, value) for e, value in zip(others, moved, strict=True)], plan.combine(own, others))
+
+    def _reduce_warps(self, plan: _Plan, own: list[BufferLoad], others: list[BufferLoad], mask: BufferLoad) -> None:
+        """Pass the results of the warps through shared memory to the first warp, and its result to all."""
+        warps = plan.extent // self._warp
+        staging = plan.memory(plan.groups * warps, "red_buf_staging", "shared")
+        result = plan.memory(plan.groups, "red_result", "shared")
+        plan.scratch += staging
+        simplify = self._analyzer.simplify
+        places = [_element(b, simplify(plan.group * warps + plan.index // self._warp)) for b in staging]
+        first_lane = (plan.index % self._warp).equal(0)
+        plan.add(IfThenElse(first_lane, seq([_store(e, v) for e, v in zip(places, own, strict=True)])), _wait())
+        places = [_element(b, simplify(plan.group * warps + plan.index)) for b in staging]
+        plan.add(IfThenElse(plan.index < warps, seq([_store(e, v) for e, v in zip(own, places, strict=True)])))
+        self._reduce_warp(plan, own, others, mask, warps)
+        plan.results = [_element(b, plan.group) for b in result]
+        last = seq([_store(e, value) for e, value in zip(plan.results, own, strict=True)])
+        plan.add(IfThenElse(plan.index.equal(0), last), _wait())
+
+    def _shuffle(self, op: object, mask: BufferLoad, value: BufferLoad, lane: PrimExpr) -> PrimExpr:
+        warp = const(self._warp)
+        return Call(value.dtype, op, (mask, value, self._analyzer.simplify(lane), warp, warp))  # type: ignore[arg-type]
+
+
+def _element(buffer: Buffer, index: PrimExpr) -> BufferLoad:
+    return BufferLoad(buffer, (index,))
+
+
+def _store(element: BufferLoad, value: PrimExpr) -> Stmt:
+    return BufferStore(element.buffer, value, element.indices)
+
+
+def _wait() -> Stmt:
+    return Evaluate(Call("int32", STORAGE_SYNC, (StringImm("shared"),)))
+
+
+def _allocated(buffer: Buffer, body: Stmt) -> Stmt:
+    return Allocate(buffer.data, buffer.dtype, buffer.shape, const(True), DeclBuffer(buffer, body))
