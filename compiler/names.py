@@ -16,6 +16,8 @@ from compiler.ir.extension import extension_point
 __all__ = ["COMPLETED_BY", "PUBLIC", "UNAVAILABLE", "module_of", "unavailable", "unavailable_module"]
 
 STANDARD_MODULES = {
+    "core.rly": "compiler.relay.standard_modules:define_storage",
+    "gradient.rly": "compiler.relay.standard_modules:define_gradients",
     "nat.rly": "compiler.testing.relay.nat:define_nat",
     "prelude.rly": "compiler.relay.prelude:Prelude",
 }
@@ -79,6 +81,7 @@ PUBLIC = {
     "tvm.relay.ScopeBuilder": "compiler.relay.scope_builder:ScopeBuilder",
     "tvm.relay.analysis.extract_fused_functions": ("compiler.relay.transform.fused_functions:extract_fused_functions"),
     "tvm.relay.backend": "compiler.driver.relay.backend",
+    "tvm.relay.backend._backend": "compiler.driver.relay.backend.memory_plan",
     "tvm.relay.backend.vm": "compiler.driver.relay.vm",
     "tvm.relay.base": "compiler.ir.base",
     "tvm.relay.build": "compiler.driver.relay.build:build",

@@ -23,6 +23,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node, structure
 from compiler.ir.op import Op
 from compiler.ir.type_keys import make_node, node_class, type_key_of
+from compiler.ir.types import InferredTypes
 
 __all__ = ["load_json", "save_json"]
 
@@ -148,7 +149,8 @@ def _parts(thing: object) -> tuple[str, Fields]:
         return type_key_of(type(thing)), dict(thing)
     if isinstance(thing, Node):
         names, _ = structure(type(thing))
-        fields = {name: getattr(thing, name) for name in names}
+        values = {name: getattr(thing, name) for name in names}
+        fields = {name: () if type(value) is InferredTypes else value for name, value in values.items()}
         if isinstance(thing, RelayExpr) and thing.checked_type_ is not None:
             fields[_CHECKED_TYPE] = thing.checked_type_
         return type_key_of(type(thing)), fields

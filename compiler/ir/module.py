@@ -367,7 +367,7 @@ class IRModule(Scriptable):
         Parameters
         ----------
         file_to_import : str
-            ``prelude.rly`` or ``nat.rly``.
+            ``prelude.rly``, ``core.rly``, ``gradient.rly`` or ``nat.rly``.
 
         Raises
         ------

@@ -20,6 +20,7 @@ from compiler.ir.module import DefinedName, IRModule
 from compiler.ir.node import Node, structure
 from compiler.ir.object_path import AttributeAccessPath, ObjectPath
 from compiler.ir.scalars import IntImm, PrimExpr
+from compiler.ir.types import InferredTypes
 
 
 def structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> bool:
@@ -149,7 +150,7 @@ class _Equality:
         self._todo: list[tuple[Any, Any, int]] = []
 
     def equal(self, a: object, b: object) -> bool:
-        self._todo.append((a, b, _USE))
+        self._todo.append((_as_written(a), _as_written(b), _USE))
         while self._todo:
             if not self._same(*self._todo.pop()):
                 return False
@@ -173,6 +174,8 @@ class _Equality:
         return _same_leaf(a, b)
 
     def _sequences(self, a: Sequence[Any], b: Sequence[Any], mode: int) -> bool:
+        if type(a) is InferredTypes or type(b) is InferredTypes:
+            return True
         return len(a) == len(b) and self._later((x, y, mode) for x, y in zip(a, b, strict=True))
 
     def _modules(self, a: IRModule, b: IRModule) -> bool:
@@ -322,6 +325,11 @@ def _entry(value: object) -> object:
     return value.value if isinstance(value, IntImm) and value.dtype == "int32" else value
 
 
+def _as_written(thing: object) -> object:
+    """Return what is compared for its own sake: types that inference wrote count as if they were written."""
+    return tuple(thing) if type(thing) is InferredTypes else thing
+
+
 def _same_leaf(a: object, b: object) -> bool:
     if isinstance(a, str):
         return isinstance(b, str) and str(a) == str(b)
@@ -351,7 +359,7 @@ class _Hash:
         self._todo: list[tuple[Any, int]] = []
 
     def of(self, n: object) -> int:
-        self._todo.append((n, _USE))
+        self._todo.append((_as_written(n), _USE))
         while self._todo:
             self._look(*self._todo.pop())
         return hash(tuple(self._found))
@@ -362,6 +370,8 @@ class _Hash:
     def _look(self, n: object, mode: int) -> None:
         if isinstance(n, Node):
             self._node(n, mode)
+        elif type(n) is InferredTypes:
+            self._found.append(("tuple", 0))
         elif isinstance(n, (tuple, list)):
             self._found.append(("tuple", len(n)))
             self._later((item, mode) for item in n)

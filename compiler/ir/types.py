@@ -13,6 +13,7 @@ from compiler.ir.text_format import text_of
 __all__ = [
     "FuncType",
     "IncompleteType",
+    "InferredTypes",
     "PointerType",
     "PrimType",
     "Type",
@@ -59,6 +60,12 @@ class Type(Node):
         return text_of(self)
 
     __repr__ = __str__
+
+
+class InferredTypes(tuple[Type, ...]):
+    """Types that inference wrote on a node where none were: they follow from the node and are no part of it."""
+
+    __slots__ = ()
 
 
 @node

@@ -22,7 +22,7 @@ from compiler.ir.node import node
 from compiler.ir.op import Op
 from compiler.ir.origin import Span, derived_from
 from compiler.ir.text_format import format_of, text_of
-from compiler.ir.types import Type
+from compiler.ir.types import InferredTypes, Type
 from compiler.relay.expr_arithmetic import ExprArithmetic, apply
 from compiler.relay.graph_node import graph_node, mint_here
 from compiler.relay.ty import TensorType, as_type
@@ -34,6 +34,7 @@ __all__ = [
     "Expr",
     "ExprLike",
     "GraphExpr",
+    "Id",
     "If",
     "Let",
     "TensorLike",
@@ -187,6 +188,47 @@ class Constant(Expr):
         return TensorType(self.data.shape, self.data.dtype)
 
 
+class Id:
+    """The identity of a variable: two are the same if the variables are one object.
+
+    Parameters
+    ----------
+    var : Var
+    """
+
+    __slots__ = ("_var",)
+
+    def __init__(self, var: Var) -> None:
+        self._var = var
+
+    @property
+    def name_hint(self) -> str:
+        """The name of the variable."""
+        return self._var.name_hint
+
+    def same_as(self, other: object) -> bool:
+        """Return whether another identity is that of the same variable.
+
+        Parameters
+        ----------
+        other : object
+
+        Returns
+        -------
+        bool
+        """
+        return self == other
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Id) and other._var is self._var
+
+    def __hash__(self) -> int:
+        return hash(self._var)
+
+    def __repr__(self) -> str:
+        return f"Id({self.name_hint})"
+
+
 @graph_node
 class Var(Expr):
     """A variable: a parameter of a function, a name that ``let`` binds, or a name in a pattern.
@@ -208,9 +250,9 @@ class Var(Expr):
     type_annotation: Type | None = None
 
     @property
-    def vid(self) -> str:
-        """The name, as TVM also calls it."""
-        return self.name_hint
+    def vid(self) -> Id:
+        """What the variable is, apart from its type."""
+        return Id(self)
 
 
 @graph_node
@@ -243,7 +285,8 @@ class Call(Expr):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "args", _exprs("Call", self.args))
-        object.__setattr__(self, "type_args", tuple(self.type_args or ()))
+        written = () if type(self.type_args) is InferredTypes else tuple(self.type_args or ())
+        object.__setattr__(self, "type_args", written)
         if not isinstance(self.attrs, Attrs):
             object.__setattr__(self, "attrs", DictAttrs(self.attrs))
         if self.attrs is NO_ATTRS and (fill := getattr(self.op, "complete_attrs", None)) is not None:

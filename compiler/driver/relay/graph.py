@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import ChainMap
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 
 from compiler.driver.relay.lower import can_lower, group_calls
@@ -110,25 +110,42 @@ def graph_program(main: Function) -> GraphProgram:
     return _Flattening(main).program
 
 
+def graph_values(main: Function) -> tuple[GraphProgram, Mapping[RelayExpr, list[int]]]:
+    """Return the calls that a function consists of, as :func:`graph_program` does, and the values of its expressions.
+
+    Parameters
+    ----------
+    main : Function
+        Type-checked.
+
+    Returns
+    -------
+    tuple of GraphProgram and mapping of Expr to list of int
+        The numbers of the tensors of each expression that is evaluated.
+    """
+    flattening = _Flattening(main)
+    return flattening.program, flattening.values
+
+
 class _Flattening:
     def __init__(self, main: Function) -> None:
         self.program = GraphProgram()
-        self._values: MutableMapping[RelayExpr, list[int]] = {}
+        self.values: MutableMapping[RelayExpr, list[int]] = {}
         self._bound: dict[Var, RelayExpr] = {}
         self._names: set[str] = set()
         for param in main.params:
-            self._values[param] = self._new_values(param.checked_type)
+            self.values[param] = self._new_values(param.checked_type)
             self._name_inputs(param)
         self._evaluate_all(main.body)
-        self.program.outputs = list(self._values[main.body])
+        self.program.outputs = list(self.values[main.body])
 
     def _evaluate_all(self, body: RelayExpr) -> None:
         """Evaluate an expression after everything that it is made of."""
         order = post_order(body, _evaluated)
         self._bound.update((let.var, let.value) for let in order if isinstance(let, Let))
         for expr in order:
-            if expr not in self._values:
-                self._values[expr] = self._evaluate(expr)
+            if expr not in self.values:
+                self.values[expr] = self._evaluate(expr)
 
     def _new_values(self, of: Type) -> list[int]:
         first = len(self.program.types)
@@ -140,7 +157,7 @@ class _Flattening:
         return list(range(first, first + len(types)))
 
     def _name_inputs(self, param: Var) -> None:
-        values = self._values[param]
+        values = self.values[param]
         several = isinstance(param.checked_type, TupleType)
         for i, value in enumerate(values):
             name = f"{param.name_hint}_{i}" if several else param.name_hint
@@ -160,16 +177,16 @@ class _Flattening:
                 self.program.constants.append((values[0], expr.data))
                 return values
             case Tuple():
-                return [v for part in expr.fields for v in self._values[part]]
+                return [v for part in expr.fields for v in self.values[part]]
             case TupleGetItem():
                 fields = expr.tuple_value.checked_type.fields
                 before = len(tensor_types(fields[: expr.index]))
                 count = len(tensor_types([fields[expr.index]]))
-                return self._values[expr.tuple_value][before : before + count]
+                return self.values[expr.tuple_value][before : before + count]
             case Let():
-                return self._values[expr.body]
+                return self.values[expr.body]
             case Var() if expr in self._bound:
-                return self._values[self._bound[expr]]
+                return self.values[self._bound[expr]]
             case Call() if isinstance(expr.op, (RelayOp, Function)):
                 return self._call(expr)
             case _:
@@ -181,7 +198,7 @@ class _Flattening:
         function = as_group(call)
         if not can_lower(function) and not _is_one_call(function):
             return self._inline(function, call.args)  # one of its operators has no tensor expressions
-        inputs = [v for arg in call.args for v in self._values[arg]]
+        inputs = [v for arg in call.args for v in self.values[arg]]
         return self._append(call, function, inputs)
 
     def _append(self, call: Call, function: Function, inputs: list[int]) -> list[int]:
@@ -194,13 +211,13 @@ class _Flattening:
 
     def _inline(self, function: Function, args: Sequence[RelayExpr]) -> list[int]:
         """Evaluate what a called function does, for these arguments only."""
-        outer = self._values
+        outer = self.values
         given: dict[RelayExpr, list[int]] = {
             param: outer[arg] for param, arg in zip(function.params, args, strict=True)
         }
-        self._values = ChainMap(given, outer)
+        self.values = ChainMap(given, outer)
         self._evaluate_all(function.body)
-        result, self._values = self._values[function.body], outer
+        result, self.values = self.values[function.body], outer
         return result
 
 

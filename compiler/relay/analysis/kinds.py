@@ -6,7 +6,16 @@ from collections.abc import Iterator
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
-from compiler.ir.types import FuncType, IncompleteType, Type, TypeConstraint, TypeKind, TypeRelation, TypeVar
+from compiler.ir.types import (
+    FuncType,
+    IncompleteType,
+    InferredTypes,
+    Type,
+    TypeConstraint,
+    TypeKind,
+    TypeRelation,
+    TypeVar,
+)
 from compiler.relay.adt import Constructor, TypeData
 from compiler.relay.analysis.traversal import post_order_visit
 from compiler.relay.expr import Call, GraphExpr, Var
@@ -163,7 +172,7 @@ def _types_in(expr: GraphExpr | Type) -> list[Type]:
                 written = tuple(p.type_annotation for p in part.params if p.type_annotation is not None)
                 written_types.append(FuncType(written, part.ret_type or TupleType(()), part.type_params))
             case Call():
-                written_types.extend(part.type_args)
+                written_types.extend(() if type(part.type_args) is InferredTypes else part.type_args)
             case Constructor():
                 written_types.extend(part.inputs)
 

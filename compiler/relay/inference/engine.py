@@ -13,7 +13,7 @@ from typing import Any
 from compiler.ir.error import TVMError
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.op import Op
-from compiler.ir.types import FuncType, Type
+from compiler.ir.types import FuncType, InferredTypes, Type
 from compiler.relay.adt import Constructor, Match
 from compiler.relay.analysis import check_kind
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
@@ -55,6 +55,8 @@ class Inference:
         """Variables that were used where nothing defines them."""
         self.errors: list[Diagnostic] = []
         self.operators = OperatorCalls(self.solver, self.error)
+        self.type_args: dict[Call, Sequence[Type]] = {}
+        """What generic functions are applied to, where it is not written."""
         self._globals: dict[GlobalVar, Type] = {}
         self._headers: dict[Function, FuncType] = {}
         self._matches: list[Match] = []
@@ -206,13 +208,16 @@ class Inference:
         if len(callee.arg_types) != len(args):
             takes, got = len(callee.arg_types), len(args)
             return self.error(f"{name} takes {takes} argument{'s' * (takes != 1)}, it is called with {got}", call)
-        if call.type_args and len(call.type_args) != len(callee.type_params):
-            takes, got = len(callee.type_params), len(call.type_args)
+        type_args = () if type(call.type_args) is InferredTypes else call.type_args
+        if type_args and len(type_args) != len(callee.type_params):
+            takes, got = len(callee.type_params), len(type_args)
             return self.error(f"{name} is generic in {takes} types, it is called with {got}", call)
         # What the body told of the result may name the type parameters, which are others for each use.
         if callee.type_params and isinstance(resolved := self.solver.resolve(callee), FuncType):
             callee = resolved
-        use = instantiate(callee, call.type_args)
+        if not type_args:
+            type_args = self.type_args[call] = tuple(IncompleteType() for _ in callee.type_params)
+        use = instantiate(callee, type_args)
         for i, (param, arg) in enumerate(zip(use.arg_types, args, strict=True)):
             self.unify(param, arg, call, lambda i=i: f"argument {i + 1} of {name}")  # type: ignore[misc]
         try:

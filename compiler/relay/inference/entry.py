@@ -10,7 +10,7 @@ from compiler.ir.expr import RelayExpr, set_checked_type
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
-from compiler.ir.types import FuncType, Type
+from compiler.ir.types import FuncType, InferredTypes, Type
 from compiler.relay.analysis import bottom_up
 from compiler.relay.analysis.traversal import post_order
 from compiler.relay.expr import Call, GraphExpr, TupleGetItem, Var
@@ -18,7 +18,7 @@ from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.inference.engine import Inference
 from compiler.relay.inference.errors import TypeInferenceError
-from compiler.relay.operator import operator_of
+from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.ty import IncompleteType
 
 __all__ = [
@@ -133,6 +133,21 @@ def _finish(run: Inference) -> None:
     for expr, t in run.types.items():
         resolved = run.types[expr] = resolve(t)
         set_checked_type(expr, resolved)
+    for expr in run.types:
+        if type(expr) is Call:
+            _fill_type_args(expr, run)
+
+
+def _fill_type_args(call: Call, run: Inference) -> None:
+    """Write on a call what it is applied to: an operator to the types of its arguments."""
+    if isinstance(call.op, RelayOp):
+        types = [arg.checked_type for arg in call.args]
+    elif call in run.type_args:
+        types = [run.solver.resolve(t) for t in run.type_args[call]]
+    else:
+        return
+    unfrozen: Any = call
+    unfrozen.type_args = InferredTypes(types)
 
 
 def _complain_about_unknowns(run: Inference) -> None:

@@ -160,8 +160,8 @@ def instantiate(t: FuncType, type_args: Sequence[Type] = ()) -> FuncType:
     """Return a generic function's type for one use: with the types given, or fresh variables."""
     if not t.type_params:
         return t
-    fresh = type_args or [IncompleteType() for _ in t.type_params]
-    used = substitute_types(FuncType(t.arg_types, t.ret_type), dict(zip(t.type_params, fresh, strict=True)))
+    types = type_args or [IncompleteType() for _ in t.type_params]
+    used = substitute_types(FuncType(t.arg_types, t.ret_type), dict(zip(t.type_params, types, strict=True)))
     assert isinstance(used, FuncType)
     return used
 

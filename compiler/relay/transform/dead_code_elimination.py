@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
@@ -72,6 +72,8 @@ class DeadCodeElimination(FunctionPass, opt_level=1):
         ->
         def @main(%x: Tensor[(3), float32]) { %x }
     """
+
+    adds_types: ClassVar[bool] = False
 
     inline_once: bool = False
     ignore_impurity: bool = False

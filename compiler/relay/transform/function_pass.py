@@ -21,11 +21,13 @@ class FunctionPass(Pass, abstract=True):
     """A pass over the functions of a module, one at a time: its work is ``transform_function``.
 
     Functions with the attribute ``SkipOptimization`` stay as they are, and so do those that an external compiler gets
-    (attribute ``Compiler``).  What was changed has types again afterwards, as after ``InferType``, if the module had
-    any.
+    (attribute ``Compiler``).  The result has types, as after ``InferType``, where the pass
+    adds them or the module had them.
     """
 
     method: ClassVar[str] = "transform_function"
+    adds_types: ClassVar[bool] = True
+    """Whether a module without types has them afterwards; a pass over modules in TVM adds none."""
 
     @abstractmethod
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
@@ -44,7 +46,7 @@ class FunctionPass(Pass, abstract=True):
         """
 
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Run ``transform_function`` on every Function, and infer types where something changed that had types.
+        """Run ``transform_function`` on every Function, and infer the types of the result.
 
         Parameters
         ----------
@@ -62,9 +64,8 @@ class FunctionPass(Pass, abstract=True):
             If the method returns something else than a function.
         """
         result = mod.with_functions({var: self._apply(func, mod, ctx) for var, func in mod.items()})
-        if result is mod or not any(getattr(func, "checked_type_", None) for func in mod.functions.values()):
-            return result
-        return infer_module(result)
+        had_types = any(getattr(func, "checked_type_", None) for func in mod.functions.values())
+        return infer_module(result) if self.adds_types or (had_types and result is not mod) else result
 
     def _apply(self, func: RelayExpr, mod: IRModule, ctx: PassContext) -> Any:
         if not isinstance(func, Function) or func.attrs.get("SkipOptimization") or func.attrs.get("Compiler"):

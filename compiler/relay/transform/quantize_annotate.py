@@ -61,10 +61,21 @@ class QuantizeAnnotate(FunctionPass, opt_level=1):
     --------
     ``QuantizeAnnotate()``::
 
-        nn.conv2d(%x, %w)
+        def @main(%x: Tensor[(1, 3, 8, 8), float32], %v: Tensor[(4, 3, 1, 1), float32],
+                  %w: Tensor[(4, 4, 3, 3), float32]) {
+          %0 = nn.conv2d(%x, %v);
+          nn.conv2d(%0, %w)
+        }
         ->
-        nn.conv2d(simulated_quantize(%x, %dom_scale, %clip_min, %clip_max, kind=1),
-                  simulated_quantize(%w, %dom_scale1, %clip_min1, %clip_max1, kind=2))
+        def @main(%x: Tensor[(1, 3, 8, 8), float32], %v: Tensor[(4, 3, 1, 1), float32],
+                  %w: Tensor[(4, 4, 3, 3), float32],
+                  %dom_scale: float32, %clip_min: float32, %clip_max: float32,
+                  %dom_scale1: float32, %clip_min1: float32, %clip_max1: float32) {
+          %0 = nn.conv2d(%x, %v);
+          %1 = relay.op.annotation.simulated_quantize(%0, %dom_scale, %clip_min, %clip_max, kind=1);
+          %2 = relay.op.annotation.simulated_quantize(%w, %dom_scale1, %clip_min1, %clip_max1, kind=2);
+          nn.conv2d(%1, %2)
+        }
     """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:

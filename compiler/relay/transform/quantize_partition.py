@@ -49,9 +49,13 @@ class QuantizePartition(FunctionPass, opt_level=1):
     --------
     ``QuantizePartition()``::
 
-        nn.conv2d(nn.relu(nn.conv2d(%x, %v)), %w)
+        def @main(%x: Tensor[(1, 3, 8, 8), float32], %v: Tensor[(4, 3, 1, 1), float32]) {
+          nn.conv2d(%x, %v)
+        }
         ->
-        nn.conv2d(stop_fusion(cast_hint(nn.relu(nn.conv2d(%x, %v)), dtype="int8")), %w)
+        def @main(%x: Tensor[(1, 3, 8, 8), float32], %v: Tensor[(4, 3, 1, 1), float32]) {
+          annotation.stop_fusion(annotation.cast_hint(nn.conv2d(%x, %v), dtype="int8"))
+        }
     """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:

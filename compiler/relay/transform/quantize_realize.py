@@ -65,9 +65,13 @@ class QuantizeRealize(FunctionPass, opt_level=1):
     --------
     ``QuantizeRealize()``::
 
-        simulated_quantize(%x, 0.0625f, -127f, 127f, kind=1)
+        def @main(%x: Tensor[(3), float32]) {
+          relay.op.annotation.simulated_quantize(%x, 0.0625f, -127f, 127f, kind=1)
+        }
         ->
-        multiply(cast(clip(round(multiply(%x, 16f)), a_min=-127, a_max=127), dtype="float32"), 0.0625f)
+        def @main(%x: Tensor[(3), float32]) {
+          multiply(cast(clip(round(multiply(%x, 16f)), a_min=-127f, a_max=127f), dtype="float32"), 0.0625f)
+        }
     """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -42,6 +42,8 @@ class ToANormalForm(FunctionPass, opt_level=1):
           %b
         }
     """
+
+    adds_types: ClassVar[bool] = False
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         return rebuild(func, body=ToANormalFormExpr(func.body))

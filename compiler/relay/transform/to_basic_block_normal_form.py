@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
@@ -36,6 +38,8 @@ class ToBasicBlockNormalForm(FunctionPass, opt_level=1):
           if (%c) { nn.relu(%y) } else { %y }
         }
     """
+
+    adds_types: ClassVar[bool] = False
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         effects = Effects(func, mod)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -41,6 +41,8 @@ class ToGraphNormalForm(FunctionPass, opt_level=1):
           add(%0, %0)
         }
     """
+
+    adds_types: ClassVar[bool] = False
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         return rebuild(func, body=graph_normal_form(func.body, mod))

@@ -153,3 +153,12 @@ def test_what_a_module_has_already_stays() -> None:
     assert mod.get_type("List") == (first.l, first.cons, first.nil)
     with pytest.raises(AttributeError, match="Prelude has no function 'fold'"):
         second.fold  # noqa: B018
+
+
+def test_core_defines_the_type_of_storage_once() -> None:
+    mod = IRModule()
+    mod.import_from_std("core.rly")
+    mod.import_from_std("core.rly")
+    mod.import_from_std("gradient.rly")
+    assert [var.name_hint for var in mod.type_definitions] == ["Storage"]
+    assert not mod.functions

@@ -1,0 +1,72 @@
+"""Memory of a graph by its expressions, under TVM's names: ``tvm.relay.backend._backend``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.driver.relay.graph import graph_values
+from compiler.driver.relay.memory import plan_memory, type_bytes
+from compiler.ir.expr import RelayExpr
+from compiler.relay.function import Function
+from compiler.runtime.device import cpu
+
+__all__ = ["GraphPlanMemory", "StaticMemoryPlan", "StorageInfo"]
+
+
+@dataclass(frozen=True, slots=True)
+class StorageInfo:
+    """Where the value of an expression lies.
+
+    Attributes
+    ----------
+    storage_ids : list of int
+        The buffer of each of its tensors.
+    device_types : list of int
+        The kind of device that each is on, as DLPack counts them.
+    storage_sizes : list of int
+        Bytes of each tensor.
+    """
+
+    storage_ids: list[int]
+    device_types: list[int]
+    storage_sizes: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class StaticMemoryPlan:
+    """Where the values of a graph lie.
+
+    Attributes
+    ----------
+    expr_to_storage_info : dict of Expr to StorageInfo
+    """
+
+    expr_to_storage_info: dict[RelayExpr, StorageInfo]
+
+
+def GraphPlanMemory(func: Function) -> StaticMemoryPlan:
+    """Return which values of a graph share memory.
+
+    Parameters
+    ----------
+    func : Function
+        Type-checked, after fusion.
+
+    Returns
+    -------
+    StaticMemoryPlan
+
+    Raises
+    ------
+    ArgumentError
+        If the graph has shapes or control flow that only the running program knows.
+    """
+    program, values = graph_values(func)
+    storage = plan_memory(program).storage
+    sizes = [type_bytes(t) for t in program.types]
+
+    def info(numbers: list[int]) -> StorageInfo:
+        device_type = cpu().device_type
+        return StorageInfo([storage[v] for v in numbers], [device_type for _ in numbers], [sizes[v] for v in numbers])
+
+    return StaticMemoryPlan({expr: info(numbers) for expr, numbers in values.items()})
