@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,12 @@ def _padding(
 
 
 def conv2d(
-    x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilations: Sequence[int], padding: str | Sequence[int]
+    x: RelayExpr,
+    weight: RelayExpr,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    padding: str | Sequence[int],
+    operator: Callable[..., Any] = ops.nn.conv2d,
 ) -> Any:
     """Convolve; the weight has the axes height, width, input channel, output channel.
 
@@ -70,9 +75,11 @@ def conv2d(
         Along height and width.
     padding : str or sequence of int
         ``SAME``, ``VALID``, or numbers: in front of each axis, then behind each.
+    operator : callable
+        The convolution, of real numbers or of quantized ones.
     """
     *kernel, inputs, outputs = static_dims(weight, "the weight")
-    return ops.nn.conv2d(
+    return operator(
         x,
         weight,
         strides=tuple(strides),
@@ -87,7 +94,12 @@ def conv2d(
 
 
 def depthwise_conv2d(
-    x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilations: Sequence[int], padding: str | Sequence[int]
+    x: RelayExpr,
+    weight: RelayExpr,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    padding: str | Sequence[int],
+    operator: Callable[..., Any] = ops.nn.conv2d,
 ) -> Any:
     """Convolve each channel by kernels of its own; the weight's axes are height, width, channel, kernel of the channel.
 
@@ -97,10 +109,11 @@ def depthwise_conv2d(
     weight : Expr
     strides, dilations : sequence of int
     padding : str or sequence of int
+    operator : callable
         As of :func:`conv2d`.
     """
     *kernel, channels, multiplier = static_dims(weight, "the weight")
-    return conv2d(x, reshape(weight, [*kernel, 1, channels * multiplier]), strides, dilations, padding)
+    return conv2d(x, reshape(weight, [*kernel, 1, channels * multiplier]), strides, dilations, padding, operator)
 
 
 def conv2d_transpose(

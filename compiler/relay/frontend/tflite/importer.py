@@ -15,10 +15,11 @@ from compiler.relay.frontend.common.folding import constant, keeping, settle
 from compiler.relay.frontend.common.parameters import is_weight, module_of
 from compiler.relay.frontend.span_filling import mint_layer
 from compiler.relay.frontend.tflite import converters as _converters
+from compiler.relay.frontend.tflite.converters.activations import has_activation
 from compiler.relay.frontend.tflite.node import Node
 from compiler.relay.frontend.tflite.quantized import is_quantized, quantized, real
 from compiler.relay.frontend.tflite.reader import ModelSource, Operation, Subgraph, TensorInfo, read_model, reading
-from compiler.relay.frontend.tflite.registry import Convert, find, moves_elements
+from compiler.relay.frontend.tflite.registry import Convert, find, find_quantized, moves_elements
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import NDArray
@@ -124,25 +125,34 @@ def _convert(graph: Subgraph, operation: Operation, values: dict[int, Any], span
 
 
 def _results(graph: Subgraph, operation: Operation, convert: Convert, inputs: list[Any]) -> list[RelayExpr]:
-    """Return what a converter makes of a node, on real numbers where the node is quantized."""
+    """Return what a converter makes of a node: of its integers if it can, else of the numbers that they stand for."""
     tensors = [graph.tensors[i] if i >= 0 else None for i in operation.inputs]
     outputs = [graph.tensors[i] for i in operation.outputs]
-    if _stays_quantized(operation, tensors, outputs):
-        return _listed(convert(Node(operation, inputs, outputs)))
+    node = Node(operation, inputs, outputs, tensors)
+    if _stays_quantized(node):
+        return _listed(convert(node))
+    if (on_integers := find_quantized(operation.operator)) is not None and _is_quantized_node(node):
+        return _listed(on_integers(node))
     given = [
         real(x, tensor) if tensor is not None and is_quantized(tensor) else x
         for x, tensor in zip(inputs, tensors, strict=True)
     ]
-    results = _listed(convert(Node(operation, given, outputs)))
+    results = _listed(convert(Node(operation, given, outputs, tensors)))
     pairs = zip(results, outputs, strict=False)
     return [quantized(result, tensor) if is_quantized(tensor) else result for result, tensor in pairs]
 
 
-def _stays_quantized(operation: Operation, inputs: Sequence[TensorInfo | None], outputs: Sequence[TensorInfo]) -> bool:
+def _is_quantized_node(node: Node) -> bool:
+    """Return whether the first input and the result are 8-bit integers that stand for real numbers."""
+    ends = (node.tensors[0] if node.tensors else None, *node.outputs)
+    return all(t is not None and is_quantized(t) and t.dtype in ("int8", "uint8") for t in ends)
+
+
+def _stays_quantized(node: Node) -> bool:
     """Return whether a node only moves elements, and its results have the scale of its inputs."""
-    if not moves_elements(operation.operator):
+    if not moves_elements(node.operation.operator) or has_activation(node):
         return False
-    every = [t.quantization for t in (*inputs, *outputs) if t is not None and is_quantized(t)]
+    every = [t.quantization for t in (*node.tensors, *node.outputs) if t is not None and is_quantized(t)]
     return all(q is not None and q.same_as(every[0]) for q in every)
 
 

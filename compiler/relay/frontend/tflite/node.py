@@ -24,14 +24,17 @@ class Node:
     operation : Operation
     inputs : sequence of Expr or None
         None stands for an optional input that is left out.  Quantized ones are real numbers here, but for operators
-        that only move elements.
+        that only move elements and for converters of quantized operators.
     outputs : sequence of TensorInfo
         What the model says of the results.
+    tensors : sequence of TensorInfo or None
+        What it says of the inputs.
     """
 
     operation: Operation
     inputs: Sequence[Any]
     outputs: Sequence[TensorInfo]
+    tensors: Sequence[TensorInfo | None] = ()
 
     def input(self, index: int) -> Any:
         """Return an input, or None if it is left out."""

@@ -1,4 +1,4 @@
-"""From quantized tensors to real numbers and back."""
+"""What the integers of quantized tensors stand for: as expressions, and as calls of ``qnn`` operators."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.folding import constant, ops, rank_of
-from compiler.relay.frontend.common.tensors import half_to_even
+from compiler.relay.frontend.common.errors import ModelError
+from compiler.relay.frontend.common.folding import constant, ops
 from compiler.relay.frontend.tflite.reader import Quantization, TensorInfo
 
-__all__ = ["is_quantized", "quantized", "real"]
+__all__ = ["is_quantized", "parameters_of", "quantization_of", "quantized", "real", "requantized"]
 
 
 def is_quantized(tensor: TensorInfo) -> bool:
@@ -19,14 +19,33 @@ def is_quantized(tensor: TensorInfo) -> bool:
     return tensor.quantization is not None and tensor.dtype.startswith(("int", "uint"))
 
 
-def _along(values: np.ndarray[Any, Any], quantization: Quantization, rank: int) -> Any:
-    """Return numbers so that they broadcast: one, or one for each slice."""
-    if values.size == 1:
-        return constant(values.reshape(()))
-    return constant(values.reshape([-1 if axis == quantization.axis else 1 for axis in range(rank)]))
+def quantization_of(tensor: TensorInfo | None) -> Quantization:
+    """Return how a tensor's integers stand for real numbers.
+
+    Raises
+    ------
+    ModelError
+        If it is left out, or not quantized.
+    """
+    if tensor is None or tensor.quantization is None:
+        raise ModelError(f"tensor {'' if tensor is None else tensor.name!r} must be quantized")
+    return tensor.quantization
 
 
-def real(x: RelayExpr, tensor: TensorInfo) -> Any:
+def _parameter(values: np.ndarray[Any, Any]) -> RelayExpr:
+    """Return scales or zero points as a constant: a scalar where all of them are equal, else a vector."""
+    first = values.reshape(-1)[:1]
+    number: RelayExpr = constant(first.reshape(()) if (values == first).all() else values)
+    return number
+
+
+def parameters_of(tensor: TensorInfo | None) -> tuple[RelayExpr, RelayExpr]:
+    """Return the scale and the zero point of a quantized tensor."""
+    q = quantization_of(tensor)
+    return _parameter(q.scale), _parameter(q.zero_point)
+
+
+def real(x: RelayExpr, tensor: TensorInfo) -> RelayExpr:
     """Return the real numbers that a quantized tensor stands for.
 
     Parameters
@@ -35,13 +54,11 @@ def real(x: RelayExpr, tensor: TensorInfo) -> Any:
         Its integers.
     tensor : TensorInfo
     """
-    q = tensor.quantization
-    assert q is not None  # is_quantized has seen to it
-    wide = ops.subtract(ops.cast(x, "int32"), _along(q.zero_point, q, rank_of(x)))
-    return ops.multiply(ops.cast(wide, "float32"), _along(q.scale, q, rank_of(x)))
+    numbers: RelayExpr = ops.qnn.dequantize(x, *parameters_of(tensor), axis=quantization_of(tensor).axis)
+    return numbers
 
 
-def quantized(x: RelayExpr, tensor: TensorInfo) -> Any:
+def quantized(x: RelayExpr, tensor: TensorInfo) -> RelayExpr:
     """Return the integers that stand for real numbers, as near as the data type comes.
 
     Parameters
@@ -51,9 +68,27 @@ def quantized(x: RelayExpr, tensor: TensorInfo) -> Any:
     tensor : TensorInfo
         What the result is.
     """
-    q = tensor.quantization
-    assert q is not None  # is_quantized has seen to it
-    limits = np.iinfo(tensor.dtype)
-    steps = half_to_even(ops.divide(ops.cast(x, "float32"), _along(q.scale, q, rank_of(x))))
-    shifted = ops.add(steps, _along(q.zero_point.astype("float32"), q, rank_of(x)))
-    return ops.cast(ops.clip(shifted, float(limits.min), float(limits.max)), tensor.dtype)
+    axis = quantization_of(tensor).axis
+    integers: RelayExpr = ops.qnn.quantize(
+        ops.cast(x, "float32"), *parameters_of(tensor), axis=axis, out_dtype=tensor.dtype
+    )
+    return integers
+
+
+def requantized(x: RelayExpr, scale: np.ndarray[Any, Any], zero: RelayExpr, tensor: TensorInfo) -> RelayExpr:
+    """Return integers of one scale and zero point as those of a result.
+
+    Parameters
+    ----------
+    x : Expr
+    scale : np.ndarray
+        Of ``x``: one number, or one for each slice along its last axis.
+    zero : Expr
+        The zero point of ``x``.
+    tensor : TensorInfo
+        What the result is.
+    """
+    integers: RelayExpr = ops.qnn.requantize(
+        x, _parameter(scale), zero, *parameters_of(tensor), axis=-1, out_dtype=tensor.dtype
+    )
+    return integers

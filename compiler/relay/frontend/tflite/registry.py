@@ -8,12 +8,22 @@ from typing import TypeAlias
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.tflite.node import Node
 
-__all__ = ["Convert", "converter", "converters", "find", "moves_elements", "supported"]
+__all__ = [
+    "Convert",
+    "converter",
+    "converters",
+    "find",
+    "find_quantized",
+    "moves_elements",
+    "quantized_converter",
+    "supported",
+]
 
 Convert: TypeAlias = Callable[[Node], "RelayExpr | Sequence[RelayExpr]"]
 
 _TABLE: dict[str, Convert] = {}
 _MOVES: set[str] = set()
+_QUANTIZED: dict[str, Convert] = {}
 
 
 def converter(*names: str, moves: bool = False) -> Callable[[Convert], Convert]:
@@ -49,6 +59,27 @@ def converters(rows: Mapping[str, Convert], moves: bool = False) -> None:
     """
     for name, convert in rows.items():
         converter(name, moves=moves)(convert)
+
+
+def quantized_converter(*names: str) -> Callable[[Convert], Convert]:
+    """Register a function as the converter of operators whose tensors are quantized: it sees integers.
+
+    Parameters
+    ----------
+    names : str
+        E.g. ``CONV_2D``, which has a converter of real numbers too.
+    """
+
+    def enter(convert: Convert) -> Convert:
+        _QUANTIZED.update(dict.fromkeys(names, convert))
+        return convert
+
+    return enter
+
+
+def find_quantized(name: str) -> Convert | None:
+    """Return the converter of an operator on quantized tensors, if there is one."""
+    return _QUANTIZED.get(name)
 
 
 def find(name: str) -> Convert | None:

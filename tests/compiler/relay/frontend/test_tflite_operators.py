@@ -67,19 +67,54 @@ QUANTIZED = {
     "dense": Case(lambda x: tf.matmul(x, MATRIX) + 0.5, ((1, 6),)),
     "residual": Case(lambda x: tf.nn.relu(x + tf.nn.max_pool2d(x, 3, 1, "SAME")), ((1, 9, 8, 3),)),
     "joined": Case(lambda x: tf.concat([x, tf.nn.sigmoid(x)], -1), ((1, 5, 4, 3),)),
+    "same_scale": Case(lambda x: tf.concat([x, -x, tf.maximum(x, 0.5)], -1), ((1, 5, 4, 3),)),
+    "product": Case(lambda a, b: tf.nn.relu(a * b), ((2, 7, 5), (2, 7, 5))),
+    "broadcast": Case(lambda x: tf.nn.relu6(x * VECTOR), ((2, 7, 4),)),
+    "difference": Case(lambda a, b: a - b, ((2, 7, 5), (2, 7, 5))),
+    "sum": Case(lambda a: a * 0.5 + VECTOR, ((2, 7, 4),)),
+    "sigmoid": Case(lambda x: tf.nn.sigmoid(x), ((1, 5, 4, 3),)),
+    "padded": Case(lambda x: tf.pad(tf.nn.leaky_relu(x, 0.3), ((0, 0), (1, 2), (0, 1), (0, 0))), ((1, 9, 8, 3),)),
+    "average": Case(lambda x: tf.nn.avg_pool2d(x, 2, 2, "SAME"), ((1, 9, 8, 3),)),
+    "valid": Case(lambda x: tf.nn.conv2d(x, KERNEL, 1, "VALID", dilations=2), ((1, 9, 8, 3),)),
+    "multiplied": Case(lambda x: tf.nn.depthwise_conv2d(x, EACH, (1, 2, 2, 1), "VALID"), ((1, 9, 8, 3),)),
     "pooled": Case(lambda x: tf.nn.softmax(tf.reduce_mean(x, (1, 2))), ((1, 9, 8, 3),)),
 }
 
 
+ROUNDED_TWICE = {"joined": 0.9, "difference": 0.6, "sum": 0.6, "padded": 0.75, "average": 0.9}
+"""Both sides of a sum become integers of the result's scale before they are added, and the interpreter has its own ways
+for slopes, sigmoids and means: a step of difference now and then; which share is the same."""
+
+
 @pytest.mark.parametrize("name", QUANTIZED)
-def test_quantized_operators_are_at_most_a_step_off(name: str) -> None:
+def test_quantized_operators_compute_the_same_integers(name: str) -> None:
     case = QUANTIZED[name]
     random = np.random.default_rng(1)
-    samples = [[random.uniform(-2, 2, case.shapes[0]).astype("float32")] for _ in range(20)]
+    samples = [[random.uniform(-2, 2, shape).astype("float32") for shape in case.shapes] for _ in range(20)]
     data = file_of(case, samples)
-    inputs = [random.integers(-128, 128, case.shapes[0]).astype("int8")]
+    inputs = [random.integers(-128, 128, shape).astype("int8") for shape in case.shapes]
     (result,), (reference,) = computed(data, inputs), expected_of(data, inputs)
     assert result.dtype == reference.dtype == np.int8
     off = np.abs(result.astype(int) - reference.astype(int))
-    assert off.max() <= 1
-    assert (off == 0).mean() > 0.9
+    if name in ROUNDED_TWICE:
+        assert off.max() <= 1
+        assert (off == 0).mean() > ROUNDED_TWICE[name]
+    else:
+        assert off.max() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "operators"),
+    [
+        ("conv", "qnn.conv2d qnn.requantize"),
+        ("dense", "qnn.dense qnn.requantize"),
+        ("product", "qnn.mul"),
+        ("sum", "qnn.add"),
+    ],
+)
+def test_quantized_operators_stay_integers(name: str, operators: str) -> None:
+    case = QUANTIZED[name]
+    samples = [[np.random.default_rng(i).uniform(-2, 2, s).astype("float32") for s in case.shapes] for i in range(5)]
+    text = relay.frontend.from_tflite(file_of(case, samples))[0].astext()
+    assert all(operator in text for operator in operators.split())
+    assert "dequantize" not in text

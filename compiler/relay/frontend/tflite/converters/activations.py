@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import tflite
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.common.errors import ConversionError
 from compiler.relay.frontend.common.folding import dims_of, ops, rank_of, scalar
 from compiler.relay.frontend.tflite.node import Node
+from compiler.relay.frontend.tflite.quantized import quantization_of
 from compiler.relay.frontend.tflite.registry import converter, converters
 
-__all__ = ["activated"]
+__all__ = ["activated", "clip_integers", "clipped", "has_activation"]
 
 _FUSED = {
     tflite.ActivationFunctionType.NONE: lambda x: x,
@@ -30,6 +32,41 @@ def activated(node: Node, x: RelayExpr) -> Any:
     if kind not in _FUSED:
         raise ConversionError(f"fused activation function {kind} is not supported")
     return _FUSED[kind](x)
+
+
+def has_activation(node: Node) -> bool:
+    """Return whether a node ends with an activation function."""
+    options = node.operation.options
+    return hasattr(options, "FusedActivationFunction") and bool(options.FusedActivationFunction())
+
+
+_BOUNDS: dict[int, tuple[float, float]] = {
+    tflite.ActivationFunctionType.RELU: (0.0, math.inf),
+    tflite.ActivationFunctionType.RELU6: (0.0, 6.0),
+    tflite.ActivationFunctionType.RELU_N1_TO_1: (-1.0, 1.0),
+}
+
+
+def clipped(node: Node, x: RelayExpr) -> Any:
+    """Return a quantized result after the activation function that its node ends with."""
+    if not has_activation(node):
+        return x
+    kind = node.option("FusedActivationFunction")
+    if kind not in _BOUNDS:
+        raise ConversionError(f"fused activation function {kind} is not supported on quantized tensors")
+    return clip_integers(node, x, *_BOUNDS[kind])
+
+
+def clip_integers(node: Node, x: RelayExpr, low: float, high: float) -> Any:
+    """Return a quantized result between two real numbers."""
+    q, limits = quantization_of(node.outputs[0]), np.iinfo(node.outputs[0].dtype)
+    scale, zero = float(q.scale.reshape(-1)[0]), int(q.zero_point.reshape(-1)[0])
+
+    def integer(value: float) -> int:
+        return limits.max if math.isinf(value) else round(value / scale) + zero
+
+    least, most = (min(max(integer(v), limits.min), limits.max) for v in (low, high))
+    return x if (least, most) == (limits.min, limits.max) else ops.clip(x, least, most)
 
 
 def _hard_sigmoid(x: RelayExpr) -> Any:

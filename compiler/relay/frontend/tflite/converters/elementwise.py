@@ -58,8 +58,6 @@ converters(
         "SUB": _activated(ops.subtract),
         "MUL": _activated(ops.multiply),
         "DIV": _activated(_divided),
-        "MAXIMUM": _binary(ops.maximum),
-        "MINIMUM": _binary(ops.minimum),
         "POW": _binary(ops.power),
         "FLOOR_DIV": _binary(_floor_divided),
         "FLOOR_MOD": _binary(ops.floor_mod),
@@ -76,6 +74,8 @@ converters(
         "GREATER_EQUAL": _binary(ops.greater_equal),
     }
 )
+
+converters({"MAXIMUM": _binary(ops.maximum), "MINIMUM": _binary(ops.minimum)}, moves=True)
 
 
 @converter("ADD_N")

@@ -12,7 +12,8 @@ from compiler.relay.frontend.common.nhwc import batch_to_space, mirror_pad, resi
 from compiler.relay.frontend.common.tensors import bounded, expand, pad, reshape, split, static_dims, transpose
 from compiler.relay.frontend.tflite.converters.activations import activated
 from compiler.relay.frontend.tflite.node import Node
-from compiler.relay.frontend.tflite.registry import converter
+from compiler.relay.frontend.tflite.quantized import quantization_of
+from compiler.relay.frontend.tflite.registry import converter, quantized_converter
 
 
 @converter("RESHAPE", moves=True)
@@ -111,6 +112,17 @@ def _strided_slice(node: Node) -> Any:
 def _around(node: Node, index: int = 1) -> list[tuple[int, int]]:
     numbers = node.ints(index, "the padding")
     return list(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+@quantized_converter("PAD", "PADV2")
+def _pad_quantized(node: Node) -> Any:
+    """Padding is the integer that stands for zero, unless it is given."""
+    (source, *_), target = node.tensors, node.outputs[0]
+    zero = quantization_of(source).zero_point.reshape(-1)[0]
+    fill = node.input(2) if node.input(2) is not None else constant(zero, target.dtype)
+    if not quantization_of(source).same_as(target.quantization):
+        raise ConversionError("a result of another scale than that of its input is not supported")
+    return pad(node.inputs[0], _around(node), "constant", fill)
 
 
 @converter("PAD", "PADV2")

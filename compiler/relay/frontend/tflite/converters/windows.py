@@ -16,24 +16,29 @@ from compiler.relay.frontend.tflite.converters.activations import activated
 from compiler.relay.frontend.tflite.node import Node
 from compiler.relay.frontend.tflite.registry import Convert, converter, converters
 
+__all__ = ["depthwise_weight", "dilations_of", "padding_of", "strides_of"]
+
 _PADDINGS = {tflite.Padding.SAME: "SAME", tflite.Padding.VALID: "VALID"}
 
 
-def _padding(node: Node) -> str:
+def padding_of(node: Node) -> str:
+    """Return how a node pads: ``SAME`` or ``VALID``."""
     number = node.option("Padding")
     if number not in _PADDINGS:
         raise ModelError(f"padding {number} is unknown")
     return _PADDINGS[number]
 
 
-def _strides(node: Node) -> tuple[int, int]:
+def strides_of(node: Node) -> tuple[int, int]:
+    """Return the strides of a node's windows along height and width."""
     strides = int(node.option("StrideH", 1)), int(node.option("StrideW", 1))
     if min(strides) < 1:
         raise ModelError(f"strides must be positive, got {strides}")
     return strides
 
 
-def _dilations(node: Node) -> tuple[int, int]:
+def dilations_of(node: Node) -> tuple[int, int]:
+    """Return the dilations of a node's kernel along height and width."""
     return max(int(node.option("DilationHFactor", 1)), 1), max(int(node.option("DilationWFactor", 1)), 1)
 
 
@@ -47,19 +52,25 @@ def _conv_2d(node: Node) -> Any:
     """The weight's axes are output channel, height, width, input channel."""
     x, weight = node.inputs[:2]
     weight = transpose(weight, (1, 2, 3, 0))
-    return _biased(node, conv2d(x, weight, _strides(node), _dilations(node), _padding(node)))
+    return _biased(node, conv2d(x, weight, strides_of(node), dilations_of(node), padding_of(node)))
 
 
-@converter("DEPTHWISE_CONV_2D")
-def _depthwise_conv_2d(node: Node) -> Any:
-    """The weight's axes are 1, height, width, output channel."""
+def depthwise_weight(node: Node) -> Any:
+    """Return the weight with the axes height, width, channel, kernel of the channel."""
     x, weight = node.inputs[:2]
     channels = static_dims(x, "the input")[-1]
     one, height, width, outputs = static_dims(weight, "the weight")
     if one != 1 or outputs % channels:
         raise ModelError(f"a weight of shape {(one, height, width, outputs)} does not fit {channels} channels")
-    weight = reshape(weight, [height, width, channels, outputs // channels])
-    return _biased(node, depthwise_conv2d(x, weight, _strides(node), _dilations(node), _padding(node)))
+    return reshape(weight, [height, width, channels, outputs // channels])
+
+
+@converter("DEPTHWISE_CONV_2D")
+def _depthwise_conv_2d(node: Node) -> Any:
+    """The weight's axes are 1, height, width, output channel."""
+    x = node.inputs[0]
+    weight = depthwise_weight(node)
+    return _biased(node, depthwise_conv2d(x, weight, strides_of(node), dilations_of(node), padding_of(node)))
 
 
 @converter("TRANSPOSE_CONV")
@@ -67,13 +78,13 @@ def _transpose_conv(node: Node) -> Any:
     """The inputs are the shape of the result, the weight (output channel, height, width, input channel), the image."""
     shape, weight, x = node.ints(0, "the shape"), node.inputs[1], node.inputs[2]
     weight = transpose(weight, (1, 2, 0, 3))
-    return _biased(node, conv2d_transpose(x, weight, shape, _strides(node), _padding(node)), 3)
+    return _biased(node, conv2d_transpose(x, weight, shape, strides_of(node), padding_of(node)), 3)
 
 
 def _pool(pool: Callable[..., Any]) -> Convert:
     def convert(node: Node) -> Any:
         window = int(node.option("FilterHeight")), int(node.option("FilterWidth"))
-        return activated(node, pool(node.inputs[0], window, _strides(node), _padding(node)))
+        return activated(node, pool(node.inputs[0], window, strides_of(node), padding_of(node)))
 
     return convert
 
@@ -82,7 +93,8 @@ def _l2_pool(x: RelayExpr, *window: Any) -> Any:
     return ops.sqrt(avg_pool(ops.multiply(x, x), *window))
 
 
-converters({"AVERAGE_POOL_2D": _pool(avg_pool), "MAX_POOL_2D": _pool(max_pool), "L2_POOL_2D": _pool(_l2_pool)})
+converters({"AVERAGE_POOL_2D": _pool(avg_pool), "L2_POOL_2D": _pool(_l2_pool)})
+converters({"MAX_POOL_2D": _pool(max_pool)}, moves=True)
 
 
 @converter("FULLY_CONNECTED")

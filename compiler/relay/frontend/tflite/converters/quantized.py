@@ -1,0 +1,109 @@
+"""Operators on quantized tensors, as operators of ``qnn``; those that have none here compute on real numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.common.folding import constant, ops, rank_of
+from compiler.relay.frontend.common.nhwc import conv2d, depthwise_conv2d
+from compiler.relay.frontend.common.tensors import reshape, static_dims, transpose
+from compiler.relay.frontend.tflite.converters.activations import clip_integers, clipped
+from compiler.relay.frontend.tflite.converters.windows import depthwise_weight, dilations_of, padding_of, strides_of
+from compiler.relay.frontend.tflite.node import Node
+from compiler.relay.frontend.tflite.quantized import parameters_of, quantization_of, requantized
+from compiler.relay.frontend.tflite.registry import Convert, quantized_converter
+
+
+def _product(node: Node, operator: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an operator on the integers of a node's input and weight, whose sums have 32 bits."""
+    (scale, zero), (weight_scale, weight_zero) = parameters_of(node.tensors[0]), parameters_of(node.tensors[1])
+
+    def apply(x: RelayExpr, weight: RelayExpr, **attrs: object) -> Any:
+        return operator(x, weight, zero, weight_zero, scale, weight_scale, out_dtype="int32", **attrs)
+
+    return apply
+
+
+def _rescaled(node: Node, x: RelayExpr) -> Any:
+    """Return sums of products, with the bias, as the integers of the result."""
+    bias = node.input(2)
+    if bias is not None:
+        x = ops.nn.bias_add(x, reshape(bias, [-1]), axis=rank_of(x) - 1)
+    scale = quantization_of(node.tensors[0]).scale * quantization_of(node.tensors[1]).scale
+    return clipped(node, requantized(x, scale, constant(0, "int32"), node.outputs[0]))
+
+
+@quantized_converter("CONV_2D")
+def _conv_2d(node: Node) -> Any:
+    weight = transpose(node.inputs[1], (1, 2, 3, 0))
+    apply = _product(node, ops.qnn.conv2d)
+    y = conv2d(node.inputs[0], weight, strides_of(node), dilations_of(node), padding_of(node), apply)
+    return _rescaled(node, y)
+
+
+@quantized_converter("DEPTHWISE_CONV_2D")
+def _depthwise_conv_2d(node: Node) -> Any:
+    apply, weight = _product(node, ops.qnn.conv2d), depthwise_weight(node)
+    y = depthwise_conv2d(node.inputs[0], weight, strides_of(node), dilations_of(node), padding_of(node), apply)
+    return _rescaled(node, y)
+
+
+@quantized_converter("FULLY_CONNECTED")
+def _fully_connected(node: Node) -> Any:
+    x, weight = node.inputs[:2]
+    outputs, inputs = static_dims(weight, "the weight")
+    dims = static_dims(x, "the input")
+    y = _rescaled(node, _product(node, ops.qnn.dense)(reshape(x, [-1, inputs]), weight, units=outputs))
+    return reshape(y, [*dims[:-1], outputs]) if node.option("KeepNumDims", False) else y
+
+
+def _binary(operator: Callable[..., Any]) -> Convert:
+    def convert(node: Node) -> Any:
+        lhs, rhs, result = (parameters_of(tensor) for tensor in (*node.tensors, *node.outputs))
+        return clipped(node, operator(*node.inputs, *lhs, *rhs, *result))
+
+    return convert
+
+
+quantized_converter("ADD")(_binary(ops.qnn.add))
+quantized_converter("SUB")(_binary(ops.qnn.subtract))
+quantized_converter("MUL")(_binary(ops.qnn.mul))
+
+
+@quantized_converter("CONCATENATION")
+def _concatenation(node: Node) -> Any:
+    scales, zeros = zip(*(parameters_of(tensor) for tensor in node.tensors), strict=True)
+    axis = int(node.option("Axis")) % rank_of(node.inputs[0])
+    joined = ops.qnn.concatenate(list(node.inputs), list(scales), list(zeros), *parameters_of(node.outputs[0]), axis)
+    return clipped(node, joined)
+
+
+def _between(low: float, high: float) -> Convert:
+    def convert(node: Node) -> Any:
+        return clip_integers(node, _rescale_input(node), low, high)
+
+    return convert
+
+
+def _rescale_input(node: Node) -> Any:
+    source, target = quantization_of(node.tensors[0]), node.outputs[0]
+    if source.same_as(target.quantization):
+        return node.inputs[0]
+    return requantized(node.inputs[0], source.scale, parameters_of(node.tensors[0])[1], target)
+
+
+quantized_converter("RELU")(_between(0.0, np.inf))
+quantized_converter("RELU6")(_between(0.0, 6.0))
+quantized_converter("RELU_N1_TO_1")(_between(-1.0, 1.0))
+quantized_converter("RELU_0_TO_1")(_between(0.0, 1.0))
+quantized_converter("QUANTIZE")(_rescale_input)
+
+
+@quantized_converter("LEAKY_RELU")
+def _leaky_relu(node: Node) -> Any:
+    alpha = float(node.option("Alpha"))
+    return ops.qnn.leaky_relu(node.inputs[0], alpha, *parameters_of(node.tensors[0]), *parameters_of(node.outputs[0]))
