@@ -51,7 +51,7 @@ def run_threads(func: PrimFunc, arrays: Sequence[Any], seed: int = 0) -> None:
             values[param] = value
         else:
             memory[buffer.data] = value.reshape(-1)
-    host = _Thread(values, [memory], random.Random(seed), {})
+    host = _Thread(values, [memory, {}, {}, {}], random.Random(seed), {})
     for _ in host.run(func.body):
         pass
 
@@ -71,7 +71,7 @@ def thread_extents(body: Stmt) -> dict[str, PrimExpr]:
 
 
 class _Thread:
-    """One thread: its variables, and its memories, the innermost last."""
+    """One thread: its variables, and its memories: of all, of its block, of its warp, its own."""
 
     def __init__(self, values: dict[Var, Any], memories: list[dict[Var, Any]], rng: Any, axes: dict[str, int]) -> None:
         self.values = dict(values)
@@ -118,24 +118,26 @@ class _Thread:
         blocks = [tag for tag in extents if not tag.startswith("threadIdx")]
         threads = sorted((tag for tag in extents if tag.startswith("threadIdx")), reverse=True)  # x runs fastest
         for block in itertools.product(*[range(extents[tag]) for tag in blocks]):
-            shared: dict[Var, Any] = {}
+            shared = _copied(self.memories[1])
             group = []
             for position, thread in enumerate(itertools.product(*[range(extents[tag]) for tag in threads])):
                 if position % WARP == 0:
-                    warp: dict[Var, Any] = {}
+                    warp = _copied(self.memories[2])
                 axes = dict(zip((*blocks, *threads), (*block, *thread), strict=True))
-                memories = [*self.memories, shared, warp, {}]
+                memories = [self.memories[0], shared, warp, _copied(self.memories[3])]
                 group.append(_Thread(self.values, memories, self.rng, axes).run(n))
             _run_block(group, self.rng)
 
     def run_Allocate(self, n: Allocate) -> Steps:
         scope = getattr(n.buffer_var.type_annotation, "storage_scope", "") or "global"
-        place = -3 if scope.startswith("shared") else -2 if scope == "warp" else -1
+        place = 1 if scope.startswith("shared") else 2 if scope == "warp" else 0 if scope == "global" else 3
+        if self.axes and place == 0:
+            place = 3
         memory = self.memories[place]
         size = 1
         for extent in n.extents:
             size *= yield from self.value(extent)
-        if n.buffer_var not in memory or place == -1:
+        if n.buffer_var not in memory or place == 3:
             if scope == "warp":
                 size *= WARP
             kind = numpy_dtype(n.dtype)
@@ -254,6 +256,11 @@ class _Thread:
         first = own // width * width
         moved = {"tvm_warp_shuffle": first + lane % width, "tvm_warp_shuffle_down": own + lane}[name]
         return lanes["values"][moved] if first <= moved < first + width else value
+
+
+def _copied(memory: dict[Var, Any]) -> dict[Var, Any]:
+    """Return memory that is allocated around a kernel, for a block, a warp or a thread of it."""
+    return {var: array.copy() for var, array in memory.items()}
 
 
 def _now(steps: Steps) -> Any:

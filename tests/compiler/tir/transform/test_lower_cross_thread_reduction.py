@@ -1,0 +1,113 @@
+"""Reduction blocks over threads compute what they did, on the threads of a GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.ir.error import LoweringError
+from compiler.tir.block import Block
+from compiler.tir.function import PrimFunc
+from compiler.tir.transform import (
+    CompactBufferAllocation,
+    ConvertBlocksToOpaque,
+    FlattenBuffer,
+    LowerCrossThreadReduction,
+    LowerInitBlock,
+    LowerMatchBuffer,
+    LowerOpaqueBlock,
+    LowerThreadAllreduce,
+    PlanAndUpdateBufferAllocationLocation,
+    Simplify,
+    UnifyThreadBinding,
+)
+from tests.compiler.tir.transform.programs import apply, assert_pass, nodes, program
+from tests.compiler.tir.transform.threads import run_threads
+
+ROWS = "A: T.Buffer((4, 24), 'int32'), B: T.Buffer((4,), 'int32')"
+BLOCKS = (
+    LowerCrossThreadReduction(), LowerInitBlock(), PlanAndUpdateBufferAllocationLocation(), ConvertBlocksToOpaque(),
+    UnifyThreadBinding(), CompactBufferAllocation(), LowerMatchBuffer(), LowerOpaqueBlock(), FlattenBuffer(),
+    Simplify(), LowerThreadAllreduce(),
+)  # fmt: skip
+
+
+def reduction(loops: str, k: str, update: str = "B[vi] + A[vi, vk]", init: str = "0", where: str = "True") -> PrimFunc:
+    """Return a reduction of rows; ``loops`` are loops around the block, outermost first."""
+    text, indent = "", ""
+    for loop in loops.split(";"):
+        text += f"{indent}for {loop.strip()}:\n"
+        indent += "    "
+    lines = [
+        'with T.block("B"):', f"    vi, vk = T.axis.spatial(4, i), T.axis.reduce(24, {k})", f"    T.where({where})",
+        "    T.reads(A[vi, vk])", "    T.writes(B[vi])", "    with T.init():", f"        B[vi] = {init}",
+        f"    B[vi] = {update}",
+    ]  # fmt: skip
+    return program(text + "\n".join(indent + line for line in lines), params=ROWS)
+
+
+THREADS = 'T.thread_binding(8, thread="threadIdx.x")'
+BLOCKS_OF = 'i in T.thread_binding(4, thread="blockIdx.x")'
+
+
+@pytest.mark.parametrize(
+    ("func", "numpy"),
+    [
+        (reduction(f"{BLOCKS_OF}; ko in range(3); ki in {THREADS}", "ko * 8 + ki"), np.sum),
+        (reduction(f"i in range(4); ki in {THREADS}; ko in range(3)", "ki * 3 + ko"), np.sum),
+        (reduction(f"{BLOCKS_OF}; ki in {THREADS.replace('8', '24')}", "ki"), np.sum),
+        (reduction(f"{BLOCKS_OF}; ki in {THREADS.replace('8', '32')}", "ki", where="ki < 24"), np.sum),
+        (
+            reduction(
+                f"{BLOCKS_OF}; ko in range(4); ki in {THREADS}", "ko * 8 + ki", "T.max(B[vi], A[vi, vk])",
+                'T.min_value("int32")', "ko * 8 + ki < 24",
+            ),
+            np.max,
+        ),
+        (
+            reduction(
+                'i in T.thread_binding(4, thread="threadIdx.y"); ko in range(4); '
+                'a in T.thread_binding(2, thread="threadIdx.x"); b in T.thread_binding(3, thread="threadIdx.z")',
+                "(ko * 2 + a) * 3 + b",
+            ),
+            np.sum,
+        ),
+    ],
+)  # fmt: skip
+def test_a_kernel_computes_the_reduction(func: PrimFunc, numpy: object) -> None:
+    lowered = apply(func, *BLOCKS)
+    data = np.random.default_rng(0).integers(-100, 100, (4, 24)).astype("int32")
+    for seed in range(3):
+        out = np.zeros(4, "int32")
+        run_threads(lowered, [data, out], seed)
+        np.testing.assert_array_equal(out, numpy(data, axis=1))  # type: ignore[operator]
+
+
+def test_a_thread_that_has_one_value_needs_no_loop() -> None:
+    func = apply(reduction(f"{BLOCKS_OF}; ki in {THREADS.replace('8', '24')}", "ki"), LowerCrossThreadReduction())
+    names = [block.name_hint for block in nodes(func, Block)]
+    assert names == ["B_cross_thread", "B_write_back", "root"]
+
+
+def test_other_blocks_stay() -> None:
+    assert_pass(LowerCrossThreadReduction(), reduction("i in range(4); k in range(24)", "k"))
+    spatial = program(
+        f"""
+        for i in {THREADS.replace("8", "4")}:
+            for k in range(24):
+                with T.block("B"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        B[vi] = 0
+                    B[vi] = B[vi] + A[vi, vk]
+        """,
+        params=ROWS,
+    )
+    assert_pass(LowerCrossThreadReduction(), spatial)
+
+
+def test_what_cannot_be_lowered_is_refused() -> None:
+    with pytest.raises(LoweringError, match="must combine an element with a value"):
+        apply(reduction(f"i in range(4); k in {THREADS}", "k", "B[vi] * 2 + A[vi, vk]"), LowerCrossThreadReduction())
+    with pytest.raises(LoweringError, match="loop 'i' is among those that block 'B' reduces over"):
+        apply(reduction(f"ko in range(3); i in range(4); k in {THREADS}", "ko * 8 + k"), LowerCrossThreadReduction())
