@@ -41,6 +41,8 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """Show the last schedule as it was after this many of its primitives; None for all of them."""
     kernel: Annotated[str, Meta(max_length=400)] | None = None
     """Show this kernel of the last graph down to its assembly; None for the graph itself."""
+    llvm_passes: bool = False
+    """Show what each pass of LLVM's optimiser does to the functions."""
 
 
 class Workspace(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -70,6 +70,17 @@ def by_phase(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
     return buttons
 
 
+def by_effect(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
+    """Return a button for each step that changed something; those after it that did not have the same text."""
+    buttons: list[TimelineButton] = []
+    for step in steps:
+        if step.step.changed or not buttons:
+            buttons.append(TimelineButton(step.step.name, step, step.change, members=[step]))
+        else:
+            buttons[-1].members.append(step)
+    return buttons
+
+
 def by_change(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
     """Return a button for each pass that changed the graph; runs of passes that did not are folded."""
     buttons = []

@@ -32,6 +32,8 @@ class PaneListing:
     diff: Diff | None = None
     choices: list[TimelineStep] = field(default_factory=list)
     """The steps to choose from."""
+    left_out: int = 0
+    """Steps that changed nothing and are not offered."""
     step: TimelineStep | None = None
     against: str = ""
     """Id of the step compared with, ``previous``, or nothing."""
@@ -71,6 +73,8 @@ class PaneListing:
         facts = [fact for name, value in ranked if (fact := listing_fact(name, value))]
         if self.pane.stepped:
             facts += [*self._graph_facts, count(len(self.listing.lines), "line")]
+        if self.left_out:
+            facts.append(f"{self.left_out:,} without effect")
         return [*facts, f"{percent(self.listing.linked)} linked"]
 
     @property
@@ -86,7 +90,8 @@ class PaneListing:
 def produce_listing(pane: Pane, selection: Selection) -> PaneListing | None:
     """Return the listing of a pane at the step of the view where it still exists, else at the last."""
     answer, chosen = selection.answer, selection.view.chosen
-    choices = [step for step in selection.steps if _belongs_to(step, pane) and _listing_of(step, answer)]
+    steps = [step for step in selection.steps if _belongs_to(step, pane) and _listing_of(step, answer)]
+    choices = [step for step in steps if step.step.changed or not pane.changes_only]
     if not choices:
         return None
     step = next((choice for choice in choices if choice.id == chosen.get(pane.name)), _default(choices))
@@ -102,6 +107,7 @@ def produce_listing(pane: Pane, selection: Selection) -> PaneListing | None:
         before_label=describe(earlier) if earlier is not None else "",
         diff=diff(before, listing) if before is not None else None,
         choices=choices,
+        left_out=len(steps) - len(choices),
         step=step,
         against=against,
     )

@@ -64,6 +64,8 @@ class Pane:
     """Group of the recorded steps that it shows, e.g. ``"lowering"``; empty where it shows no steps."""
     also: str = ""
     """Group of further steps whose texts can be chosen; their buttons are those of another pane."""
+    changes_only: bool = False
+    """Whether steps that changed nothing are left out of the choice."""
     stepped: bool = False
     """Whether its steps can be chosen and compared."""
     against: str = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from app.artifacts import Answer, Unit
 from app.panes.benchmark import produce_benchmark
-from app.panes.buttons import by_change, by_phase, by_primitive, by_step
+from app.panes.buttons import by_change, by_effect, by_phase, by_primitive
 from app.panes.kernels import produce_kernels
 from app.panes.listing_pane import produce_listing
 from app.panes.pane import LISTING_TEMPLATE, Dock, Pane
@@ -68,15 +68,17 @@ PANES: tuple[Pane, ...] = (
         title="LLVM IR",
         dock="upper",
         size=33,
-        template=LISTING_TEMPLATE,
+        template="panes/_llvm.html",
         producer=produce_listing,
         empty="No LLVM IR: no function was built for a CPU. A schedule bound to GPU threads ends as loop IR.",
         listing=True,
         unlinked="No line of the loop IR made this one: it is a declaration, an attribute or a blank line",
         group="llvm",
+        stepped=True,
+        changes_only=True,
         against="llvm_against",
         strip="LLVM",
-        fold=by_step,
+        fold=by_effect,
     ),
     Pane(
         name="asm",

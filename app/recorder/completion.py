@@ -18,6 +18,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Var
 from compiler.target.assembly_targets import HOST, assembly_targets
 from compiler.target.codegen.llvm import codegen
+from compiler.target.codegen.llvm.pass_trace import trace_passes
 from compiler.target.target import Target
 from compiler.te.tensor import Tensor
 
@@ -154,6 +155,19 @@ class Completion:
                     codegen(function.final, machine.target)
             except TVMError as error:
                 self._note(f"no assembly for {machine.name}: {error}")
+
+    # LLVM's passes
+
+    def trace_llvm_passes(self) -> None:
+        """Run LLVM's passes once more for each function, the last one first, and keep what each does."""
+        for function in reversed(self._recorder.functions):
+            emitted = next((code.text for code in function.codes if code.form == "emitted"), None)
+            if emitted is None or function.target is None:
+                continue
+            try:
+                function.llvm_passes = trace_passes(emitted, function.target)
+            except TVMError as error:
+                self._note(f"LLVM's passes over {function.name} are not shown: {error}")
 
 
 def function_arguments(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from app.artifacts import Group, Listing, Stage, Step, Unit
@@ -19,12 +20,15 @@ from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.target.codegen.llvm import assembly_summary
+from compiler.target.codegen.llvm.pass_trace import PassRun
 from compiler.te.schedule import Schedule
 from compiler.tir import printer
 from compiler.tir.schedule.error import ScheduleError
 
 MAX_PROGRAM_LINES = 30_000
 """Lines of the programs after the primitives of a schedule; those before are not printed."""
+MAX_LLVM_LINES = 60_000
+"""Lines of the texts after LLVM's passes; those of later passes are not shown."""
 LLVM_STEPS = {"emitted": "as emitted", "optimised": "optimised"}
 
 
@@ -45,6 +49,7 @@ class FunctionUnits:
         self._finals: Memo[FinalListing] = Memo()
         self._codes: Memo[Listing] = Memo()
         self._drawn: Memo[Listing] = Memo()
+        self._traced: Memo[Listing] = Memo()
         self._node_counts: Memo[int] = Memo()
 
     def unit(self, function: FunctionSubject) -> Unit:
@@ -175,8 +180,10 @@ class FunctionUnits:
     # LLVM IR and assembly
 
     def _code_steps(self, function: FunctionSubject, final: FinalListing | None) -> list[Step]:
-        steps = []
+        steps: list[Step] = []
         for code in function.codes:
+            if code.form == "optimised":
+                steps += self._llvm_pass_steps(function, final, steps[-1].listing if steps else None)
             listing = self._code_listing(code, function.name, final)
             group: Group = "llvm" if code.form in LLVM_STEPS else "assembly"
             size = listing.summary.get("instructions", len(listing.lines)) if listing else None
@@ -190,6 +197,31 @@ class FunctionUnits:
                 )
             )
         return steps
+
+    def _llvm_pass_steps(
+        self, function: FunctionSubject, final: FinalListing | None, emitted: str | None
+    ) -> Iterator[Step]:
+        """Yield a step for each of LLVM's passes; one that changes nothing has the text before it."""
+        room = MAX_LLVM_LINES
+        shown, instructions = emitted, None
+        for run in function.llvm_passes:
+            if run.text is not None:
+                listing = self._llvm_listing(run, run.text, function.name, final) if room > 0 else None
+                shown = listing.key if listing else None
+                room -= len(listing.lines) if listing else 0
+                instructions = listing.summary["instructions"] if listing else None
+            yield Step(
+                group="llvm",
+                name=run.name,
+                detail=f"{run.summary or 'A pass of LLVM'} (on {run.place})",
+                listing=shown,
+                changed=run.text is not None,
+                delta={"instructions": int(instructions)} if instructions is not None else {},
+            )
+
+    def _llvm_listing(self, run: PassRun, text: str, name: str, final: FinalListing | None) -> Listing | None:
+        listing = self._printing.once(self._traced, run, lambda: from_llvm(text, name, final))
+        return self._printing.keep(listing) if listing is not None else None
 
     def _code_listing(self, code: CodeRecord, name: str, final: FinalListing | None) -> Listing | None:
         def make() -> Listing:

@@ -72,6 +72,9 @@ class Session:
             self._completion.check_graphs()
         finally:  # should the explorer fail at this, the panes are not lost
             self._snapshot(None, patience=0.0 if measures else PRINTING_SECONDS)
+        if self._request.options.llvm_passes and not measures:
+            self._completion.trace_llvm_passes()
+            self._snapshot(None)
         measurable = bool(self._recorder.schedules) or not self._script.problems
         if not measures or not measurable or self._script.timed_out:
             return

@@ -17,6 +17,7 @@ from compiler.ir.module import IRModule
 from compiler.relay.function import Function
 from compiler.runtime.module import Module
 from compiler.runtime.vm import Executable
+from compiler.target.codegen.llvm.pass_trace import PassRun
 from compiler.target.target import Target
 
 MAX_FUNCTIONS = 24
@@ -85,6 +86,8 @@ class FunctionSubject(Subject):
     final: IRModule | None = None
     """The module that code generation read."""
     codes: list[CodeRecord] = field(default_factory=list)
+    llvm_passes: list[PassRun] = field(default_factory=list)
+    """LLVM's own, where they were asked for."""
     built: Module | None = None
 
     def steps_of(self, record: PassRecord, members: list[PassRecord]) -> list[PassRecord]:

@@ -8,6 +8,7 @@ export function startSteps() {
   document.addEventListener("click", (event) => {
     const chip = event.target.closest(".chip, .primitive, #bench [data-prefix]");
     if (chip) choose(chip);
+    if (event.target.closest("#llvm-passes")) toggleLlvmPasses();
     const arrow = event.target.closest("[data-step]");
     if (arrow) stepBy(Number(arrow.dataset.step), arrow.dataset.pane);
   });
@@ -48,14 +49,22 @@ export function setOption(name, value) {
   tell("options");
 }
 
+/** Show what each of LLVM's passes does, or only the text before and after all of them. */
+function toggleLlvmPasses() {
+  delete state.view.llvm;
+  setOption("llvm_passes", state.options.llvm_passes ? undefined : true);
+  $("#llvm-passes").setAttribute("aria-pressed", String(Boolean(state.options.llvm_passes)));
+}
+
 function choose(chip) {
   if (chip.dataset.prefix !== undefined) {
     choosePrefix(chip.dataset);
     return;
   }
   const pane = paneOfGroup(chip.dataset.group);
-  if (pane.stepped) {
-    $(`#step-${pane.name}`).value = chip.dataset.target;
+  const select = $(`#step-${pane.name}`);
+  if (select) {
+    select.value = chip.dataset.target;
     showStep(pane.name);
   } else {
     showOnly(pane.name, chip);
@@ -172,7 +181,8 @@ function reveal(chip) {
 /** Whether a chip's step is the one that its pane shows. */
 function isShown({ dataset }) {
   const pane = paneOfGroup(dataset.group);
-  if (pane.stepped) return dataset.members.split("|").includes($(`#step-${pane.name}`)?.value);
+  const select = $(`#step-${pane.name}`);
+  if (select) return dataset.members.split("|").includes(select.value);
   return pane.listing && dataset.listing === $(`#body-${pane.name}`).dataset.listing;
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import msgspec
 import pytest
 
@@ -221,6 +223,23 @@ def test_a_program_without_code_is_shown_as_it_is() -> None:
 
 
 CORRUPT = 'for i in T.thread_binding(32, thread="threadIdx.x"):\n      for j, k in T.grid(32, 32):'
+
+
+def test_llvm_s_passes_are_steps_between_what_was_emitted_and_what_is_optimised() -> None:
+    answer = answered(SCHEDULED, llvm_passes=True)
+    steps = [step for step in answer.units[-1].steps if step.group == "llvm"]
+    assert (steps[0].name, steps[-1].name) == ("as emitted", "optimised")
+    assert [step.name for step in answered(SCHEDULED).units[-1].steps if step.group == "llvm"] == [
+        "as emitted",
+        "optimised",
+    ]
+    for before, step in pairwise(steps[:-1]):
+        assert (step.listing != before.listing) == step.changed
+    changed = [step for step in steps[1:-1] if step.changed]
+    assert {step.name for step in changed} > {"EarlyCSE", "InstCombine"}
+    assert any(step.detail.endswith("in function main)") for step in steps)
+    linked = [answer.listings[step.listing or ""].linked for step in changed]
+    assert min(linked) > 0.3
 
 
 SEARCH = (
