@@ -1,0 +1,110 @@
+"""Replacing calls of functions that only their module knows by what they do."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.primexpr import Call, PrimExpr, Var
+from compiler.ir.substitute import post_order_visit, substitute
+from compiler.ir.transform import ModulePass, PassContext
+from compiler.tir.builtin import RET
+from compiler.tir.function import PrimFunc
+from compiler.tir.renewal import Renewal
+from compiler.tir.stmt import Evaluate, Stmt
+from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+
+class InlinePrivateFunctions(ModulePass):
+    """Replace calls of private functions by their bodies, and remove those functions.
+
+    For example::
+
+        def main(A):                                            def main(A):
+            for i in range(4):                                      for i in range(4):
+                helper(A.data, i)                         →             B = T.decl_buffer((4,), data=A.data)
+                                                                        B[i] = 0.0
+        @T.prim_func(private=True)
+        def helper(p: T.handle("float32"), i: T.int32):
+            B = T.decl_buffer((4,), data=p)
+            B[i] = 0.0
+
+    A function is inlined if it has no ``global_symbol``, takes pointers and numbers only, returns no value, and does
+    not call itself, over others neither.
+    """
+
+    prefix: ClassVar[str] = PrimFuncPass.prefix
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        functions = {var.name_hint: func for var, func in mod.items() if isinstance(func, PrimFunc)}
+        calls = {name: _calls(func) for name, func in functions.items()}
+        inlined = {
+            name: func for name, func in functions.items() if _is_inlinable(func) and name not in _reached(calls, name)
+        }
+        if not inlined:
+            return mod
+        inline = _Inline(inlined)
+        return mod.with_functions(
+            {
+                var: func.with_body(inline.visit(func.body)) if isinstance(func, PrimFunc) else func
+                for var, func in mod.items()
+                if var.name_hint not in inlined
+            }
+        )
+
+
+def _is_inlinable(func: PrimFunc) -> bool:
+    returns = False
+
+    def note(n: object) -> None:
+        nonlocal returns
+        returns = returns or (isinstance(n, Call) and n.op is RET)
+
+    post_order_visit(func.body, note)
+    return "global_symbol" not in func.attrs and not func.buffer_map and not returns
+
+
+def _calls(func: PrimFunc) -> set[str]:
+    """Return the functions of the module that a function calls."""
+    names: set[str] = set()
+
+    def note(n: object) -> None:
+        if isinstance(n, Call) and isinstance(n.op, GlobalVar):
+            names.add(n.op.name_hint)
+
+    post_order_visit(func.body, note)
+    return names
+
+
+def _reached(calls: dict[str, set[str]], name: str) -> set[str]:
+    """Return the functions that a function calls, over others as well."""
+    reached: set[str] = set()
+    todo = [name]
+    while todo:
+        fresh = calls.get(todo.pop(), set()) - reached
+        reached |= fresh
+        todo += fresh
+    return reached
+
+
+class _Inline(StmtMutator):
+    def __init__(self, functions: dict[str, PrimFunc]) -> None:
+        self._functions = functions
+
+    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+        call = n.value
+        if not isinstance(call, Call) or not isinstance(call.op, GlobalVar):
+            return n
+        callee = self._functions.get(call.op.name_hint)
+        if callee is None or not _fits(callee.params, call.args):
+            return n
+        body = substitute(callee.body, dict(zip(callee.params, call.args, strict=True)))
+        return self.visit(Renewal().visit(body))  # type: ignore[no-any-return]
+
+
+def _fits(params: tuple[Var, ...], args: tuple[PrimExpr, ...]) -> bool:
+    """Return whether arguments can stand for the parameters: pointers must have names."""
+    if len(params) != len(args):
+        return False
+    return all(param.dtype != "handle" or isinstance(arg, Var) for param, arg in zip(params, args, strict=True))

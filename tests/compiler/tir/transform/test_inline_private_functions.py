@@ -1,0 +1,80 @@
+"""Calls of private functions are what they do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compiler.ir.error import LoweringError
+from compiler.target.target import Target
+from compiler.tir.script import from_source
+from compiler.tir.stmt import For
+from compiler.tir.transform import InlinePrivateFunctions, VerifyVTCMLimit
+from tests.compiler.tir.transform.programs import apply, assert_same, nodes, program
+
+HELPER = """
+    @T.prim_func(private=True)
+    def helper(p: T.handle("int32"), i: T.int32):
+        B = T.decl_buffer((64,), "int32", data=p)
+        for j in range(3):
+            B[i * 3 + j] = j
+"""
+
+
+def module(main: str, *functions: str) -> Any:
+    head = "@I.ir_module\nclass M:\n    @T.prim_func\n    def main(A: T.Buffer((64,), 'int32')):\n"
+    return from_source(head + "".join(f"        {line}\n" for line in main.splitlines()) + "".join(functions))
+
+
+def names(mod: Any) -> list[str]:
+    return sorted(var.name_hint for var in mod.functions)
+
+
+def test_a_body_stands_where_the_call_was() -> None:
+    mod = InlinePrivateFunctions()(module("for i in range(4):\n    M.helper(A.data, i + 1)", HELPER))
+    assert names(mod) == ["main"]
+    by_hand = program("for i in range(4):\n    for j in range(3):\n        A[(i + 1) * 3 + j] = j",
+                      params="A: T.Buffer((64,), 'int32')")  # fmt: skip
+    assert_same(mod["main"], by_hand)
+
+
+def test_each_call_has_variables_of_its_own() -> None:
+    mod = InlinePrivateFunctions()(module("M.helper(A.data, 0)\nM.helper(A.data, 1)", HELPER))
+    first, second = nodes(mod["main"], For)
+    assert first.loop_var is not second.loop_var
+
+
+def test_functions_are_inlined_into_each_other_and_those_that_nobody_calls_go() -> None:
+    outer = """
+    @T.prim_func(private=True)
+    def outer(p: T.handle("int32")):
+        M.helper(p, 2)
+"""
+    mod = InlinePrivateFunctions()(module("M.outer(A.data)", outer, HELPER, HELPER.replace("helper", "unused")))
+    assert names(mod) == ["main"]
+    assert len(nodes(mod["main"], For)) == 1
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        HELPER.replace("B[i * 3 + j] = j", "M.helper(p, i)"),
+        HELPER.replace("(private=True)", ""),
+        HELPER + "        T.ret(1)\n",
+    ],
+    ids=["calls itself", "public", "returns a value"],
+)
+def test_other_functions_stay(helper: str) -> None:
+    mod = module("M.helper(A.data, 0)", helper)
+    assert InlinePrivateFunctions()(mod) is mod
+
+
+def test_tightly_coupled_memory_has_a_limit() -> None:
+    func = program("b = T.allocate([4096], 'uint8', 'global.vtcm')\nC[0] = n")
+    assert apply(func, VerifyVTCMLimit(4096)) is func
+    assert apply(func, VerifyVTCMLimit(0)) is func
+    assert apply(func, VerifyVTCMLimit(Target("hexagon -vtcm-capacity=8192"))) is func
+    for limit in (4095, Target("hexagon -vtcm-capacity=100")):
+        with pytest.raises(LoweringError, match=r"allocation limit has been exceeded \(allocated: 4096, limit: "):
+            apply(func, VerifyVTCMLimit(limit))
