@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.ir.error import expected
+from compiler.ir.error import show
 
 __all__ = ["cprint"]
 
@@ -30,4 +30,6 @@ def cprint(printable: object, style: str | None = None, black_format: bool = Fal
     elif callable(script):
         print(script())
     else:
-        expected("cprint", "printable", "a string, or an object with a method `script`", printable)
+        raise TypeError(
+            f"cprint: printable must be a string, or an object with a method `script`, got {show(printable)}"
+        )

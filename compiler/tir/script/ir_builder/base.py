@@ -1,0 +1,262 @@
+"""The builder, and the frames that ``with`` opens in it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from compiler.ir.context_stack import ContextStack
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.module import IRModule
+from compiler.ir.primexpr import IterVar, Var
+from compiler.tir.buffer import Buffer
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Stmt
+
+__all__ = ["IRBuilder", "IRBuilderFrame"]
+
+Definition = TypeVar("Definition", Var, Buffer, IterVar)
+Frame = TypeVar("Frame", bound="IRBuilderFrame")
+Result = Stmt | PrimFunc | IRModule
+
+
+class IRBuilder:
+    """Collects what is built while its ``with`` block runs.
+
+    Examples
+    --------
+    >>> with IRBuilder() as builder:
+    ...     with T.serial(8) as i:
+    ...         T.evaluate(i)
+    >>> builder.get()
+    """
+
+    def __init__(self) -> None:
+        self.frames: list[IRBuilderFrame] = []
+        self._result: Result | None = None
+
+    def __enter__(self) -> IRBuilder:
+        _BUILDERS.push(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _BUILDERS.pop()
+
+    @staticmethod
+    def current() -> IRBuilder:
+        """Return the builder whose ``with`` block runs.
+
+        Returns
+        -------
+        IRBuilder
+
+        Raises
+        ------
+        ArgumentError
+            If none does.
+        """
+        builder = _BUILDERS.current()
+        if builder is None:
+            raise ArgumentError("IRBuilder.current: no builder in the current scope; use `with IRBuilder():`")
+        return builder
+
+    @staticmethod
+    def is_in_scope() -> bool:
+        """Return whether the ``with`` block of a builder runs.
+
+        Returns
+        -------
+        bool
+        """
+        return _BUILDERS.current() is not None
+
+    def get(self) -> Any:
+        """Return what was built.
+
+        Returns
+        -------
+        Stmt, PrimFunc or IRModule
+
+        Raises
+        ------
+        IndexError
+            If nothing was.
+        """
+        if self._result is None:
+            raise IndexError("IRBuilder.get: nothing was built")
+        return self._result
+
+    @staticmethod
+    def name(s: str, v: Definition) -> Definition:
+        """Give a variable or a buffer a name.
+
+        Parameters
+        ----------
+        s : str
+            The name.
+        v : Var, Buffer or IterVar
+            What it is given to: this very object is renamed.
+
+        Returns
+        -------
+        Var, Buffer or IterVar
+            ``v``.
+        """
+        named = v.var if isinstance(v, IterVar) else v
+        named.name = s  # type: ignore[misc]
+        if isinstance(v, Buffer):
+            v.data.name = s  # type: ignore[misc]
+        return v
+
+    @staticmethod
+    def name_many(s: Sequence[str], vs: Sequence[Definition]) -> list[Definition]:
+        """Give each of some variables or buffers a name.
+
+        Parameters
+        ----------
+        s : sequence of str
+            The names.
+        vs : sequence of Var, Buffer or IterVar
+            What they are given to.
+
+        Returns
+        -------
+        list of Var, Buffer or IterVar
+        """
+        return [IRBuilder.name(name, v) for name, v in zip(s, vs, strict=True)]
+
+    def innermost(self, kind: type[Frame]) -> Frame | None:
+        """Return the innermost open frame if it is of a kind.
+
+        Parameters
+        ----------
+        kind : type
+
+        Returns
+        -------
+        IRBuilderFrame or None
+        """
+        last = self.frames[-1] if self.frames else None
+        return last if isinstance(last, kind) else None
+
+    def enclosing(self, kind: type[Frame]) -> Frame | None:
+        """Return the innermost open frame of a kind.
+
+        Parameters
+        ----------
+        kind : type
+
+        Returns
+        -------
+        IRBuilderFrame or None
+        """
+        return next((frame for frame in reversed(self.frames) if isinstance(frame, kind)), None)
+
+    def emit(self, built: Result) -> None:
+        """Add something to the innermost frame; outside of any it is the result.
+
+        Parameters
+        ----------
+        built : Stmt, PrimFunc or IRModule
+
+        Raises
+        ------
+        ArgumentError
+            If there is a result already, or the frame does not take it.
+        """
+        if self.frames:
+            self.frames[-1].take(built)
+        elif self._result is not None:
+            raise ArgumentError("IRBuilder: the result has been set already; a builder builds one thing")
+        else:
+            self._result = built
+
+
+_BUILDERS: ContextStack[IRBuilder] = ContextStack("ir_builders")
+
+
+class IRBuilderFrame(ABC):
+    """What a ``with`` opens: it takes what is emitted inside, and makes one thing of it."""
+
+    def __init__(self) -> None:
+        self._callbacks: list[Callable[[], None]] = []
+
+    def add_callback(self, callback: Callable[[], None]) -> None:
+        """Let a function be called when the frame is left.
+
+        Parameters
+        ----------
+        callback : callable
+            Takes nothing; those that were added last are called first.
+        """
+        self._callbacks.append(callback)
+
+    def __enter__(self) -> Any:
+        IRBuilder.current().frames.append(self)
+        return self.entered()
+
+    def __exit__(self, exc_type: type[BaseException] | None, *exc: object) -> None:
+        if exc_type is None:
+            while self._callbacks:
+                self._callbacks.pop()()
+        builder = IRBuilder.current()
+        builder.frames.pop()
+        if exc_type is None:
+            self.finish(builder)
+
+    def entered(self) -> Any:
+        """Return what the ``with`` gives: the frame itself, or what a subclass defines.
+
+        Returns
+        -------
+        object
+
+        Raises
+        ------
+        ArgumentError
+            If the frame has no place here.
+        """
+        return self
+
+    @abstractmethod
+    def take(self, built: Result) -> None:
+        """Take what is emitted inside.
+
+        Parameters
+        ----------
+        built : Stmt, PrimFunc or IRModule
+
+        Raises
+        ------
+        ArgumentError
+            If it has no place here.
+        """
+
+    @abstractmethod
+    def finish(self, builder: IRBuilder) -> None:
+        """Emit what was made of it.
+
+        Parameters
+        ----------
+        builder : IRBuilder
+            The frame is closed already.
+
+        Raises
+        ------
+        ArgumentError
+            If what it took is not complete.
+        """
+
+    def misplaced(self, built: object) -> ArgumentError:
+        """Return the error about something that has no place here.
+
+        Parameters
+        ----------
+        built : object
+
+        Returns
+        -------
+        ArgumentError
+        """
+        return ArgumentError(f"{type(self).__name__}: takes no {type(built).__name__}, got {show(built)}")

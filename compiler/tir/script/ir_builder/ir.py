@@ -1,0 +1,140 @@
+"""The words of modules: ``from tvm.script.ir_builder import ir as I``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.module import GlobalVar
+from compiler.tir.function import PrimFunc
+from compiler.tir.script.definitions import unwrapped
+from compiler.tir.script.ir_builder.base import IRBuilder
+from compiler.tir.script.ir_builder.frame import IRModuleFrame
+
+__all__ = [
+    "IRModuleFrame",
+    "decl_function",
+    "def_function",
+    "ir_module",
+    "module_attrs",
+    "module_get_attr",
+    "module_set_attr",
+]
+
+
+def ir_module() -> IRModuleFrame:
+    """Begin a module: ``with I.ir_module():``.
+
+    Returns
+    -------
+    IRModuleFrame
+    """
+    return IRModuleFrame()
+
+
+def _module(word: str) -> IRModuleFrame:
+    frame = IRBuilder.current().enclosing(IRModuleFrame)
+    if frame is None:
+        raise ArgumentError(f"I.{word}: expected inside of I.ir_module")
+    return frame
+
+
+def decl_function(func_name: str, func_signature: PrimFunc) -> GlobalVar:
+    """Declare a function of the module, which others may call before it is defined.
+
+    Parameters
+    ----------
+    func_name : str
+    func_signature : PrimFunc
+        What stands for it until it is defined.
+
+    Returns
+    -------
+    GlobalVar
+
+    Raises
+    ------
+    ArgumentError
+        If the module has a function of that name.
+    """
+    frame = _module("decl_function")
+    if func_name in frame.module:
+        raise ArgumentError(f"I.decl_function: the module has a function {func_name!r} already")
+    frame.define(func_name, func_signature)
+    return frame.module.get_global_var(func_name)
+
+
+def def_function(func_name: str, func: PrimFunc) -> None:
+    """Define a function that was declared.
+
+    Parameters
+    ----------
+    func_name : str
+    func : PrimFunc
+
+    Raises
+    ------
+    ArgumentError
+        If it was not declared.
+    """
+    frame = _module("def_function")
+    if func_name not in frame.module:
+        raise ArgumentError(f"I.def_function: {func_name!r} is not declared; use I.decl_function first")
+    frame.define(func_name, func)
+
+
+def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> None:
+    """State facts about the module.
+
+    Parameters
+    ----------
+    attrs : mapping of str to object
+    allow_overwrite : bool
+        Whether they may take the place of facts that were stated before.
+
+    Raises
+    ------
+    ArgumentError
+        If facts were stated before.
+    """
+    frame = _module("module_attrs")
+    if frame.attrs and not allow_overwrite:
+        raise ArgumentError("I.module_attrs: the module has attributes already")
+    frame.attrs = unwrapped(attrs)
+
+
+def module_get_attr(attr_key: str) -> object:
+    """Return a fact that was stated about the module.
+
+    Parameters
+    ----------
+    attr_key : str
+
+    Returns
+    -------
+    object
+        None where it was not.
+    """
+    return _module("module_get_attr").attrs.get(attr_key)
+
+
+def module_set_attr(attr_key: str, attr_value: object, allow_overwrite: bool = False) -> None:
+    """State a fact about the module.
+
+    Parameters
+    ----------
+    attr_key : str
+    attr_value : object
+    allow_overwrite : bool
+        Whether it may take the place of one that was stated before.
+
+    Raises
+    ------
+    ArgumentError
+        If it was stated before.
+    """
+    frame = _module("module_set_attr")
+    if attr_key in frame.attrs and not allow_overwrite:
+        raise ArgumentError(f"I.module_set_attr: the module has an attribute {attr_key!r} already")
+    frame.attrs[attr_key] = unwrapped(attr_value)
