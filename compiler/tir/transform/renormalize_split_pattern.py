@@ -28,7 +28,8 @@ class RenormalizeSplitPattern(PrimFuncPass):
 
 class _Renormalize(Mutator):
     def visit_FloorDiv(self, n: FloorDiv) -> PrimExpr:
-        return _quotient(self.visit(n.a), self.visit(n.b))
+        new = _quotient(self.visit(n.a), self.visit(n.b))
+        return n if isinstance(new, FloorDiv) and new.a is n.a and new.b is n.b else new
 
     def visit_LT(self, n: LT) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)

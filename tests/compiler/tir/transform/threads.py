@@ -160,7 +160,7 @@ class _Thread:
     def run_BufferStore(self, n: BufferStore) -> Steps:
         value = yield from self.value(n.value)
         place = yield from self._place(n.buffer, n.indices)
-        self._memory(n.buffer.data)[place] = value
+        self._memory(n.buffer)[place] = value
         yield ("step", None)
 
     def run_Evaluate(self, n: Evaluate) -> Steps:
@@ -173,14 +173,16 @@ class _Thread:
 
     # memory
 
-    def _memory(self, data: Var) -> Any:
-        return next(memory[data] for memory in reversed(self.memories) if data in memory)
+    def _memory(self, buffer: Buffer) -> Any:
+        memory = next(memory[buffer.data] for memory in reversed(self.memories) if buffer.data in memory)
+        kind = numpy_dtype(buffer.dtype)
+        return memory if memory.dtype == kind else memory[: memory.nbytes // kind.itemsize * kind.itemsize].view(kind)
 
     def _place(self, buffer: Buffer, indices: Sequence[PrimExpr]) -> Steps:
         place = 0
         for extent, index in zip(buffer.shape, indices, strict=True):
             i = yield from self.value(index)
-            size = yield from self.value(extent)
+            size = (yield from self.value(extent)) if len(indices) > 1 else len(self._memory(buffer))
             assert np.all((i >= 0) & (i < size)), f"{buffer.name}[{i}] is outside of {size}"
             place = place * size + i
         return place
@@ -234,7 +236,7 @@ class _Thread:
 
     def value_BufferLoad(self, n: BufferLoad) -> Steps:
         place = yield from self._place(n.buffer, n.indices)
-        element = self._memory(n.buffer.data)[place]
+        element = self._memory(n.buffer)[place]
         return element.item() if np.ndim(element) == 0 else element
 
     def value_Call(self, n: Call) -> Steps:

@@ -1,0 +1,218 @@
+"""One allocation for all shared memory of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Mutator
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const, is_const_int
+from compiler.ir.transform import PassContext, register_config_option
+from compiler.ir.types import PointerType, PrimType
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.builtin import ACCESS_PTR
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Stmt
+from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.storage_lifetime import Lifetime, Lifetimes
+
+register_config_option("tir.merge_static_smem", (bool, int))
+
+DYNAMIC = "shared.dyn"
+STATIC = ("shared", "shared.static")
+
+
+class MergeSharedMemoryAllocations(PrimFuncPass):
+    """Let all dynamic shared memory of a kernel be one allocation; what is not alive together shares its parts.
+
+    For example, where ``a`` is not used any more when ``b`` is stored to::
+
+        a = T.allocate([128], "float32", "shared.dyn")         buf_dyn_shmem = T.allocate([512], "uint8", "shared.dyn")
+        b = T.allocate([64], "float16", "shared.dyn")    →     …
+
+    Each part begins at a multiple of its element's size.  With the configuration ``tir.merge_static_smem`` shared
+    memory of a fixed size is merged as well.
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        body = _Merge((DYNAMIC,), "buf_dyn_shmem", DYNAMIC).visit(func.body)
+        if ctx.config.get("tir.merge_static_smem", False):
+            body = _Merge(STATIC, "buf_shmem", STATIC[0]).visit(body)
+        return func.with_body(body)
+
+
+MergeDynamicSharedMemoryAllocations = MergeSharedMemoryAllocations
+"""The name of the pass in TVM's releases up to 0.15."""
+
+
+class _Merge(Mutator):
+    """Merges the allocations of some scopes within each kernel."""
+
+    def __init__(self, scopes: Sequence[str], name: str, scope: str) -> None:
+        self._scopes = scopes
+        self._name = name
+        self._scope = scope
+
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        return n
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if n.attr_key != "thread_extent":
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        collected = _Collect(self._scopes)
+        collected.visit(n.body)
+        if len(collected.allocations) < 2:
+            return n
+        offsets, size = _Plan(collected.allocations, Lifetimes(n.body).lifetimes).offsets()
+        pointer = Var(self._name, "handle", PointerType(PrimType("uint8"), self._scope))
+        body = _Redirect(pointer, offsets).visit(n.body)
+        return rebuild(n, body=Allocate(pointer, "uint8", (size,), const(True), body))
+
+
+class _Collect(StmtVisitor):
+    def __init__(self, scopes: Sequence[str]) -> None:
+        self._scopes = scopes
+        self.allocations: list[Allocate] = []
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        if getattr(n.buffer_var.type_annotation, "storage_scope", "") in self._scopes:
+            self.allocations.append(n)
+        self.visit(n.body)
+
+
+@dataclass
+class _Part:
+    """A part of the memory, and the allocations that lie in it, never two at a time."""
+
+    size: int
+    alignment: int
+    tenants: list[Lifetime]
+
+
+class _Plan:
+    """Places of allocations: those of constant size share parts, others have their own at the end."""
+
+    def __init__(self, allocations: Iterable[Allocate], lifetimes: dict[Var, Lifetime]) -> None:
+        self._allocations = list(allocations)
+        self._lifetimes = lifetimes
+
+    def offsets(self) -> tuple[dict[Var, PrimExpr], PrimExpr]:
+        """Return where each allocation begins, and the size of all, in bytes."""
+        fixed = [n for n in self._allocations if all(isinstance(e, IntImm) for e in n.extents)]
+        offsets: dict[Var, PrimExpr] = {}
+        end = 0
+        for part in self._parts(sorted(fixed, key=_size, reverse=True)):
+            begin = _aligned(end, part.alignment)
+            offsets |= {tenant.alloc.buffer_var: const(begin) for tenant in part.tenants}
+            end = begin + part.size
+        size: PrimExpr = const(end)
+        for n in self._allocations:
+            if n not in fixed:
+                step = _element_bytes(n.dtype)
+                offsets[n.buffer_var] = Analyzer().simplify((size + (step - 1)) // step * step)
+                size = offsets[n.buffer_var] + _symbolic_size(n)
+        return offsets, size
+
+    def _parts(self, allocations: list[Allocate]) -> list[_Part]:
+        """Let each allocation, the largest first, lie where no other one is alive with it."""
+        parts: list[_Part] = []
+        for n in allocations:
+            life = self._lifetimes[n.buffer_var]
+            alignment = _element_bytes(n.dtype)
+            shared = next((part for part in parts if not any(_overlap(life, other) for other in part.tenants)), None)
+            if shared is None:
+                parts.append(_Part(_size(n), alignment, [life]))
+            else:
+                shared.tenants.append(life)
+                shared.alignment = max(shared.alignment, alignment)
+        return parts
+
+
+def _overlap(a: Lifetime, b: Lifetime) -> bool:
+    if a.depth != b.depth or a.last < 0 or b.last < 0:
+        return True  # what is beside one loop and within another is not ordered by time alone
+    return a.first <= b.last and b.first <= a.last
+
+
+def _aligned(offset: int, alignment: int) -> int:
+    return -(-offset // alignment) * alignment
+
+
+def _element_bytes(dtype: str) -> int:
+    return dt.storage_bytes(dtype)
+
+
+def _size(n: Allocate) -> int:
+    size = _element_bytes(n.dtype)
+    for extent in n.extents:
+        assert isinstance(extent, IntImm)
+        size *= extent.value
+    return size
+
+
+def _symbolic_size(n: Allocate) -> PrimExpr:
+    size: PrimExpr = const(_element_bytes(n.dtype))
+    for extent in n.extents:
+        size = size * extent
+    return size
+
+
+class _Redirect(Mutator):
+    """Moves accesses to their parts of the one allocation."""
+
+    def __init__(self, pointer: Var, offsets: dict[Var, PrimExpr]) -> None:
+        self._pointer = pointer
+        self._offsets = offsets
+        self._buffers: dict[Buffer, Buffer] = {}
+
+    def visit_Allocate(self, n: Allocate) -> Stmt:
+        if n.buffer_var in self._offsets:
+            return self.visit(n.body)  # type: ignore[no-any-return]
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
+        return rebuild(n, buffer=self._buffer(n.buffer), body=self.visit(n.body))
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        return rebuild(n, buffer=self._buffer(n.buffer), indices=self._indices(n.buffer, n.indices))
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        indices = self._indices(n.buffer, n.indices)
+        return rebuild(n, buffer=self._buffer(n.buffer), value=self.visit(n.value), indices=indices)
+
+    def visit_Call(self, n: Call) -> PrimExpr:
+        if n.op is not ACCESS_PTR or n.args[1] not in self._offsets:
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        kind, pointer, offset, *rest = self._visit_tuple(n.args)
+        elements = self._elements(n.args[1], kind.dtype)  # type: ignore[arg-type]
+        return rebuild(n, args=(kind, pointer, offset + elements, *rest))
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        return self._pointer if n in self._offsets else n
+
+    def _buffer(self, buffer: Buffer) -> Buffer:
+        """Return the buffer in the one allocation."""
+        if buffer.data not in self._offsets:
+            return buffer
+        if buffer not in self._buffers:
+            self._buffers[buffer] = rebuild(buffer, data=self._pointer)
+        return self._buffers[buffer]
+
+    def _indices(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
+        new = self._visit_tuple(indices)
+        if buffer.data not in self._offsets:
+            return new
+        elements = self._elements(buffer.data, buffer.dtype)
+        if is_const_int(elements, 0):
+            return new
+        first = new[0]
+        moved = rebuild(first, base=first.base + elements) if isinstance(first, Ramp) else first + elements
+        return (moved, *new[1:])
+
+    def _elements(self, pointer: Var, dtype: str) -> PrimExpr:
+        return Analyzer().simplify(self._offsets[pointer] // _element_bytes(dtype))
