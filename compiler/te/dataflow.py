@@ -32,7 +32,14 @@ def post_dfs_order(outputs: Iterable[Operation]) -> list[Operation]:
 
 def depends_on(consumer: Operation, producer: Operation) -> bool:
     """Return whether ``consumer`` reads ``producer``, directly or through others."""
-    return consumer is not producer and any(op is producer for op in post_dfs_order([consumer]))
+    reached, todo = {consumer}, [consumer]
+    while todo:
+        read = [t.op for t in todo.pop().input_tensors]
+        if any(op is producer for op in read):
+            return True
+        todo += [op for op in read if op not in reached]
+        reached.update(read)
+    return False
 
 
 def replace_inputs(op: Operation, mapping: Mapping[Tensor, Tensor]) -> Operation:

@@ -75,6 +75,10 @@ class RecordedStage:
         """What it is called in records."""
         return self.op.name
 
+    def checkpoint(self) -> Callable[[], None]:
+        """Return a function that brings it back to how it is now."""
+        raise NotImplementedError
+
 
 class Recorder(Protocol):
     """What a schedule offers to the recording of its primitives."""
@@ -101,7 +105,7 @@ class Recorder(Protocol):
         """Return the number of a stage, or the negative one of a group."""
 
     def checkpoint(self) -> Callable[[], None]:
-        """Return a function that brings the stages back to how they are now."""
+        """Return a function that brings all stages and groups back to how they are now."""
 
     def record(self, primitive: Primitive) -> None:
         """Add a primitive that was applied."""
@@ -124,7 +128,8 @@ def primitive(method: F) -> F:
     """Record the calls that users make of a method of a schedule or of a stage.
 
     Calls that a primitive makes itself are part of it.  The origin of the call is ambient inside, so that the axes
-    and operations made there inherit it.  A primitive that is refused leaves the schedule as it was.
+    and operations made there inherit it.  A primitive that is refused leaves the schedule as it was; one of a stage or
+    of a group changes that alone.
     """
     signature = inspect.signature(method)
     names = list(signature.parameters)[1:]
@@ -145,7 +150,7 @@ def primitive(method: F) -> F:
         index = None if stage is None else schedule.index_of(stage)
         # Only new axes and tensors derive from the arguments; an annotation does not derive from the loops it names.
         span = mint_source(origin, _spans((*args, *kwargs.values())) if makes_something else NO_SPAN)
-        restore = schedule.checkpoint()
+        restore = self.checkpoint()
         schedule.applying = True
         try:
             with derived_from(span):

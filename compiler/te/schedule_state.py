@@ -106,7 +106,8 @@ class ScheduleState:
         """Return the number of a stage, or -1, -2, … for the groups."""
         if isinstance(target, Group):
             return -1 - self.groups.index(target)
-        return next(i for i, stage in enumerate(self.stages) if stage is target)
+        assert isinstance(target, Stage)
+        return self.stages.index(target)
 
     def target_at(self, index: int) -> Stage | Group:
         """Return the stage or the group that has a number of :meth:`index_of`."""
@@ -180,17 +181,14 @@ class ScheduleState:
             self.primitive_record.append(name)
 
     def checkpoint(self) -> Callable[[], None]:
-        """Return a function that brings the stages back to how they are now."""
-        saved = [(stage, stage.copy(self)) for stage in self.stages]
-        groups = [(group, group.checkpoint()) for group in self.groups]
+        """Return a function that brings all stages and groups back to how they are now."""
+        stages, groups = self.stages[:], self.groups[:]
+        restore_each = [member.checkpoint() for member in (*groups, *stages)]
 
         def restore() -> None:
-            self.groups = [group for group, _ in groups]
-            for _, restore_group in groups:
-                restore_group()
-            self.stages = [stage for stage, _ in saved]
-            for stage, copy in saved:
-                stage.take(copy)
+            self.groups, self.stages = groups, stages
+            for restore_member in restore_each:
+                restore_member()
             self._stage_of = {stage.origin_op: stage for stage in self.stages}
 
         return restore

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Self
@@ -157,6 +157,11 @@ class StageState(RecordedStage):
         self.place_span, self.store_predicate = other.place_span, other.store_predicate
         self.all_iter_vars, self.leaf_iter_vars = other.all_iter_vars[:], other.leaf_iter_vars[:]
         self.relations, self.iter_var_attrs = other.relations[:], dict(other.iter_var_attrs)
+
+    def checkpoint(self) -> Callable[[], None]:
+        """Return a function that brings the stage back to how it is now."""
+        saved = self.copy(self.schedule)
+        return lambda: self.take(saved)
 
     def derived_axis(self, parent: IterVar, name: str) -> IterVar:
         """Return a new axis of the same kind and type as one that it is made from."""

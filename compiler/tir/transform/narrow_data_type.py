@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
@@ -23,7 +23,7 @@ from compiler.ir.primexpr import (
     cast,
     const,
 )
-from compiler.ir.substitute import substitute
+from compiler.ir.substitute import free_vars, substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
@@ -145,13 +145,8 @@ class _Wide(Visitor):
     def visit_IntImm(self, n: IntImm) -> None:
         """A constant has no variables."""
 
-    def _need_all(self, e: Any) -> None:
-        if isinstance(e, Var):
-            self.needed.add(e)
-        for name in e.children:
-            child = getattr(e, name)
-            for part in child if isinstance(child, tuple) else (child,):
-                self._need_all(part)
+    def _need_all(self, e: PrimExpr) -> None:
+        self.needed.update(free_vars(e))
 
 
 class _Retype(Mutator):

@@ -241,3 +241,16 @@ def test_reads_from_both_ends_of_a_symbolic_size_with_copies(n: int) -> None:
     tvm.build(s, [A, T], "llvm")(a, result)
     largest = np.maximum(a, a[::-1])
     assert result.tolist() == (largest + largest[np.maximum(np.arange(n) - 1, 0)]).tolist()
+
+
+def test_a_chain_of_a_thousand_tensors_is_one_expression() -> None:
+    A = te.placeholder((4,), name="A")
+    chain = [A]
+    for i in range(1000):
+        chain.append(te.compute((4,), lambda j: chain[-1][j] + 1.0, name=f"T{i}"))
+    s = te.create_schedule(chain[-1].op)
+    for tensor in chain[1:-1]:
+        s[tensor].compute_inline()
+    a, out = tvm.nd.array(np.arange(4, dtype="float32")), tvm.nd.array(np.zeros(4, "float32"))
+    tvm.build(s, [A, chain[-1]])(a, out)
+    np.testing.assert_array_equal(out.numpy(), np.arange(4) + 1000)
