@@ -63,8 +63,6 @@ def _reduction(stage: Stage, axis: IterVar) -> tuple[ComputeOp, Reduce]:
         )
     if has_dependent_domains(op):
         raise ScheduleError(f"rfactor: the domain of the reduction of stage {op.name!r} depends on the element")
-    if op.body[0].init:
-        raise ScheduleError(f"rfactor: the reduction of stage {op.name!r} must start from its identity, not from init")
     return op, op.body[0]
 
 
@@ -113,7 +111,7 @@ def _partial_results(stage: Stage, op: ComputeOp, reduction: Reduce, axis: IterV
 
 
 def _final_reduction(op: ComputeOp, reduction: Reduce, partial: ComputeOp, axis: IterVar, place: int) -> ComputeOp:
-    """Reduce the partial results over their new dimension."""
+    """Reduce the partial results over their new dimension, from the initial values if there are some."""
     axes = tuple(
         IterVar(Range.from_fields(const(0, a.var.dtype), domain(a).extent), Var(f"ax{i}", a.var.dtype), IterVar.DataPar)
         for i, a in enumerate(op.axis)
@@ -122,5 +120,7 @@ def _final_reduction(op: ComputeOp, reduction: Reduce, partial: ComputeOp, axis:
     last = IterVar(dimension, Var(f"{axis.var.name}.v", axis.var.dtype), IterVar.CommReduce)
     indices = (*(a.var for a in axes[:place]), last.var, *(a.var for a in axes[place:]))
     source = tuple(ProducerLoad(t, indices) for t in partial.outputs)
-    body = tuple(Reduce(reduction.combiner, source, (last,), const(True), i) for i in range(len(source)))
+    elements: dict[Var, PrimExpr] = {old.var: new.var for old, new in zip(op.axis, axes, strict=True)}
+    init = tuple(substitute(e, elements) for e in reduction.init)
+    body = tuple(Reduce(reduction.combiner, source, (last,), const(True), i, init) for i in range(len(source)))
     return ComputeOp(f"{op.name}.repl", op.tag, op.attrs, axes, body)

@@ -230,7 +230,7 @@ class Schedule(ScheduleState):
         ArgumentError
             If ``tensor`` is no tensor, or ``factor_axis`` no position of a dimension.
         ScheduleError
-            If ``tensor`` is no reduction, its reduction has initial values, or ``axis`` is none of its reduction loops.
+            If ``tensor`` is no reduction, or ``axis`` is none of its reduction loops.
         """
         return factor_reduction(self, tensor, axis, factor_axis)
 

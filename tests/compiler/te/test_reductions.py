@@ -207,6 +207,21 @@ def test_a_triangular_reduction_has_no_partial_results() -> None:
         te.create_schedule(B.op).rfactor(B, k)
 
 
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("start", ["tensor", "number"])
+def test_partial_results_start_from_the_identity_and_their_reduction_from_init(start: str, place: int) -> None:
+    A, D = te.placeholder((3, 11), name="A"), te.placeholder((3, 4), name="D")
+    k = te.reduce_axis((0, 11), name="k")
+    B = te.compute(
+        (3, 4), lambda i, j: te.sum(A[i, k] * (j + 1), axis=k, init=D[i, j] if start == "tensor" else 2.5), name="B"
+    )
+    s = te.create_schedule(B.op)
+    s.rfactor(B, s[B].split(k, nparts=3)[0], place)
+    a, d = RNG.random((3, 11), "float32"), RNG.random((3, 4), "float32")
+    expected = a.sum(axis=1)[:, None] * np.arange(1, 5, dtype="float32") + (d if start == "tensor" else 2.5)
+    _check(s, [A, D, B], [a, d], expected.astype("float32"))
+
+
 def test_a_variable_that_nothing_gives_a_value_is_refused_by_build() -> None:
     n, scale = te.size_var("n"), te.size_var("scale")
     X = te.placeholder((n,), name="X")
