@@ -12,6 +12,7 @@ from itertools import groupby
 from markupsafe import Markup, escape
 from pygments.lexer import Lexer, RegexLexer
 from pygments.lexers.asm import GasLexer, LlvmLexer
+from pygments.lexers.c_cpp import CLexer
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, String, Text, _TokenType, is_token_subtype
 
@@ -57,6 +58,7 @@ LEXERS: Mapping[str, type[Lexer]] = {
     "python": PythonLexer,
     "llvm": LlvmLexer,
     "gas": GasLexer,
+    "c": CLexer,
 }
 
 STYLES: tuple[tuple[_TokenType, str], ...] = (

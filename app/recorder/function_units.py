@@ -29,7 +29,7 @@ MAX_PROGRAM_LINES = 30_000
 """Lines of the programs after the primitives of a schedule; those before are not printed."""
 MAX_LLVM_LINES = 60_000
 """Lines of the texts after LLVM's passes; those of later passes are not shown."""
-LLVM_STEPS = {"emitted": "as emitted", "optimised": "optimised"}
+LLVM_STEPS = {"emitted": "as emitted", "optimised": "optimised", "c": "C source code"}
 
 
 class FunctionUnits:
@@ -225,6 +225,8 @@ class FunctionUnits:
 
     def _code_listing(self, code: CodeRecord, name: str, final: FinalListing | None) -> Listing | None:
         def make() -> Listing:
+            if code.printed is not None:
+                return from_builder(code.printed, name, {}, "llvm", code.form)
             if code.form in LLVM_STEPS:
                 return from_llvm(code.text, name, final)
             return from_assembly(code.text, name, final, assembly_summary(code.text))

@@ -25,6 +25,7 @@ from compiler.driver.relay.build import BuiltGraph
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import CodeForm, Instrument
 from compiler.ir.module import IRModule
+from compiler.ir.text import TextBuilder
 from compiler.ir.transform import PassInfo
 from compiler.runtime.module import Module
 from compiler.runtime.vm import Executable
@@ -158,6 +159,10 @@ class Recorder(Instrument):
             self._function.codes.append(CodeRecord(form, text, milliseconds))
         elif form == "assembly":
             self._function.codes.append(CodeRecord(self._machine, text, milliseconds))
+
+    def source_generated(self, language: str, listing: TextBuilder, milliseconds: float) -> None:
+        if self._function is not None and self._machine is None:
+            self._function.codes.append(CodeRecord(language, listing.text(), milliseconds, listing))
 
     def build_end(self, built: Module | None) -> None:
         if self._function is not None:

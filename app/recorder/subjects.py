@@ -14,6 +14,7 @@ from app.recorder.schedules import ScheduleRecord, Source
 from compiler.driver.relay.build import BuiltGraph
 from compiler.ir.instrument import CodeForm
 from compiler.ir.module import IRModule
+from compiler.ir.text import TextBuilder
 from compiler.relay.function import Function
 from compiler.runtime.module import Module
 from compiler.runtime.vm import Executable
@@ -47,11 +48,15 @@ class PassRecord:
 
 @dataclass(slots=True)
 class CodeRecord:
-    """One text that code generation made: for the target, or the assembly for another machine, named by ``form``."""
+    """One text that code generation made: for the target, or the assembly for another machine, named by ``form``.
+
+    Source code is ``printed``, and ``form`` is its language.
+    """
 
     form: CodeForm | str
     text: str
     milliseconds: float
+    printed: TextBuilder | None = None
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from compiler.ir.module import BaseFunc, IRModule
 from compiler.ir.primexpr import Cast, IterVar
 from compiler.runtime.module import Module
 from compiler.target.codegen.llvm import codegen, runtime_module
+from compiler.target.codegen.source import LANGUAGES, source_code, source_module
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
 from compiler.tir.analysis import is_lowered
@@ -78,7 +79,10 @@ def build(
         instrument.build_begin(name, module, chosen)
     built: Module | None = None
     try:
-        built = runtime_module(codegen(module, chosen))
+        if chosen.kind in LANGUAGES:
+            built = source_module(source_code(module, chosen.kind), chosen)
+        else:
+            built = runtime_module(codegen(module, chosen))
     finally:
         for instrument in active_instruments():
             instrument.build_end(built)
@@ -138,8 +142,9 @@ def _target(target: str | Target | None) -> Target:
 
 def _check(module: IRModule, target: Target) -> None:
     """Refuse what no code can be generated from, in the words of the schedule."""
-    if target.kind != "llvm":
-        raise TargetError(f"build: code is generated through LLVM, not for {target.kind}; lower shows the loop IR")
+    if target.kind != "llvm" and target.kind not in LANGUAGES:
+        made = ", ".join(("llvm", *LANGUAGES))
+        raise TargetError(f"build: code is generated for {made}, not for {target.kind}; lower shows the loop IR")
     functions = [(var.name_hint, func) for var, func in module.items()]
     if not functions:
         raise ArgumentError("build: the module has no functions")

@@ -136,12 +136,12 @@ class Module:
     @property
     def type_key(self) -> str:
         """The kind of module, as TVM names it."""
-        return "llvm" if self._sources else "library"
+        return {"": "library", "ll": "llvm"}.get(self.format, self.format)
 
     @property
     def format(self) -> str:
-        """The format of the module's source."""
-        return "ll" if self._sources else ""
+        """The format of the module's source: the first of those that it has."""
+        return next(iter(self._sources), "")
 
     @property
     def is_runnable(self) -> bool:
@@ -275,7 +275,7 @@ class Module:
         Parameters
         ----------
         fmt : str
-            ``ll`` (LLVM IR, also the default) or ``asm``.
+            Of machine code, ``ll`` (LLVM IR, the default) or ``asm``; of source code its language.
 
         Returns
         -------
@@ -286,7 +286,7 @@ class Module:
         ArgumentError
             If the module has no such text.
         """
-        make = self._sources.get(fmt or "ll")
+        make = self._sources.get(fmt or self.format)
         if make is None:
             formats = ", ".join(map(repr, self._sources)) or "nothing: a loaded module has no source"
             expected("get_source", "fmt", f"one of {formats}", fmt)

@@ -31,7 +31,7 @@ def analyzed(script, tvm, tir):
     return variables, names["domain"], forms, facts
 
 
-def computed(variables, domain, forms, tvm, te):
+def computed(variables, domain, forms, tvm, te, target):
     """Return what machine code computes for expressions at all points of a domain."""
     points = np.array(list(itertools.product(*[range(a, a + n) for a, n in domain.values()])), "int32").T
     inputs = {name: te.placeholder((points.shape[1],), "int32", name) for name in variables}
@@ -44,17 +44,17 @@ def computed(variables, domain, forms, tvm, te):
         return te.compute((points.shape[1],), element)
 
     outputs = [at(form) for form in forms]
-    function = tvm.build(te.create_schedule([o.op for o in outputs]), [*inputs.values(), *outputs], "llvm")
+    function = tvm.build(te.create_schedule([o.op for o in outputs]), [*inputs.values(), *outputs], target)
     results = [tvm.nd.array(np.full(points.shape[1], 99, "int32")) for _ in outputs]
     function(*[tvm.nd.array(np.ascontiguousarray(row)) for row in points], *results)
     return [r.numpy().tolist() for r in results]
 
 
-def run(script, tvm, te, tir):
+def run(script, tvm, te, tir, target="llvm"):
     """Return what a script gives: a dictionary of values and facts, or ``{"error": …}``."""
     try:
         variables, domain, forms, facts = analyzed(script, tvm, tir)
-        return {**dict(zip(FORMS, computed(variables, domain, forms, tvm, te), strict=True)), **facts}
+        return {**dict(zip(FORMS, computed(variables, domain, forms, tvm, te, target), strict=True)), **facts}
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         return {"error": f"{type(error).__name__}: {lines[-1] if lines else ''}"}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from compiler.ir.module import IRModule
     from compiler.ir.node import Node
     from compiler.ir.pass_context import PassInfo
+    from compiler.ir.text import TextBuilder
     from compiler.relay.function import Function
     from compiler.runtime.graph_executor import GraphExecutor
     from compiler.runtime.module import Module
@@ -269,6 +270,19 @@ class Instrument(PassInstrument):
             The code.
         milliseconds : float
             Time that making it took.
+        """
+
+    def source_generated(self, language: str, listing: TextBuilder, milliseconds: float) -> None:
+        """Called when code generation has written a program of source code.
+
+        Parameters
+        ----------
+        language : str
+            Such as ``c``.
+        listing : TextBuilder
+            The program, whose regions know what of the loop IR they are.
+        milliseconds : float
+            Time that writing it took.
         """
 
     def build_end(self, built: Module | None) -> None:

@@ -50,6 +50,19 @@ def test_a_function_is_kept_from_its_schedule_to_its_code() -> None:
     assert recorder.schedules == [function.schedule]
 
 
+def test_source_code_is_kept_with_its_regions() -> None:
+    recorder = Recorder()
+    with instrumented(recorder):
+        schedule, args = addition()
+        built = tvm.build(schedule, args, target="c", name="add")
+    [function] = recorder.functions
+    [code] = function.codes
+    assert code.form == "c"
+    assert code.printed is not None
+    assert code.text + "\n" == built.get_source()
+    assert any(line.regions for line in code.printed.lines if "for (" in line.text)
+
+
 def test_lowering_again_takes_the_place_of_what_nobody_built() -> None:
     recorder = Recorder()
     with instrumented(recorder):

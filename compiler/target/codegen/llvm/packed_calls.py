@@ -11,7 +11,7 @@ from llvmlite import ir
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.primexpr import Call, PrimExpr, StringImm
-from compiler.runtime.packed_call import FAILED, VARIABLE, TypeCode
+from compiler.runtime.packed_call import FAILED, VARIABLE, TypeCode, dtype_bits
 from compiler.target.codegen.llvm.state import Emitter, FunctionState
 from compiler.target.codegen.llvm.types import I8, I32, I64, POINTER, Literal, null, register_type
 from compiler.tir.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
@@ -28,9 +28,6 @@ class _FunctionPointer(Literal):
 
     function_type = ir.FunctionType(I32, [POINTER, POINTER, POINTER, I32, POINTER])
     is_var_arg = False
-
-
-_DTYPE_CODES = {"int": 0, "uint": 1, "bool": 1, "float": 2, "handle": 3, "bfloat": 4}
 
 
 def call_packed(e: Emitter, n: Call) -> ir.Value:
@@ -108,8 +105,6 @@ def _array(e: Emitter, n: Call) -> ir.Value:
     data, shape, strides, rank, kind, offset = n.args
     state, builder = e.state, e.state.builder
     array = state.alloca(_ARRAY, 8, "array")
-    element = dt.parse(kind.dtype)
-    code = _DTYPE_CODES[element.code] | element.bits << 8 | element.lanes << 16
     size = ir.Constant(I64, dt.storage_bytes(kind.dtype))
     start = builder.mul(e.convert(e.visit(offset), offset.dtype, "int64"), size)
     fields = [
@@ -117,7 +112,7 @@ def _array(e: Emitter, n: Call) -> ir.Value:
         ir.Constant(I32, _CPU),
         ir.Constant(I32, 0),
         e.visit(rank),
-        ir.Constant(I32, code),
+        ir.Constant(I32, dtype_bits(kind.dtype)),
         _extents(e, shape),
         _extents(e, strides),
         start,

@@ -15,26 +15,9 @@ from compiler.ir.error import BuildError
 from compiler.ir.primexpr import Call, PrimExpr
 from compiler.target.codegen.llvm.state import DeclaredFunction, Emitter
 from compiler.target.codegen.llvm.types import I32, I64, constant, register_type
+from compiler.target.codegen.signatures import returned_type
 
-__all__ = ["call_function", "return_value", "returned_type"]
-
-
-def returned_type(dtype: str) -> str:
-    """Return the type that values of a data type are returned as: of 64 bits, or a truth value.
-
-    Parameters
-    ----------
-    dtype : str
-
-    Returns
-    -------
-    str
-    """
-    if dt.lanes(dtype) != 1:
-        raise BuildError(f"LLVM code generation: a function returns one number or pointer, got a value of type {dtype}")
-    if dt.is_bool(dtype) or dtype == "handle":
-        return dtype
-    return "float64" if dt.is_float(dtype) else "uint64" if dt.is_uint(dtype) else "int64"
+__all__ = ["call_function", "return_value"]
 
 
 def return_value(e: Emitter, n: Call) -> ir.Value:

@@ -1,0 +1,183 @@
+"""What callers know of a function of loop IR, whatever language its code is in: parameters, sizes and results."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Mapping, Sequence
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import BuildError
+from compiler.ir.functor import Visitor
+from compiler.ir.module import GlobalVar
+from compiler.ir.node import Node
+from compiler.ir.primexpr import Call, Var
+from compiler.runtime.signature import Parameter, Signature, SizeNames
+from compiler.tir import builtin
+from compiler.tir.buffer import AUTO_BROADCAST, Buffer, BufferLoad
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import BufferStore, For, ForKind
+
+__all__ = ["passed_type", "returned_type", "signatures_of", "symbol_name"]
+
+
+def signatures_of(functions: Sequence[tuple[str, PrimFunc]], parallel: bool) -> list[tuple[Signature, tuple[Var, ...]]]:
+    """Return how the functions of a module are called.
+
+    Parameters
+    ----------
+    functions : sequence of (str, PrimFunc)
+        Each with its name in the module.
+    parallel : bool
+        Whether the code has threads for parallel loops; their number is then an argument.
+
+    Returns
+    -------
+    list of (Signature, tuple of Var)
+        In the same order, with the variables of the shapes, which are passed after the arguments.
+    """
+    facts = {name: Facts() for name, _ in functions}
+    for name, func in functions:
+        facts[name].visit(func.body)
+    _propagate_threads(facts)
+    return [_signature(name, func, facts[name], parallel) for name, func in functions]
+
+
+def _propagate_threads(facts: Mapping[str, Facts]) -> None:
+    """Let whatever calls a function that has parallel loops be given the number of threads as well."""
+    changed = True
+    while changed:
+        changed = False
+        for fact in facts.values():
+            if not fact.parallel and any(facts[name].parallel for name in fact.callees if name in facts):
+                fact.parallel = changed = True
+
+
+def _signature(name: str, func: PrimFunc, facts: Facts, parallel: bool) -> tuple[Signature, tuple[Var, ...]]:
+    public = str(func.attrs.get("global_symbol", name))
+    sizes = SizeNames()
+    for param in func.params:
+        sizes.name(param)
+    parameters = [_parameter(p, func.buffer_map.get(p), sizes, facts) for p in func.params]
+    hidden = {v: text for v, text in sizes.variables().items() if v not in func.params}
+    signature = Signature(
+        name=public,
+        symbol=symbol_name(public),
+        parameters=parameters,
+        sizes={text: v.dtype for v, text in hidden.items()},
+        noalias=bool(func.attrs.get("tir.noalias", False)),
+        threads=facts.parallel and parallel,
+        returns=facts.returns,
+    )
+    return signature, tuple(hidden)
+
+
+def passed_type(dtype: str) -> str:
+    """Return the data type that an argument is passed as: C has no half precision.
+
+    Parameters
+    ----------
+    dtype : str
+
+    Returns
+    -------
+    str
+    """
+    return "float32" if dtype == "float16" else dtype
+
+
+def returned_type(dtype: str) -> str:
+    """Return the type that values of a data type are returned as: of 64 bits, or a truth value.
+
+    Parameters
+    ----------
+    dtype : str
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    BuildError
+        If it is a type of vectors.
+    """
+    if dt.lanes(dtype) != 1:
+        raise BuildError(f"code generation: a function returns one number or pointer, got a value of type {dtype}")
+    if dt.is_bool(dtype) or dtype == "handle":
+        return dtype
+    return "float64" if dt.is_float(dtype) else "uint64" if dt.is_uint(dtype) else "int64"
+
+
+def _parameter(param: Var, buffer: Buffer | None, sizes: SizeNames, facts: Facts) -> Parameter:
+    if buffer is None:
+        if param.dtype == "handle":
+            return Parameter(name=param.name, dtype="handle", shape=[], written=param in facts.written)
+        return Parameter(name=param.name, dtype=param.dtype)
+    lanes = [dt.lanes(buffer.dtype)] if dt.lanes(buffer.dtype) > 1 else []  # arrays have them as one more dimension
+    if isinstance(buffer.elem_offset, Var):
+        sizes.name(buffer.elem_offset)
+    return Parameter(
+        name=buffer.name,
+        dtype=buffer.dtype,
+        shape=[*(sizes.size(e) for e in buffer.shape), *lanes],
+        strides=[sizes.size(e * lanes[0] if lanes else e) for e in buffer.strides]
+        + [1] * bool(buffer.strides and lanes),
+        alignment=max(buffer.data_alignment, dt.storage_bytes(dt.element(buffer.dtype))),
+        written=buffer.data in facts.written,
+        broadcast=buffer.buffer_type == AUTO_BROADCAST,
+    )
+
+
+def symbol_name(name: str) -> str:
+    """Return a name for machine code that no function of the C library has, which LLVM would take it for."""
+    clean = re.sub(r"[^A-Za-z0-9_.]", "_", name) or "_"
+    if not clean[0].isalpha() and clean[0] != "_":
+        clean = "_" + clean
+    process = ctypes.CDLL(None)
+    taken = clean.startswith("llvm.") or (clean.isidentifier() and hasattr(process, clean))
+    return f"{clean}.kernel" if taken else clean
+
+
+class Facts(Visitor):
+    """Which memory a body writes, whether it has parallel loops, what it returns and which functions it calls.
+
+    Attributes
+    ----------
+    written : set of Var
+    parallel : bool
+    returns : str
+        Data type of the value that ``tir.ret`` returns; empty without one.
+    callees : set of str
+        Names of functions of the module.
+    """
+
+    def __init__(self) -> None:
+        self.written: set[Var] = set()
+        self.parallel = False
+        self.returns = ""
+        self.callees: set[str] = set()
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self.written.add(n.buffer.data)
+        self.visit_Node(n)
+
+    def visit_For(self, n: For) -> None:
+        self.parallel |= n.kind is ForKind.PARALLEL
+        self.visit_Node(n)
+
+    def visit_Call(self, n: Call) -> None:
+        """Whoever gets a pointer may write through it."""
+        if n.op is builtin.RET and n.args and not dt.is_void(n.args[0].dtype):
+            self.returns = self.returns or returned_type(n.args[0].dtype)
+        if isinstance(n.op, GlobalVar):
+            self.callees.add(n.op.name_hint)
+        for arg in n.args:
+            if isinstance(arg, Var):
+                self.written.add(arg)
+            elif n.op is builtin.ADDRESS_OF and isinstance(arg, BufferLoad):
+                self.written.add(arg.buffer.data)
+        self.visit_Node(n)
+
+    def visit_Var(self, n: Node) -> None:
+        """Nothing below."""

@@ -1,0 +1,390 @@
+"""Expressions of loop IR in a language like C."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from functools import partial
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import BuildError
+from compiler.ir.functor import Functor
+from compiler.ir.node import Node
+from compiler.ir.op import Op
+from compiler.ir.primexpr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    BinaryOp,
+    Call,
+    Cast,
+    Div,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Let,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    PrimExpr,
+    Select,
+    StringImm,
+    Sub,
+    Var,
+    is_const_int,
+)
+from compiler.ir.substitute import substitute
+from compiler.ir.text import TextBuilder
+from compiler.target.codegen.source.program import Program
+from compiler.tir import builtin
+from compiler.tir.buffer import Buffer, BufferLoad, compact_strides
+
+__all__ = ["Expressions", "quoted"]
+
+_UNARY, _PRODUCT, _SUM, _SHIFT, _ORDER, _EQUALITY, _AND, _CHOICE, _ANY = 14, 13, 12, 11, 10, 9, 4, 2, 0
+"""How tightly operators bind; an operand that binds less tightly has parentheses."""
+
+_SIGNS: dict[type, tuple[str, int]] = {
+    Add: ("+", _SUM), Sub: ("-", _SUM), Mul: ("*", _PRODUCT),
+    LT: ("<", _ORDER), LE: ("<=", _ORDER), GT: (">", _ORDER), GE: (">=", _ORDER),
+    EQ: ("==", _EQUALITY), NE: ("!=", _EQUALITY), And: ("&&", _AND), Or: ("||", _AND - 1),
+}  # fmt: skip
+_HELPERS: dict[type, str] = {
+    Min: "min", Max: "max", Div: "div", Mod: "mod", FloorDiv: "floordiv", FloorMod: "floormod",
+}  # fmt: skip
+_ARITHMETIC = (Add, Sub, Mul)
+
+
+class Expressions(Functor):
+    """Writes expressions at the end of the current line.
+
+    Parameters
+    ----------
+    program : Program
+    out : TextBuilder
+
+    Attributes
+    ----------
+    results : dict of Call to str
+        The variables that hold what calls of functions returned, which are made before the statement.
+    elements : dict of Var to str
+        The type that each pointer points to.
+    """
+
+    def __init__(self, program: Program, out: TextBuilder) -> None:
+        self.program = program
+        self.language = program.language
+        self.out = out
+        self.names = program.names()
+        self.results: dict[Node, str] = {}
+        self.elements: dict[Var, str] = {}
+
+    def visit(self, n: PrimExpr, *args: int) -> None:
+        """Write an expression, in parentheses where its operator binds less tightly than ``args`` say."""
+        with self.out.at(n):
+            if n in self.results:
+                self.out.write(self.results[n])
+            else:
+                Functor.visit(self, n, *args)
+
+    def write(self, *parts: str | PrimExpr) -> None:
+        """Write texts and expressions."""
+        for part in parts:
+            if isinstance(part, str):
+                self.out.write(part)
+            else:
+                self.visit(part, _ANY)
+
+    def _bound(self, level: int, needed: int, write: Callable[[], None]) -> None:
+        if level < needed:
+            self.out.write("(")
+            write()
+            self.out.write(")")
+        else:
+            write()
+
+    # leaves
+
+    def visit_Var(self, n: Var, level: int) -> None:
+        self.out.write(self.names[n])
+
+    def visit_IntImm(self, n: IntImm, level: int) -> None:
+        if dt.is_bool(n.dtype):
+            self.out.write("true" if n.value else "false")
+            return
+        text = str(n.value) + self.language.suffixes.get(n.dtype, "")
+        text = self.language.literals.get(str(n.value), text)
+        self.out.write(f"({text})" if n.value < 0 and level else text)
+
+    def visit_FloatImm(self, n: FloatImm, level: int) -> None:
+        value = n.value if n.dtype == "float64" else _rounded(n.value, n.dtype)
+        text = self.language.literals.get(str(value), "")
+        text = text or _shortest(value, n.dtype) + self.language.suffixes.get(n.dtype, "")
+        if n.dtype == "float16":
+            text = f"(({self.language.type(n.dtype)}){text})"
+        self.out.write(f"({text})" if text.startswith("-") and level else text)
+
+    def visit_StringImm(self, n: StringImm, level: int) -> None:
+        self.out.write(quoted(n.value))
+
+    def visit_Node(self, n: PrimExpr, *args: int) -> None:
+        raise BuildError(f"code generation: {type(n).__name__} must be lowered before source code is made")
+
+    # arithmetic
+
+    def visit_BinaryOp(self, n: BinaryOp, level: int) -> None:
+        if type(n) in _HELPERS:
+            self._helper(n, level)
+            return
+        sign, own = _SIGNS[type(n)]
+        if isinstance(n, _ARITHMETIC) and dt.bits(n.dtype) < 32:
+            # C computes what is narrow in int or float.
+            self.out.write(f"({self.language.type(n.dtype)})")
+            self._infix(sign, n.a, n.b, own, _UNARY)
+        else:
+            self._infix(sign, n.a, n.b, own, level)
+
+    def _infix(self, sign: str, a: PrimExpr, b: PrimExpr, own: int, level: int) -> None:
+        def write() -> None:
+            self.visit(a, own)
+            self.out.write(f" {sign} ")
+            self.visit(b, own + 1)
+
+        self._bound(own, level, write)
+
+    def _helper(self, n: BinaryOp, level: int) -> None:
+        if dt.is_float(n.dtype) and isinstance(n, (Div, FloorDiv)):
+            self._infix("/", n.a, n.b, _PRODUCT, level)
+        elif dt.is_float(n.dtype) and isinstance(n, (Mod, FloorMod)):
+            name = "fmod" if n.dtype == "float64" else "fmodf"
+            self.write(f"{name}(", n.a, ", ", n.b, ")")
+        elif isinstance(n, (FloorDiv, FloorMod)) and (shift := _power_of_two(n.b)) is not None:
+            sign, number = (">>", shift) if isinstance(n, FloorDiv) else ("&", (1 << shift) - 1)
+            suffix = self.language.suffixes.get(n.dtype, "")
+            self.out.write("(")
+            self.visit(n.a, _UNARY)
+            self.out.write(f" {sign} {number}{suffix})")
+        else:
+            unsigned = not dt.is_int(n.dtype) and isinstance(n, (FloorDiv, FloorMod))
+            name = _HELPERS[type(n)].removeprefix("floor") if unsigned else _HELPERS[type(n)]
+            self.write(self.program.helper(name, n.dtype), "(", n.a, ", ", n.b, ")")
+
+    def visit_Not(self, n: Not, level: int) -> None:
+        self.out.write("!")
+        self.visit(n.a, _UNARY)
+
+    def visit_Select(self, n: Select, level: int) -> None:
+        self._choice(n.condition, n.true_value, n.false_value, level)
+
+    def _choice(self, condition: PrimExpr, then: PrimExpr, other: PrimExpr, level: int) -> None:
+        def write() -> None:
+            self.visit(condition, _CHOICE + 1)
+            self.out.write(" ? ")
+            self.visit(then, _CHOICE + 1)
+            self.out.write(" : ")
+            self.visit(other, _CHOICE + 1)
+
+        self._bound(_CHOICE, level, write)
+
+    def visit_Let(self, n: Let, level: int) -> None:
+        self.visit(substitute(n.body, {n.var: n.value}), level)
+
+    def visit_Cast(self, n: Cast, level: int) -> None:
+        if dt.is_bool(n.dtype):
+            self._bound(_EQUALITY, level, lambda: self._is_not_zero(n.value))
+        else:
+            self.out.write(f"({self.language.type(n.dtype)})")
+            self.visit(n.value, _UNARY)
+
+    def _is_not_zero(self, value: PrimExpr) -> None:
+        self.visit(value, _EQUALITY)
+        self.out.write(" != 0")
+
+    # memory
+
+    def visit_BufferLoad(self, n: BufferLoad, level: int) -> None:
+        self.element(n.buffer, n.indices)
+
+    def element(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> None:
+        """Write an element of a buffer."""
+        pointer, typ = self.names[buffer.data], self.language.type(buffer.dtype)
+        same = self.elements.get(buffer.data) == buffer.dtype
+        self.out.write(pointer if same else f"(({typ}*){pointer})")
+        self.out.write("[")
+        terms: list[PrimExpr] = []
+        for index, stride in zip(indices, buffer.strides or compact_strides(buffer.shape), strict=True):
+            terms += [] if is_const_int(index, 0) else [index if is_const_int(stride, 1) else index * stride]
+        terms = terms if is_const_int(buffer.elem_offset, 0) else [buffer.elem_offset, *terms]
+        for number, term in enumerate(terms):
+            self.out.write(" + " if number else "")
+            self.visit(term, _SUM if len(terms) > 1 else _ANY)
+        self.out.write("]" if terms else "0]")
+
+    # calls
+
+    def visit_Call(self, n: Call, level: int) -> None:
+        name = n.op.name if isinstance(n.op, Op) else ""
+        rule = _CALLS.get(name)
+        if rule is not None:
+            rule(self, n, level)
+        elif name in self.language.operators:
+            self._operator(n, self.language.operators[name])
+        elif name in self.language.functions:
+            self._function(n, name)
+        else:
+            called = name or getattr(n.op, "name_hint", type(n.op).__name__)
+            raise BuildError(f"code generation: target {self.language.name!r} has no code for a call of {called}")
+
+    def _operator(self, n: Call, sign: str) -> None:
+        """Write an operation on bits, always in parentheses."""
+        narrow = dt.bits(n.dtype) < 32 and not dt.is_bool(n.dtype)
+        self.out.write(f"({self.language.type(n.dtype)})(" if narrow else "(")
+        self.visit(n.args[0], _UNARY)
+        self.out.write(f" {sign} ")
+        self.visit(n.args[1], _UNARY)
+        self.out.write(")")
+
+    def _function(self, n: Call, name: str) -> None:
+        """Write the call of a mathematical function; half precision computes in single."""
+        dtype = n.args[0].dtype
+        if not dt.is_float(dtype):
+            raise BuildError(f"code generation: {n} needs a floating-point operand, got {dtype}; cast it with .astype")
+        half = dtype == "float16"
+        if half and name in ("tir.nextafter",):
+            raise BuildError(f"code generation: target {self.language.name!r} has no {name} of {dtype}")
+        if half:
+            self.out.write(f"({self.language.type(n.dtype)})")
+        template = (self.language.double_functions if dtype == "float64" else self.language.functions)[name]
+        pieces = template.replace("}", "{").split("{")
+        for number, piece in enumerate(pieces):
+            self.write(piece if number % 2 == 0 else n.args[int(piece)])
+
+    def extern(self, n: Call) -> None:
+        """Write the call of a function that is elsewhere, which the program declares."""
+        name, *args = n.args
+        if not isinstance(name, StringImm):
+            raise BuildError(f"code generation: {n.op} takes the name of a function first, got {name}")
+        called = self.program.extern(
+            name.value, n.dtype, [a.dtype if not isinstance(a, StringImm) else "" for a in args]
+        )
+        self.out.write(f"{called}(")
+        for number, argument in enumerate(args):
+            self.write(", " if number else "", argument)
+        self.out.write(")")
+
+
+def _rounded(value: float, dtype: str) -> float:
+    """Return a value as narrower data types hold it."""
+    form = "<e" if dtype == "float16" else "<f"
+    try:
+        return float(struct.unpack(form, struct.pack(form, value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def _shortest(value: float, dtype: str) -> str:
+    """Return the fewest digits that name a value of a data type."""
+    if dtype == "float64":
+        return repr(value)
+    digits = next(text for n in range(1, 18) if _rounded(float(text := f"{value:.{n}g}"), dtype) == value)
+    return digits if "." in digits or "e" in digits else f"{digits}.0"
+
+
+def _power_of_two(e: PrimExpr) -> int | None:
+    """Return k if an expression is the constant 2 ** k."""
+    if isinstance(e, IntImm) and e.value > 0 and e.value & (e.value - 1) == 0:
+        return e.value.bit_length() - 1
+    return None
+
+
+def quoted(text: str) -> str:
+    """Return a text as a literal that cannot end before its end.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    plain = set(range(32, 127)) - {ord('"'), ord("\\"), ord("?")}
+    return '"' + "".join(chr(b) if b in plain else f"\\{b:03o}" for b in text.encode()) + '"'
+
+
+Rule = Callable[[Expressions, Call, int], None]
+
+
+def _argument(e: Expressions, n: Call, level: int) -> None:
+    e.visit(n.args[0], level)
+
+
+def _if_then_else(e: Expressions, n: Call, level: int) -> None:
+    e._choice(n.args[0], n.args[1], n.args[2], level)
+
+
+def _counted(name: str, e: Expressions, n: Call, level: int) -> None:
+    """Write the call of a helper that counts bits."""
+    e.write(f"({e.language.type(n.dtype)})", e.program.helper(name, n.args[0].dtype), "(", n.args[0], ")")
+
+
+def _reinterpret(e: Expressions, n: Call, level: int) -> None:
+    e.write(e.program.reinterpretation(n.args[0].dtype, n.dtype), "(", n.args[0], ")")
+
+
+def _not(e: Expressions, n: Call, level: int) -> None:
+    narrow = "" if dt.bits(n.dtype) >= 32 else f"({e.language.type(n.dtype)})"
+    e.out.write("!" if dt.is_bool(n.dtype) else f"{narrow}~")
+    e.visit(n.args[0], _UNARY)
+
+
+def _address_of(e: Expressions, n: Call, level: int) -> None:
+    element = n.args[0]
+    if not isinstance(element, BufferLoad):
+        raise BuildError(f"code generation: address_of takes an element of a buffer, got {element}")
+    e.out.write("(void*)&")
+    e.element(element.buffer, element.indices)
+
+
+def _access_ptr(e: Expressions, n: Call, level: int) -> None:
+    kind, data, offset = n.args[:3]
+    e.write(f"(void*)(({e.language.type(kind.dtype)}*)", data, " + ")
+    e.visit(offset, _SUM + 1)
+    e.write(")")
+
+
+def _text(text: str, e: Expressions, n: Call, level: int) -> None:
+    e.out.write(text)
+
+
+def _is_null(e: Expressions, n: Call, level: int) -> None:
+    e.write("(", n.args[0], " == NULL)")
+
+
+_CALLS: dict[str, Rule] = {
+    builtin.LIKELY.name: _argument,
+    builtin.IF_THEN_ELSE.name: _if_then_else,
+    builtin.POPCOUNT.name: partial(_counted, "popcount"),
+    builtin.CLZ.name: partial(_counted, "clz"),
+    builtin.REINTERPRET.name: _reinterpret,
+    builtin.ISNULLPTR.name: _is_null,
+    builtin.ADDRESS_OF.name: _address_of,
+    builtin.ACCESS_PTR.name: _access_ptr,
+    builtin.UNDEF.name: partial(_text, "0"),
+    builtin.ASSUME.name: partial(_text, "true"),
+    builtin.PREFETCH.name: partial(_text, "(void)0"),
+    builtin.CALL_EXTERN.name: lambda e, n, level: e.extern(n),
+    builtin.CALL_PURE_EXTERN.name: lambda e, n, level: e.extern(n),
+    "tir.bitwise_not": _not,
+}
+"""How calls of operators are written that are neither functions nor signs of the language."""

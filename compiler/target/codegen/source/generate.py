@@ -1,0 +1,150 @@
+"""From a lowered module to a program of source code."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from compiler.ir import dtype as dt
+from compiler.ir.instrument import active_instruments
+from compiler.ir.module import IRModule
+from compiler.ir.text import TextBuilder
+from compiler.runtime.signature import Signature
+from compiler.target.codegen.signatures import passed_type, signatures_of
+from compiler.target.codegen.source.c import C
+from compiler.target.codegen.source.lanes import without_vectors
+from compiler.target.codegen.source.language import Language
+from compiler.target.codegen.source.names import identifier
+from compiler.target.codegen.source.program import Declared, Program
+from compiler.target.codegen.source.statements import Statements
+from compiler.tir.function import PrimFunc
+
+__all__ = ["LANGUAGES", "SourceCode", "source_code"]
+
+LANGUAGES: dict[str, Language] = {language.name: language for language in (C,)}
+"""The languages, by the kind of targets that they are for."""
+
+
+class SourceCode(msgspec.Struct, frozen=True, kw_only=True):
+    """A program.
+
+    Attributes
+    ----------
+    language : Language
+    signatures : list of Signature
+        Its functions, and how they are called.
+    listing : TextBuilder
+        Its lines, whose regions know what of the loop IR they are.
+    """
+
+    language: Language
+    signatures: list[Signature]
+    listing: TextBuilder
+
+    @property
+    def text(self) -> str:
+        """The program as text."""
+        return self.listing.text() + "\n"
+
+
+def source_code(module: IRModule, kind: str) -> SourceCode:
+    """Write the functions of a lowered module in a language.
+
+    Parameters
+    ----------
+    module : IRModule
+        Lowered functions of loop IR.
+    kind : str
+        The kind of the target: a key of ``LANGUAGES``.
+
+    Returns
+    -------
+    SourceCode
+
+    Raises
+    ------
+    BuildError
+        If the language cannot say what the module contains.
+    """
+    started = time.perf_counter()
+    functions = [(var.name_hint, func) for var, func in module.items() if isinstance(func, PrimFunc)]
+    program = Program(LANGUAGES[kind])
+    declared = _declare(program, functions)
+    bodies = TextBuilder()
+    for function in declared:
+        bodies.newline()
+        _write(program, bodies, function)
+    signatures = [msgspec.structs.replace(d.signature, messages=program.messages) for d in declared]
+    code = SourceCode(language=program.language, signatures=signatures, listing=_joined(program, declared, bodies))
+    for instrument in active_instruments():
+        instrument.source_generated(kind, code.listing, (time.perf_counter() - started) * 1e3)
+    return code
+
+
+def _declare(program: Program, functions: Sequence[tuple[str, PrimFunc]]) -> list[Declared]:
+    declared = []
+    language = program.language
+    for (name, func), (signature, sizes) in zip(functions, signatures_of(functions, parallel=False), strict=True):
+        symbol = identifier(re.sub(r"\W", "_", signature.symbol), language.reserved)
+        renamed = msgspec.structs.replace(signature, symbol=symbol)
+        function = Declared(func, renamed, sizes)
+        program.functions[name] = program.functions[signature.name] = function
+        declared.append(function)
+    return declared
+
+
+def _write(program: Program, out: TextBuilder, function: Declared) -> None:
+    """Write a function: its head, what its parameters are converted to, its body."""
+    language, func, signature = program.language, function.func, function.signature
+    statements = Statements(program, out, signature.returns)
+    names, elements = statements.names, statements.expressions.elements
+    parameters, conversions = [], []
+    for var in (*func.params, *function.sizes):
+        buffer = func.buffer_map.get(var)
+        if buffer is not None:
+            elements[buffer.data] = dt.element(buffer.dtype)
+            typ, name = language.type(dt.element(buffer.dtype)), names.define(buffer.data)
+            parameters.append(
+                (language.parameter if signature.noalias else "{type}* {name}").format(type=typ, name=name)
+            )
+            continue
+        name, passed = names.define(var), passed_type(var.dtype)
+        parameters.append(f"{language.type(passed)} {name}")
+        if passed != var.dtype:
+            narrow = names.fresh(var.name)
+            conversions.append(f"{language.type(var.dtype)} {narrow} = ({language.type(var.dtype)}){name};")
+            names.bind(var, narrow)
+    if signature.returns:
+        kind = "int64" if dt.is_bool(signature.returns) else signature.returns
+        parameters.append(f"{language.type(kind)}* result")
+    function.head.append(f"int32_t {signature.symbol}({', '.join(parameters) or 'void'})")
+    with out.at(func):
+        out.line(f"{function.head[0]} {{")
+    with out.indented():
+        for line in conversions:
+            out.line(line)
+        statements.visit(without_vectors(func.body))
+        out.line("return 0;")
+    out.line("}")
+
+
+def _joined(program: Program, declared: Sequence[Declared], bodies: TextBuilder) -> TextBuilder:
+    """Return the whole program: what the functions need comes first, which is known when they are written."""
+    out = TextBuilder()
+    for line in program.language.prologue:
+        out.line(line)
+    for lines in program.definitions.values():
+        out.newline()
+        for line in lines:
+            out.line(line)
+    if len(declared) > 1:
+        out.newline()
+        for function in declared:
+            out.line(f"{function.head[0]};")
+    first = len(out.lines)
+    out.lines += bodies.lines
+    out.positions.update({node: (line + first, column) for node, (line, column) in bodies.positions.items()})
+    return out

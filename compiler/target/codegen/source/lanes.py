@@ -1,0 +1,249 @@
+"""Vectors as loops over their lanes, for languages that have none."""
+
+from __future__ import annotations
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import BuildError
+from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.node import Node, rebuild
+from compiler.ir.primexpr import (
+    Broadcast,
+    Call,
+    Cast,
+    IntImm,
+    Let,
+    PrimExpr,
+    Ramp,
+    Select,
+    Shuffle,
+    Var,
+    cast,
+    const,
+    is_const_int,
+)
+from compiler.ir.structural import structural_equal
+from compiler.ir.substitute import substitute
+from compiler.ir.types import PointerType, PrimType
+from compiler.tir import builtin
+from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
+from compiler.tir.stmt import Allocate, BufferStore, Evaluate, For, ForKind, IfThenElse, LetStmt, SeqStmt, Stmt
+
+__all__ = ["without_vectors"]
+
+
+def without_vectors(stmt: Stmt) -> Stmt:
+    """Return a statement in which each vector is computed lane by lane.
+
+    ::
+
+        C[T.Ramp(i * 4, 1, 4)] = A[T.Ramp(i * 4, 1, 4)] + T.Broadcast(x, 4)
+        →
+        for lane in range(4):
+            C[i * 4 + lane] = A[i * 4 + lane] + x
+
+    Parameters
+    ----------
+    stmt : Stmt
+
+    Returns
+    -------
+    Stmt
+    """
+    result: Stmt = _Lanes().visit(stmt)
+    return result
+
+
+class _Lanes(Mutator):
+    """Rewrites statements; expressions have one lane, which :meth:`lane` picks."""
+
+    def __init__(self) -> None:
+        self._views: dict[Buffer, Buffer] = {}
+        self._vectors: dict[Var, Buffer] = {}
+
+    # statements
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        count = dt.lanes(n.value.dtype)
+        if count == 1 and dt.lanes(n.buffer.dtype) == 1:
+            return self._guarded(n, None, rebuild(n, value=self.visit(n.value), indices=self._all(n.indices)))
+        if _reads_elsewhere(n):
+            return self._through_copy(n, count)
+        lane = Var("lane", "int32")
+        buffer, indices = self._element(n.buffer, n.indices, lane)
+        return _over_lanes(lane, count, self._guarded(n, lane, BufferStore(buffer, self.lane(n.value, lane), indices)))
+
+    def _guarded(self, n: BufferStore, lane: PrimExpr | None, store: Stmt) -> Stmt:
+        """Return a store where its condition holds."""
+        condition = _condition(n)
+        if condition is None:
+            return store
+        return IfThenElse(condition if lane is None else self.lane(condition, lane), store)
+
+    def _through_copy(self, n: BufferStore, count: int) -> Stmt:
+        """Store a value that reads the same memory elsewhere: all of its lanes are computed first."""
+        copy = _row("lanes", n.value.dtype)
+        read, write = Var("lane", "int32"), Var("lane", "int32")
+        buffer, indices = self._element(n.buffer, n.indices, write)
+        stored = self._guarded(n, write, BufferStore(buffer, BufferLoad(copy, (write,)), indices))
+        body = SeqStmt(
+            (
+                _over_lanes(read, count, BufferStore(copy, self.lane(n.value, read), (read,))),
+                _over_lanes(write, count, stored),
+            )
+        )
+        return Allocate(copy.data, copy.dtype, (const(count),), const(True), body)
+
+    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+        count = dt.lanes(n.var.dtype)
+        if count == 1:
+            return rebuild(n, value=self.visit(n.value), body=self.visit(n.body))
+        row = self._vectors[n.var] = _row(n.var.name, n.var.dtype)
+        lane = Var("lane", "int32")
+        filled = _over_lanes(lane, count, BufferStore(row, self.lane(n.value, lane), (lane,)))
+        return Allocate(row.data, row.dtype, (const(count),), const(True), SeqStmt((filled, self.visit(n.body))))
+
+    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+        count = dt.lanes(n.value.dtype)
+        if count == 1:
+            return rebuild(n, value=self.visit(n.value))
+        lane = Var("lane", "int32")
+        return _over_lanes(lane, count, Evaluate(self.lane(n.value, lane)))
+
+    def visit_Allocate(self, n: Allocate) -> Stmt:
+        count = dt.lanes(n.dtype)
+        if count == 1:
+            return rebuild(n, body=self.visit(n.body), extents=self._all(n.extents))
+        extents = (*self._all(n.extents), const(count))
+        return Allocate(n.buffer_var, dt.element(n.dtype), extents, n.condition, self.visit(n.body), n.annotations)
+
+    # scalar expressions
+
+    def _all(self, items: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
+        return tuple(self.visit(e) for e in items)
+
+    def visit_Shuffle(self, n: Shuffle) -> PrimExpr:
+        return self._picked(n, n.indices[0]) if len(n.indices) == 1 else n
+
+    # one lane of a vector
+
+    def lane(self, e: PrimExpr, lane: PrimExpr) -> PrimExpr:
+        """Return one lane of a vector; of a scalar the scalar."""
+        if dt.lanes(e.dtype) == 1:
+            return self.visit(e)  # type: ignore[no-any-return]
+        rule = getattr(self, f"_lane_of_{type(e).__name__}", None)
+        if rule is not None:
+            return rule(e, lane)  # type: ignore[no-any-return]
+        changes = {name: self.lane(getattr(e, name), lane) for name in e.children}
+        return rebuild(e, **changes)
+
+    def _lane_of_Ramp(self, e: Ramp, lane: PrimExpr) -> PrimExpr:
+        count = dt.lanes(e.base.dtype)
+        if count > 1:
+            step, within = lane // count, lane % count
+            return self.lane(e.base, within) + self.lane(e.stride, within) * step
+        return self.visit(e.base) + self.visit(e.stride) * cast(e.base.dtype, lane)  # type: ignore[no-any-return]
+
+    def _lane_of_Broadcast(self, e: Broadcast, lane: PrimExpr) -> PrimExpr:
+        count = dt.lanes(e.value.dtype)
+        return self.lane(e.value, lane % count if count > 1 else lane)
+
+    def _lane_of_Var(self, e: Var, lane: PrimExpr) -> PrimExpr:
+        return BufferLoad(self._vectors[e], (lane,))
+
+    def _lane_of_Cast(self, e: Cast, lane: PrimExpr) -> PrimExpr:
+        return Cast(dt.element(e.dtype), self.lane(e.value, lane))
+
+    def _lane_of_Let(self, e: Let, lane: PrimExpr) -> PrimExpr:
+        return self.lane(substitute(e.body, {e.var: e.value}), lane)
+
+    def _lane_of_Shuffle(self, e: Shuffle, lane: PrimExpr) -> PrimExpr:
+        result = self._picked(e, e.indices[-1])
+        for number in reversed(range(len(e.indices) - 1)):
+            result = Select(lane.equal(number), self._picked(e, e.indices[number]), result)
+        return result
+
+    def _picked(self, e: Shuffle, index: PrimExpr) -> PrimExpr:
+        """Return the lane that a constant picks from several vectors."""
+        if not isinstance(index, IntImm):
+            raise BuildError(f"code generation: a shuffle picks lanes by constants, got {index}")
+        number = index.value
+        for vector in e.vectors:
+            if number < dt.lanes(vector.dtype):
+                return self.lane(vector, const(number))
+            number -= dt.lanes(vector.dtype)
+        raise BuildError(f"code generation: a shuffle picks lane {index} of vectors that have no such lane")
+
+    def _lane_of_BufferLoad(self, e: BufferLoad, lane: PrimExpr) -> PrimExpr:
+        buffer, indices = self._element(e.buffer, e.indices, lane)
+        load = BufferLoad(buffer, indices)
+        condition = _condition(e)
+        if condition is None:
+            return load
+        chosen = (self.lane(condition, lane), load, const(0, load.dtype))
+        return Call(load.dtype, builtin.IF_THEN_ELSE, chosen)
+
+    def _lane_of_Call(self, e: Call, lane: PrimExpr) -> PrimExpr:
+        count, dtype = dt.lanes(e.dtype), dt.element(e.dtype)
+        if e.op is builtin.VECTOR_LOW or e.op is builtin.VECTOR_HIGH:
+            return self.lane(e.args[0], lane + (count if e.op is builtin.VECTOR_HIGH else 0))
+        if e.op is builtin.VECTOR_COMBINE:
+            half = count // 2
+            upper = self.lane(e.args[1], lane - half)
+            return Call(dtype, builtin.IF_THEN_ELSE, (lane < half, self.lane(e.args[0], lane), upper))
+        if any(dt.lanes(a.dtype) not in (1, count) for a in e.args):
+            raise BuildError(f"code generation: {e} has vectors of several lengths, which are computed lane by lane")
+        return Call(dtype, e.op, tuple(self.lane(a, lane) for a in e.args))
+
+    def _element(
+        self, buffer: Buffer, indices: tuple[PrimExpr, ...], lane: PrimExpr
+    ) -> tuple[Buffer, tuple[PrimExpr, ...]]:
+        """Return where one lane of an access is: of a vector index, or of elements that are vectors themselves."""
+        if dt.lanes(buffer.dtype) == 1:
+            return buffer, tuple(self.lane(i, lane) for i in indices)
+        if len(indices) != 1 or dt.lanes(indices[0].dtype) != 1:
+            raise BuildError(f"code generation: {buffer.name} of vectors is accessed by several indices at once")
+        count = dt.lanes(buffer.dtype)
+        view = self._views.get(buffer)
+        if view is None:
+            shape = (buffer.shape[0] * count,)
+            view = self._views[buffer] = decl_buffer(shape, dt.element(buffer.dtype), buffer.name, data=buffer.data)
+        return view, (self.visit(indices[0]) * count + lane,)
+
+
+def _condition(n: BufferLoad | BufferStore) -> PrimExpr | None:
+    """Return where an access takes place; None for everywhere."""
+    condition = n.predicate
+    lane = condition.value if isinstance(condition, Broadcast) else condition
+    return None if lane is None or is_const_int(lane, 1) else condition
+
+
+def _over_lanes(lane: Var, count: int, body: Stmt) -> Stmt:
+    return For(lane, const(0), const(count), ForKind.SERIAL, body)
+
+
+def _row(name: str, dtype: str) -> Buffer:
+    """Return a row for the lanes of a vector."""
+    element = dt.element(dtype)
+    data = Var(name, "handle", PointerType(PrimType(element), "local"))
+    return decl_buffer((dt.lanes(dtype),), element, name, data=data, scope="local")
+
+
+def _reads_elsewhere(n: BufferStore) -> bool:
+    """Return whether the value of a store reads the memory that it writes at other elements, or calls what may."""
+    reads = _Reads(n)
+    reads.visit(n.value)
+    return reads.elsewhere
+
+
+class _Reads(Visitor):
+    def __init__(self, store: BufferStore) -> None:
+        self._store = store
+        self.elsewhere = False
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        same = n.buffer.data is self._store.buffer.data
+        self.elsewhere |= same and not structural_equal(n.indices, self._store.indices)
+        self.visit_Node(n)
+
+    def visit_Var(self, n: Node) -> None:
+        """A variable reads nothing."""

@@ -1,0 +1,111 @@
+"""Names of variables in source code: each its own within the braces where it is declared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from compiler.ir.error import BuildError
+from compiler.ir.primexpr import Var
+
+__all__ = ["Names", "identifier"]
+
+
+def identifier(name: str, reserved: frozenset[str]) -> str:
+    """Return a name as languages spell one.
+
+    Parameters
+    ----------
+    name : str
+    reserved : frozenset of str
+        Words that it may not be; an underscore is added then.
+
+    Returns
+    -------
+    str
+    """
+    clean = re.sub(r"[^A-Za-z0-9_]", "_", name) or "_"
+    clean = clean if clean[0].isalpha() or clean[0] == "_" else f"_{clean}"
+    return f"{clean}_" if clean in reserved else clean
+
+
+class Names:
+    """The variables of one function.
+
+    Parameters
+    ----------
+    reserved : frozenset of str
+        Words that no variable may be named.
+    """
+
+    def __init__(self, reserved: frozenset[str]) -> None:
+        self._reserved = reserved
+        self._taken: set[str] = set(reserved)
+        self._names: dict[Var, str] = {}
+
+    def define(self, var: Var) -> str:
+        """Name a variable that is declared here.
+
+        Parameters
+        ----------
+        var : Var
+
+        Returns
+        -------
+        str
+        """
+        name = self.fresh(var.name)
+        self.bind(var, name)
+        return name
+
+    def bind(self, var: Var, name: str) -> None:
+        """Let a variable have a name from here on.
+
+        Parameters
+        ----------
+        var : Var
+        name : str
+            As of :meth:`fresh`.
+        """
+        self._names[var] = name
+
+    def fresh(self, wish: str) -> str:
+        """Return a name that nothing has here.
+
+        Parameters
+        ----------
+        wish : str
+            What it is like.
+
+        Returns
+        -------
+        str
+        """
+        base = name = identifier(wish, self._reserved)
+        count = 0
+        while name in self._taken:
+            count += 1
+            name = f"{base}_{count}"
+        self._taken.add(name)
+        return name
+
+    def __getitem__(self, var: Var) -> str:
+        name = self._names.get(var)
+        if name is None:
+            raise BuildError(f"code generation: variable {var.name!r} is used where it has no value")
+        return name
+
+    @contextmanager
+    def braces(self) -> Iterator[None]:
+        """Let what is declared meanwhile end with the braces.
+
+        Returns
+        -------
+        context manager
+        """
+        taken = set(self._taken)
+        try:
+            yield
+        finally:
+            self._taken = taken

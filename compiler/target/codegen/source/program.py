@@ -1,0 +1,107 @@
+"""What the functions of one program share: what it defines and declares before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from compiler.ir.error import BuildError
+from compiler.ir.primexpr import Var
+from compiler.runtime.signature import Signature
+from compiler.target.codegen.source.language import Language
+from compiler.target.codegen.source.names import Names
+from compiler.tir.function import PrimFunc
+
+__all__ = ["Declared", "Program"]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A function of the program that others can call.
+
+    Attributes
+    ----------
+    func : PrimFunc
+    signature : Signature
+    sizes : tuple of Var
+        Variables of its shapes, which are passed after its arguments.
+    head : list of str
+        Its result, name and parameters, once it is written.
+    """
+
+    func: PrimFunc
+    signature: Signature
+    sizes: tuple[Var, ...]
+    head: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Program:
+    """A program in the making.
+
+    Attributes
+    ----------
+    language : Language
+    functions : dict of str to Declared
+        By their names in the module, and by those that callers know.
+    messages : list of str
+        Texts of failed assertions; a function that returns ``n > 0`` failed with message ``n - 1``.
+    definitions : dict of str to list of str
+        Lines of what is defined before the functions, by name.
+    """
+
+    language: Language
+    functions: dict[str, Declared] = field(default_factory=dict)
+    messages: list[str] = field(default_factory=list)
+    definitions: dict[str, list[str]] = field(default_factory=dict)
+
+    def names(self) -> Names:
+        """Return the names of a new function: no variable hides a function."""
+        return Names(self.language.reserved | {d.signature.symbol for d in self.functions.values()})
+
+    def message(self, text: str) -> int:
+        """Return the number that a function returns to fail with ``text``."""
+        if text not in self.messages:
+            self.messages.append(text)
+        return self.messages.index(text) + 1
+
+    def helper(self, name: str, dtype: str) -> str:
+        """Return the name of a helper function for a data type, which the program defines from now on."""
+        full = f"{name}_{dtype}"
+        if full not in self.definitions:
+            self.definitions[full] = self.language.helper(name, dtype)
+        return full
+
+    def reinterpretation(self, source: str, target: str) -> str:
+        """Return the name of the function that gives the same bits another data type."""
+        full = f"{target}_from_{source}"
+        old, new = self.language.type(source), self.language.type(target)
+        self.definitions[full] = [
+            f"static inline {new} {full}({old} x) {{",
+            f"    {new} bits;",
+            "    memcpy(&bits, &x, sizeof bits);",
+            "    return bits;",
+            "}",
+        ]
+        return full
+
+    def extern(self, name: str, result: str, arguments: Sequence[str]) -> str:
+        """Declare a function that is elsewhere; return its name.
+
+        Parameters
+        ----------
+        name : str
+        result : str
+            The data type that it returns.
+        arguments : sequence of str
+            Data types of its arguments; empty for a text.
+        """
+        if not (name.isascii() and name.isidentifier()):
+            raise BuildError(f"code generation: {name!r} is no name of a function")
+        if name in self.language.reserved:
+            return name  # the headers declare it
+        kinds = ", ".join(self.language.type(a) if a else "const char*" for a in arguments)
+        line = f"extern {self.language.type(result)} {name}({kinds or 'void'});"
+        if self.definitions.setdefault(f"extern {name}", [line]) != [line]:
+            raise BuildError(f"call_extern: {name!r} is called with arguments of different types")
+        return name

@@ -1,0 +1,78 @@
+"""A module of source code: the C compiler of this machine makes machine code of it when it is first called."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from compiler.ir.error import BuildError
+from compiler.runtime.library import Description, describe, write_library
+from compiler.runtime.module import Module
+from compiler.runtime.native_code import NativeCode, SharedLibrary, host_triple
+from compiler.target.codegen.source.generate import SourceCode
+from compiler.target.target import Target
+
+__all__ = ["source_module"]
+
+_COMPILERS = ("cc", "gcc", "clang")
+_OPTIONS = ("-std=gnu11", "-O3", "-fPIC", "-fwrapv", "-fno-strict-aliasing", "-w")
+"""Integers wrap around, and memory may be read as another type, as loop IR has it."""
+_SECONDS = 120
+
+
+def source_module(code: SourceCode, target: Target) -> Module:
+    """Return the runtime module of a program.
+
+    Parameters
+    ----------
+    code : SourceCode
+    target : Target
+
+    Returns
+    -------
+    Module
+    """
+    suffix = code.language.name
+
+    def native() -> NativeCode:
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder, "module.so"))
+            Path(path).write_bytes(_compiled(code.text, ("-shared",)))
+            return SharedLibrary(path)
+
+    def export(path: str) -> None:
+        if path.endswith(f".{suffix}"):
+            Path(path).write_text(code.text)
+            return
+        description = _description(describe(_described(code, target)))
+        write_library(_compiled(code.text + description, ("-c",)), path)
+
+    files = {suffix: lambda: code.text.encode()}
+    return Module(code.signatures, native, {suffix: lambda: code.text}, export, target, files)
+
+
+def _described(code: SourceCode, target: Target) -> Description:
+    return Description(triple=host_triple(), features=[], target=str(target), signatures=code.signatures)
+
+
+def _description(content: bytes) -> str:
+    """Return the constant that says what is in the machine code, which no linker drops."""
+    numbers = ",".join(map(str, content))
+    return f"\n__attribute__((used)) static const unsigned char strata_description[] = {{{numbers}}};\n"
+
+
+def _compiled(text: str, options: tuple[str, ...]) -> bytes:
+    """Return what the C compiler makes of a program."""
+    compiler = next((command for command in _COMPILERS if shutil.which(command)), None)
+    if compiler is None:
+        raise BuildError(f"build: no C compiler is here ({', '.join(_COMPILERS)}); get_source gives the program")
+    with tempfile.TemporaryDirectory() as folder:
+        source, result = Path(folder, "module.c"), Path(folder, "module.out")
+        source.write_text(text)
+        command = [compiler, *_OPTIONS, *options, "-o", str(result), str(source), "-lm"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        if done.returncode:
+            raise BuildError(f"build: {compiler} refuses the program: {done.stderr.strip()[:1000]}")
+        return result.read_bytes()

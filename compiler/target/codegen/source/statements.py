@@ -1,0 +1,269 @@
+"""Statements of loop IR in a language like C."""
+
+from __future__ import annotations
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import BuildError
+from compiler.ir.functor import Functor
+from compiler.ir.module import GlobalVar
+from compiler.ir.node import Node
+from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm
+from compiler.ir.substitute import post_order_visit
+from compiler.ir.text import TextBuilder
+from compiler.target.codegen.signatures import returned_type
+from compiler.target.codegen.source.expressions import Expressions
+from compiler.target.codegen.source.packed_calls import write_packed_call
+from compiler.target.codegen.source.program import Declared, Program
+from compiler.tir import builtin
+from compiler.tir.stmt import (
+    COPROC_UOP_SCOPE,
+    RUN_ONCE,
+    THREAD_KEYS,
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    BufferStore,
+    DeclBuffer,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    Prefetch,
+    SeqStmt,
+    Stmt,
+    While,
+)
+
+__all__ = ["Statements"]
+
+MAX_STACK_BYTES = 16 << 10
+"""Bytes of the largest array among a function's variables; larger ones lie on the heap."""
+
+_ALIGNMENT = 64
+
+
+class Statements(Functor):
+    """Writes the statements of one function.
+
+    Parameters
+    ----------
+    program : Program
+    out : TextBuilder
+    returns : str
+        The data type of the value that ``tir.ret`` returns; empty without one.
+    """
+
+    def __init__(self, program: Program, out: TextBuilder, returns: str) -> None:
+        self.program = program
+        self.out = out
+        self.expressions = Expressions(program, out)
+        self.names = self.expressions.names
+        self._returns = returns
+        self._heap: list[str] = []
+
+    def visit(self, n: Stmt, *args: object) -> None:
+        """Write a statement; the calls of functions in its expressions are made before it."""
+        with self.out.at(n):
+            for name in n.children:
+                value = getattr(n, name)
+                for item in value if isinstance(value, tuple) else (value,):
+                    if isinstance(item, PrimExpr):
+                        self._make_calls(item)
+            Functor.visit(self, n)
+
+    def visit_Node(self, n: Stmt) -> None:
+        raise BuildError(f"code generation: {type(n).__name__} must be lowered before source code is made")
+
+    def _line(self, *parts: str | PrimExpr) -> None:
+        self.expressions.write(*parts)
+        self.out.newline()
+
+    def _braces(self, body: Stmt) -> None:
+        with self.out.indented(), self.names.braces():
+            self.visit(body)
+
+    def visit_SeqStmt(self, n: SeqStmt) -> None:
+        for item in n.seq:
+            self.visit(item)
+
+    def visit_DeclBuffer(self, n: DeclBuffer) -> None:
+        self.visit(n.body)
+
+    def visit_Prefetch(self, n: Prefetch) -> None:
+        """A hint for memory that has no address yet: nothing to do."""
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self.expressions.element(n.buffer, n.indices)
+        self._line(" = ", n.value, ";")
+
+    def visit_Evaluate(self, n: Evaluate) -> None:
+        value = n.value
+        if isinstance(value, Call) and value.op is builtin.RET:
+            self._return(value)
+        elif isinstance(value, Call) and value not in self.expressions.results:
+            self._line(value, ";")
+
+    def visit_LetStmt(self, n: LetStmt) -> None:
+        typ = self.program.language.type(n.var.dtype)
+        self.out.write(f"{typ} ")
+        name = self.names.fresh(n.var.name)
+        self._line(f"{name} = ", n.value, ";")
+        self.names.bind(n.var, name)
+        self.visit(n.body)
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        if n.attr_key in THREAD_KEYS:
+            raise BuildError(f"build: {n.node} is bound to a thread axis, and {self.program.language.name!r} has none")
+        if n.attr_key == COPROC_UOP_SCOPE:
+            self._once(n)
+        else:
+            self.visit(n.body)
+
+    def _once(self, n: AttrStmt) -> None:
+        """Write statements that only the first call of the function carries out."""
+        name = n.value.value if isinstance(n.value, StringImm) else str(n.value)
+        if name != RUN_ONCE:
+            raise BuildError(f"build: {COPROC_UOP_SCOPE} {name!r} is for a coprocessor; a CPU only has {RUN_ONCE!r}")
+        done = self.names.fresh("done")
+        self._line(f"static bool {done} = false;")
+        self._line(f"if (!{done}) {{")
+        with self.out.indented():
+            self._line(f"{done} = true;")
+        self._braces(n.body)
+        self._line("}")
+
+    # control
+
+    def visit_For(self, n: For) -> None:
+        if n.kind is ForKind.THREAD_BINDING:
+            raise BuildError(f"build: the loop over {n.loop_var.name} is bound to a thread axis; a CPU has none")
+        typ = self.program.language.type(n.loop_var.dtype)
+        with self.names.braces():
+            name = self.names.define(n.loop_var)
+            self.expressions.write(f"for ({typ} {name} = ", n.min, f"; {name} < ", n.min + n.extent)
+            self._line(f"; ++{name}) {{")
+            self._braces(n.body)
+            self._line("}")
+
+    def visit_While(self, n: While) -> None:
+        self._line("while (", n.condition, ") {")
+        self._braces(n.body)
+        self._line("}")
+
+    def visit_IfThenElse(self, n: IfThenElse) -> None:
+        self._line("if (", n.condition, ") {")
+        self._braces(n.then_case)
+        if n.else_case is not None:
+            self._line("} else {")
+            self._braces(n.else_case)
+        self._line("}")
+
+    def visit_AssertStmt(self, n: AssertStmt) -> None:
+        text = n.message.value if isinstance(n.message, StringImm) else str(n.message)
+        self.expressions.write("if (!(", n.condition, "))")
+        self._fail(str(self.program.message(text)))
+        self.visit(n.body)
+
+    def _fail(self, status: str) -> None:
+        """End the line, which is a condition, with leaving the function where it holds."""
+        self._line(" {")
+        with self.out.indented():
+            self._leave(status)
+        self._line("}")
+
+    def _leave(self, status: str) -> None:
+        for pointer in reversed(self._heap):
+            self._line(f"free({pointer});")
+        self._line(f"return {status};")
+
+    def _return(self, n: Call) -> None:
+        if self._returns and n.args:
+            (value,) = n.args
+            kind = returned_type(value.dtype)
+            if kind != self._returns:
+                raise BuildError(
+                    f"code generation: a function returns values of types {self._returns} and {value.dtype}"
+                )
+            passed = "int64" if dt.is_bool(kind) else kind
+            self._line(f"*result = ({self.program.language.type(passed)})(", value, ");")
+        self._leave("0")
+
+    # memory
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        var, typ = n.buffer_var, self.program.language.type(n.dtype)
+        self.expressions.elements[var] = n.dtype
+        count = 1
+        for extent in n.extents:
+            count = count * extent.value if count and isinstance(extent, IntImm) else 0
+        name = self.names.define(var)
+        if count and count * dt.storage_bytes(n.dtype) <= MAX_STACK_BYTES:
+            self._line(f"_Alignas({_ALIGNMENT}) {typ} {name}[{count}];")
+            self.visit(n.body)
+            return
+        self._allocate_on_heap(n, name, typ)
+        self._heap.append(name)
+        self.visit(n.body)
+        self._line(f"free({self._heap.pop()});")
+
+    def _allocate_on_heap(self, n: Allocate, name: str, typ: str) -> None:
+        self.expressions.write(f"{typ}* {name} = aligned_alloc({_ALIGNMENT}, ((size_t)sizeof({typ})")
+        for extent in n.extents:
+            self.expressions.write(" * (size_t)(", extent, ")")
+        self._line(f" + {_ALIGNMENT - 1}) / {_ALIGNMENT} * {_ALIGNMENT});")
+        self.out.write(f"if ({name} == NULL)")
+        self._fail(str(self.program.message(f"not enough memory for {n.buffer_var.name}")))
+
+    # calls
+
+    def _make_calls(self, e: PrimExpr) -> None:
+        """Write the calls of functions within an expression, whose results variables hold."""
+
+        def make(n: Node) -> None:
+            if not isinstance(n, Call) or n in self.expressions.results:
+                return
+            if n.op is builtin.CALL_PACKED:
+                self.expressions.results[n] = write_packed_call(self.expressions, n)
+                self._check(self.expressions.results[n] + "_status")
+            elif (callee := self._callee(n)) is not None:
+                args = n.args if isinstance(n.op, GlobalVar) else n.args[1:]
+                self.expressions.results[n] = self._call(callee, args)
+
+        post_order_visit(e, make)
+
+    def _callee(self, n: Call) -> Declared | None:
+        if isinstance(n.op, GlobalVar):
+            callee = self.program.functions.get(n.op.name_hint)
+            if callee is None:
+                raise BuildError(f"code generation: the module has no function {n.op.name_hint!r}")
+            return callee
+        if n.op in (builtin.CALL_EXTERN, builtin.CALL_PURE_EXTERN) and isinstance(n.args[0], StringImm):
+            return self.program.functions.get(n.args[0].value)
+        return None
+
+    def _call(self, callee: Declared, args: tuple[PrimExpr, ...]) -> str:
+        """Write the call of a function of the program; return the variable that holds its result."""
+        signature = callee.signature
+        if callee.func.buffer_map or len(args) != len(callee.func.params):
+            raise BuildError(
+                f"code generation: {signature.name} is called with {len(args)} numbers and pointers, and takes others"
+            )
+        value = self.names.fresh("value")
+        if signature.returns:
+            kind = "int64" if dt.is_bool(signature.returns) else signature.returns
+            self._line(f"{self.program.language.type(kind)} {value} = 0;")
+        status = self.names.fresh("status")
+        self.expressions.write(f"int32_t {status} = {signature.symbol}(")
+        for number, argument in enumerate(args):
+            self.expressions.write(", " if number else "", argument)
+        if signature.returns:
+            self.out.write(f"{', ' if args else ''}&{value}")
+        self._line(");")
+        self._check(status)
+        return value if signature.returns else "0"
+
+    def _check(self, status: str) -> None:
+        """Leave the function where one that it called failed."""
+        self.out.write(f"if ({status} != 0)")
+        self._fail(status)
