@@ -1,0 +1,70 @@
+"""Someone drops a model of another format than ONNX: its graph is drawn, its script runs, a damaged one is named."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.steps import settled, violations
+
+DATA = Path(__file__).parent.parent / "compiler" / "relay" / "frontend" / "data"
+FORMATS = ("model.pb", "model.tflite", "model.pt", "model.pt2")
+OPERATORS = {"pb": "nn.conv2d", "tflite": "qnn.conv2d", "pt": "nn.conv2d", "pt2": "nn.conv2d"}
+
+
+def content_of(name: str) -> bytes:
+    """Return the file of a small network."""
+    ending = name.rpartition(".")[2]
+    if ending == "pb":
+        return (DATA / "frozen.pb").read_bytes()
+    if ending == "tflite":
+        pytest.importorskip("tflite")
+        return (DATA / "quantized.tflite").read_bytes()
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(64, 5))
+    example, file = torch.zeros(1, 3, 6, 6), io.BytesIO()
+    if ending == "pt":
+        torch.jit.save(torch.jit.trace(model.eval(), example), file)
+    else:
+        torch.export.save(torch.export.export(model.eval(), (example,)), file)
+    return file.getvalue()
+
+
+def attach(page: Page, name: str, content: bytes) -> None:
+    page.set_input_files("#attach", {"name": name, "mimeType": "application/octet-stream", "buffer": content})
+    expect(page.locator(".file")).to_contain_text(name)
+    settled(page)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_dropped_model_is_drawn_and_runs(explorer: str, open_page: Callable[..., Page], name: str) -> None:
+    content = content_of(name)
+    page = open_page(explorer, 1680, 980)
+    attach(page, name, content)
+    expect(page.locator(".cm-content")).to_contain_text(f'("{name}")')
+    expect(page.locator("#state")).to_contain_text("compiled in", timeout=60_000)
+    first = page.locator("#step-graph option").first.get_attribute("value")
+    page.select_option("#step-graph", first)
+    operator = OPERATORS[name.rpartition(".")[2]]
+    expect(page.locator("#graph .node title", has_text=operator).first).to_be_attached()
+    page.click("#run-button")
+    expect(page.locator("#state")).to_contain_text("ran in", timeout=60_000)
+    expect(page.locator("#pane-console")).to_contain_text("output 0 (1,")
+    expect(page.locator("#pane-console .problem")).to_have_count(0)
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_truncated_model_is_named_at_the_scripts_line(
+    explorer: str, open_page: Callable[..., Page], name: str
+) -> None:
+    content = content_of(name)
+    page = open_page(explorer, 1680, 980)
+    attach(page, name, content[: len(content) // 2])
+    expect(page.locator("#state")).to_contain_text("at line", timeout=60_000)
+    expect(page.locator("#pane-console .problem")).to_contain_text("from_")
+    expect(page.locator(".cm-lintRange-error").first).to_be_visible()
