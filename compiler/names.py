@@ -189,7 +189,12 @@ PUBLIC = {
     "tvm.arith.iter_affine_map": "compiler.arith",
     "tvm.topi.tensor": "compiler.topi",
     "tvm.topi.nn.elemwise": "compiler.topi.nn",
-    "tvm.topi.nn.upsampling": "compiler.topi.nn",
+    "tvm.topi.nn.utils": "compiler.topi.nn.padding",
+    "tvm.topi.nn.bnn": "compiler.topi.nn.binary",
+    "tvm.topi.nn.conv1d_transpose": "compiler.topi.nn.transposed_convolutions",
+    "tvm.topi.nn.conv2d_transpose": "compiler.topi.nn.transposed_convolutions",
+    "tvm.topi.nn.conv3d_transpose": "compiler.topi.nn.transposed_convolutions",
+    "tvm.topi.nn.depthwise_conv2d": "compiler.topi.nn.depthwise",
 }
 """Public names with their places: a module, or ``module:attribute``."""
 

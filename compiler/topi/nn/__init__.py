@@ -5,8 +5,18 @@ from typing import Any
 from compiler.ir.extension import public_module
 from compiler.topi.definitions import load_definitions
 
-_SPECIFIED = ("pool", "pool_grad")
-"""Definitions of poolings by their specifications: ``pooling`` has them under TVM's names."""
+_SPECIFIED = (
+    "bitserial",
+    "conv",
+    "conv_packed",
+    "conv_transpose",
+    "correlation",
+    "deformable",
+    "pool",
+    "pool_grad",
+    "sampling",
+)
+"""Definitions by specifications of convolutions, poolings and the like: others have them under TVM's names."""
 
 __all__ = load_definitions(globals(), _SPECIFIED)
 

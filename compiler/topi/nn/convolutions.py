@@ -6,29 +6,203 @@ from collections.abc import Sequence
 
 from compiler.ir.error import ArgumentError, show
 from compiler.te.tensor import Tensor
-from compiler.topi.nn.conv import ConvSpec, conv, spatial_letters
+from compiler.tir.data_layout import layout
+from compiler.topi.nn.conv import ConvSpec, spatial_letters
+from compiler.topi.nn.conv import conv as convolution
+from compiler.topi.nn.padding import Padding, pad_edges
+from compiler.topi.util import dims
 
-__all__ = ["conv2d", "conv2d_nchw", "conv2d_nhwc"]
+__all__ = [
+    "conv",
+    "conv1d",
+    "conv1d_ncw",
+    "conv1d_nwc",
+    "conv2d",
+    "conv2d_hwcn",
+    "conv2d_nchw",
+    "conv2d_nhwc",
+    "conv3d_ncdhw",
+    "conv3d_ndhwc",
+    "group_conv1d_ncw",
+    "group_conv1d_nwc",
+    "group_conv2d_nchw",
+    "group_conv2d_nhwc",
+]
 
 Numbers = int | Sequence[int]
 
-_KERNEL_LAYOUTS = {"NCHW": "OIHW", "NHWC": "HWIO", "HWCN": "HWIO"}
+_KERNEL_LAYOUTS = {
+    "NCW": "OIW",
+    "NWC": "WIO",
+    "NCHW": "OIHW",
+    "NHWC": "HWIO",
+    "HWCN": "HWIO",
+    "NCDHW": "OIDHW",
+    "NDHWC": "DHWIO",
+}
+"""The usual layout of the weight by that of the data."""
 
 
-def _numbers(operation: str, name: str, value: Numbers, counts: tuple[int, ...]) -> tuple[int, ...]:
-    numbers = (value,) * counts[0] if isinstance(value, int) else tuple(int(n) for n in value)
-    if len(numbers) not in counts:
-        raise ArgumentError(
-            f"{operation}: {name} must be a number or {' or '.join(map(str, counts))}, got {show(value)}"
-        )
-    return numbers
+def numbers_of(function: str, name: str, value: Numbers, count: int) -> tuple[int, ...]:
+    """Return one number for each spatial dimension.
+
+    Parameters
+    ----------
+    function, name : str
+        Whose argument it is, and which, for errors.
+    value : int or sequence of int
+        One stands for all.
+    count : int
+        How many there are.
+
+    Returns
+    -------
+    tuple of int
+
+    Raises
+    ------
+    ArgumentError
+        If there are too many or too few.
+    """
+    numbers = tuple(int(n) for n in value) if isinstance(value, Sequence) else (int(value),)
+    if len(numbers) not in (1, count):
+        raise ArgumentError(f"{function}: {name} must be a number or {count}, got {show(value)}")
+    return numbers * count if len(numbers) == 1 else numbers
+
+
+def conv_spec(
+    function: str,
+    kernel: Tensor,
+    numbers: tuple[Numbers, Padding, Numbers],
+    layouts: tuple[str, str],
+    groups: int,
+    out_dtype: str,
+) -> ConvSpec:
+    """Return the attributes of a convolution from the arguments of functions of ``tvm.topi.nn``.
+
+    Parameters
+    ----------
+    function : str
+        The function, for errors.
+    kernel : Tensor
+        The weight.
+    numbers : (int or sequence, int or str or sequence, int or sequence)
+        Strides, padding and dilation.
+    layouts : (str, str)
+        Of the data and of the weight.
+    groups : int
+        Groups of channels that are convolved by themselves.
+    out_dtype : str
+        The data type of the sums.
+
+    Returns
+    -------
+    ConvSpec
+    """
+    spatial = spatial_letters(layouts[0])
+    strides, padding, dilation = numbers
+    steps = numbers_of(function, "dilation", dilation, len(spatial))
+    taps = layout(layouts[1]).extents(dims(kernel))
+    reach = [(taps[letter] - 1) * d + 1 for letter, d in zip(spatial, steps, strict=True)]
+    before, after = pad_edges(function, padding, reach)
+    return ConvSpec(
+        strides=numbers_of(function, "strides", strides, len(spatial)),
+        dilation=steps,
+        before=before,
+        after=after,
+        groups=int(groups),
+        data_layout=layouts[0],
+        kernel_layout=layouts[1],
+        out_layout=layouts[0],
+        out_dtype=out_dtype,
+    )
+
+
+def conv(
+    inp: Tensor,
+    filt: Tensor,
+    stride: Numbers,
+    padding: Padding,
+    dilation: Numbers,
+    groups: int,
+    data_layout: str,
+    kernel_layout: str = "",
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Return a convolution over as many spatial dimensions as the layout has.
+
+    Parameters
+    ----------
+    inp : Tensor
+        The data, in ``data_layout``.
+    filt : Tensor
+        The weight, in ``kernel_layout``, with the input channels of one group.
+    stride : int or sequence of int
+        Step of the window.
+    padding : int, str or sequence of int
+        Zeros around the data: one number, one a dimension, all beginnings and then all ends, ``"VALID"`` or
+        ``"SAME"``.
+    dilation : int or sequence of int
+        Distance of neighbouring elements of the window.
+    groups : int
+        Groups of channels that are convolved by themselves.
+    data_layout : str
+        Of the data and of the result, such as ``NCHW`` or ``NWC``.
+    kernel_layout : str
+        Of the weight; the usual one when empty.
+    out_dtype : str, optional
+        Data type of the sums and of the result; that of the data when left out.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ArgumentError
+        If there are too many or too few numbers.
+    """
+    if not kernel_layout and data_layout not in _KERNEL_LAYOUTS:
+        raise ArgumentError(f"conv: data of layout {show(data_layout)} has no usual kernel_layout")
+    layouts = (data_layout, kernel_layout or _KERNEL_LAYOUTS[data_layout])
+    spec = conv_spec("conv", filt, (stride, padding, dilation), layouts, groups, out_dtype or inp.dtype)
+    return convolution(inp, filt, spec)
+
+
+def conv1d(
+    data: Tensor,
+    kernel: Tensor,
+    strides: Numbers = 1,
+    padding: Padding = "VALID",
+    dilation: Numbers = 1,
+    groups: int = 1,
+    data_layout: str = "NCW",
+    kernel_layout: str = "",
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Return a convolution over one spatial dimension.
+
+    Parameters
+    ----------
+    data : Tensor
+        The data, in ``data_layout``.
+    kernel : Tensor
+        The weight, in ``kernel_layout``.
+    strides, padding, dilation, groups, data_layout, kernel_layout, out_dtype
+        As of :func:`conv`.
+
+    Returns
+    -------
+    Tensor
+    """
+    return conv(data, kernel, strides, padding, dilation, groups, data_layout, kernel_layout, out_dtype)
 
 
 def conv2d(
     input: Tensor,
     filter: Tensor,
     strides: Numbers,
-    padding: Numbers,
+    padding: Padding,
     dilation: Numbers,
     data_layout: str = "NCHW",
     kernel_layout: str = "",
@@ -42,18 +216,12 @@ def conv2d(
         The data.
     filter : Tensor
         The weight.
-    strides : int or sequence of int
-        Step of the window.
-    padding : int or sequence of int
-        Zeros around the data: one number, one a dimension, or all beginnings and then all ends.
-    dilation : int or sequence of int
-        Distance of neighbouring elements of the window.
+    strides, padding, dilation, out_dtype
+        As of :func:`conv`.
     data_layout : str
         ``NCHW``, ``NHWC`` or ``HWCN``.
     kernel_layout : str
         Of the weight; the usual one when empty.
-    out_dtype : str, optional
-        Data type of the sums and of the result; that of the data when left out.
 
     Returns
     -------
@@ -64,29 +232,123 @@ def conv2d(
     ArgumentError
         If there are too many or too few numbers, or the layout is another one.
     """
-    if data_layout not in _KERNEL_LAYOUTS:
-        raise ArgumentError(f"conv2d: data_layout must be one of {', '.join(_KERNEL_LAYOUTS)}, got {show(data_layout)}")
-    rank = len(spatial_letters(data_layout))
-    edges = _numbers("conv2d", "padding", padding, (rank, 2 * rank))
-    spec = ConvSpec(
-        strides=_numbers("conv2d", "strides", strides, (rank,)),
-        dilation=_numbers("conv2d", "dilation", dilation, (rank,)),
-        before=edges[:rank],
-        after=edges[-rank:],
-        groups=1,
-        data_layout=data_layout,
-        kernel_layout=kernel_layout or _KERNEL_LAYOUTS[data_layout],
-        out_layout=data_layout,
-        out_dtype=out_dtype or input.dtype,
-    )
-    return conv(input, filter, spec)
+    choices = [name for name in _KERNEL_LAYOUTS if len(name) == 4]
+    if data_layout not in choices:
+        raise ArgumentError(f"conv2d: data_layout must be one of {', '.join(choices)}, got {show(data_layout)}")
+    return conv(input, filter, strides, padding, dilation, 1, data_layout, kernel_layout, out_dtype)
+
+
+def conv1d_ncw(
+    data: Tensor,
+    kernel: Tensor,
+    strides: Numbers = 1,
+    padding: Padding = "VALID",
+    dilation: Numbers = 1,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Return a convolution of data of layout NCW.
+
+    Parameters
+    ----------
+    data : Tensor
+        The data.
+    kernel : Tensor
+        The weight, of layout OIW.
+    strides, padding, dilation, out_dtype
+        As of :func:`conv`.
+
+    Returns
+    -------
+    Tensor
+    """
+    return conv(data, kernel, strides, padding, dilation, 1, "NCW", "OIW", out_dtype)
+
+
+def conv1d_nwc(
+    data: Tensor,
+    kernel: Tensor,
+    strides: Numbers = 1,
+    padding: Padding = "VALID",
+    dilation: Numbers = 1,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Return a convolution of data of layout NWC.
+
+    Parameters
+    ----------
+    data : Tensor
+        The data.
+    kernel : Tensor
+        The weight, of layout WIO.
+    strides, padding, dilation, out_dtype
+        As of :func:`conv`.
+
+    Returns
+    -------
+    Tensor
+    """
+    return conv(data, kernel, strides, padding, dilation, 1, "NWC", "WIO", out_dtype)
+
+
+def group_conv1d_ncw(
+    data: Tensor,
+    kernel: Tensor,
+    strides: Numbers = 1,
+    padding: Padding = "VALID",
+    dilation: Numbers = 1,
+    groups: int = 1,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Return a convolution of data of layout NCW, in groups of channels.
+
+    Parameters
+    ----------
+    data : Tensor
+        The data.
+    kernel : Tensor
+        The weight, of layout OIW.
+    strides, padding, dilation, groups, out_dtype
+        As of :func:`conv`.
+
+    Returns
+    -------
+    Tensor
+    """
+    return conv(data, kernel, strides, padding, dilation, groups, "NCW", "OIW", out_dtype)
+
+
+def group_conv1d_nwc(
+    data: Tensor,
+    kernel: Tensor,
+    strides: Numbers = 1,
+    padding: Padding = "VALID",
+    dilation: Numbers = 1,
+    groups: int = 1,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Return a convolution of data of layout NWC, in groups of channels.
+
+    Parameters
+    ----------
+    data : Tensor
+        The data.
+    kernel : Tensor
+        The weight, of layout WIO.
+    strides, padding, dilation, groups, out_dtype
+        As of :func:`conv`.
+
+    Returns
+    -------
+    Tensor
+    """
+    return conv(data, kernel, strides, padding, dilation, groups, "NWC", "WIO", out_dtype)
 
 
 def conv2d_nchw(
     Input: Tensor,
     Filter: Tensor,
     stride: Numbers,
-    padding: Numbers,
+    padding: Padding,
     dilation: Numbers,
     out_dtype: str | None = None,
 ) -> Tensor:
@@ -99,22 +361,22 @@ def conv2d_nchw(
     Filter : Tensor
         The weight, of layout OIHW.
     stride, padding, dilation, out_dtype
-        As of :func:`conv2d`.
+        As of :func:`conv`.
 
     Returns
     -------
     Tensor
     """
-    return conv2d(Input, Filter, stride, padding, dilation, "NCHW", "OIHW", out_dtype)
+    return conv(Input, Filter, stride, padding, dilation, 1, "NCHW", "OIHW", out_dtype)
 
 
 def conv2d_nhwc(
     Input: Tensor,
     Filter: Tensor,
     stride: Numbers,
-    padding: Numbers,
+    padding: Padding,
     dilation: Numbers,
-    out_dtype: str | None = None,
+    out_dtype: str = "float32",
 ) -> Tensor:
     """Return a convolution of data of layout NHWC.
 
@@ -125,10 +387,144 @@ def conv2d_nhwc(
     Filter : Tensor
         The weight, of layout HWIO.
     stride, padding, dilation, out_dtype
-        As of :func:`conv2d`.
+        As of :func:`conv`.
 
     Returns
     -------
     Tensor
     """
-    return conv2d(Input, Filter, stride, padding, dilation, "NHWC", "HWIO", out_dtype)
+    return conv(Input, Filter, stride, padding, dilation, 1, "NHWC", "HWIO", out_dtype)
+
+
+def conv2d_hwcn(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Numbers,
+    padding: Padding,
+    dilation: Numbers,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Return a convolution of data of layout HWCN.
+
+    Parameters
+    ----------
+    Input : Tensor
+        The data.
+    Filter : Tensor
+        The weight, of layout HWIO.
+    stride, padding, dilation, out_dtype
+        As of :func:`conv`.
+
+    Returns
+    -------
+    Tensor
+    """
+    return conv(Input, Filter, stride, padding, dilation, 1, "HWCN", "HWIO", out_dtype)
+
+
+def group_conv2d_nchw(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Numbers,
+    padding: Padding,
+    dilation: Numbers,
+    groups: int,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Return a convolution of data of layout NCHW, in groups of channels.
+
+    Parameters
+    ----------
+    Input : Tensor
+        The data.
+    Filter : Tensor
+        The weight, of layout OIHW.
+    stride, padding, dilation, groups, out_dtype
+        As of :func:`conv`.
+
+    Returns
+    -------
+    Tensor
+    """
+    return conv(Input, Filter, stride, padding, dilation, groups, "NCHW", "OIHW", out_dtype)
+
+
+def group_conv2d_nhwc(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Numbers,
+    padding: Padding,
+    dilation: Numbers,
+    groups: int,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Return a convolution of data of layout NHWC, in groups of channels.
+
+    Parameters
+    ----------
+    Input : Tensor
+        The data.
+    Filter : Tensor
+        The weight, of layout HWIO.
+    stride, padding, dilation, groups, out_dtype
+        As of :func:`conv`.
+
+    Returns
+    -------
+    Tensor
+    """
+    return conv(Input, Filter, stride, padding, dilation, groups, "NHWC", "HWIO", out_dtype)
+
+
+def conv3d_ncdhw(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Numbers,
+    padding: Padding,
+    dilation: Numbers,
+    groups: int,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Return a convolution of data of layout NCDHW.
+
+    Parameters
+    ----------
+    Input : Tensor
+        The data.
+    Filter : Tensor
+        The weight, of layout OIDHW.
+    stride, padding, dilation, groups, out_dtype
+        As of :func:`conv`.
+
+    Returns
+    -------
+    Tensor
+    """
+    return conv(Input, Filter, stride, padding, dilation, groups, "NCDHW", "OIDHW", out_dtype)
+
+
+def conv3d_ndhwc(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Numbers,
+    padding: Padding,
+    dilation: Numbers,
+    groups: int,
+    out_dtype: str = "float32",
+) -> Tensor:
+    """Return a convolution of data of layout NDHWC.
+
+    Parameters
+    ----------
+    Input : Tensor
+        The data.
+    Filter : Tensor
+        The weight, of layout DHWIO.
+    stride, padding, dilation, groups, out_dtype
+        As of :func:`conv`.
+
+    Returns
+    -------
+    Tensor
+    """
+    return conv(Input, Filter, stride, padding, dilation, groups, "NDHWC", "DHWIO", out_dtype)

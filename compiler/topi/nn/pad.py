@@ -12,7 +12,7 @@ from compiler.topi.compute import compute
 from compiler.topi.tag import Tag
 from compiler.topi.util import Extent, Index, Scalar, dims
 
-__all__ = ["dilate", "pad", "pad_edge", "pad_reflect", "pad_wrap"]
+__all__ = ["dilate", "mirror_pad", "pad", "pad_edge", "pad_reflect", "pad_wrap"]
 
 Source: TypeAlias = Callable[[PrimExpr, Extent], PrimExpr]
 """``(index, extent)`` of a padded element, counted from the first one of the data, to the index that it is read at."""
@@ -85,7 +85,9 @@ def pad_edge(data: Tensor, before: Sequence[int], after: Sequence[int]) -> Tenso
     return _gathered(data, before, after, lambda i, extent: te.max(te.min(i, extent - 1), 0))
 
 
-def pad_reflect(data: Tensor, before: Sequence[int], after: Sequence[int], mode: str = "REFLECT") -> Tensor:
+def pad_reflect(
+    data: Tensor, before: Sequence[int], after: Sequence[int], mode: str = "REFLECT", name: str = "pad"
+) -> Tensor:
     """Return ``data`` mirrored at its ends.
 
     Parameters
@@ -96,6 +98,8 @@ def pad_reflect(data: Tensor, before: Sequence[int], after: Sequence[int], mode:
         Elements to add on each axis, fewer than there are.
     mode : {"REFLECT", "SYMMETRIC"}
         ``SYMMETRIC`` repeats the element at the mirror, ``REFLECT`` does not.
+    name : str
+        The name of the stage.
 
     Returns
     -------
@@ -108,7 +112,37 @@ def pad_reflect(data: Tensor, before: Sequence[int], after: Sequence[int], mode:
         left = te.if_then_else(i < 0, -i - again, i)
         return te.if_then_else(left >= extent, 2 * extent - 2 + again - left, left)
 
-    return _gathered(data, before, after, source)
+    return _gathered(data, before, after, source, name)
+
+
+def mirror_pad(
+    data: Tensor,
+    pad_before: Sequence[int],
+    pad_after: Sequence[int] | None = None,
+    mode: str = "SYMMETRIC",
+    name: str = "MirrorPadInput",
+) -> Tensor:
+    """Return ``data`` mirrored at its ends.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and type.
+    pad_before, pad_after : sequence of int
+        Elements to add on each axis, fewer than there are; as many at the ends as at the beginnings when the second is
+        left out.
+    mode : {"SYMMETRIC", "REFLECT"}
+        As of :func:`pad_reflect`.
+    name : str
+        The name of the stage.
+
+    Returns
+    -------
+    Tensor
+        Of the data type of ``data``.
+    """
+    after = pad_before if pad_after is None else pad_after
+    return pad_reflect(data, [int(n) for n in pad_before], [int(n) for n in after], mode, name)
 
 
 def pad_wrap(data: Tensor, before: Sequence[int], after: Sequence[int]) -> Tensor:
@@ -129,7 +163,7 @@ def pad_wrap(data: Tensor, before: Sequence[int], after: Sequence[int]) -> Tenso
     return _gathered(data, before, after, lambda i, extent: i % extent)
 
 
-def _gathered(data: Tensor, before: Sequence[int], after: Sequence[int], source: Source) -> Tensor:
+def _gathered(data: Tensor, before: Sequence[int], after: Sequence[int], source: Source, name: str = "pad") -> Tensor:
     shape = dims(data)
 
     def element(*at: Var) -> PrimExpr:
@@ -139,7 +173,7 @@ def _gathered(data: Tensor, before: Sequence[int], after: Sequence[int], source:
         return data(*indices)
 
     padded = [extent + low + high for extent, low, high in zip(shape, before, after, strict=True)]
-    return compute(padded, element, name="pad", tag=Tag.PAD)
+    return compute(padded, element, name=name, tag=Tag.PAD)
 
 
 def dilate(data: Tensor, strides: Sequence[int], dilation_value: float = 0.0, name: str = "dilate") -> Tensor:

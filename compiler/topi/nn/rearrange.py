@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
-from compiler.tir.data_layout import layout
+from compiler.tir.data_layout import layout as axes_of_layout
 from compiler.topi.compute import compute
 from compiler.topi.tag import Tag
 from compiler.topi.util import dims
@@ -12,16 +12,16 @@ from compiler.topi.util import dims
 __all__ = ["depth_to_space", "space_to_depth"]
 
 
-def depth_to_space(x: Tensor, block: int, name: str, mode: str) -> Tensor:
-    """Return ``x`` with each pixel's channels as ``block`` times ``block`` pixels.
+def depth_to_space(data: Tensor, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Tensor:
+    """Return ``data`` with each pixel's channels as ``block_size`` times ``block_size`` pixels.
 
     Parameters
     ----------
-    x : Tensor
-        Of any type, with a multiple of ``block * block`` channels.
-    block : int
+    data : Tensor
+        Of any type, with a multiple of ``block_size * block_size`` channels.
+    block_size : int
         How often the height and width grow.
-    name : str
+    layout : str
         The layout, such as ``NCHW``.
     mode : {"DCR", "CRD"}
         ``DCR`` takes a pixel's place in its block from the first part of the channel, ``CRD`` from the last.
@@ -29,10 +29,10 @@ def depth_to_space(x: Tensor, block: int, name: str, mode: str) -> Tensor:
     Returns
     -------
     Tensor
-        In the same layout, of the data type of ``x``.
+        In the same layout, of the data type of ``data``.
     """
-    axes = layout(name)
-    extents = axes.extents(dims(x))
+    axes, block = axes_of_layout(layout), block_size
+    extents = axes.extents(dims(data))
     channels = extents["C"] // (block * block)
     out = extents | {"C": channels, "H": extents["H"] * block, "W": extents["W"] * block}
 
@@ -40,30 +40,30 @@ def depth_to_space(x: Tensor, block: int, name: str, mode: str) -> Tensor:
         here = axes.point(at)
         part = (here["H"] % block) * block + here["W"] % block
         channel = part * channels + here["C"] if mode == "DCR" else here["C"] * (block * block) + part
-        return x(*axes.indices(here | {"C": channel, "H": here["H"] // block, "W": here["W"] // block}))
+        return data(*axes.indices(here | {"C": channel, "H": here["H"] // block, "W": here["W"] // block}))
 
     return compute(axes.shape(out), element, name="depth_to_space", tag=Tag.INJECTIVE)
 
 
-def space_to_depth(x: Tensor, block: int, name: str) -> Tensor:
-    """Return ``x`` with blocks of pixels as channels of one, the place in the block before the channel.
+def space_to_depth(data: Tensor, block_size: int, layout: str = "NCHW") -> Tensor:
+    """Return ``data`` with blocks of pixels as channels of one, the place in the block before the channel.
 
     Parameters
     ----------
-    x : Tensor
-        Of any type, with a height and width that are multiples of ``block``.
-    block : int
+    data : Tensor
+        Of any type, with a height and width that are multiples of ``block_size``.
+    block_size : int
         How often the height and width shrink.
-    name : str
+    layout : str
         The layout, such as ``NCHW``.
 
     Returns
     -------
     Tensor
-        In the same layout, of the data type of ``x``.
+        In the same layout, of the data type of ``data``.
     """
-    axes = layout(name)
-    extents = axes.extents(dims(x))
+    axes, block = axes_of_layout(layout), block_size
+    extents = axes.extents(dims(data))
     channels = extents["C"]
     out = extents | {"C": channels * block * block, "H": extents["H"] // block, "W": extents["W"] // block}
 
@@ -71,6 +71,6 @@ def space_to_depth(x: Tensor, block: int, name: str) -> Tensor:
         here = axes.point(at)
         part = here["C"] // channels
         pixel = {"H": here["H"] * block + part // block, "W": here["W"] * block + part % block}
-        return x(*axes.indices(here | pixel | {"C": here["C"] % channels}))
+        return data(*axes.indices(here | pixel | {"C": here["C"] % channels}))
 
     return compute(axes.shape(out), element, name="space_to_depth", tag=Tag.INJECTIVE)

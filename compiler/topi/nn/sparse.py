@@ -7,14 +7,22 @@ sparse rows (CSR), or blocks of rows (BSR) where the data has three dimensions.
 from __future__ import annotations
 
 from compiler import te, tir
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, expected
 from compiler.te.tensor import Tensor
 from compiler.tir.buffer import Buffer
 from compiler.tir.ir_builder import create
 from compiler.tir.stmt import Stmt
-from compiler.topi.util import Extent, dims
+from compiler.topi.transform import reshape, transpose
+from compiler.topi.util import Extent, dims, product
 
-__all__ = ["sparse_add", "sparse_dense", "sparse_transpose"]
+__all__ = [
+    "sparse_add",
+    "sparse_conv2d",
+    "sparse_dense",
+    "sparse_dense_sp_lhs",
+    "sparse_dense_sp_rhs",
+    "sparse_transpose",
+]
 
 
 def block_shape(data: Tensor) -> tuple[Extent, Extent]:
@@ -79,6 +87,84 @@ def sparse_dense(
     shape = (count, rows) if sparse_lhs else (rows, count)
     inputs = [dense_data, sparse_data, sparse_indices, sparse_indptr]
     return _one(te.extern([shape], inputs, loops, name="sparse_dense", dtype=dense_data.dtype, tag="sparse_dense"))
+
+
+def sparse_dense_sp_rhs(data: Tensor, weight_data: Tensor, weight_indices: Tensor, weight_indptr: Tensor) -> Tensor:
+    """Return the product of a dense matrix and a transposed sparse one.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(rows, K)``.
+    weight_data, weight_indices, weight_indptr : Tensor
+        The parts of a sparse matrix ``(N, K)``, as of :func:`sparse_dense`.
+
+    Returns
+    -------
+    Tensor
+        ``(rows, N)``.
+    """
+    return sparse_dense(data, weight_data, weight_indices, weight_indptr)
+
+
+def sparse_dense_sp_lhs(data_data: Tensor, data_indices: Tensor, data_indptr: Tensor, weight: Tensor) -> Tensor:
+    """Return the product of a sparse matrix and a transposed dense one.
+
+    Parameters
+    ----------
+    data_data, data_indices, data_indptr : Tensor
+        The parts of a sparse matrix ``(N, K)``, as of :func:`sparse_dense`.
+    weight : Tensor
+        ``(units, K)``.
+
+    Returns
+    -------
+    Tensor
+        ``(N, units)``.
+    """
+    return sparse_dense(weight, data_data, data_indices, data_indptr, sparse_lhs=True)
+
+
+def sparse_conv2d(
+    dense_data: Tensor,
+    sparse_data: Tensor,
+    sparse_indices: Tensor,
+    sparse_indptr: Tensor,
+    layout: str = "NHWC",
+    kernel_size: int = 1,
+) -> Tensor:
+    """Return a convolution with windows of one pixel and a sparse weight.
+
+    Parameters
+    ----------
+    dense_data : Tensor
+        Images, in ``layout``.
+    sparse_data, sparse_indices, sparse_indptr : Tensor
+        The parts of a sparse weight ``(O, I)``, as of :func:`sparse_dense`.
+    layout : {"NHWC", "NCHW"}
+        Of the data and of the result.
+    kernel_size : int
+        The extent of the window, 1.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ArgumentError
+        If the layout is another one, or the window larger.
+    """
+    if layout not in ("NHWC", "NCHW"):
+        expected("sparse_conv2d", "layout", "'NHWC' or 'NCHW'", layout)
+    if kernel_size != 1:
+        expected("sparse_conv2d", "kernel_size", "1", kernel_size)
+    pixels = dense_data if layout == "NHWC" else transpose(dense_data, (0, 2, 3, 1))
+    *places, channels = dims(pixels)
+    rows = reshape(pixels, (product(places), channels))
+    result = sparse_dense(rows, sparse_data, sparse_indices, sparse_indptr)
+    images = reshape(result, (*places, dims(result)[1]))
+    return images if layout == "NHWC" else transpose(images, (0, 3, 1, 2))
 
 
 def sparse_add(dense_data: Tensor, sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor) -> Tensor:

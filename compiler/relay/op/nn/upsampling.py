@@ -25,13 +25,11 @@ from compiler.tir.data_layout import layout
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.resize import MODES, AxisResize
 from compiler.topi.nn.resize import resize as topi_resize
+from compiler.topi.nn.upsampling import UPSAMPLING_METHODS
 from compiler.topi.schedules.x86.sampling import schedule_resampling
 from compiler.topi.util import constant, dims
 
-_METHODS = {"nearest_neighbor": "nearest_neighbor", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}
-
-
-_METHOD = one_of(*_METHODS)
+_METHOD = one_of(*UPSAMPLING_METHODS)
 
 
 class UpsampleAttrs(Attrs):
@@ -103,7 +101,7 @@ def _axes(attrs: UpsampleAttrs, shape: Sequence[Any]) -> list[AxisResize]:
     extents = layout(attrs.layout).extents(shape)
     x = {letter: constant(extents[letter], "upsampling") for letter in spatial_letters(attrs.layout)}
     return [
-        AxisResize(x[letter], round(x[letter] * scale), _METHODS[attrs.method], attrs.mode, cubic_alpha=-0.5)
+        AxisResize(x[letter], round(x[letter] * scale), UPSAMPLING_METHODS[attrs.method], attrs.mode, cubic_alpha=-0.5)
         for letter, scale in zip(spatial_letters(attrs.layout), attrs.scales(), strict=True)
     ]
 

@@ -1,0 +1,214 @@
+"""Products of bits, in dense layers and convolutions, under the names of ``tvm.topi.nn``."""
+
+from __future__ import annotations
+
+from compiler import te, tir
+from compiler.ir.error import ArgumentError
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
+from compiler.topi.nn import bitserial
+from compiler.topi.nn.bitserial import BitSpec, bitpack
+from compiler.topi.nn.convolutions import Numbers, numbers_of
+from compiler.topi.nn.padding import Padding, get_pad_tuple
+from compiler.topi.tag import Tag
+from compiler.topi.util import axis_of, constant, dims, replaced
+
+__all__ = [
+    "binarize_pack",
+    "binary_dense",
+    "bitpack",
+    "bitserial_conv2d_nchw",
+    "bitserial_conv2d_nhwc",
+    "bitserial_dense",
+]
+
+_WORD = 32
+"""Bits of a word of :func:`binarize_pack`."""
+
+
+def binarize_pack(data: Tensor, axis: int | None = None, name: str = "PackedInput") -> Tensor:
+    """Return the signs of numbers, 32 in a word; the first one has the highest bit.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and a number type.
+    axis : int, optional
+        Along which numbers share a word; the last one when left out.
+    name : str
+        The name of the stage.
+
+    Returns
+    -------
+    Tensor
+        Of type uint32, with an ``axis`` 32 times as short.
+
+    Raises
+    ------
+    ArgumentError
+        If the extent is no multiple of 32.
+    """
+    at = axis_of(-1 if axis is None else axis, data.ndim, "binarize_pack")
+    count = constant(dims(data)[at], "binarize_pack")
+    if count % _WORD:
+        raise ArgumentError(f"binarize_pack: the extent of axis {at} must be a multiple of {_WORD}, got {count}")
+
+    def word(*i: Var) -> PrimExpr:
+        bits: PrimExpr = tir.const(0, "uint32")
+        for k in range(_WORD):
+            sign = data(*replaced(i, at, i[at] * _WORD + k)) >= tir.const(0, data.dtype)
+            bits = (bits << tir.const(1 if k else 0, "uint32")) | sign.astype("uint32")
+        return bits
+
+    return compute(replaced(dims(data), at, count // _WORD), word, name=name, tag=Tag.STAGED)
+
+
+def binary_dense(data: Tensor, weight: Tensor) -> Tensor:
+    """Return the product of a matrix and a transposed one, whose elements are 1 and -1, as signs in words.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(rows, K / 32)`` of type uint32.
+    weight : Tensor
+        ``(units, K / 32)`` of type uint32.
+
+    Returns
+    -------
+    Tensor
+        ``(rows, units)`` of type float32.
+
+    References
+    ----------
+    Courbariaux et al., "Binarized Neural Networks", arXiv:1602.02830, 2016, section 2.3: XNOR and the count of ones.
+    """
+    rows, words = dims(data)
+    k = te.reduce_axis((0, words), name="k")
+    shape = (rows, dims(weight)[0])
+    differing = compute(
+        shape,
+        lambda i, j: te.sum(tir.popcount(data(i, k.var) ^ weight(j, k.var)), axis=k),
+        name="differing",
+        tag=Tag.COMM_REDUCE,
+    )
+    total = tir.const(float(constant(words, "binary_dense") * _WORD), "float32")
+    return compute(
+        shape,
+        lambda i, j: total - tir.const(2.0, "float32") * differing(i, j).astype("float32"),
+        name="binary_dense",
+        tag=Tag.ELEMWISE,
+    )
+
+
+def bitserial_dense(
+    data: Tensor,
+    weight: Tensor,
+    data_bits: int,
+    weight_bits: int,
+    pack_dtype: str = "uint32",
+    out_dtype: str = "int16",
+    unipolar: bool = True,
+) -> Tensor:
+    """Return the product of a matrix and a transposed one, bit by bit.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(rows, K)`` of an integer type.
+    weight : Tensor
+        ``(units, K)`` of an integer type.
+    data_bits, weight_bits : int
+        Bits of each number that count.
+    pack_dtype : str
+        The words that bits are packed into.
+    out_dtype : str
+        The data type of the result.
+    unipolar : bool
+        Whether a bit of the weight means 1 or -1, else 1 or 0.
+
+    Returns
+    -------
+    Tensor
+        ``(rows, units)``.
+    """
+    spec = BitSpec(data_bits, weight_bits, pack_dtype, out_dtype, bool(unipolar))
+    return bitserial.bitserial_dense(data, weight, spec)
+
+
+def _conv2d(
+    function: str,
+    tensors: tuple[Tensor, Tensor],
+    numbers: tuple[Numbers, Padding],
+    layouts: tuple[str, str],
+    spec: BitSpec,
+) -> Tensor:
+    data, kernel = tensors
+    stride, padding = numbers
+    window = [dims(kernel)[layouts[1].index(letter)] for letter in "HW"]
+    around = get_pad_tuple(padding, window)
+    return bitserial.bitserial_conv2d(data, kernel, numbers_of(function, "stride", stride, 2), around, layouts, spec)
+
+
+def bitserial_conv2d_nchw(
+    data: Tensor,
+    kernel: Tensor,
+    stride: Numbers,
+    padding: Padding,
+    activation_bits: int,
+    weight_bits: int,
+    pack_dtype: str = "uint32",
+    out_dtype: str = "int16",
+    unipolar: bool = True,
+) -> Tensor:
+    """Return a convolution of data of layout NCHW, bit by bit.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(N, C, H, W)`` of an integer type.
+    kernel : Tensor
+        Of layout OIHW and an integer type.
+    stride, padding
+        As of :func:`~compiler.topi.nn.convolutions.conv`.
+    activation_bits, weight_bits : int
+        Bits of each number of the data and of the weight that count.
+    pack_dtype, out_dtype, unipolar
+        As of :func:`bitserial_dense`.
+
+    Returns
+    -------
+    Tensor
+    """
+    spec = BitSpec(activation_bits, weight_bits, pack_dtype, out_dtype, bool(unipolar))
+    return _conv2d("bitserial_conv2d_nchw", (data, kernel), (stride, padding), ("NCHW", "OIHW"), spec)
+
+
+def bitserial_conv2d_nhwc(
+    data: Tensor,
+    kernel: Tensor,
+    stride: Numbers,
+    padding: Padding,
+    activation_bits: int,
+    weight_bits: int,
+    pack_dtype: str = "uint32",
+    out_dtype: str = "int16",
+    unipolar: bool = True,
+) -> Tensor:
+    """Return a convolution of data of layout NHWC, bit by bit.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(N, H, W, C)`` of an integer type.
+    kernel : Tensor
+        Of layout HWIO and an integer type.
+    stride, padding, activation_bits, weight_bits, pack_dtype, out_dtype, unipolar
+        As of :func:`bitserial_conv2d_nchw`.
+
+    Returns
+    -------
+    Tensor
+    """
+    spec = BitSpec(activation_bits, weight_bits, pack_dtype, out_dtype, bool(unipolar))
+    return _conv2d("bitserial_conv2d_nhwc", (data, kernel), (stride, padding), ("NHWC", "HWIO"), spec)

@@ -1,0 +1,350 @@
+"""Deformable, packed and Winograd's convolutions and correlations of images, under the names of ``tvm.topi.nn``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
+from compiler.topi.nn import deformable
+from compiler.topi.nn.conv import ConvSpec, conv
+from compiler.topi.nn.conv_packed import conv2d_nchwc
+from compiler.topi.nn.convolutions import Numbers, conv_spec, numbers_of
+from compiler.topi.nn.correlation import CorrelationSpec, correlation
+from compiler.topi.nn.padding import Padding, pad_edges
+from compiler.topi.nn.winograd import conv2d_winograd_weight_transform, winograd_conv
+from compiler.topi.tag import Tag
+from compiler.topi.transform import transpose
+from compiler.topi.util import constant, dims
+
+__all__ = [
+    "conv2d_NCHWc",
+    "conv2d_winograd_nchw",
+    "conv2d_winograd_nchw_without_weight_transform",
+    "conv2d_winograd_nhwc",
+    "conv2d_winograd_nhwc_without_weight_transform",
+    "correlation_nchw",
+    "deformable_conv2d_nchw",
+    "deformable_conv2d_nhwc",
+    "unpack_NCHWc_to_nchw",
+]
+
+_TILE = 4
+"""Outputs of a tile of Winograd's algorithm along each dimension."""
+
+
+def conv2d_NCHWc(
+    data: Tensor,
+    kernel: Tensor,
+    stride: Numbers,
+    padding: Padding,
+    dilation: Numbers,
+    layout: str,
+    out_layout: str,
+    out_dtype: str = "float32",
+) -> Tensor:
+    """Return a convolution of images whose channels stand in blocks.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(N, C / i, H, W, i)``.
+    kernel : Tensor
+        ``(O / o, C / i, H, W, i, o)``.
+    stride, padding, dilation, out_dtype
+        As of :func:`~compiler.topi.nn.convolutions.conv`.
+    layout : str
+        Of the data, such as ``NCHW8c``.
+    out_layout : str
+        Of the result; its blocks are those of the weight.
+
+    Returns
+    -------
+    Tensor
+        ``(N, O / o, H, W, o)``.
+    """
+    *_, inner, block = dims(kernel)
+    function, layouts = "conv2d_NCHWc", (f"NCHW{dims(data)[-1]}c", f"OIHW{inner}i{block}o")
+    groups = constant(dims(data)[1], function) * constant(dims(data)[-1], function)
+    groups //= constant(dims(kernel)[1], function) * constant(inner, function)
+    spec = conv_spec(function, kernel, (stride, padding, dilation), layouts, groups, out_dtype)
+    spec = replace(spec, out_layout=f"NCHW{block}c")
+    return conv2d_nchwc(data, kernel, spec) if groups == 1 else conv(data, kernel, spec)
+
+
+def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:
+    """Return images whose channels stand in blocks as images of layout NCHW.
+
+    Parameters
+    ----------
+    packed_out : Tensor
+        ``(N, C / c, H, W, c)``.
+    out_dtype : str
+        Data type of the result.
+
+    Returns
+    -------
+    Tensor
+        ``(N, C, H, W)``.
+    """
+    n, blocks, height, width, block = dims(packed_out)
+
+    def element(b: Var, c: Var, y: Var, x: Var) -> PrimExpr:
+        return packed_out(b, c // block, y, x, c % block).astype(out_dtype)
+
+    return compute((n, blocks * block, height, width), element, name="output_unpack", tag=Tag.INJECTIVE)
+
+
+def _deformable(
+    function: str,
+    tensors: tuple[Tensor, Tensor, Tensor],
+    numbers: tuple[Numbers, Padding, Numbers],
+    layouts: tuple[str, str],
+    groups: tuple[int, int],
+    out_dtype: str | None,
+) -> Tensor:
+    data, offset, kernel = tensors
+    spec = conv_spec(function, kernel, numbers, layouts, groups[1], out_dtype or data.dtype)
+    return deformable.deformable_conv2d(data, offset, kernel, spec, groups[0])
+
+
+def deformable_conv2d_nchw(
+    data: Tensor,
+    offset: Tensor,
+    kernel: Tensor,
+    strides: Numbers,
+    padding: Padding,
+    dilation: Numbers,
+    deformable_groups: int,
+    groups: int,
+    out_dtype: str | None,
+) -> Tensor:
+    """Return the convolution of data of layout NCHW read at places that are moved by offsets.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(N, C, H, W)``.
+    offset : Tensor
+        ``(N, 2 * deformable_groups * window, H, W)``: how far each element of each window is moved.
+    kernel : Tensor
+        Of layout OIHW.
+    strides, padding, dilation, groups, out_dtype
+        As of :func:`~compiler.topi.nn.convolutions.conv`.
+    deformable_groups : int
+        Groups of channels that are moved together.
+
+    Returns
+    -------
+    Tensor
+    """
+    numbers, parts = (strides, padding, dilation), (int(deformable_groups), int(groups))
+    tensors = (data, offset, kernel)
+    return _deformable("deformable_conv2d_nchw", tensors, numbers, ("NCHW", "OIHW"), parts, out_dtype)
+
+
+def deformable_conv2d_nhwc(
+    data: Tensor,
+    offset: Tensor,
+    kernel: Tensor,
+    strides: Numbers,
+    padding: Padding,
+    dilation: Numbers,
+    deformable_groups: int,
+    groups: int,
+    out_dtype: str | None,
+) -> Tensor:
+    """Return the convolution of data of layout NHWC read at places that are moved by offsets.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(N, H, W, C)``.
+    offset : Tensor
+        ``(N, H, W, 2 * deformable_groups * window)``: how far each element of each window is moved.
+    kernel : Tensor
+        Of layout HWIO.
+    strides, padding, dilation, deformable_groups, groups, out_dtype
+        As of :func:`deformable_conv2d_nchw`.
+
+    Returns
+    -------
+    Tensor
+    """
+    numbers, parts = (strides, padding, dilation), (int(deformable_groups), int(groups))
+    tensors = (data, offset, kernel)
+    return _deformable("deformable_conv2d_nhwc", tensors, numbers, ("NHWC", "HWIO"), parts, out_dtype)
+
+
+def correlation_nchw(
+    data1: Tensor,
+    data2: Tensor,
+    kernel_size: int,
+    max_displacement: int,
+    stride1: int,
+    stride2: int,
+    padding: int | Sequence[int],
+    is_multiply: bool,
+) -> Tensor:
+    """Return how windows of one image go with windows around the same places of another.
+
+    Parameters
+    ----------
+    data1, data2 : Tensor
+        ``(N, C, H, W)``.
+    kernel_size : int
+        The extent of the windows, odd.
+    max_displacement : int
+        How far apart the places of two windows are at most, along each dimension.
+    stride1, stride2 : int
+        How far apart windows of the first image are, and the displacements.
+    padding : int or sequence of int
+        Zeros around both images, the same on all sides.
+    is_multiply : bool
+        Whether products are added up, else absolute differences.
+
+    Returns
+    -------
+    Tensor
+        ``(N, displacements, H, W)``: the mean over the window and the channels.
+    """
+    around = padding if isinstance(padding, int) else int(padding[0])
+    spec = CorrelationSpec(kernel_size, max_displacement, stride1, stride2, around, bool(is_multiply))
+    return correlation(data1, data2, spec)
+
+
+def _winograd(
+    function: str,
+    data: Tensor,
+    weight: Tensor,
+    numbers: tuple[Numbers, Padding, Numbers],
+    out_dtype: str | None,
+) -> Tensor:
+    """Return a convolution of data of layout NCHW with a transformed weight, ``(points, points, O, C)``."""
+    strides, padding, dilation = numbers
+    for name, value in (("strides", strides), ("dilation", dilation)):
+        if set(numbers_of(function, name, value, 2)) != {1}:
+            raise ArgumentError(f"{function}: {name} must be 1, got {show(value)}")
+    size = constant(dims(weight)[0], function) - _TILE + 1
+    before, after = pad_edges(function, padding, (size, size))
+    dtype = out_dtype or data.dtype
+    return winograd_conv(data, weight, ConvSpec((1, 1), (1, 1), before, after, 1, "NCHW", "OIHW", "NCHW", dtype), _TILE)
+
+
+def conv2d_winograd_nchw(
+    data: Tensor,
+    weight: Tensor,
+    strides: Numbers,
+    padding: Padding,
+    dilation: Numbers,
+    out_dtype: str | None,
+    pre_computed: bool = False,
+) -> Tensor:
+    """Return a convolution with steps of 1 by Winograd's algorithm, of data of layout NCHW.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(N, C, H, W)`` of a float type.
+    weight : Tensor
+        Of layout OIHW, square; transformed where ``pre_computed``: ``(points, points, C, O)``.
+    strides, dilation : int or sequence of int
+        1.
+    padding, out_dtype
+        As of :func:`~compiler.topi.nn.convolutions.conv`.
+    pre_computed : bool
+        Whether the weight is transformed already.
+
+    Returns
+    -------
+    Tensor
+
+    References
+    ----------
+    A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 2016, section 4.1.
+    """
+    ready = transpose(weight, (0, 1, 3, 2)) if pre_computed else conv2d_winograd_weight_transform(weight, _TILE)
+    return _winograd("conv2d_winograd_nchw", data, ready, (strides, padding, dilation), out_dtype)
+
+
+def conv2d_winograd_nchw_without_weight_transform(
+    data: Tensor,
+    weight: Tensor,
+    strides: Numbers,
+    padding: Padding,
+    dilation: Numbers,
+    out_dtype: str | None,
+) -> Tensor:
+    """Return a convolution of data of layout NCHW with a weight that is transformed already.
+
+    Parameters
+    ----------
+    data, strides, padding, dilation, out_dtype
+        As of :func:`conv2d_winograd_nchw`.
+    weight : Tensor
+        ``(points, points, C, O)``.
+
+    Returns
+    -------
+    Tensor
+    """
+    return conv2d_winograd_nchw(data, weight, strides, padding, dilation, out_dtype, pre_computed=True)
+
+
+def conv2d_winograd_nhwc(
+    data: Tensor,
+    weight: Tensor,
+    strides: Numbers,
+    padding: Padding,
+    dilation: Numbers,
+    out_dtype: str | None,
+    pre_computed: bool = False,
+) -> Tensor:
+    """Return a convolution with steps of 1 by Winograd's algorithm, of data of layout NHWC.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(N, H, W, C)`` of a float type.
+    weight : Tensor
+        Of layout HWIO, square; transformed where ``pre_computed``: ``(points, points, O, C)``.
+    strides, padding, dilation, out_dtype, pre_computed
+        As of :func:`conv2d_winograd_nchw`.
+
+    Returns
+    -------
+    Tensor
+    """
+    ready = weight
+    if not pre_computed:
+        ready = conv2d_winograd_weight_transform(transpose(weight, (3, 2, 0, 1)), _TILE)
+    images = transpose(data, (0, 3, 1, 2))
+    result = _winograd("conv2d_winograd_nhwc", images, ready, (strides, padding, dilation), out_dtype)
+    return transpose(result, (0, 2, 3, 1))
+
+
+def conv2d_winograd_nhwc_without_weight_transform(
+    data: Tensor,
+    weight: Tensor,
+    strides: Numbers,
+    padding: Padding,
+    dilation: Numbers,
+    out_dtype: str | None,
+) -> Tensor:
+    """Return a convolution of data of layout NHWC with a weight that is transformed already.
+
+    Parameters
+    ----------
+    data, strides, padding, dilation, out_dtype
+        As of :func:`conv2d_winograd_nhwc`.
+    weight : Tensor
+        ``(points, points, O, C)``.
+
+    Returns
+    -------
+    Tensor
+    """
+    return conv2d_winograd_nhwc(data, weight, strides, padding, dilation, out_dtype, pre_computed=True)

@@ -1,0 +1,126 @@
+"""The zeros around data as arguments of ``tvm.topi.nn`` give them: ``tvm.topi.nn.utils``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.ir.error import ArgumentError, expected
+from compiler.ir.primexpr import IntImm
+from compiler.topi.util import Extent, constant
+
+__all__ = ["get_pad_tuple", "get_pad_tuple1d", "get_pad_tuple3d", "get_pad_tuple_generic"]
+
+Padding = int | str | Sequence[int]
+"""A number, one a dimension, all beginnings and then all ends, ``"VALID"`` or ``"SAME"``."""
+
+Edges = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def pad_edges(function: str, padding: Padding, kernel: Sequence[Extent]) -> Edges:
+    """Return how many zeros are before and after the data.
+
+    Parameters
+    ----------
+    function : str
+        Whose argument it is, for errors.
+    padding : int, str or sequence of int
+        One number, one a dimension, all beginnings and then all ends, ``"VALID"`` for none, or ``"SAME"`` for as many
+        as let a window that moves by one element leave the extents as they are.
+    kernel : sequence of int or PrimExpr
+        The extents of the window, its dilation included.
+
+    Returns
+    -------
+    tuple of two tuples
+
+    Raises
+    ------
+    ArgumentError
+        If there are too many or too few numbers, or the word is another one.
+    """
+    rank = len(kernel)
+    if isinstance(padding, (int, IntImm)):
+        same = (int(padding),) * rank
+        return same, same
+    if padding == "VALID":
+        return (0,) * rank, (0,) * rank
+    if padding == "SAME":
+        both = [constant(k, function) - 1 for k in kernel]
+        before = tuple((n + 1) // 2 for n in both)
+        return before, tuple(n - b for n, b in zip(both, before, strict=True))
+    if not isinstance(padding, (str, float)):
+        numbers = tuple(int(n) for n in padding)
+        if len(numbers) == rank:
+            return numbers, numbers
+        if len(numbers) == 2 * rank:
+            return numbers[:rank], numbers[rank:]
+        raise ArgumentError(f"{function}: Size of padding can only be {rank} or {2 * rank}, got {len(numbers)} numbers")
+    return expected(function, "padding", "a number, a sequence of numbers, 'VALID' or 'SAME'", padding)
+
+
+def get_pad_tuple_generic(padding: Padding, kernel: Sequence[Extent]) -> Edges:
+    """Return the zeros before and after each dimension.
+
+    Parameters
+    ----------
+    padding : int, str or sequence of int
+        A number, one a dimension, all beginnings and then all ends, ``"VALID"`` or ``"SAME"``.
+    kernel : sequence of int
+        The extents of the window, its dilation included.
+
+    Returns
+    -------
+    tuple of two tuples of int
+        Before, and after.
+    """
+    return pad_edges("get_pad_tuple_generic", padding, kernel)
+
+
+def _flat(function: str, padding: Padding, kernel: Sequence[Extent], rank: int) -> tuple[int, ...]:
+    before, after = pad_edges(function, padding, tuple(kernel)[:rank])
+    return (*before, *after)
+
+
+def get_pad_tuple1d(padding: Padding, kernel: Sequence[Extent]) -> tuple[int, ...]:
+    """Return the zeros on the left and on the right.
+
+    Parameters
+    ----------
+    padding, kernel
+        As of :func:`get_pad_tuple_generic`.
+
+    Returns
+    -------
+    tuple of int
+    """
+    return _flat("get_pad_tuple1d", padding, kernel, 1)
+
+
+def get_pad_tuple(padding: Padding, kernel: Sequence[Extent]) -> tuple[int, ...]:
+    """Return the zeros above, on the left, below and on the right.
+
+    Parameters
+    ----------
+    padding, kernel
+        As of :func:`get_pad_tuple_generic`.
+
+    Returns
+    -------
+    tuple of int
+    """
+    return _flat("get_pad_tuple", padding, kernel, 2)
+
+
+def get_pad_tuple3d(padding: Padding, kernel: Sequence[Extent]) -> tuple[int, ...]:
+    """Return the zeros in front, above, on the left, behind, below and on the right.
+
+    Parameters
+    ----------
+    padding, kernel
+        As of :func:`get_pad_tuple_generic`.
+
+    Returns
+    -------
+    tuple of int
+    """
+    return _flat("get_pad_tuple3d", padding, kernel, 3)
