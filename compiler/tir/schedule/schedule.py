@@ -16,6 +16,7 @@ from compiler.tir.block import Block
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.error import ERROR_RENDER_LEVELS
 from compiler.tir.schedule.instruction import Instruction, InstructionKind
+from compiler.tir.schedule.primitives.decompose_padding import can_decompose_padding
 from compiler.tir.schedule.random_variables import BlockRV, ExprRV, LoopRV, RandomVariable
 from compiler.tir.schedule.registry import install
 from compiler.tir.schedule.sref import StmtSRef
@@ -315,6 +316,21 @@ class Schedule:
         if rand_var not in self._meanings:
             raise IndexError(f"Cannot find corresponding random variable: {show(rand_var)}")
         del self._meanings[rand_var]
+
+    def can_decompose_padding(self, block: BlockRV | str, loop: LoopRV) -> bool:
+        """Return whether ``decompose_padding`` would do.
+
+        Parameters
+        ----------
+        block : BlockRV or str
+        loop : LoopRV
+
+        Returns
+        -------
+        bool
+        """
+        rv = self.find_block(block) if isinstance(block, str) else block
+        return can_decompose_padding(self._state, self.get_sref(rv), self.get_sref(loop))
 
     # for primitives
 

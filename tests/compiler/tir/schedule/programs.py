@@ -123,9 +123,25 @@ def _row_maximum(A: T.Buffer((6, 30)), C: T.Buffer((6,))):
             C[vi] = T.max(C[vi], A[vi, vk])
 
 
+@T.prim_func
+def _padded(A: T.Buffer((9, 12)), B: T.Buffer((12, 16))):
+    for i, j in T.grid(12, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = T.if_then_else(vi >= 2 and vi < 11 and vj >= 1 and vj < 13, A[vi - 2, vj - 1], T.float32(0))
+
+
 MATMUL = Program(_matmul, ((10, 24), (24, 12)), lambda a, b: a @ b)
 CHAIN = Program(_chain, ((12, 16),), lambda a: (a * 2 + 1) ** 2)
 BLUR = Program(_blur, ((14, 10),), lambda a: a[:-2] + a[1:-1] + a[2:] + 3)
 MATMUL_RELU = Program(_matmul_relu, ((8, 16), (16, 8)), lambda a, b: np.maximum(a @ b, 0))
 ROW_MAXIMUM = Program(_row_maximum, ((6, 30),), lambda a: a.max(1))
-PROGRAMS = {"matmul": MATMUL, "chain": CHAIN, "blur": BLUR, "matmul_relu": MATMUL_RELU, "row_maximum": ROW_MAXIMUM}
+PADDED = Program(_padded, ((9, 12),), lambda a: np.pad(a, ((2, 1), (1, 3))))
+PROGRAMS = {
+    "matmul": MATMUL,
+    "chain": CHAIN,
+    "blur": BLUR,
+    "matmul_relu": MATMUL_RELU,
+    "row_maximum": ROW_MAXIMUM,
+    "padded": PADDED,
+}

@@ -42,6 +42,27 @@ def _running_sum(A: T.Buffer((8,))):
             A[i + 1] = A[i + 1] + A[i]
 
 
+@T.prim_func
+def _padded_corner(A: T.Buffer((8, 8)), B: T.Buffer((8, 8))):
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = T.if_then_else(vi + vj < 8, A[vi, vj], T.float32(0))
+
+
+@T.prim_func
+def _padded_rows(A: T.Buffer((8,)), B: T.Buffer((10,)), C: T.Buffer((10,))):
+    for i in range(10):
+        with T.block("B"):
+            vi = T.axis.spatial(10, i)
+            B[vi] = T.if_then_else(vi < 8, A[vi], T.float32(0))
+        with T.block("C"):
+            vi = T.axis.spatial(10, i)
+            C[vi] = B[vi]
+
+
+PADDED_ROWS = Program(_padded_rows, ((8,),), lambda a: a)
+PADDED_CORNER = Program(_padded_corner, ((8, 8),), lambda a: a)
 TWO_WRITERS = Program(_two_writers, ((8,),), lambda a: a)
 RUNNING_SUM = Program(_running_sum, (), lambda: None)
 
@@ -74,6 +95,10 @@ CASES: list[tuple[Program, Callable[[Any], object], str]] = [
     (CHAIN, lambda s: s.storage_align("B", 0, 0, 0, 0), "expected to be a positive number"),
     (CHAIN, lambda s: s.unannotate(s.get_block("B"), "nothing"), "has no annotation 'nothing'"),
     (CHAIN, lambda s: s.get_producers("root"), "does not operate on the root block"),
+    (MATMUL, lambda s: s.decompose_padding("C", s.get_loops("C")[0]), "is not a complete block"),
+    (CHAIN, lambda s: s.decompose_padding("B", s.get_loops("B")[0]), "whose last value is a constant"),
+    (PADDED_CORNER, lambda s: s.decompose_padding("B", s.get_loops("B")[0]), "does not bound its axes one by one"),
+    (PADDED_ROWS, lambda s: s.decompose_padding("B", s.get_loops("B")[0]), "no other statement than the nest"),
     (MATMUL, lambda s: s.reindex("root", ("read", 0)), "should be in"),
 ]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from compiler.tir.schedule.testing import verify_trace_roundtrip
-from tests.compiler.tir.schedule.programs import BLUR, CHAIN, MATMUL, MATMUL_RELU, ROW_MAXIMUM, Program
+from tests.compiler.tir.schedule.programs import BLUR, CHAIN, MATMUL, MATMUL_RELU, PADDED, ROW_MAXIMUM, Program
 
 Steps = Callable[[Any], object]
 
@@ -122,6 +122,21 @@ def rows_of_a_copy_apart(sch: Any) -> None:
     sch.unsafe_set_dtype(copy, 0, "float16")
 
 
+def padding_apart(sch: Any) -> None:
+    i, _j = loops(sch, "B")
+    assert sch.can_decompose_padding("B", i)
+    sch.decompose_padding("B", i)
+    sch.vectorize(loops(sch, "B_pad_const")[-1])
+
+
+def padding_apart_in_split_loops(sch: Any) -> None:
+    i, j = loops(sch, "B")
+    j_0, j_1 = sch.split(j, factors=[None, 4])
+    i_0, i_1 = sch.split(i, factors=[None, 5])
+    sch.reorder(i_0, j_0, i_1, j_1)
+    sch.decompose_padding("B", j_0)
+
+
 CASES: list[tuple[Program, Steps]] = [
     (MATMUL, split_fuse_reorder),
     (MATMUL, loops_of_all_kinds),
@@ -135,6 +150,8 @@ CASES: list[tuple[Program, Steps]] = [
     (CHAIN, moved_the_other_way),
     (BLUR, stencil_under_a_split_loop),
     (BLUR, stencil_inlined),
+    (PADDED, padding_apart),
+    (PADDED, padding_apart_in_split_loops),
     (MATMUL_RELU, rectified_rows),
 ]
 
