@@ -196,7 +196,7 @@ function mark() {
     if (chip.dataset.prefix !== undefined && !pressed && Number(chip.dataset.prefix) >= prefix) pressed = chip;
   }
   pressed?.setAttribute("aria-pressed", "true");
-  for (const chip of [pressed, $('#strip .graph [aria-pressed="true"]')]) if (chip) reveal(chip);
+  for (const chip of [pressed, ...$$('#strip :is(.graph, .llvm) [aria-pressed="true"]')]) if (chip) reveal(chip);
   $$(".primitive").forEach((button) => {
     if (Number(button.dataset.prefix) === prefix && !button.matches(".refused")) button.setAttribute("aria-current", "step");
     else button.removeAttribute("aria-current");

@@ -28,6 +28,11 @@ def test_each_pass_of_llvm_is_a_step_that_can_be_compared(explorer: str, open_pa
     pass_chip.click()
     expect(page.locator("#step-llvm option:checked")).to_contain_text("LoopUnroll")
     expect(pass_chip).to_have_attribute("aria-pressed", "true")
+    group = page.locator("#strip .group.llvm").bounding_box()
+    chip = pass_chip.bounding_box()
+    assert group is not None and chip is not None
+    assert group["x"] <= chip["x"] and chip["x"] + chip["width"] <= group["x"] + group["width"] + 1
+    assert group["x"] + group["width"] <= 1440
     page.select_option("#against-llvm", "previous")
     expect(page.locator("#body-llvm .l.added").first).to_be_attached()
     changed = page.locator("#body-llvm .l.added, #body-llvm .l.removed").count()
