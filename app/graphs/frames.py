@@ -23,6 +23,8 @@ class Member:
     layer: int
     left: float
     right: float
+    is_edge: bool = False
+    """Whether it is where an edge goes through the layer, not a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class Frame:
 
 def frames(members: Sequence[Member], node_height: float, layer_height: float, margin: float) -> list[Frame]:
     """Return the frame of each group: a rectangle, indented around the items of others.
+
+    It is no wider than its edges in layers in which it has no node: there stood nodes that a pass has removed.
 
     Parameters
     ----------
@@ -119,16 +123,20 @@ def _sides(
 ) -> list[tuple[float, float]]:
     """Return left and right of the frame in each layer from its first to its last."""
     left, right = _widest(inside, margin)
-    begins: dict[int, float] = {}
+    rows: dict[int, list[Member]] = {}
     for member in inside:
-        begins[member.layer] = min(member.left, begins.get(member.layer, math.inf))
+        rows.setdefault(member.layer, []).append(member)
     sides: list[tuple[float, float]] = []
     for layer in span:
-        if layer not in layers:
+        row = rows.get(layer, [])
+        if row and all(member.is_edge for member in row):
+            sides.append(_widest(row, margin))
+        elif layer not in layers:
             sides.append((left, right))
-            continue
-        before, after = layers[layer].around(begins.get(layer, (left + right) / 2), inside[0].group)
-        sides.append((max(left, before + margin), min(right, after - margin)))
+        else:
+            begin = min((member.left for member in row), default=(left + right) / 2)
+            before, after = layers[layer].around(begin, inside[0].group)
+            sides.append((max(left, before + margin), min(right, after - margin)))
     return sides
 
 

@@ -319,5 +319,6 @@ def group_frames(drawing: Drawing, positions: Sequence[Position], routes: Sequen
         source, target = drawing.nodes[edge.source].group, drawing.nodes[edge.target].group
         for x, y in route[1:-1]:
             layer = int(y // LAYER_HEIGHT)
-            members.append(Member(source if source == target else "", layer, x - DUMMY_WIDTH / 2, x + DUMMY_WIDTH / 2))
+            half, group = DUMMY_WIDTH / 2, source if source == target else ""
+            members.append(Member(group, layer, x - half, x + half, is_edge=True))
     return frames(members, NODE_HEIGHT, LAYER_HEIGHT, GAP / 3)

@@ -30,8 +30,10 @@ def test_each_pass_of_llvm_is_a_step_that_can_be_compared(explorer: str, open_pa
     expect(pass_chip).to_have_attribute("aria-pressed", "true")
     group = page.locator("#strip .group.llvm").bounding_box()
     chip = pass_chip.bounding_box()
-    assert group is not None and chip is not None
-    assert group["x"] <= chip["x"] and chip["x"] + chip["width"] <= group["x"] + group["width"] + 1
+    assert group is not None
+    assert chip is not None
+    assert group["x"] <= chip["x"]
+    assert chip["x"] + chip["width"] <= group["x"] + group["width"] + 1
     assert group["x"] + group["width"] <= 1440
     page.select_option("#against-llvm", "previous")
     expect(page.locator("#body-llvm .l.added").first).to_be_attached()

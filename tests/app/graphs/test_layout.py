@@ -173,6 +173,15 @@ def test_frames_go_around_the_items_of_others(members: list[Member]) -> None:
         assert rights == pytest.approx([side[1] for side in sides] + [side[0] for side in reversed(sides)], abs=0.06)
 
 
+def test_a_frame_is_narrow_where_a_removed_node_stood() -> None:
+    nodes = [Member("g", layer, 0.0, 100.0) for layer in (0, 3)]
+    edge = [Member("g", layer, 45.0, 55.0, is_edge=True) for layer in (1, 2)]
+    other = Member("h", 2, 80.0, 160.0)
+    frame = next(f for f in frames([*nodes, *edge, other], 40.0, 92.0, 8.0) if f.name == "g")
+    edges = [float(x) for x in re.findall(r"[MH](-?[\d.]+)", frame.path)]
+    assert edges == [-8.0, 108.0, 63.0, 63.0, 108.0, -8.0, 37.0, 37.0, -8.0]
+
+
 def test_frames_over_very_many_layers_are_rectangles() -> None:
     members = [Member(f"g{i % 400}", i, 10.0 * (i % 3), 10.0 * (i % 3) + 5.0) for i in range(800)]
     drawn = frames(members, 4.0, 10.0, 0.5)

@@ -53,6 +53,11 @@ def test_an_instruction_that_moves_all_numbers_is_the_only_difference() -> None:
 @pytest.mark.parametrize(
     ("language", "before", "after"),
     [
+        (
+            "llvm",
+            "call void @f(i64 %2) #1\nattributes #1 = { cold }",
+            "call void @f(i64 %9) #0\nattributes #0 = { cold }",
+        ),
         ("gas", ".LBB1_8:\n  incq %rsi\n  jne .LBB1_8", ".LBB0_3:\n  incq %rsi\n  jne .LBB0_3"),
         ("relay", "%0 = add(%x, %y);\nrelu(%0)", "%7 = add(%x, %y);\nrelu(%7)"),
         ("python", "cse_var_1: T.int32 = i * 4\nA[cse_var_1] = 0", "cse_var_9: T.int32 = i * 4\nA[cse_var_9] = 0"),
