@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -170,7 +171,11 @@ class ComputeOp(Operation):
         return tuple(domains[a] for a in self.axes)
 
     def __repr__(self) -> str:
-        return f"compute({self.name}, body={list(self.body)}, axis={list(self.axes)})"
+        attrs = ", ".join(f"{json.dumps(key)}: {value}" for key, value in self.attrs.items())
+        return (
+            f"compute({self.name}, body={list(self.body)}, axis={list(self.axes)}, "
+            f"reduce_axis={list(self.reduce_axis)}, tag={self.tag}, attrs={{{attrs}}})"
+        )
 
     __str__ = __repr__
 

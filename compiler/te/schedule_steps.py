@@ -23,6 +23,7 @@ from compiler.te.relations.split import Split
 from compiler.te.scan import ScanOp, fixed_axes, scan_body
 from compiler.te.schedule import Schedule, create_schedule
 from compiler.te.schedule_ops import StatementBuilder, ThreadMerger
+from compiler.te.specialized_condition import SpecializedCondition
 from compiler.te.stage import AttachType, Stage
 from compiler.te.tensor import Operation, Tensor
 from compiler.te.to_tir import Argument, Binds, statement_to_prim_func
@@ -50,6 +51,7 @@ __all__ = [
     "SchedulePostProcRewriteForTensorCore",
     "SchedulePostProcToPrimFunc",
     "Singleton",
+    "SpecializedCondition",
     "Split",
     "Stage",
     "VerifyCompactBuffer",

@@ -519,7 +519,7 @@ def _intrinsic(operation: str, name: str) -> str:
 def _named_call(op: Op, dtype: str, name: str, args: tuple[Any, ...]) -> PrimExpr:
     if not isinstance(name, str):
         raise ArgumentError(f"{op.name.removeprefix('tir.')}: func_name must be a string, got {show(name)}")
-    return Call(_dtype(op.name, dtype), op, (StringImm(name), *(convert(a) for a in args)))
+    return Call(_dtype(op.name, dtype or "void"), op, (StringImm(name), *(convert(a) for a in args)))
 
 
 def _dtype(operation: str, dtype: str) -> str:

@@ -187,3 +187,9 @@ def test_tags_of_a_block():
         "theirs",
         "",
     )
+
+
+def test_a_call_of_no_data_type_returns_nothing() -> None:
+    plain, named = (tir.call_extern(dtype, "f", 1) for dtype in ("", "void"))
+    assert tvm.ir.structural_equal(plain, named)
+    assert str(plain) == 'T.call_extern("void", "f", 1)'

@@ -141,3 +141,15 @@ def test_mistakes_are_named(make: object, error: type[Exception], message: str) 
     with pytest.raises(error) as caught:
         make()  # type: ignore[operator]
     assert message in str(caught.value)
+
+
+def test_text_of_a_computation() -> None:
+    A = te.placeholder((4, 8), name="A")
+    k = te.reduce_axis((0, 8), name="k")
+    B = te.compute((4,), lambda i: te.max(A[i, k], axis=k), name="B", tag="rows", attrs={"lanes": 4})
+    text = str(B.op)
+    assert text.startswith("compute(B, body=[")
+    assert text.endswith(
+        'axis=[T.iter_var(i, T.Range(0, 4), "DataPar", "")], '
+        'reduce_axis=[T.iter_var(k, T.Range(0, 8), "CommReduce", "")], tag=rows, attrs={"lanes": 4})'
+    )
