@@ -11,7 +11,8 @@ import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Sequence
-from types import ModuleType
+from types import CodeType, ModuleType
+from typing import Any
 
 import compiler
 from compiler.names import module_of, unavailable, unavailable_module
@@ -46,7 +47,14 @@ class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if not _exists(real):
             # Without ``name`` the error is shown as it is, also by ``from tvm.te import …``.
             raise ModuleNotFoundError(_explain(fullname))
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=not fullname.endswith(".__main__"))
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """Return the code of a command such as ``tvm.driver.tvmc.__main__``, for ``python -m``."""
+        spec = importlib.util.find_spec(module_of(fullname))
+        loader: Any = spec.loader if spec is not None else None
+        code: CodeType | None = loader.get_code(module_of(fullname))
+        return code
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         if unavailable(spec.name):

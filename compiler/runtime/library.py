@@ -188,8 +188,11 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
     if missing:
         raise ArgumentError(f"load_module: {name!r} needs {', '.join(missing)}, which this CPU does not have")
 
+    # A library is opened at once: its file may be removed after that.
+    library = None if _is_relocatable(data) else SharedLibrary(os.path.abspath(name))
+
     def code() -> NativeCode:
-        return ObjectCode(data) if _is_relocatable(data) else SharedLibrary(os.path.abspath(name))
+        return ObjectCode(data) if library is None else library
 
     module = Module(description.signatures, code, target=description.target)
     if not description.graph:

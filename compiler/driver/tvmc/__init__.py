@@ -1,0 +1,34 @@
+"""A model's way from its file to its results in four calls: ``tvm.driver.tvmc``.
+
+``tvmc.load`` reads a model, ``tvmc.compile`` makes a package of it, ``tvmc.run`` runs the package.  The command line is
+``python -m compiler -m tvm.driver.tvmc``.
+"""
+
+from __future__ import annotations
+
+from compiler.driver.tvmc.compiler import compile_model
+from compiler.driver.tvmc.errors import TVMCException
+from compiler.driver.tvmc.frontends import load_model
+from compiler.driver.tvmc.model import TVMCModel, TVMCPackage, TVMCResult
+from compiler.driver.tvmc.runner import run_module
+from compiler.driver.tvmc.tuning import tune_model
+
+load = load_model
+compile = compile_model
+run = run_module
+tune = tune_model
+
+__all__ = [
+    "TVMCException",
+    "TVMCModel",
+    "TVMCPackage",
+    "TVMCResult",
+    "compile",
+    "compile_model",
+    "load",
+    "load_model",
+    "run",
+    "run_module",
+    "tune",
+    "tune_model",
+]

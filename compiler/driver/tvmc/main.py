@@ -1,0 +1,168 @@
+"""The command line of tvmc: a model to a package, a package to results."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.driver.tvmc.compiler import DUMPS, compile_model
+from compiler.driver.tvmc.errors import TVMCException
+from compiler.driver.tvmc.frontends import FORMATS, load_model
+from compiler.driver.tvmc.model import TVMCPackage
+from compiler.driver.tvmc.runner import FILL_MODES, run_module
+from compiler.driver.tvmc.tuning import tune_model
+from compiler.ir.error import TVMError
+
+__all__ = ["main"]
+
+_SHAPE = re.compile(r"([^\s:]+):\s*\[([^\]]*)\]")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; those of the process when left out.
+
+    Returns
+    -------
+    int
+        0, or 1 after an error, which is printed.
+    """
+    given = _parser().parse_args(argv)
+    try:
+        given.command(given)
+    except TVMError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tvmc", description="Compile and run models.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_compile(commands.add_parser("compile", help="compile a model"))
+    _add_run(commands.add_parser("run", help="run a compiled model"))
+    tune = commands.add_parser("tune", help="search for schedules, which does not exist yet")
+    _add_model(tune)
+    tune.set_defaults(command=_tune)
+    return parser
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("FILE", help="path of the model")
+    parser.add_argument("--target", default="llvm", help="e.g. 'llvm -mcpu=skylake-avx512'")
+    parser.add_argument("--model-format", choices=list(FORMATS), help="when the file's name does not tell")
+    parser.add_argument("--input-shapes", type=_shapes, help="'input_name:[dim1,dim2] other_name:[dim1]'")
+    parser.add_argument("-o", "--output", default="module.tar", help="path of the package")
+
+
+def _add_compile(parser: argparse.ArgumentParser) -> None:
+    _add_model(parser)
+    parser.add_argument("-O", "--opt-level", type=int, choices=range(5), default=3)
+    parser.add_argument("-f", "--output-format", choices=["so", "tar"], default="so")
+    parser.add_argument("--desired-layout", choices=["NCHW", "NHWC"], help="that of all convolutions")
+    parser.add_argument("--disabled-pass", type=lambda text: text.split(","), help="names, separated by commas")
+    parser.add_argument("--dump-code", default="", help=f"of {', '.join(DUMPS)}, separated by commas")
+    parser.add_argument("--pass-config", type=_option, action="append", metavar="NAME=VALUE", default=[])
+    parser.add_argument("--module-name", default="default")
+    parser.set_defaults(command=_compile)
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("PATH", help="path of the package")
+    parser.add_argument("--device", choices=["cpu"], default="cpu")
+    parser.add_argument("-i", "--inputs", help="an .npz file of inputs")
+    parser.add_argument("-o", "--outputs", help="an .npz file that the outputs are written to")
+    parser.add_argument("--fill-mode", choices=list(FILL_MODES), default="random")
+    parser.add_argument("--print-time", action="store_true", help="measure, and print the times")
+    parser.add_argument("--print-top", type=int, metavar="N", help="print the largest N numbers of each output")
+    parser.add_argument("--profile", action="store_true", help="print the time of each kernel")
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--number", type=int, default=1)
+    parser.add_argument("--end-to-end", action="store_true", help="measure copying too")
+    parser.set_defaults(command=_run)
+
+
+def _compile(given: argparse.Namespace) -> None:
+    compile_model(
+        load_model(given.FILE, given.model_format, given.input_shapes),
+        given.target,
+        opt_level=given.opt_level,
+        package_path=given.output,
+        output_format=given.output_format,
+        dump_code=given.dump_code,
+        desired_layout=given.desired_layout,
+        disabled_pass=given.disabled_pass,
+        pass_context_configs=dict(given.pass_config),
+        mod_name=given.module_name,
+    )
+
+
+def _run(given: argparse.Namespace) -> None:
+    result = run_module(
+        TVMCPackage(given.PATH),
+        given.device,
+        inputs=_inputs(given.inputs),
+        fill_mode=given.fill_mode,
+        repeat=given.repeat,
+        number=given.number,
+        profile=given.profile,
+        end_to_end=given.end_to_end,
+        benchmark=given.print_time,
+    )
+    if given.print_time:
+        print(result.format_times())
+    if given.print_top:
+        for name, values in result.outputs.items():
+            print(name)
+            print(_top(values, given.print_top))
+    if given.outputs:
+        result.save(given.outputs)
+
+
+def _tune(given: argparse.Namespace) -> None:
+    tune_model(load_model(given.FILE, given.model_format, given.input_shapes), given.target)
+
+
+def _inputs(path: str | None) -> dict[str, Any] | None:
+    if path is None:
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return dict(arrays)
+    except (OSError, ValueError) as error:
+        raise TVMCException(f"tvmc run: --inputs: {path!r} is no .npz file of arrays: {error}") from None
+
+
+def _top(values: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
+    """Return the indices of the largest numbers, and these."""
+    order = np.argsort(values, axis=None)[::-1][:count]
+    return np.vstack([order, values.ravel()[order]])
+
+
+def _shapes(text: str) -> dict[str, list[int]]:
+    """Return the shapes that a text like ``data:[1,3,224,224]`` names."""
+    shapes = {name: [int(d) for d in dims.split(",") if d.strip()] for name, dims in _SHAPE.findall(text)}
+    if not shapes or _SHAPE.sub("", text).strip(" ,"):
+        raise argparse.ArgumentTypeError(f"expected 'name:[dim,dim] …', got {text!r}")
+    return shapes
+
+
+def _option(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value

@@ -1,0 +1,275 @@
+"""What the commands of tvmc hand on: models, packages and results."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tarfile
+import tempfile
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+import numpy as np
+
+from compiler.driver.relay.build import BuiltGraph
+from compiler.driver.tvmc.errors import TVMCException
+from compiler.ir.json_format import load_json, save_json
+from compiler.ir.module import IRModule
+from compiler.runtime.library import load_module
+from compiler.runtime.measurement import BenchmarkResult
+from compiler.runtime.ndarray import NDArray
+from compiler.runtime.params import load_param_dict, save_param_dict
+
+__all__ = ["TVMCModel", "TVMCPackage", "TVMCResult"]
+
+_MODEL_FILES = ("model.json", "model.params")
+_LIBRARY, _GRAPH, _PARAMS = "mod.so", "mod.json", "mod.params"
+
+
+class TVMCModel:
+    """A model as a graph, with its parameters.
+
+    Parameters
+    ----------
+    mod : IRModule, optional
+    params : dict of str to NDArray, optional
+    model_path : str, optional
+        Instead of both: what :meth:`save` wrote.
+
+    Raises
+    ------
+    TVMCException
+        If neither a graph nor a path is given, or both are.
+    """
+
+    def __init__(
+        self,
+        mod: IRModule | None = None,
+        params: dict[str, NDArray] | None = None,
+        model_path: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if (mod is None) == (model_path is None):
+            raise TVMCException("TVMCModel: give either mod or model_path")
+        if mod is None:
+            mod, params = _read_model(os.fspath(model_path or ""))
+        self.mod = mod
+        self.params = params or {}
+        self._directory = tempfile.TemporaryDirectory(prefix="tvmc-")
+
+    def save(self, model_path: str | os.PathLike[str]) -> None:
+        """Write graph and parameters to a file, for ``TVMCModel(model_path=…)``.
+
+        Parameters
+        ----------
+        model_path : str or path
+            The name of a tar file.
+        """
+        contents = (save_json(self.mod).encode(), bytes(save_param_dict(self.params)))
+        _write_tar(os.fspath(model_path), dict(zip(_MODEL_FILES, contents, strict=True)))
+
+    def default_tuning_records_path(self) -> str:
+        """Return where records of a search would be kept.
+
+        Returns
+        -------
+        str
+        """
+        return os.path.join(self._directory.name, "tuning_records.json")
+
+    def default_package_path(self) -> str:
+        """Return where ``tvmc.compile`` writes the package of this model when it is not told.
+
+        Returns
+        -------
+        str
+            In a directory that is removed together with this object.
+        """
+        return os.path.join(self._directory.name, "module.tar")
+
+    def summary(self, file: TextIO | None = None) -> None:
+        """Print the graph as text.
+
+        Parameters
+        ----------
+        file : file, optional
+            The standard output when left out.
+        """
+        print(self.mod.astext(show_meta_data=False), file=file or sys.stdout)
+
+    def export_package(
+        self,
+        executor_factory: BuiltGraph,
+        package_path: str | os.PathLike[str] | None = None,
+        output_format: str = "tar",
+    ) -> str:
+        """Write a compiled model to a package.
+
+        Parameters
+        ----------
+        executor_factory : BuiltGraph
+            What ``relay.build`` returns.
+        package_path : str or path, optional
+            :meth:`default_package_path` when left out.
+        output_format : str
+            ``tar`` or ``so``: whether what is in the package, the library, the graph and the parameters, is packed.
+
+        Returns
+        -------
+        str
+            The path.
+
+        Raises
+        ------
+        TVMCException
+            If there is no such format.
+        """
+        path = os.fspath(package_path or self.default_package_path())
+        if output_format not in ("tar", "so"):
+            raise TVMCException(f"export_package: output_format must be 'tar' or 'so', got {output_format!r}")
+        library = os.path.join(self._directory.name, _LIBRARY)
+        executor_factory.export_library(library)
+        with open(library, "rb") as file:
+            machine_code = file.read()
+        parts = {
+            _LIBRARY: machine_code,
+            _GRAPH: executor_factory.get_graph_json().encode(),
+            _PARAMS: bytes(save_param_dict(executor_factory.get_params())),
+        }
+        _write_tar(path, parts)
+        return path
+
+
+class TVMCPackage:
+    """A compiled model in a file.
+
+    Machine code from a file can do whatever this process may do: load only packages that you trust.
+
+    Parameters
+    ----------
+    package_path : str or path
+        What ``tvmc.compile`` wrote.
+    project_dir : str or path, optional
+        Of a board; there are none here.
+
+    Attributes
+    ----------
+    lib : GraphExecutorFactory
+        ``lib["default"](device)`` makes an executor.
+    graph : str
+        The graph as JSON.
+    params : dict of str to NDArray
+
+    Raises
+    ------
+    TVMCException
+        If the file is no such package, or a board is named.
+    """
+
+    def __init__(self, package_path: str | os.PathLike[str], project_dir: str | os.PathLike[str] | None = None) -> None:
+        if project_dir is not None:
+            raise TVMCException("TVMCPackage: project_dir: there are no boards here")
+        self.package_path = os.fspath(package_path)
+        self.type = "classic"
+        self.import_package(self.package_path)
+
+    def import_package(self, package_path: str) -> None:
+        """Read a package.
+
+        Parameters
+        ----------
+        package_path : str
+        """
+        parts = _read_tar(package_path, (_LIBRARY, _GRAPH, _PARAMS))
+        with tempfile.TemporaryDirectory(prefix="tvmc-") as directory:
+            library = os.path.join(directory, _LIBRARY)
+            with open(library, "wb") as file:
+                file.write(parts[_LIBRARY])
+            self.lib = load_module(library)
+        self.graph = parts[_GRAPH].decode()
+        self.params = load_param_dict(parts[_PARAMS])
+
+
+class TVMCResult:
+    """What a run of a model returns.
+
+    Parameters
+    ----------
+    outputs : mapping of str to array
+        ``output_0`` and so on.
+    times : BenchmarkResult
+        Empty where nothing was measured.
+    """
+
+    def __init__(self, outputs: Mapping[str, Any], times: BenchmarkResult) -> None:
+        self.outputs = dict(outputs)
+        self.times = times
+
+    def format_times(self) -> str:
+        """Return a table of the times.
+
+        Returns
+        -------
+        str
+            Mean, median, largest and smallest time and their deviation, in milliseconds.
+        """
+        return str(self.times)
+
+    def get_output(self, name: str) -> Any:
+        """Return one output.
+
+        Parameters
+        ----------
+        name : str
+            E.g. ``output_0``.
+
+        Returns
+        -------
+        numpy.ndarray
+
+        Raises
+        ------
+        KeyError
+            If there is none of this name.
+        """
+        return self.outputs[name]
+
+    def save(self, output_path: str | os.PathLike[str]) -> None:
+        """Write the outputs to a file of NumPy.
+
+        Parameters
+        ----------
+        output_path : str or path
+            Ends with ``.npz``.
+        """
+        np.savez(os.fspath(output_path), **self.outputs)
+
+    def __str__(self) -> str:
+        lines = [f"Output Names:\n {list(self.outputs)}"]
+        return "\n".join([self.format_times(), *lines] if len(self.times.results) else lines)
+
+
+def _read_model(path: str) -> tuple[IRModule, dict[str, NDArray]]:
+    graph, params = _read_tar(path, _MODEL_FILES).values()
+    mod = load_json(graph.decode())
+    if not isinstance(mod, IRModule):
+        raise TVMCException(f"TVMCModel: {path!r} has no module in it")
+    return mod, load_param_dict(params)
+
+
+def _write_tar(path: str, parts: Mapping[str, bytes]) -> None:
+    with tempfile.TemporaryDirectory(prefix="tvmc-") as directory, tarfile.open(path, "w") as package:
+        for name, content in parts.items():
+            file_path = os.path.join(directory, name)
+            with open(file_path, "wb") as file:
+                file.write(content)
+            package.add(file_path, arcname=name)
+
+
+def _read_tar(path: str, names: tuple[str, ...]) -> dict[str, bytes]:
+    """Return files of a package, which is never unpacked to where its names say."""
+    try:
+        with tarfile.open(path) as package:
+            members = {name: package.extractfile(name) for name in names}
+            return {name: member.read() for name, member in members.items() if member is not None}
+    except (OSError, KeyError, tarfile.TarError) as error:
+        raise TVMCException(f"tvmc: {path!r} is no package with {', '.join(names)}: {error}") from None

@@ -1,0 +1,140 @@
+"""Running a package: ``tvmc.run``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.driver.tvmc.errors import TVMCException
+from compiler.driver.tvmc.model import TVMCPackage, TVMCResult
+from compiler.runtime.debug_executor import GraphModuleDebug
+from compiler.runtime.device import device as as_device
+from compiler.runtime.graph_module import GraphModule
+from compiler.runtime.measurement import BenchmarkResult
+from compiler.runtime.ndarray import ArrayLike, numpy_dtype
+
+__all__ = ["FILL_MODES", "make_inputs_dict", "run_module"]
+
+Shape = tuple[int, ...]
+Fill = Callable[[Shape, np.dtype[Any]], npt.NDArray[Any]]
+
+
+def _random(shape: Shape, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    random = np.random.default_rng()
+    if dtype.kind in "iu":
+        return random.integers(0, 128, size=shape).astype(dtype)
+    return random.random(size=shape).astype(dtype)
+
+
+FILL_MODES: Mapping[str, Fill] = {
+    "random": _random,
+    "zeros": lambda shape, dtype: np.zeros(shape, dtype),
+    "ones": lambda shape, dtype: np.ones(shape, dtype),
+}
+"""What inputs are made of that nobody gives, by name."""
+
+
+def make_inputs_dict(
+    shape_dict: Mapping[str, Shape],
+    dtype_dict: Mapping[str, str],
+    inputs: Mapping[str, ArrayLike] | None = None,
+    fill_mode: str = "random",
+) -> dict[str, ArrayLike]:
+    """Return all inputs of a model: those that are given, and the others filled.
+
+    Parameters
+    ----------
+    shape_dict : mapping of str to tuple of int
+    dtype_dict : mapping of str to str
+    inputs : mapping of str to array, optional
+    fill_mode : str
+        ``random``, ``zeros`` or ``ones``.
+
+    Returns
+    -------
+    dict of str to array
+
+    Raises
+    ------
+    TVMCException
+        If the model has no input of a name, or there is no such mode.
+    """
+    given = dict(inputs or {})
+    if fill_mode not in FILL_MODES:
+        raise TVMCException(f"tvmc.run: fill_mode must be one of {', '.join(FILL_MODES)}, got {fill_mode!r}")
+    for name in given:
+        if name not in shape_dict:
+            raise TVMCException(f"tvmc.run: the model has no input {name!r}; it has {', '.join(shape_dict) or 'none'}")
+    fill = FILL_MODES[fill_mode]
+    return {n: given[n] if n in given else fill(s, numpy_dtype(dtype_dict[n])) for n, s in shape_dict.items()}
+
+
+def run_module(
+    tvmc_package: TVMCPackage,
+    device: str = "cpu",
+    hostname: str | None = None,
+    port: int | str = 9090,
+    rpc_key: str | None = None,
+    inputs: Mapping[str, ArrayLike] | None = None,
+    fill_mode: str = "random",
+    repeat: int = 10,
+    number: int = 10,
+    profile: bool = False,
+    end_to_end: bool = False,
+    options: Mapping[str, object] | None = None,
+    *,
+    benchmark: bool = True,
+) -> TVMCResult:
+    """Run a package once, and measure it.
+
+    Parameters
+    ----------
+    tvmc_package : TVMCPackage
+    device : str
+        ``cpu``, or another name of the processor.
+    hostname, port, rpc_key : optional
+        Must be left out: other machines are not reached.
+    inputs : mapping of str to array, optional
+        Those that are left out are filled.
+    fill_mode : str
+        ``random``, ``zeros`` or ``ones``.
+    repeat, number : int
+        Measurements, and calls in each.
+    profile : bool
+        Whether to print the time of each kernel.
+    end_to_end : bool
+        Whether copying the inputs in and the outputs out is part of what is measured.
+    options : mapping of str to object, optional
+        Of boards; must be left out.
+    benchmark : bool
+        Whether to measure.
+
+    Returns
+    -------
+    TVMCResult
+        Outputs and times.
+
+    Raises
+    ------
+    TVMCException
+        If something is asked for that does not exist here, or the inputs do not fit.
+    """
+    if hostname is not None or rpc_key is not None or options:
+        raise TVMCException("tvmc.run: other machines and boards are not reached from here")
+    where = as_device(device)
+    if profile:
+        debugged = GraphModuleDebug(tvmc_package.lib["default"](where))
+        print(debugged.profile().table())
+    module = GraphModule(tvmc_package.lib["default"](where))
+    shapes, dtypes = module.get_input_info()
+    own = {name: shape for name, shape in shapes.items() if name not in tvmc_package.params}
+    module.set_input(None, None, **make_inputs_dict(own, dtypes, inputs, fill_mode))
+    module.run()
+    outputs = {f"output_{i}": module.get_output(i).numpy() for i in range(module.get_num_outputs())}
+    times = BenchmarkResult(())
+    if benchmark:
+        times = module.benchmark(where, repeat=repeat, number=number, end_to_end=end_to_end)
+    return TVMCResult(outputs, times)
