@@ -80,6 +80,7 @@ PUBLIC = {
     "tvm.relay.Prelude": "compiler.relay.prelude:Prelude",
     "tvm.relay.ScopeBuilder": "compiler.relay.scope_builder:ScopeBuilder",
     "tvm.relay.analysis.extract_fused_functions": ("compiler.relay.transform.fused_functions:extract_fused_functions"),
+    "tvm.relay.analysis.get_calibration_data": "compiler.driver.relay.calibration_data:get_calibration_data",
     "tvm.relay.backend": "compiler.driver.relay.backend",
     "tvm.relay.backend._backend": "compiler.driver.relay.backend.memory_plan",
     "tvm.relay.backend.vm": "compiler.driver.relay.vm",

@@ -189,6 +189,28 @@ class IRModule(Scriptable):
         var = self.get_global_type_var(name)
         return (var, *self.type_definitions[var].constructors)
 
+    def get_constructor(self, tag: int) -> Any:
+        """Return the constructor of a tag.
+
+        Parameters
+        ----------
+        tag : int
+
+        Returns
+        -------
+        Constructor
+
+        Raises
+        ------
+        ArgumentError
+            If no type of the module has one of this tag.
+        """
+        for definition in self.type_definitions.values():
+            for constructor in definition.constructors:
+                if constructor.tag == tag:
+                    return constructor
+        raise ArgumentError(f"IRModule: no constructor has the tag {tag}")
+
     @staticmethod
     def from_expr(
         expr: RelayExpr, functions: Mapping[Any, Any] | None = None, type_defs: Mapping[Any, Any] | None = None
@@ -219,13 +241,18 @@ class IRModule(Scriptable):
         return module
 
     def __getitem__(self, key: GlobalVar | str) -> Any:
+        """Return a function or, under a global type variable, the definition of a type."""
+        if not isinstance(key, (str, GlobalVar)):
+            return self.type_definitions[key]
         return self.functions[self.get_global_var(key) if isinstance(key, str) else key]
 
     def __setitem__(self, key: GlobalVar | str, value: Any) -> None:
-        """Define a function or, under a global type variable, a type."""
+        """Define a function, of an expression that of its free variables, or, under a global type variable, a type."""
         if isinstance(key, str):
             variables = [var for var in self.functions if var.name_hint == key]
             key = variables[0] if variables else GlobalVar(key)
+        if isinstance(value, RelayExpr) and not isinstance(value, BaseFunc):
+            value = as_function(value)
         (self.functions if isinstance(key, GlobalVar) else self.type_definitions)[key] = value
 
     def __contains__(self, key: GlobalVar | str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any, ClassVar
 
 from compiler.ir.expr import RelayExpr
@@ -35,7 +36,8 @@ class Constructor(Expr):
     belong_to : GlobalTypeVar
         The data type.
     tag : int
-        The position among the constructors of the type; set by :class:`TypeData`.
+        Tells it from all constructors of a module: those of one type are numbered one after the other, and the name
+        of the type says from where on; set by :class:`TypeData`.
     """
 
     unique_instance: ClassVar[bool] = True
@@ -51,6 +53,11 @@ class Constructor(Expr):
 
     def __call__(self, *args: Any) -> Call:
         return make_call(self, args)
+
+
+def _first_tag(type_name: str) -> int:
+    """Return the tag of a type's first constructor: its upper byte, which is not zero, follows from the type's name."""
+    return (zlib.crc32(type_name.encode()) % 127 + 1) << 24
 
 
 @node
@@ -75,7 +82,7 @@ class TypeData(Type):
     def __post_init__(self) -> None:
         object.__setattr__(self, "type_vars", tuple(self.type_vars))
         object.__setattr__(self, "constructors", tuple(self.constructors))
-        for tag, constructor in enumerate(self.constructors):
+        for tag, constructor in enumerate(self.constructors, _first_tag(self.header.name_hint)):
             object.__setattr__(constructor, "tag", tag)
 
     def _key(self) -> Any:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
+from compiler.relay.analysis.annotated_regions import AnnotatedRegionSet
 from compiler.relay.analysis.call_graph import CallGraph
 from compiler.relay.analysis.effects import Effects
 from compiler.relay.analysis.extraction import all_dtypes, check_constant, extract_intermdeiate_expr
@@ -25,6 +26,7 @@ from compiler.relay.analysis.variables import all_vars, bound_vars, free_vars
 from compiler.relay.analysis.well_formed import well_formed
 
 __all__ = [
+    "AnnotatedRegionSet",
     "CallGraph",
     "Effects",
     "Feature",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.types import FuncType, TypeVar
 from compiler.relay.adt import Clause, Constructor, Match, PatternConstructor, PatternVar, TypeData
 from compiler.relay.expr import Call, Var
 from compiler.relay.function import Function
@@ -16,7 +17,7 @@ __all__ = ["add_nat_definitions", "count", "define_nat", "make_nat_expr", "make_
 
 
 def add_nat_definitions(prelude: Prelude) -> None:
-    """Add the type ``nat``, of ``z`` and ``s(nat)``, and ``nat_double`` and ``nat_add`` to a prelude's module.
+    """Add the type ``nat``, of ``Z`` and ``S(nat)``, and functions of it to a prelude's module.
 
     Parameters
     ----------
@@ -27,7 +28,7 @@ def add_nat_definitions(prelude: Prelude) -> None:
 
 
 def define_nat(mod: IRModule) -> None:
-    """Add the type ``nat``, of ``Z`` and ``S(nat)``, and ``nat_double`` and ``nat_add`` to a module.
+    """Add the type ``nat``, of ``Z`` and ``S(nat)``, and ``nat_double``, ``nat_add`` and ``nat_iterate`` to a module.
 
     Parameters
     ----------
@@ -53,7 +54,19 @@ def define_nat(mod: IRModule) -> None:
         ),
     )
     mod[add] = Function((a, y), added, nat())
+    _define_iteration(mod, nat, is_zero, successor)
     infer_module(mod)
+
+
+def _define_iteration(mod: IRModule, nat: GlobalTypeVar, is_zero: PatternConstructor, successor: Constructor) -> None:
+    """Add ``nat_iterate(f, n)``, the function that applies ``f`` ``n`` times."""
+    iterate, t = GlobalVar("nat_iterate"), TypeVar("a")
+    endo = FuncType((t,), t)
+    f, n, smaller, x, y = Var("f", endo), Var("n", nat()), Var("y"), Var("x", t), Var("x", t)
+    is_more = PatternConstructor(successor, (PatternVar(smaller),))
+    once_more = Function((y,), Call(f, (Call(iterate(f, smaller), (y,)),)), t)
+    body = Match(n, (Clause(is_zero, Function((x,), x, t)), Clause(is_more, once_more)))
+    mod[iterate] = Function((f, n), body, endo, (t,))
 
 
 def _constructors(prelude: Prelude) -> tuple[Constructor, Constructor]:

@@ -8,6 +8,7 @@ from compiler import te
 from compiler.driver import build_module
 from compiler.driver.relay.backend import name_transforms
 from compiler.driver.relay.backend.options import Executor, Runtime
+from compiler.driver.relay.backend.utils import mangle_module_name
 from compiler.ir.error import ArgumentError
 
 
@@ -56,3 +57,9 @@ def test_a_schedule_becomes_loops_without_passes() -> None:
     assert [str(var.name_hint) for var in mod.get_global_vars()] == ["add"]
     assert list(mod["add"].buffer_map.values()) == parameters == list(binds.values())
     assert "realize" in str(mod["add"].body).lower()
+
+
+def test_names_of_modules_in_generated_code() -> None:
+    assert [mangle_module_name(name) for name in ("default", "", None)] == ["tvmgen_default", "tvmgen", "tvmgen"]
+    with pytest.raises(ValueError, match="invalid characters"):
+        mangle_module_name("\u018e")

@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 import compiler.relay
+from compiler.driver.relay.executor import create_executor
 from compiler.ir import IRModule
+from compiler.ir.error import ArgumentError
 from compiler.relay.analysis import well_formed
 from compiler.relay.inference import infer_module
 from compiler.relay.prelude import FUNCTIONS, Prelude
 from compiler.relay.ty import TensorType, TupleType, scalar_type
+from compiler.testing.relay.nat import make_nat_expr
 from tests.compiler.relay.transform.meaning import run
 
 relay: Any = compiler.relay
@@ -162,3 +165,27 @@ def test_core_defines_the_type_of_storage_once() -> None:
     mod.import_from_std("gradient.rly")
     assert [var.name_hint for var in mod.type_definitions] == ["Storage"]
     assert not mod.functions
+
+
+def test_a_tag_names_one_constructor_of_a_module() -> None:
+    mod = Prelude().mod
+    mod.import_from_std("nat.rly")
+    constructors = [c for data in mod.type_definitions.values() for c in data.constructors]
+    assert all(mod.get_constructor(c.tag) is c for c in constructors)
+    nil, cons = (mod[mod.get_global_type_var("List")].constructors[i] for i in (1, 0))
+    assert nil.tag - cons.tag == 1
+    with pytest.raises(ArgumentError, match="no constructor has the tag 0"):
+        mod.get_constructor(0)
+
+
+def test_nat_iterate_applies_a_function_again_and_again() -> None:
+    prelude = Prelude()
+    prelude.mod.import_from_std("nat.rly")
+    iterate = prelude.mod.get_global_var("nat_iterate")
+    x, start = relay.var("x", shape=(2,)), relay.var("start", shape=(2,))
+    double = relay.Function([x], relay.add(x, x))
+    prelude.mod["main"] = relay.Function([start], relay.Call(iterate(double, make_nat_expr(prelude, 3)), [start]))
+    data = np.array([1, -2], "float32")
+    for kind in ("debug", "vm"):
+        result = create_executor(kind, mod=infer_module(prelude.mod)).evaluate()(data)
+        np.testing.assert_allclose(result.numpy(), 8 * data)

@@ -11,9 +11,10 @@ _MODULES = (
     "compiler.driver.relay.backend.interpreter",
     "compiler.driver.relay.backend.name_transforms",
     "compiler.driver.relay.backend.te_compiler",
+    "compiler.driver.relay.backend.utils",
 )
 
-__all__ = ["Executor", "Runtime", "interpreter", "name_transforms", "te_compiler"]
+__all__ = ["Executor", "Runtime", "interpreter", "name_transforms", "te_compiler", "utils"]
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_package("tvm.relay.backend", _HOMES, _MODULES)

@@ -75,3 +75,13 @@ def test_other_bytes_are_refused() -> None:
     for data in (b"", b"\x00" * 9, b"#!/bin/sh"):
         with pytest.raises(ArgumentError, match="the bytes are no program"):
             vm.Executable.load_exec(data, None)
+
+
+def test_an_expression_is_defined_as_the_function_of_its_free_variables() -> None:
+    x, y = relay.var("x", shape=()), relay.var("y", shape=())
+    closure = relay.Function([y], relay.Function([x], relay.add(x, y)))
+    module = IRModule()
+    module["main"] = closure(relay.const(1.0))(relay.const(2.0))
+    assert module["main"].params == ()
+    machine = vm.VirtualMachine(vm.compile(module, "llvm"), compiler.cpu())
+    assert machine.run().numpy() == 3

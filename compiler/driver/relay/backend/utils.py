@@ -1,0 +1,33 @@
+"""Names of modules in generated code: ``tvm.relay.backend.utils``."""
+
+from __future__ import annotations
+
+from compiler.ir.error import ArgumentError, show
+
+__all__ = ["mangle_module_name"]
+
+_PREFIX = "tvmgen"
+
+
+def mangle_module_name(mod_name: str | None) -> str:
+    """Return what the names of a module's functions begin with.
+
+    Parameters
+    ----------
+    mod_name : str or None
+
+    Returns
+    -------
+    str
+        ``tvmgen_default`` for ``default``, ``tvmgen`` without a name.
+
+    Raises
+    ------
+    ArgumentError
+        If the name has characters that are not ASCII.
+    """
+    if not mod_name:
+        return _PREFIX
+    if not mod_name.isascii():
+        raise ArgumentError(f"mangle_module_name: mod_name contains invalid characters: {show(mod_name)}")
+    return f"{_PREFIX}_{mod_name}"
