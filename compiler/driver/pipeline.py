@@ -25,9 +25,11 @@ from compiler.tir.transform.flatten_buffer import FlattenBuffer
 from compiler.tir.transform.hoist_if_then_else import HoistIfThenElse
 from compiler.tir.transform.inject_double_buffer import InjectDoubleBuffer
 from compiler.tir.transform.inject_prefetch import InjectPrefetch
+from compiler.tir.transform.inject_software_pipeline import InjectSoftwarePipeline
 from compiler.tir.transform.inject_virtual_thread import InjectVirtualThread
 from compiler.tir.transform.instrument_bound_checkers import InstrumentBoundCheckers
 from compiler.tir.transform.loop_partition import LoopPartition
+from compiler.tir.transform.lower_cross_thread_reduction import LowerCrossThreadReduction
 from compiler.tir.transform.lower_init_block import LowerInitBlock
 from compiler.tir.transform.lower_match_buffer import LowerMatchBuffer
 from compiler.tir.transform.lower_opaque_block import LowerOpaqueBlock
@@ -83,11 +85,13 @@ def phases(ctx: PassContext, simple_mode: bool = False, blocks: bool = False) ->
 def lower_blocks() -> list[Pass]:
     """Return the passes of phase 1 that make loops and memory of blocks."""
     return [
+        LowerCrossThreadReduction(),
         LowerInitBlock(),
         PlanAndUpdateBufferAllocationLocation(),
         ConvertBlocksToOpaque(),
         CompactBufferAllocation(),
         LowerMatchBuffer(),
+        InjectSoftwarePipeline(),
         LowerOpaqueBlock(),
     ]
 

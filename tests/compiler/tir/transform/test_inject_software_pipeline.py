@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import compiler as tvm
 from compiler.ir.error import ArgumentError
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import For
@@ -128,3 +130,11 @@ def _chain(data: st.DataObject, stages: list[int], order: list[int]) -> PrimFunc
         else:
             text += f"            C[0, i] = {value}\n"
     return program(text, params=PARAMS)
+
+
+def test_a_pipelined_loop_is_built() -> None:
+    built = tvm.build(program(two_blocks([0, 1], [0, 1]), params=PARAMS))
+    source = np.arange(256, dtype="int32").reshape(16, 16)
+    target = tvm.nd.array(np.zeros_like(source))
+    built(tvm.nd.array(source), target, 0)
+    np.testing.assert_array_equal(target.numpy()[:4], source[:4] * 2 + 1)
