@@ -1,6 +1,7 @@
 """The primitives of schedules: importing this room registers them."""
 
 from compiler.tir.schedule.primitives import (  # noqa: F401
+    access_regions,
     annotations,
     blockize,
     cache,

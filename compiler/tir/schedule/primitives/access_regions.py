@@ -1,0 +1,139 @@
+"""Saying which elements a block accesses, in the place of what is found from its body."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from compiler.arith import Analyzer
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.primexpr import Range, Var
+from compiler.ir.substitute import substitute
+from compiler.tir.buffer import BufferRegion
+from compiler.tir.index_map import IndexMap
+from compiler.tir.schedule.conditions import buffer_of
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.registry import primitive
+from compiler.tir.schedule.roles import BLOCK, Role
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.tree import rewritten
+
+if TYPE_CHECKING:
+    from compiler.tir.schedule.schedule import Schedule
+
+__all__ = ["annotate_buffer_access"]
+
+
+@dataclass(frozen=True)
+class RegionMap:
+    """A region in terms of the axes of a block.
+
+    Attributes
+    ----------
+    bounds : IndexMap
+        From the axes to where each dimension begins and ends, one after the other.
+    """
+
+    bounds: IndexMap
+
+    @property
+    def python_text(self) -> str:
+        """The region as a function of the axes."""
+        ends = self.bounds.final_indices
+        pairs = ", ".join(f"({low}, {high})" for low, high in zip(ends[::2], ends[1::2], strict=True))
+        return f"lambda {', '.join(var.name for var in self.bounds.initial_indices)}: [{pairs}]"
+
+    @staticmethod
+    def from_text(text: str) -> RegionMap:
+        """Return the region that :attr:`python_text` describes."""
+        tree = ast.parse(text, mode="eval").body
+        pairs = tree.body.elts if isinstance(tree, ast.Lambda) and isinstance(tree.body, ast.List) else []
+        ends = [end for pair in pairs if isinstance(pair, ast.Tuple) for end in pair.elts]
+        if not isinstance(tree, ast.Lambda) or not pairs or len(ends) != 2 * len(pairs):
+            raise ArgumentError(f"annotate_buffer_access: expected a lambda with a list of pairs, got {show(text)}")
+        return RegionMap(IndexMap.from_text(ast.unparse(ast.Lambda(tree.args, ast.Tuple(ends, ast.Load())))))
+
+
+class _Region(Role):
+    """A region of a buffer: a function of the axes, or its text in a saved trace."""
+
+    is_input = True
+
+    def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> RegionMap:
+        if isinstance(value, RegionMap):
+            return value
+        if isinstance(value, str):
+            return RegionMap.from_text(value)
+        axes = [Var(axis.var.name, axis.var.dtype) for axis in sch.get_sref(given["block"]).block.iter_vars]
+        ends: list[Any] = []
+        for part in value(*axes):
+            ends += part if isinstance(part, (tuple, list)) else (part, part + 1)
+        return RegionMap(IndexMap(tuple(axes), tuple(ends)))
+
+
+@primitive("AnnotateBufferAccess", block=BLOCK, gen_new_ranges=_Region())
+def annotate_buffer_access(
+    state: ScheduleState, block: StmtSRef, buffer_index: int, buf_type: str, gen_new_ranges: RegionMap
+) -> None:
+    """Say which elements of a buffer a block accesses; later steps leave it at that.
+
+    For example ``sch.annotate_buffer_access("B", 0, "read", lambda vi: [(vi - 1, vi + 1)])``::
+
+        with T.block("B"):                   with T.block("B"):
+            vi = T.axis.spatial(128, i)          vi = T.axis.spatial(128, i)
+            T.reads(A[vi])             →         T.reads(A[vi - 1:vi + 1])
+            T.writes(B[vi])                      T.writes(B[vi])
+                                                 T.block_attr({"explicit_read_region": [0]})
+
+    Parameters
+    ----------
+    block : BlockRV or str
+        The block.
+    buffer_index : int
+        Which of the buffers that it reads or writes, counted from 0.
+    buf_type : str
+        ``read`` or ``write``.
+    gen_new_ranges : callable
+        From the axes of the block to the region: for each dimension where it begins and ends, or an index.
+
+    Raises
+    ------
+    ScheduleError
+        If the block has no such buffer, or the region has another number of dimensions.
+    ArgumentError
+        If ``buf_type`` is neither.
+    """
+    if buf_type not in ("read", "write"):
+        raise ArgumentError(f"annotate_buffer_access: buf_type must be 'read' or 'write', got {show(buf_type)}")
+    buffer = buffer_of(state, block, buffer_index, buf_type)
+    region = BufferRegion(buffer, _ranges(block, gen_new_ranges))
+    if len(region.region) != len(buffer.shape):
+        refuse(
+            state.mod,
+            "The region has another number of dimensions than the buffer",
+            f"Buffer {buffer.name} of block {{0}} has {len(buffer.shape)} dimensions, got a region of "
+            f"{len(region.region)}",
+            block.block,
+        )
+    field = f"{buf_type}s"
+    regions = list(getattr(block.block, field))
+    regions[buffer_index] = region
+    key = f"explicit_{buf_type}_region"
+    chosen = list(block.block.annotations.get(key, ()))
+    marks = chosen if buffer_index in chosen else [*chosen, buffer_index]
+    annotations = {**block.block.annotations, key: marks}
+    new = rewritten(block.block, **{field: tuple(regions)}, annotations=annotations)
+    state.replace(block, new, {block.block: new})
+
+
+def _ranges(block: StmtSRef, region: RegionMap) -> tuple[Range, ...]:
+    """Return the region in terms of the block's own axes."""
+    axes = [axis.var for axis in block.block.iter_vars]
+    named = dict(zip(region.bounds.initial_indices, axes, strict=True))
+    ends = [substitute(end, named) for end in region.bounds.final_indices]
+    simplify = Analyzer().simplify
+    pairs = zip(ends[::2], ends[1::2], strict=True)
+    return tuple([Range.from_fields(low, simplify(high - low)) for low, high in pairs])

@@ -1,0 +1,59 @@
+"""Regions of blocks that users say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compiler import tir
+from compiler.ir.error import ArgumentError
+from compiler.ir.structural import assert_structural_equal
+from compiler.tir.schedule import ScheduleError
+from compiler.tir.schedule.testing import verify_trace_roundtrip
+from tests.compiler.tir.schedule.programs import BLUR, CHAIN
+
+
+def annotated() -> Any:
+    sch = BLUR.schedule()
+    sch.annotate_buffer_access("C", 0, "read", lambda vi, vj, vk: ((vi, vi + 3), vj))
+    sch.annotate_buffer_access("C", 0, "read", lambda vi, vj, vk: ((vi, vi + 4), vj))
+    sch.annotate_buffer_access("C", 0, "write", lambda vi, vj, vk: (vi, vj))
+    return sch
+
+
+def test_regions_and_marks() -> None:
+    sch = annotated()
+    block = sch.get(sch.get_block("C"))
+    vi, vj, _ = [axis.var for axis in block.iter_vars]
+    (rows, columns) = block.reads[0].region
+    assert (rows.min, rows.extent.value, columns.min, columns.extent.value) == (vi, 4, vj, 1)
+    assert {key: list(value) for key, value in block.annotations.items()} == {
+        "explicit_read_region": [0],
+        "explicit_write_region": [0],
+    }
+    BLUR.check(sch, compiled=False)
+
+
+def test_traces_and_their_text() -> None:
+    sch = annotated()
+    verify_trace_roundtrip(sch, BLUR.func)
+    line = str(sch.trace).splitlines()[3]
+    assert line.endswith('buf_type="read", gen_new_ranges=lambda vi, vj, vk: [(vi, vi + 3), (vj, vj + 1)])')
+    again = tir.Schedule(BLUR.func)
+    names = {"tir": tir}
+    exec(str(sch.trace), names)
+    names["apply_trace"](again)  # type: ignore[operator]
+    assert_structural_equal(again.mod, sch.mod)
+
+
+def test_what_is_refused() -> None:
+    sch = CHAIN.schedule()
+    with pytest.raises(ScheduleError, match=r"should be in \[0, 1\), got 1"):
+        sch.annotate_buffer_access("B", 1, "read", lambda vi, vj: (vi, vj))
+    with pytest.raises(ScheduleError, match="has 2 dimensions, got a region of 1"):
+        sch.annotate_buffer_access("B", 0, "read", lambda vi, vj: (vi,))
+    with pytest.raises(ArgumentError, match="buf_type must be 'read' or 'write', got 'both'"):
+        sch.annotate_buffer_access("B", 0, "both", lambda vi, vj: (vi, vj))
+    with pytest.raises(ArgumentError, match="a lambda with a list of pairs"):
+        sch.annotate_buffer_access("B", 0, "read", "lambda vi, vj: (vi, vj)")
