@@ -16,7 +16,10 @@ from compiler.runtime.device import cpu
 from compiler.runtime.ndarray import NDArray, numpy_dtype
 from compiler.runtime.packed_func import get_global_func
 
-__all__ = ["FAILED", "VARIABLE", "TypeCode", "call", "call_address", "call_traced", "dtype_bits", "take_failure"]
+__all__ = [
+    "DTYPE_CODES", "FAILED", "VARIABLE", "TypeCode", "call", "call_address", "call_traced", "dtype_bits",
+    "take_failure",
+]  # fmt: skip
 
 VARIABLE = "__strata_call_packed"
 """The variable of machine code that holds the address of what carries out its calls."""
@@ -50,7 +53,8 @@ class _DLTensor(ctypes.Structure):
 
 
 _DTYPE_NAMES = ("int", "uint", "float", "handle", "bfloat")
-_DTYPE_CODES = {"int": 0, "uint": 1, "bool": 1, "float": 2, "handle": 3, "bfloat": 4}
+DTYPE_CODES = {"int": 0, "uint": 1, "bool": 1, "float": 2, "handle": 3, "bfloat": 4}
+"""The codes of data types in a DLTensor."""
 _failures: dict[int, BaseException] = {}
 _lock = threading.Lock()
 
@@ -68,7 +72,7 @@ def dtype_bits(dtype: str) -> int:
         Code, bits and lanes, from the lowest byte on.
     """
     parsed = dt.parse(dtype)
-    return _DTYPE_CODES[parsed.code] | parsed.bits << 8 | parsed.lanes << 16
+    return DTYPE_CODES[parsed.code] | parsed.bits << 8 | parsed.lanes << 16
 
 
 def call(name: str, args: list[Any], expected: TypeCode = TypeCode.INT) -> Any:

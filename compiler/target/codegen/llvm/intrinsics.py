@@ -16,6 +16,7 @@ from compiler.target.codegen.llvm.state import Emitter
 from compiler.target.codegen.llvm.subroutines import call_function, return_value
 from compiler.target.codegen.llvm.types import (
     I1,
+    I8,
     I32,
     POINTER,
     VOID,
@@ -31,8 +32,10 @@ from compiler.target.codegen.llvm.types import (
 )
 from compiler.target.codegen.llvm.vector_math import VECTOR_FUNCTIONS, Lanes
 from compiler.tir.buffer import BufferLoad
+from compiler.tir.struct_fields import Field
 
 Handler = Callable[[Emitter, Call], ir.Value]
+_VALUE_BYTES = 8
 Compute = Callable[[Emitter, list[ir.Value]], ir.Value]
 
 
@@ -176,6 +179,16 @@ def _access_ptr(e: Emitter, n: Call) -> ir.Value:
     return e.state.builder.gep(e.visit(data), [e.visit(offset)], inbounds=True, source_etype=memory_type(kind.dtype))
 
 
+def _struct_get(e: Emitter, n: Call) -> ir.Value:
+    """Read a field of an array, or the value of an argument, of which there is a row."""
+    structure, number, which = n.args
+    if not isinstance(number, IntImm) or not isinstance(which, IntImm):
+        raise BuildError(f"LLVM code generation: {n} reads a field whose number is no constant")
+    offset = Field(which.value).offset + number.value * _VALUE_BYTES
+    address = e.state.builder.gep(e.visit(structure), [ir.Constant(I32, offset)], inbounds=True, source_etype=I8)
+    return e.state.builder.load(address, typ=register_type(n.dtype))
+
+
 def _assume(e: Emitter, n: Call) -> ir.Value:
     e.state.builder.call(e.state.shared.declare("llvm.assume", VOID, [I1]), [e.visit(n.args[0])])
     return ir.Constant(I1, 1)
@@ -309,6 +322,7 @@ INTRINSICS: dict[str, Handler] = {
     "tir.isnullptr": _isnullptr,
     "tir.address_of": _address_of,
     "tir.tvm_access_ptr": _access_ptr,
+    "tir.tvm_struct_get": _struct_get,
     "tir.assume": _assume,
     "tir.prefetch": _prefetch,
     "tir.undef": _undef,

@@ -1,0 +1,43 @@
+"""The structures that ``tvm_struct_get`` reads: arrays, and the values of arguments."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+__all__ = ["Field"]
+
+
+class Field(IntEnum):
+    """A field, by TVM's numbers."""
+
+    DATA = 1
+    SHAPE = 2
+    STRIDES = 3
+    NDIM = 4
+    TYPE_CODE = 5
+    TYPE_BITS = 6
+    TYPE_LANES = 7
+    BYTE_OFFSET = 8
+    DEVICE_ID = 9
+    DEVICE_TYPE = 10
+    VALUE = 12
+
+    @property
+    def offset(self) -> int:
+        """The bytes before it in its structure."""
+        return _OFFSETS[self]
+
+
+_OFFSETS = {
+    Field.DATA: 0,
+    Field.DEVICE_TYPE: 8,
+    Field.DEVICE_ID: 12,
+    Field.NDIM: 16,
+    Field.TYPE_CODE: 20,
+    Field.TYPE_BITS: 21,
+    Field.TYPE_LANES: 22,
+    Field.SHAPE: 24,
+    Field.STRIDES: 32,
+    Field.BYTE_OFFSET: 40,
+    Field.VALUE: 0,
+}
