@@ -190,6 +190,10 @@ PUBLIC = {
     "tvm.arith.iter_affine_map": "compiler.arith",
     "tvm.topi.tensor": "compiler.topi",
     "tvm.topi.nn.elemwise": "compiler.topi.nn",
+    "tvm.topi.vision.rcnn": "compiler.topi.vision",
+    "tvm.topi.vision.ssd": "compiler.topi.vision",
+    "tvm.topi.image.dilation2d": "compiler.topi.image",
+    "tvm.topi.image.resize": "compiler.topi.image",
     "tvm.topi.nn.utils": "compiler.topi.nn.padding",
     "tvm.topi.nn.bnn": "compiler.topi.nn.binary",
     "tvm.topi.nn.conv1d_transpose": "compiler.topi.nn.transposed_convolutions",
@@ -202,7 +206,9 @@ PUBLIC = {
 COMPLETED_BY = {
     "tvm.te.schedule": ("compiler.te.schedule_steps",),
     "tvm.topi": ("compiler.relay.op",),
+    "tvm.topi.image": ("compiler.relay.op",),
     "tvm.topi.nn": ("compiler.relay.op",),
+    "tvm.topi.vision": ("compiler.relay.op",),
     "functions": (
         "compiler.runtime.packed_func",
         "compiler.driver.relay.ccompiler",

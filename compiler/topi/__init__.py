@@ -7,14 +7,26 @@ add theirs.
 from typing import Any
 
 from compiler.ir.extension import public_module
-from compiler.topi import generic, math, nn, random, tag, utils, vision, x86
+from compiler.topi import generic, image, math, nn, random, tag, utils, vision, x86
 from compiler.topi.definitions import load_definitions
 from compiler.topi.generic import schedule_injective, schedule_reduce
 
 _TOOLS = ("compute", "definitions", "layout", "schedules", "util")
 """Modules that definitions are made with."""
 
-__all__ = ["generic", "math", "nn", "random", "schedule_injective", "schedule_reduce", "tag", "utils", "vision", "x86"]
+__all__ = [
+    "generic",
+    "image",
+    "math",
+    "nn",
+    "random",
+    "schedule_injective",
+    "schedule_reduce",
+    "tag",
+    "utils",
+    "vision",
+    "x86",
+]
 __all__ += load_definitions(globals(), (*__all__, *_TOOLS))
 
 _load, __dir__ = public_module("tvm.topi", __all__)

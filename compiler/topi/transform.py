@@ -30,6 +30,7 @@ from compiler.topi.util import (
 )
 
 __all__ = [
+    "collapse_sum",
     "concatenate",
     "expand_dims",
     "flip",

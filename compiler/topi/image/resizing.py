@@ -1,0 +1,183 @@
+"""Images of another size, under the names of ``tvm.topi.image``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.ir.error import ArgumentError
+from compiler.te.tensor import Tensor
+from compiler.tir.data_layout import layout as axes_of_layout
+from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.nn.resize import AxisResize, resize
+from compiler.topi.util import constant, dims
+
+__all__ = ["resize1d", "resize2d", "resize3d"]
+
+
+def _resized(
+    function: str,
+    data: Tensor,
+    sizes: tuple[Sequence[float] | None, Sequence[int]],
+    layout: str,
+    method: tuple[str, str, str],
+    cubic: tuple[float, int],
+    extrapolation_value: float,
+    out_dtype: str | None,
+) -> Tensor:
+    """Return images resized; ``method`` is the interpolation, how coordinates are mapped, and how they are rounded."""
+    roi, size = sizes
+    letters = spatial_letters(layout)
+    if len(size) != len(letters):
+        raise ArgumentError(f"{function}: size must have {len(letters)} numbers, got {len(size)}")
+    region = [float(n) for n in roi or ()] or [0.0] * len(letters) + [1.0] * len(letters)
+    extents = axes_of_layout(layout).extents(dims(data))
+    axes = [
+        AxisResize(
+            source=constant(extents[letter], function),
+            target=int(size[d]),
+            method=method[0],
+            mode=method[1],
+            rounding=method[2],
+            cubic_alpha=cubic[0],
+            exclude_outside=bool(cubic[1]),
+            region=(region[d], region[d + len(letters)]),
+        )
+        for d, letter in enumerate(letters)
+    ]
+    return resize(data, layout, axes, letters, extrapolation_value, out_dtype or data.dtype)
+
+
+def resize1d(
+    data: Tensor,
+    roi: Sequence[float] | None,
+    size: Sequence[int],
+    layout: str = "NCW",
+    method: str = "linear",
+    coordinate_transformation_mode: str = "half_pixel",
+    rounding_method: str = "",
+    bicubic_alpha: float = -0.5,
+    bicubic_exclude: int = 0,
+    extrapolation_value: float = 0.0,
+    out_dtype: str | None = None,
+    output_shape: Sequence[int] | None = None,
+) -> Tensor:
+    """Return rows brought to another size.
+
+    Parameters
+    ----------
+    data : Tensor
+        In ``layout``; spatial extents are constants.
+    roi : sequence of float
+        The part to resize in mode ``tf_crop_and_resize``: all beginnings, then all ends, from 0 to 1.
+    size : sequence of int
+        Width of the result.
+    layout : str
+        Of the data and of the result.
+    method : {"linear", "nearest_neighbor", "cubic"}
+        The interpolation.
+    coordinate_transformation_mode : str
+        How coordinates of the result become those of the data, one of :data:`~compiler.topi.nn.resize.MODES`.
+    rounding_method : str
+        How ``nearest_neighbor`` rounds, one of :data:`~compiler.topi.nn.resize.ROUNDING`; empty for the usual way.
+    bicubic_alpha : float
+        Coefficient of the cubic spline.
+    bicubic_exclude : int
+        Whether weights of elements outside of the data are left out.
+    extrapolation_value : float
+        What is outside of the data in mode ``tf_crop_and_resize``.
+    out_dtype : str, optional
+        Data type of the result; that of the data when left out.
+    output_shape : sequence of int, optional
+        The size, where it is given apart.
+
+    Returns
+    -------
+    Tensor
+        In the same layout.
+
+    Raises
+    ------
+    ArgumentError
+        If the size has too many or too few numbers, or an extent is symbolic.
+    """
+    sizes = (roi, size if output_shape is None else output_shape)
+    how, cubic = (method, coordinate_transformation_mode, rounding_method), (bicubic_alpha, bicubic_exclude)
+    return _resized("resize1d", data, sizes, layout, how, cubic, extrapolation_value, out_dtype)
+
+
+def resize2d(
+    data: Tensor,
+    roi: Sequence[float] | None,
+    size: Sequence[int],
+    layout: str = "NCHW",
+    method: str = "linear",
+    coordinate_transformation_mode: str = "half_pixel",
+    rounding_method: str = "",
+    bicubic_alpha: float = -0.5,
+    bicubic_exclude: int = 0,
+    extrapolation_value: float = 0.0,
+    out_dtype: str | None = None,
+    output_shape: Sequence[int] | None = None,
+) -> Tensor:
+    """Return images brought to another size.
+
+    Parameters
+    ----------
+    data : Tensor
+        In ``layout``; spatial extents are constants.
+    roi, size, layout, method, coordinate_transformation_mode, rounding_method, bicubic_alpha, bicubic_exclude, \
+extrapolation_value, out_dtype, output_shape
+        As of :func:`resize1d`.
+
+    Returns
+    -------
+    Tensor
+        In the same layout.
+
+    Raises
+    ------
+    ArgumentError
+        If the size has too many or too few numbers, or an extent is symbolic.
+    """
+    sizes = (roi, size if output_shape is None else output_shape)
+    how, cubic = (method, coordinate_transformation_mode, rounding_method), (bicubic_alpha, bicubic_exclude)
+    return _resized("resize2d", data, sizes, layout, how, cubic, extrapolation_value, out_dtype)
+
+
+def resize3d(
+    data: Tensor,
+    roi: Sequence[float] | None,
+    size: Sequence[int],
+    layout: str = "NCDHW",
+    method: str = "linear",
+    coordinate_transformation_mode: str = "half_pixel",
+    rounding_method: str = "",
+    bicubic_alpha: float = -0.5,
+    bicubic_exclude: int = 0,
+    extrapolation_value: float = 0.0,
+    out_dtype: str | None = None,
+    output_shape: Sequence[int] | None = None,
+) -> Tensor:
+    """Return volumes brought to another size.
+
+    Parameters
+    ----------
+    data : Tensor
+        In ``layout``; spatial extents are constants.
+    roi, size, layout, method, coordinate_transformation_mode, rounding_method, bicubic_alpha, bicubic_exclude, \
+extrapolation_value, out_dtype, output_shape
+        As of :func:`resize1d`.
+
+    Returns
+    -------
+    Tensor
+        In the same layout.
+
+    Raises
+    ------
+    ArgumentError
+        If the size has too many or too few numbers, or an extent is symbolic.
+    """
+    sizes = (roi, size if output_shape is None else output_shape)
+    how, cubic = (method, coordinate_transformation_mode, rounding_method), (bicubic_alpha, bicubic_exclude)
+    return _resized("resize3d", data, sizes, layout, how, cubic, extrapolation_value, out_dtype)

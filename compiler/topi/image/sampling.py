@@ -1,0 +1,48 @@
+"""Images at the places of a grid, under the name of ``tvm.topi.image``."""
+
+from __future__ import annotations
+
+from compiler.ir.error import expected
+from compiler.te.tensor import Tensor
+from compiler.topi.nn import sampling
+
+__all__ = ["grid_sample"]
+
+
+def grid_sample(
+    data: Tensor,
+    grid: Tensor,
+    method: str = "bilinear",
+    layout: str = "NCHW",
+    padding_mode: str = "zeros",
+    align_corners: bool = True,
+) -> Tensor:
+    """Return ``data`` at the places of a grid.
+
+    Parameters
+    ----------
+    data : Tensor
+        In ``layout``, of a float type; spatial extents are constants.
+    grid : Tensor
+        ``(N, rank, out…)``: coordinates from -1 to 1, those of the last dimension first.
+    method : {"nearest", "bilinear", "bicubic"}
+        How elements are blended.
+    layout : {"NCHW", "NCDHW"}
+        Of the data and of the result.
+    padding_mode : {"zeros", "border", "reflection"}
+        What stands outside of the data.
+    align_corners : bool
+        Whether -1 and 1 are the centres of the outermost elements, else their outer edges.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ArgumentError
+        If the layout is another one, or a spatial extent is symbolic.
+    """
+    if layout not in ("NCHW", "NCDHW"):
+        expected("grid_sample", "layout", "'NCHW' or 'NCDHW'", layout)
+    return sampling.grid_sample(data, grid, method, padding_mode, bool(align_corners))
