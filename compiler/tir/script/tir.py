@@ -39,10 +39,11 @@ from compiler.tir.script.loops import *  # noqa: F403
 from compiler.tir.script.loops import __all__ as _loops
 from compiler.tir.script.macros import meta_var
 from compiler.tir.script.operators import FUNCTIONS, binary_node, call_op
+from compiler.tir.script.stores import buffer_store
 from compiler.tir.script.words import *  # noqa: F403
 from compiler.tir.script.words import __all__ as _words
 
-__all__ = [*_blocks, *_expressions, *_loops, *_words, "handle", "macro", "meta_var", "prim_func"]
+__all__ = [*_blocks, *_expressions, *_loops, *_words, "buffer_store", "handle", "macro", "meta_var", "prim_func"]
 
 _PREFIX = "tir."
 _OPERATORS = {
@@ -56,10 +57,11 @@ _CLASSES = {
     **{kind.__name__: kind for kind in (ProducerLoad, Reduce, SizeVar, StringImm, Var)},
     "Ptr": HandleType(),
     "boolean": DataType("bool"),
+    "buffer": Buffer,  # noqa: F405
     "ptr": HandleType(),
 }
 """Nodes and types under the names of older releases."""
-_FOLDING = ("abs", "infinity", "isfinite", "isinf", "max_value", "min_value")
+_FOLDING = ("abs", "call_intrin", "infinity", "isfinite", "isinf", "max_value", "min_value")
 """Functions that make constants and calls of several operators."""
 handle = HandleType()
 

@@ -15,10 +15,10 @@ from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Range, Var, const,
 from compiler.ir.types import Type
 from compiler.tir.block import MatchBufferRegion
 from compiler.tir.buffer import Buffer as BufferNode
-from compiler.tir.buffer import BufferRegion, BufferStore
+from compiler.tir.buffer import BufferRegion
 from compiler.tir.script import tir as words
 from compiler.tir.script.blocks import AxisDeclaration, BlockFact
-from compiler.tir.script.definitions import BufferSlice, DataType, Declaration, Loop, Scope
+from compiler.tir.script.definitions import DataType, Declaration, Loop, Scope
 from compiler.tir.script.ir_builder.base import IRBuilder
 from compiler.tir.script.ir_builder.frame import (
     BlockFrame,
@@ -286,7 +286,7 @@ def alloc_buffer(*args: object, **options: object) -> BufferNode:
 
 
 def buffer_store(
-    buffer: BufferNode, value: ExprLike, indices: Sequence[Any], predicate: PrimExpr | None = None
+    buffer: BufferNode, value: ExprLike, indices: Sequence[ExprLike | slice], predicate: PrimExpr | None = None
 ) -> None:
     """Store to an element of a buffer.
 
@@ -304,10 +304,7 @@ def buffer_store(
     ArgumentError
         If a predicate is given.
     """
-    if predicate is not None:
-        raise ArgumentError("T.buffer_store: predicates are not supported")
-    element = BufferSlice(buffer, tuple([i if isinstance(i, slice) else convert(i) for i in indices])).asobject()
-    IRBuilder.current().emit(BufferStore(buffer, convert(value).astype(element.dtype), element.indices))
+    IRBuilder.current().emit(words.buffer_store(buffer, value, indices, predicate))
 
 
 # blocks

@@ -142,6 +142,22 @@ def test_a_program_is_what_the_parser_reads(build: Callable[[], None], parameter
     assert_structural_equal(builder.get(), expected)
 
 
+def test_the_words_are_the_parsers_as_well() -> None:
+    func = from_source("""
+@T.prim_func
+def main(A: T.buffer((8, 8))):
+    T.buffer_store(A, 1, [2, T.int32(3)])
+    T.evaluate(T.call_intrin("float32", "tir.exp", A[0, 0]))
+""")
+    expected = from_source("""
+@T.prim_func
+def main(A: T.Buffer((8, 8))):
+    A[2, 3] = 1
+    T.evaluate(T.exp(A[0, 0]))
+""")
+    assert_structural_equal(func, expected)
+
+
 def test_a_module() -> None:
     with IRBuilder() as builder, I.ir_module():
         with T.prim_func():

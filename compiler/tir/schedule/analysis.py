@@ -1,0 +1,51 @@
+"""Questions about blocks of a schedule: ``tvm.tir.schedule.analysis``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compiler.tir.schedule import conditions
+from compiler.tir.schedule.random_variables import BlockRV
+from compiler.tir.schedule.tree import all_blocks
+
+if TYPE_CHECKING:
+    from compiler.tir.schedule.schedule import Schedule
+
+__all__ = ["has_block", "is_output_block"]
+
+
+def has_block(sch: Schedule, block_name: str) -> bool:
+    """Return whether the function that a schedule works on has a block of a name.
+
+    Parameters
+    ----------
+    sch : Schedule
+    block_name : str
+
+    Returns
+    -------
+    bool
+    """
+    function = sch.func_working_on
+    return function is not None and any(block.name_hint == block_name for block in all_blocks(sch.mod[function].body))
+
+
+def is_output_block(sch: Schedule, block: BlockRV) -> bool:
+    """Return whether a block writes a buffer that the block around it does not allocate.
+
+    Parameters
+    ----------
+    sch : Schedule
+    block : BlockRV
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    ScheduleError
+        If it is the root block of a function.
+    """
+    sref = sch.get_sref(block)
+    return conditions.is_output_block(sch.state, sref, conditions.scope_root(sch.state, sref))

@@ -1,0 +1,41 @@
+"""The word of TVMScript that stores to a buffer: ``T.buffer_store(A, 1.0, [i, j])`` for ``A[i, j] = 1.0``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.primexpr import ExprLike, PrimExpr, convert
+from compiler.tir.buffer import Buffer, BufferStore
+from compiler.tir.script.definitions import BufferSlice
+
+__all__ = ["buffer_store"]
+
+
+def buffer_store(
+    buffer: Buffer, value: ExprLike, indices: Sequence[ExprLike | slice], predicate: PrimExpr | None = None
+) -> BufferStore:
+    """Store to an element of a buffer, or to several by a vector.
+
+    Parameters
+    ----------
+    buffer : Buffer
+    value : PrimExpr
+        Converted to the type of the elements.
+    indices : sequence of PrimExpr or slice
+    predicate : PrimExpr, optional
+        Which lanes are stored: not supported.
+
+    Returns
+    -------
+    BufferStore
+
+    Raises
+    ------
+    ArgumentError
+        If a predicate is given.
+    """
+    if predicate is not None:
+        raise ArgumentError("T.buffer_store: predicates are not supported")
+    element = BufferSlice(buffer, tuple([i if isinstance(i, slice) else convert(i) for i in indices])).asobject()
+    return BufferStore(buffer, convert(value).astype(element.dtype), element.indices)
