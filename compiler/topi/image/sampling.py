@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.ir.error import expected
 from compiler.te.tensor import Tensor
-from compiler.topi.nn import sampling
+from compiler.topi.nn.sampling import grid_sample as sampled
 
 __all__ = ["grid_sample"]
 
@@ -45,4 +45,4 @@ def grid_sample(
     """
     if layout not in ("NCHW", "NCDHW"):
         expected("grid_sample", "layout", "'NCHW' or 'NCDHW'", layout)
-    return sampling.grid_sample(data, grid, method, padding_mode, bool(align_corners))
+    return sampled(data, grid, method, padding_mode, bool(align_corners))
