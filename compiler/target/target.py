@@ -12,6 +12,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.codecs import register_codec
 from compiler.ir.context_stack import ContextStack
 from compiler.ir.error import TargetError
+from compiler.ir.extension import extension_point
 from compiler.runtime.native_code import host_cpu, host_features, host_triple
 from compiler.target import vector_registers
 from compiler.target.kinds import KINDS, TargetKind
@@ -392,6 +393,7 @@ def _host(host: object) -> Target | None:
     return Target(host)
 
 
+extension_point("current target").add("target", Target.current)
 register_codec(Target, "Target", lambda target: {"target": target.export()}, lambda fields: Target(fields["target"]))
 
 

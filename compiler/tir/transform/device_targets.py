@@ -28,8 +28,8 @@ class FunctionTarget(Protocol):
         """The target of the functions that launch kernels."""
 
     @property
-    def vtcm_capacity(self) -> int:
-        """Bytes of the tightly coupled memory of a Hexagon processor, 0 where there is no limit."""
+    def max_num_threads(self) -> int:
+        """Threads that a block of a GPU may have."""
 
     def without_host(self) -> FunctionTarget:
         """Return the target of the kernels alone."""

@@ -1,0 +1,103 @@
+"""Thread axes for blocks that nobody has scheduled for a GPU."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, cast
+
+from compiler.ir.error import LoweringError
+from compiler.ir.extension import extension_point
+from compiler.ir.module import IRModule
+from compiler.ir.primexpr import IntImm, IterVar, Var
+from compiler.ir.substitute import free_vars
+from compiler.ir.transform import ModulePass, PassContext
+from compiler.tir.block import Block, BlockRealize
+from compiler.tir.function import PrimFunc
+from compiler.tir.schedule.schedule import Schedule
+from compiler.tir.stmt import For, ForKind
+from compiler.tir.transform.device_targets import FunctionTarget
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+IS_SCHEDULED = "tir.is_scheduled"
+"""The attribute of functions whose schedule is complete."""
+CURRENT_TARGET = "current target"
+"""The extension point of the target whose ``with`` block is open."""
+
+
+class DefaultGPUSchedule(ModulePass):
+    """Bind the spatial loops of blocks that are bound to no thread yet, all of them as one.
+
+    For a target with 1,024 threads a block::
+
+        for i, j in T.grid(64, 3000):              for b in T.thread_binding(188, "blockIdx.x"):
+            with T.block("B"):                         for t in T.thread_binding(1024, "threadIdx.x"):
+                vi, vj = T.axis.remap("SS", [i, j])  →     with T.block("B"):
+                B[vi, vj] = A[vi, vj] + 1.0                    T.where(b * 1024 + t < 192000)
+                                                               …
+
+    Functions for a CPU, and those that have the attribute ``tir.is_scheduled``, stay.
+
+    Raises
+    ------
+    LoweringError
+        If a function says no target and there is no current one.
+    """
+
+    prefix: ClassVar[str] = PrimFuncPass.prefix
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        todo = {
+            var: _target(func)
+            for var, func in mod.items()
+            if isinstance(func, PrimFunc) and not func.attrs.get(IS_SCHEDULED) and not func.is_from_schedule
+        }
+        scheduled = {var: target for var, target in todo.items() if "gpu" in target.keys}
+        if not scheduled:
+            return mod
+        sch = Schedule(mod)
+        for var, target in scheduled.items():
+            _schedule(sch, var.name_hint, target)
+        marked = {var: sch.mod[var.name_hint].with_attr(IS_SCHEDULED, True) for var in scheduled}
+        return mod.with_functions({var: marked.get(var, func) for var, func in mod.items()})
+
+
+def _target(func: PrimFunc) -> FunctionTarget:
+    given: Any = func.attrs.get("target")
+    if given is None:
+        current: Any = extension_point(CURRENT_TARGET).find("target")
+        given = current() if current is not None else None
+    if given is None:
+        raise LoweringError("DefaultGPUSchedule: a function says no target, and there is no current one")
+    return cast("FunctionTarget", given)
+
+
+def _schedule(sch: Any, name: str, target: FunctionTarget) -> None:
+    """Schedule the blocks of a function that are bound to no thread yet; primitives are methods of the schedule."""
+    root = sch.mod[name].body
+    if not isinstance(root, BlockRealize):
+        return
+    sch.work_on(name)
+    for block in sch.get_child_blocks(sch.get_block(root.block.name_hint)):
+        loops = sch.get_loops(block)
+        nest: list[For] = [sch.get(loop) for loop in loops]
+        if any(loop.kind is ForKind.THREAD_BINDING for loop in nest):
+            continue
+        reduced = _reduced(sch.get(block), nest)
+        spatial = [rv for rv, loop in zip(loops, nest, strict=True) if loop.loop_var not in reduced]
+        others = [rv for rv, loop in zip(loops, nest, strict=True) if loop.loop_var in reduced]
+        if spatial and others:
+            sch.reorder(*spatial, *others)
+        fused = sch.fuse(*spatial) if spatial else sch.add_unit_loop(loops[0] if loops else block)
+        extent = sch.get(fused).extent
+        threads = min(int(extent), target.max_num_threads) if isinstance(extent, IntImm) else target.max_num_threads
+        outer, inner = sch.split(fused, factors=[None, threads])
+        sch.bind(outer, "blockIdx.x")
+        sch.bind(inner, "threadIdx.x")
+
+
+def _reduced(block: Block, loops: list[For]) -> set[Var]:
+    """Return the variables of the loops that a block reduces over."""
+    realize = loops[-1].body if loops else None
+    if not isinstance(realize, BlockRealize):
+        return set()
+    axes = zip(block.iter_vars, realize.iter_values, strict=True)
+    return {var for axis, value in axes if axis.iter_type != IterVar.DataPar for var in free_vars(value)}
