@@ -22,11 +22,9 @@ MAX_ANY_PERCENT = {
     "compiler/driver": 0.4,
     "compiler/ir": 3.5,
     "compiler/relay": 3.2,
-    "compiler/relay/frontend/common": 11.7,
+    "compiler/relay/frontend/common": 6.2,
     "compiler/relay/frontend/onnx": 2.9,
     "compiler/relay/frontend/pytorch": 49.0,
-    "compiler/relay/frontend/tensorflow": 10.6,
-    "compiler/relay/frontend/tflite": 7.6,
     "compiler/te": 0.5,
     "compiler/tir": 4.6,
 }

@@ -46,13 +46,12 @@ def test_a_dropped_model_is_drawn_and_runs(explorer: str, open_page: Callable[..
     page = open_page(explorer, 1680, 980)
     attach(page, name, content)
     expect(page.locator(".cm-content")).to_contain_text(f'("{name}")')
-    expect(page.locator("#state")).to_contain_text("compiled in", timeout=60_000)
+    page.click("#run-button")
+    expect(page.locator("#state")).to_contain_text("ran in", timeout=120_000)
     first = page.locator("#step-graph option").first.get_attribute("value")
     page.select_option("#step-graph", first)
     operator = OPERATORS[name.rpartition(".")[2]]
     expect(page.locator("#graph .node title", has_text=operator).first).to_be_attached()
-    page.click("#run-button")
-    expect(page.locator("#state")).to_contain_text("ran in", timeout=60_000)
     expect(page.locator("#pane-console")).to_contain_text("output 0 (1,")
     expect(page.locator("#pane-console .problem")).to_have_count(0)
     assert violations(page) == []

@@ -180,12 +180,12 @@ def known(expr: RelayExpr) -> Any:
     return expr.value if isinstance(expr, Constant) else None
 
 
-def constant(value: Any, dtype: str | None = None) -> Any:
+def constant(value: object, dtype: str | None = None) -> Any:
     """Return a typed constant."""
     array = np.asarray(value)
     return _typed(const(array, dtype or str(array.dtype)))
 
 
-def scalar(value: Any, like: RelayExpr) -> Any:
+def scalar(value: object, like: RelayExpr) -> Any:
     """Return a number as a constant of the data type of another expression."""
     return constant(np.asarray(value).astype(dtype_of(like)) if dtype_of(like) != "bfloat16" else value, dtype_of(like))

@@ -67,12 +67,12 @@ def count_of(dims: Sequence[Dim]) -> int:
     return math.prod(extents) if len(extents) == len(dims) else -1
 
 
-def transpose(x: RelayExpr, axes: Any) -> Any:
+def transpose(x: RelayExpr, axes: Sequence[int]) -> Any:
     """Permute axes; what keeps its order stays as it is."""
     return x if list(axes) == list(range(len(axes))) else ops.transpose(x, axes=list(axes))
 
 
-def unsqueeze(x: RelayExpr, axes: Any) -> Any:
+def unsqueeze(x: RelayExpr, axes: Sequence[int]) -> Any:
     """Insert axes of extent 1 at places counted in the result."""
     rank = rank_of(x) + len(axes)
     for axis in sorted(a + rank if a < 0 else a for a in axes):
@@ -80,7 +80,7 @@ def unsqueeze(x: RelayExpr, axes: Any) -> Any:
     return x
 
 
-def split(x: RelayExpr, sizes: Any, axis: int) -> list[Any]:
+def split(x: RelayExpr, sizes: Sequence[int], axis: int) -> list[Any]:
     """Cut an axis into parts of the given sizes."""
     if len(sizes) == 1:
         return [x]
@@ -94,8 +94,9 @@ def slice_axis(x: RelayExpr, axis: int, begin: int, end: int, step: int = 1) -> 
     """Cut a piece out of one axis."""
     dims = list(dims_of(x))
     axis %= len(dims)
-    if begin == end and all(isinstance(d, int) for i, d in enumerate(dims) if i != axis):
-        return constant(np.zeros([0 if i == axis else d for i, d in enumerate(dims)], dtype_of(x)))
+    others = [d for i, d in enumerate(dims) if i != axis and isinstance(d, int)]
+    if begin == end and len(others) == len(dims) - 1:
+        return constant(np.zeros([*others[:axis], 0, *others[axis:]], dtype_of(x)))
     if (begin, end, step) == (0, dims[axis], 1):
         return x
     return ops.strided_slice(x, [begin], [end], strides=[step], axes=[axis])
@@ -179,7 +180,7 @@ def static_dims(expr: RelayExpr, what: str) -> tuple[int, ...]:
     return dims  # type: ignore[return-value]
 
 
-def bounded(*extents: Any) -> int:
+def bounded(*extents: float) -> int:
     """Return the number of elements of a constant that is about to be computed.
 
     Raises

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["from_tensorflow"]
 
+_CHANNELS_FIRST = {
+    "nn.conv2d": ["NCHW", "default"],
+    "nn.max_pool2d": ["NCHW"],
+    "nn.avg_pool2d": ["NCHW"],
+}
 _VOCABULARY = (str(Path(__file__).parent.parent),)
 
 
@@ -34,11 +39,13 @@ def from_tensorflow(
     graph : GraphDef, bytes, str or path
         A graph without variables, the contents of its file, or where the file lies.
     layout : str, optional
-        Only ``NHWC``, as images are in the graph; ``relay.transform.ConvertLayout`` changes it.
+        ``NHWC`` for convolutions and pools as they are in the graph, ``NCHW`` for such with channels first, between
+        transpositions.
     shape : mapping of str to sequence of int, optional
         Shapes of inputs by their names; by default those of the graph, where an extent that it leaves open is 1.
     outputs : sequence of str, optional
-        Names of nodes, with ``:1`` for the second result of one; by default the nodes that no other one uses.
+        Names of nodes, with ``:1`` for the second result of one; by default all results of the last
+        node.
     convert_config : mapping of str to object, optional
         Taken for compatibility.
 
@@ -61,12 +68,12 @@ def from_tensorflow(
         If ``layout``, ``shape`` or ``outputs`` does not fit the graph.
     """
     from compiler.relay.frontend.tensorflow.importer import convert_graph
+    from compiler.relay.transform.convert_layout import ConvertLayout
 
-    if layout not in (None, "NHWC"):
-        raise ArgumentError(
-            f"from_tensorflow: layout must be 'NHWC', got {show(layout)}; relay.transform.ConvertLayout changes it"
-        )
+    if layout not in (None, "NHWC", "NCHW"):
+        raise ArgumentError(f"from_tensorflow: layout must be 'NHWC' or 'NCHW', got {show(layout)}")
     begin_import()
     span = mint("graph", "TensorFlow", mint_use("from_tensorflow", _VOCABULARY))
     with derived_from(span):
-        return convert_graph(graph, dict(shape or {}), outputs, span)
+        mod, params = convert_graph(graph, dict(shape or {}), outputs, span)
+    return (ConvertLayout(_CHANNELS_FIRST)(mod) if layout == "NCHW" else mod), params

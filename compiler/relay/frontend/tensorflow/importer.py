@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
+
+from google.protobuf.message import Message
 
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import RelayExpr
@@ -41,8 +43,8 @@ def convert_graph(
     nodes = {node.name: node for node in graph.node}
     if len(nodes) < len(graph.node):
         raise ModelError("from_tensorflow: two nodes of the graph have the same name")
-    wanted = list(outputs) if outputs is not None else _unused_results(graph)
-    order = _order(nodes, wanted)
+    given = list(outputs) if outputs is not None else _last_node(graph)
+    order = _order(nodes, given)
     _check_operators(nodes[name] for name in order)
     inputs = _inputs([nodes[name] for name in nodes if name in set(order)], shapes)
     values: dict[str, list[Any]] = {name: [variable] for name, variable in inputs.items()}
@@ -52,28 +54,37 @@ def convert_graph(
             values[name] = [_constant(nodes[name])]
             if is_weight(values[name][0]):
                 weights[values[name][0]] = name
+    library = _Library(graph, span)
     with keeping(frozenset(weights)):
-        for name in order:
-            if name not in values and nodes[name].op not in _WITHOUT_RESULT:
-                values[name] = _convert(nodes[name], values, span)
-    return module_of(list(inputs.values()), [_result(values, name, "outputs") for name in wanted], weights)
+        library.convert([nodes[name] for name in order], values)
+    results = values[given[0]] if outputs is None else [_result(values, name, "outputs") for name in given]
+    return module_of(list(inputs.values()), results, weights)
 
 
 def _parts(name: str) -> tuple[str, int]:
-    """Return the node that a name is of, and which of its results."""
-    node, _, index = name.removeprefix("^").partition(":")
-    return node, int(index) if index.isdigit() else 0
+    """Return the node that a name is of, and which of its results: ``node``, ``node:1`` or ``node:values:0``."""
+    node, *place = name.removeprefix("^").split(":")
+    if len(place) == 2:
+        return node, _SECOND_RESULTS.get(place[0], int(place[1]) if place[1].isdigit() else 0)
+    return node, int(place[0]) if place and place[0].isdigit() else 0
 
 
-def _unused_results(graph: Any) -> list[str]:
-    used = {_parts(name)[0] for node in graph.node for name in node.input}
-    return [node.name for node in graph.node if node.name not in used and node.op not in _STRUCTURE]
+_SECOND_RESULTS = {"indices": 1, "batch_mean": 1, "batch_variance": 2}
+"""Results that functions call by a name of their own, by their places among all of the node's."""
 
 
-def _order(nodes: Mapping[str, Any], outputs: Sequence[str]) -> list[str]:
-    """Return the nodes that the outputs need, each after those that it uses."""
+def _last_node(graph: Message) -> list[str]:
+    """Return the name of the last node that computes something."""
+    computing = [node.name for node in graph.node if node.op not in _STRUCTURE]
+    if not computing:
+        raise ModelError("from_tensorflow: the graph computes nothing")
+    return computing[-1:]
+
+
+def _order(nodes: Mapping[str, Any], outputs: Sequence[str], given: Container[str] = ()) -> list[str]:
+    """Return the nodes that the outputs need, each after those that it uses; what is given needs no node."""
     needs: dict[str, list[str]] = {}
-    left = [_parts(name)[0] for name in outputs]
+    left = [name for name in (_parts(name)[0] for name in outputs) if name not in given]
     for name in left:
         if name not in nodes:
             raise ArgumentError(f"from_tensorflow: outputs names {name!r}, which is no node of the graph")
@@ -83,10 +94,11 @@ def _order(nodes: Mapping[str, Any], outputs: Sequence[str]) -> list[str]:
         name = left.pop()
         if name in needs:
             continue
-        needs[name] = [_parts(given)[0] for given in nodes[name].input if not given.startswith("^")]
-        for given in needs[name]:
-            if given not in nodes:
-                raise ModelError(f"from_tensorflow: node {name!r} takes {given!r}, which no node gives")
+        taken = [_parts(source)[0] for source in nodes[name].input if not source.startswith("^")]
+        needs[name] = [source for source in taken if source not in given]
+        for source in needs[name]:
+            if source not in nodes:
+                raise ModelError(f"from_tensorflow: node {name!r} takes {source!r}, which no node gives")
         left += needs[name]
     try:
         return list(TopologicalSorter(needs).static_order())
@@ -95,7 +107,7 @@ def _order(nodes: Mapping[str, Any], outputs: Sequence[str]) -> list[str]:
         raise ModelError(f"from_tensorflow: nodes depend on each other in a circle: {circle}") from None
 
 
-def _check_operators(nodes: Any) -> None:
+def _check_operators(nodes: Iterable[Message]) -> None:
     missing: dict[str, list[str]] = {}
     for node in nodes:
         if node.op not in _STRUCTURE and find(node.op) is None:
@@ -115,7 +127,7 @@ def _inputs(nodes: Sequence[Any], shapes: Mapping[str, Sequence[int]]) -> dict[s
     return {node.name: _variable(node, shapes.get(node.name)) for node in given}
 
 
-def _variable(node: Any, given: Sequence[int] | None) -> Var:
+def _variable(node: Message, given: Sequence[int] | None) -> Var:
     attributes = attributes_of(node)
     own = attributes.get("shape")
     if given is None and own is None:
@@ -133,7 +145,7 @@ def _variable(node: Any, given: Sequence[int] | None) -> Var:
     return variable
 
 
-def _constant(node: Any) -> Any:
+def _constant(node: Message) -> Any:
     with naming_node("from_tensorflow", f"node {node.name!r} (Const)"):
         attributes = attributes_of(node)
         if "value" not in attributes:
@@ -148,11 +160,61 @@ def _result(values: Mapping[str, list[Any]], name: str, who: str) -> Any:
     return values[node][index]
 
 
-def _convert(proto: Any, values: Mapping[str, list[Any]], span: Span) -> list[Any]:
-    made_of = mint_layer(f"{proto.op} {proto.name}", proto.name, span)
-    convert = find(proto.op)
-    assert convert is not None  # _check_operators has seen to it
-    with derived_from(made_of), naming_node("from_tensorflow", f"node {proto.name!r} ({proto.op})"):
-        inputs = [_result(values, name, "it") for name in proto.input if not name.startswith("^")]
-        result = convert(Node(proto.name, proto.op, inputs, attributes_of(proto)))
-        return [settle(item) for item in ([result] if isinstance(result, RelayExpr) else result)]
+class _Library:
+    """The functions of a graph, which its nodes call by their names.
+
+    Parameters
+    ----------
+    graph : GraphDef
+    span : Span
+        Where the import was asked for.
+    """
+
+    def __init__(self, graph: Message, span: Span) -> None:
+        self._functions = {function.signature.name: function for function in graph.library.function}
+        self._span = span
+        self._running: list[str] = []
+
+    def convert(self, nodes: Sequence[Message], values: dict[str, list[RelayExpr]]) -> None:
+        """Enter the results of nodes, each after those that it uses, among the values."""
+        for node in nodes:
+            if node.name in values or node.op in _WITHOUT_RESULT:
+                continue
+            values[node.name] = [_constant(node)] if node.op == "Const" else self._results(node, values)
+
+    def run(self, name: str, arguments: Sequence[RelayExpr]) -> list[RelayExpr]:
+        """Return the results of a function.
+
+        Parameters
+        ----------
+        name : str
+        arguments : sequence of Expr
+        """
+        if name not in self._functions:
+            raise ModelError(f"function {name!r} is not in the graph's library")
+        if name in self._running:
+            raise ModelError(f"function {name!r} calls itself, which is not supported")
+        function = self._functions[name]
+        names = [argument.name for argument in function.signature.input_arg]
+        if len(names) != len(arguments):
+            raise ModelError(f"function {name!r} has {len(names)} parameters, but gets {len(arguments)} arguments")
+        values: dict[str, list[RelayExpr]] = {n: [x] for n, x in zip(names, arguments, strict=True)}
+        nodes = {node.name: node for node in function.node_def}
+        returned = {entry.key: entry.value for entry in function.ret}
+        results = [returned.get(result.name, "") for result in function.signature.output_arg]
+        self._running.append(name)
+        try:
+            self.convert([nodes[n] for n in _order(nodes, results, values)], values)
+        finally:
+            self._running.pop()
+        return [_result(values, source, f"function {name!r}") for source in results]
+
+    def _results(self, node: Message, values: Mapping[str, list[RelayExpr]]) -> list[RelayExpr]:
+        made_of = mint_layer(f"{node.op} {node.name}", node.name, self._span)
+        convert = find(node.op)
+        if convert is None:
+            raise UnsupportedOperatorError("from_tensorflow", {node.op: [repr(node.name)]})
+        with derived_from(made_of), naming_node("from_tensorflow", f"node {node.name!r} ({node.op})"):
+            inputs = [_result(values, name, "it") for name in node.input if not name.startswith("^")]
+            result = convert(Node(node.name, node.op, inputs, attributes_of(node), self.run))
+            return [settle(item) for item in ([result] if isinstance(result, RelayExpr) else result)]

@@ -2,7 +2,7 @@
 
 References
 ----------
-tensorflow/core/framework/{graph,node_def,attr_value,tensor,tensor_shape}.proto
+tensorflow/core/framework/{graph,node_def,function,op_def,attr_value,tensor,tensor_shape}.proto
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ _FIELDS = {
     "tensor 8 Tensor, placeholder 9 string, func 10 Function",
     "AttributeEntry": "key 1 string, value 2 Attribute",
     "Node": "name 1 string, op 2 string, input 3 *string, device 4 string, attr 5 *AttributeEntry",
-    "GraphDef": "node 1 *Node",
+    "Argument": "name 1 string, type 3 int32",
+    "Signature": "name 1 string, input_arg 2 *Argument, output_arg 3 *Argument",
+    "Result": "key 1 string, value 2 string",
+    "FunctionBody": "signature 1 Signature, node_def 3 *Node, ret 4 *Result",
+    "Library": "function 1 *FunctionBody",
+    "GraphDef": "node 1 *Node, library 2 Library",
     "MetaGraph": "graph_def 2 GraphDef",
     "SavedModel": "saved_model_schema_version 1 int64, meta_graphs 2 *MetaGraph",
 }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.common.errors import ConversionError, ModelError
 from compiler.relay.frontend.common.folding import known
 
@@ -23,14 +24,17 @@ class Node:
     name, operator : str
     inputs : sequence of Expr
     attributes : dict of str to object
+    run : callable
+        Converts a function of the graph's library, from its name and its arguments.
     """
 
     name: str
     operator: str
     inputs: Sequence[Any]
     attributes: dict[str, Any]
+    run: Callable[[str, Sequence[RelayExpr]], list[RelayExpr]]
 
-    def attr(self, name: str, default: Any = None) -> Any:
+    def attr(self, name: str, default: object = None) -> Any:
         """Return an attribute, or the default where it is not given."""
         value = self.attributes.get(name)
         return default if value is None else value

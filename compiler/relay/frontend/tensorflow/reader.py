@@ -87,7 +87,7 @@ def _contents(path: str | os.PathLike[str], name: str) -> bytes:
         raise ModelError(f"from_tensorflow: {name} cannot be read: {exc.strerror}") from None
 
 
-def _parsed(kind: Any, data: bytes) -> Any:
+def _parsed(kind: type[Message], data: bytes) -> Any:
     message = kind()
     try:
         message.ParseFromString(data)
@@ -96,12 +96,12 @@ def _parsed(kind: Any, data: bytes) -> Any:
     return message
 
 
-def attributes_of(node: Any) -> dict[str, Any]:
+def attributes_of(node: Message) -> dict[str, Any]:
     """Return the attributes of a node as Python values: tensors as arrays, shapes as lists, data types by name."""
     return {entry.key: _value(entry.key, entry.value) for entry in node.attr}
 
 
-def _value(key: str, attribute: Any) -> Any:
+def _value(key: str, attribute: Message) -> Any:
     kind = attribute.WhichOneof("value")
     if kind is None:
         return None
@@ -116,10 +116,12 @@ def _value(key: str, attribute: Any) -> Any:
         return _array(key, value)
     if kind == "list":
         return _list(value)
+    if kind == "func":
+        return value.name
     return value
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: Message) -> list[Any]:
     for field in ("i", "f", "b"):
         if items := list(getattr(value, field)):
             return items
@@ -139,12 +141,12 @@ def dtype_of_number(number: int) -> str:
     return _DTYPES[number]
 
 
-def shape_of_message(shape: Any) -> list[int] | None:
+def shape_of_message(shape: Message) -> list[int] | None:
     """Return the extents of a shape, -1 where one is open; None if not even their number is known."""
     return None if shape.unknown_rank else [int(dim.size) for dim in shape.dim]
 
 
-def _array(key: str, tensor: Any) -> np.ndarray[Any, Any]:
+def _array(key: str, tensor: Message) -> np.ndarray[Any, Any]:
     dtype = dtype_of_number(tensor.dtype)
     shape = shape_of_message(tensor.tensor_shape) or []
     if any(extent < 0 for extent in shape) or math.prod(shape) > MAX_ELEMENTS:
@@ -163,7 +165,7 @@ def _array(key: str, tensor: Any) -> np.ndarray[Any, Any]:
     return values.view(dtype if dtype == "float16" else plain).reshape(shape)
 
 
-def _listed_elements(key: str, tensor: Any, dtype: str, count: int) -> np.ndarray[Any, Any]:
+def _listed_elements(key: str, tensor: Message, dtype: str, count: int) -> np.ndarray[Any, Any]:
     """Return elements that are listed one by one; the last of fewer stands for all the rest."""
     half = dtype in ("float16", "bfloat16")
     listed = list(getattr(tensor, "half_val" if half else _VALUES.get(dtype, "int_val")))

@@ -40,7 +40,7 @@ class Node:
         """Return an input, or None if it is left out."""
         return self.inputs[index] if index < len(self.inputs) else None
 
-    def option(self, name: str, default: Any = 0) -> Any:
+    def option(self, name: str, default: object = 0) -> Any:
         """Return an option by the name of its accessor, or the default where the node has no options."""
         options = self.operation.options
         return default if options is None else getattr(options, name)()

@@ -157,7 +157,7 @@ def _opened(model: ModelSource) -> Any:
         return tflite.Model.GetRootAs(data, 0)
 
 
-def _subgraph(model: Any, graph: Any) -> Subgraph:
+def _subgraph(model: tflite.Model, graph: tflite.SubGraph) -> Subgraph:
     if graph.TensorsLength() > MAX_TENSORS or graph.OperatorsLength() > MAX_TENSORS:
         raise ModelError(f"from_tflite: the model claims to have more than {MAX_TENSORS:,} tensors or nodes")
     tensors = tuple(_tensor(model, graph.Tensors(i)) for i in range(graph.TensorsLength()))
@@ -166,7 +166,7 @@ def _subgraph(model: Any, graph: Any) -> Subgraph:
     return Subgraph(tensors, inputs, outputs, operations)
 
 
-def _numbers(table: Any, field: str, count: int) -> tuple[int, ...]:
+def _numbers(table: tflite.SubGraph | tflite.Operator, field: str, count: int) -> tuple[int, ...]:
     """Return the numbers of tensors in a field; -1 stands for one that is left out."""
     length = getattr(table, f"{field}Length")()
     if length > count + 1:
@@ -178,7 +178,7 @@ def _numbers(table: Any, field: str, count: int) -> tuple[int, ...]:
     return numbers
 
 
-def _operation(model: Any, operator: Any, count: int) -> Operation:
+def _operation(model: tflite.Model, operator: tflite.Operator, count: int) -> Operation:
     number = operator.OpcodeIndex()
     if number >= model.OperatorCodesLength():
         raise ModelError(f"from_tflite: operator code {number} is named, but there are {model.OperatorCodesLength()}")
@@ -192,7 +192,7 @@ def _operation(model: Any, operator: Any, count: int) -> Operation:
     )
 
 
-def _options(operator: Any) -> Any:
+def _options(operator: tflite.Operator) -> Any:
     table, kind = operator.BuiltinOptions(), _OPTIONS.get(operator.BuiltinOptionsType(), "NONE")
     if table is None or kind == "NONE":
         return None
@@ -201,7 +201,7 @@ def _options(operator: Any) -> Any:
     return options
 
 
-def _tensor(model: Any, tensor: Any) -> TensorInfo:
+def _tensor(model: tflite.Model, tensor: tflite.Tensor) -> TensorInfo:
     name = (tensor.Name() or b"").decode("utf-8", "replace")
     kind = tensor.Type()
     if tensor.ShapeLength() > MAX_RANK:
@@ -222,7 +222,7 @@ def _tensor(model: Any, tensor: Any) -> TensorInfo:
     return TensorInfo(name, shape, dtype, _quantization(tensor.Quantization()), data)
 
 
-def _buffer(model: Any, number: int) -> np.ndarray[Any, Any] | None:
+def _buffer(model: tflite.Model, number: int) -> np.ndarray[Any, Any] | None:
     if number >= model.BuffersLength():
         raise ModelError(f"from_tflite: buffer {number} is named, but there are {model.BuffersLength():,}")
     buffer = model.Buffers(number)
@@ -239,7 +239,7 @@ def _elements(name: str, raw: np.ndarray[Any, Any], shape: tuple[int, ...], dtyp
     return raw.view(dtype).reshape(shape)
 
 
-def _quantization(given: Any) -> Quantization | None:
+def _quantization(given: tflite.QuantizationParameters | None) -> Quantization | None:
     if given is None or not given.ScaleLength():
         return None
     scale = np.asarray(given.ScaleAsNumpy(), "float32")

@@ -54,8 +54,8 @@ def test_arguments_must_fit(network: bytes) -> None:
         relay.frontend.from_tensorflow(network, shape={"y": (1,)})
     with pytest.raises(ArgumentError, match="'image' has 4 dimensions, shape gives"):
         relay.frontend.from_tensorflow(network, shape={"image": (1, 2)})
-    with pytest.raises(ArgumentError, match="layout must be 'NHWC', got 'NCHW'"):
-        relay.frontend.from_tensorflow(network, layout="NCHW")
+    with pytest.raises(ArgumentError, match="layout must be 'NHWC' or 'NCHW', got 'CHWN'"):
+        relay.frontend.from_tensorflow(network, layout="CHWN")
     with pytest.raises(ArgumentError, match="graph must be a GraphDef"):
         relay.frontend.from_tensorflow(3)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tflite
@@ -89,8 +89,8 @@ def _pool(pool: Callable[..., Any]) -> Convert:
     return convert
 
 
-def _l2_pool(x: RelayExpr, *window: Any) -> Any:
-    return ops.sqrt(avg_pool(ops.multiply(x, x), *window))
+def _l2_pool(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> Any:
+    return ops.sqrt(avg_pool(ops.multiply(x, x), window, strides, padding))
 
 
 converters({"AVERAGE_POOL_2D": _pool(avg_pool), "L2_POOL_2D": _pool(_l2_pool)})

@@ -1,0 +1,110 @@
+"""Branches and loops that the running program decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.common.folding import rank_of, settle, type_of
+from compiler.relay.frontend.common.tensors import reshape
+from compiler.relay.function import Function
+from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, same_dim
+
+__all__ = ["chosen", "repeated"]
+
+MAX_ROUNDS = 8
+"""How often the types of carried values are widened before they must be the same at the end of a turn."""
+
+
+def chosen(condition: RelayExpr, yes: Sequence[RelayExpr], no: Sequence[RelayExpr]) -> list[RelayExpr]:
+    """Return the results of one of two branches.
+
+    Parameters
+    ----------
+    condition : Expr
+        A single truth value.
+    yes, no : sequence of Expr
+        As many results of the same types.
+
+    Raises
+    ------
+    ConversionError
+        If their numbers or types differ.
+    """
+    if len(yes) != len(no):
+        raise ConversionError(f"its branches have {len(yes)} and {len(no)} results")
+    for i, (a, b) in enumerate(zip(yes, no, strict=True)):
+        if type_of(a) != type_of(b):
+            raise ConversionError(f"result {i} is {type_of(a)} in one branch and {type_of(b)} in the other")
+    both = settle(If(_scalar(condition), Tuple(tuple(yes)), Tuple(tuple(no))))
+    return [settle(TupleGetItem(both, i)) for i in range(len(yes))]
+
+
+def repeated(
+    initial: Sequence[RelayExpr],
+    condition: Callable[[Sequence[RelayExpr]], RelayExpr],
+    body: Callable[[Sequence[RelayExpr]], Sequence[RelayExpr]],
+) -> list[RelayExpr]:
+    """Return the values after a loop: a function that calls itself once for each turn.
+
+    Parameters
+    ----------
+    initial : sequence of Expr
+        The values that the first turn begins with.
+    condition : callable
+        From the values before a turn to whether there is one.
+    body : callable
+        From the values before a turn to those after it.
+
+    Raises
+    ------
+    ConversionError
+        If a value changes its data type or number of dimensions.
+    """
+    types = _stable_types([type_of(x) for x in initial], body)
+    state = _variables(types)
+    result = TupleType(tuple(types))
+    again = Var("loop", FuncType(tuple(types), result))
+    turned = Call(again, tuple(body(state)))
+    function = Function(tuple(state), If(_scalar(condition(state)), turned, Tuple(tuple(state))), result)
+    after = settle(Let(again, function, Call(again, tuple(initial))))
+    return [settle(TupleGetItem(after, i)) for i in range(len(types))]
+
+
+def _scalar(x: RelayExpr) -> RelayExpr:
+    scalar: RelayExpr = reshape(x, []) if rank_of(x) else x
+    return scalar
+
+
+def _variables(types: Sequence[TensorType]) -> list[Var]:
+    return [settle(Var(f"state{i}", t)) for i, t in enumerate(types)]
+
+
+def _stable_types(
+    types: list[TensorType], body: Callable[[Sequence[RelayExpr]], Sequence[RelayExpr]]
+) -> list[TensorType]:
+    """Return types of the carried values that hold before and after a turn: extents that change are unknown."""
+    for _ in range(MAX_ROUNDS):
+        results = body(_variables(types))
+        if len(results) != len(types):
+            raise ConversionError(f"its body has {len(results)} results for {len(types)} carried values")
+        joined = [_joined(t, type_of(r), i) for i, (t, r) in enumerate(zip(types, results, strict=True))]
+        if all(_same(a, b) for a, b in zip(types, joined, strict=True)):
+            return types
+        types = joined
+    raise ConversionError("the extents of its carried values do not settle")
+
+
+def _joined(before: TensorType, after: TensorType, index: int) -> TensorType:
+    if before.dtype != after.dtype or len(before.dims) != len(after.dims):
+        raise ConversionError(f"carried value {index} is {before} before a turn and {after} after it")
+    dims = [a if same_dim(a, b) else AnyDim() for a, b in zip(before.dims, after.dims, strict=True)]
+    return TensorType(tuple(dims), before.dtype)
+
+
+def _same(a: TensorType, b: TensorType) -> bool:
+    return all(
+        same_dim(x, y) or (isinstance(x, AnyDim) and isinstance(y, AnyDim)) for x, y in zip(a.dims, b.dims, strict=True)
+    )
