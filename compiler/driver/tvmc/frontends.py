@@ -61,7 +61,7 @@ def load_model(
     path: str | os.PathLike[str],
     model_format: str | None = None,
     shape_dict: Shapes | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> TVMCModel:
     """Read a model from a file.
 

@@ -11,7 +11,9 @@ import numpy.typing as npt
 from compiler.driver.relay.executor import create_executor
 from compiler.driver.relay.quantize.kl_divergence import find_scale_by_kl
 from compiler.ir.error import ArgumentError, expected
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
+from compiler.ir.pass_context import PassContext
 from compiler.relay.analysis import operands, post_order, with_operands
 from compiler.relay.binding import bind
 from compiler.relay.expr import Call, Constant, Tuple, Var, const
@@ -21,7 +23,7 @@ from compiler.relay.op.annotation.simulated_quantize import SimulatedQuantizeAtt
 from compiler.relay.operator import op_name
 from compiler.relay.transform.quantize_annotate import SIMULATED
 from compiler.relay.transform.quantize_config import QAnnotateKind, QConfig, current_qconfig
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.ndarray import ArrayLike, NDArray
 
 __all__ = ["Dataset", "calibrate", "find_scale_by_percentile"]
 
@@ -46,7 +48,7 @@ def calibrate(dataset: Dataset | None = None) -> Callable[[IRModule, Any], IRMod
         ``f(mod, ctx) -> mod``.
     """
 
-    def run(mod: IRModule, ctx: Any) -> IRModule:
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
         config, main = current_qconfig(), mod["main"]
         calls = [e for e in post_order(main.body) if isinstance(e, Call) and op_name(e) == SIMULATED]
         scales = _scales(mod, calls, config, dataset)
@@ -87,7 +89,7 @@ def _is_weight(call: Call) -> bool:
     return SimulatedQuantizeAttrs.of(call).kind == QAnnotateKind.WEIGHT
 
 
-def _weight_scale(weight: Any, config: QConfig) -> float:
+def _weight_scale(weight: RelayExpr, config: QConfig) -> float:
     if not isinstance(weight, Constant):
         raise ArgumentError(f"quantize: a weight must be a constant, got {type(weight).__name__}; give params")
     largest = float(np.abs(weight.value).max(initial=0))
@@ -122,11 +124,11 @@ def _run(main: Function, calls: list[Call], dataset: list[Any]) -> list[Values]:
     return [np.concatenate(values) for values in results]
 
 
-def _array(value: Any) -> Any:
+def _array(value: ArrayLike) -> ArrayLike:
     return value.numpy() if hasattr(value, "numpy") else value
 
 
-def _without(expr: Any, plain: Mapping[Any, Any]) -> Any:
+def _without(expr: RelayExpr, plain: Mapping[Any, Any]) -> Any:
     """Return an expression with calls replaced by what they are given."""
     new: dict[Any, Any] = {}
     for part in post_order(expr):

@@ -7,9 +7,10 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.relay.analysis import free_vars, operands, post_order, with_operands
-from compiler.relay.expr import Call, Constant, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.operator import op_name
@@ -75,17 +76,19 @@ def _cut_inputs(main: Function, dtypes: Set[str]) -> tuple[Function, dict[Any, V
     return Function(tuple(fresh.values()), Tuple(fields)), passed
 
 
-def _quantizes(expr: Any, dtypes: Set[str]) -> bool:
+def _quantizes(expr: GraphExpr, dtypes: Set[str]) -> bool:
     """Return whether an expression converts from floating point to a quantized type."""
-    return op_name(expr) == "cast" and _dtype(expr) in dtypes and not dt.is_integral(_dtype(expr.args[0]))
+    if not isinstance(expr, Call) or op_name(expr) != "cast":
+        return False
+    return _dtype(expr) in dtypes and not dt.is_integral(_dtype(expr.args[0]))
 
 
-def _dtype(expr: Any) -> str:
-    t = expr.checked_type
+def _dtype(expr: GraphExpr) -> str:
+    t = expr.checked_type if isinstance(expr, RelayExpr) else None
     return t.dtype if isinstance(t, TensorType) else ""
 
 
-def _last_quantized(body: Any, dtypes: Set[str]) -> list[Any]:
+def _last_quantized(body: RelayExpr, dtypes: Set[str]) -> list[Any]:
     """Return the quantized values that the outputs are made from, if they are made from nothing else."""
     ends: dict[Any, None] = {}
     for part in post_order(body, lambda e: () if _is_quantized(e, dtypes) else operands(e)):
@@ -96,11 +99,11 @@ def _last_quantized(body: Any, dtypes: Set[str]) -> list[Any]:
     return [] if any(_is_quantized(e, dtypes) for e in (body,)) else list(ends)
 
 
-def _is_quantized(expr: Any, dtypes: Set[str]) -> bool:
+def _is_quantized(expr: GraphExpr, dtypes: Set[str]) -> bool:
     return isinstance(expr, (Call, Var, TupleGetItem)) and _dtype(expr) in dtypes
 
 
-def _replaced(expr: Any, places: Mapping[Any, Any]) -> Any:
+def _replaced(expr: RelayExpr, places: Mapping[Any, Any]) -> Any:
     """Return an expression with others in the place of some of its parts."""
     new: dict[Any, Any] = dict(places)
     for part in post_order(expr, lambda e: () if e in places else operands(e)):

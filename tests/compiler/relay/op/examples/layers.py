@@ -128,6 +128,7 @@ EXAMPLES |= {
         "annotation.compiler_begin": {"compiler": "dnnl"},
         "annotation.compiler_end": {"compiler": "dnnl"},
         "on_device": {"device_type": 1},
+        "debug": {},
         "device_copy": {},
     }.items()
 }
