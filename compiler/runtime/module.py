@@ -21,7 +21,10 @@ from compiler.runtime.threads import num_threads
 if TYPE_CHECKING:
     from compiler.target.target import Target
 
-__all__ = ["BenchmarkResult", "Function", "Module"]
+__all__ = ["ENTRY", "BenchmarkResult", "Function", "Module"]
+
+ENTRY = "__tvm_main__"
+"""The name under which every module finds the function that calling the module runs."""
 
 
 class Function:
@@ -126,7 +129,8 @@ class Module:
         self.target = target
         self._functions = {s.name: Function(self, s, self._native) for s in signatures}
         self._imports: list[Module] = []
-        self.entry_name = signatures[0].name
+        self._entry = signatures[0].name
+        self.entry_name = ENTRY
 
     def _native(self) -> NativeCode:
         if self._loaded is None:
@@ -235,7 +239,7 @@ class Module:
     @property
     def entry_func(self) -> Function:
         """The function that calling the module runs."""
-        return self._functions[self.entry_name]
+        return self._functions[self._entry]
 
     def get_function(self, name: str, query_imports: bool = False) -> Function:
         """Return a function by name.
@@ -243,7 +247,7 @@ class Module:
         Parameters
         ----------
         name : str
-            One of the module's functions.
+            One of the module's functions; ``entry_name`` for the one that calling the module runs.
         query_imports : bool
             Whether imported modules are asked as well.
 
@@ -256,7 +260,7 @@ class Module:
         UnknownFunctionError
             If there is no such function.
         """
-        function = self._find(name, query_imports)
+        function = self.entry_func if name == ENTRY else self._find(name, query_imports)
         if function is None:
             names = ", ".join(repr(n) for n in self._functions)
             raise UnknownFunctionError(f"Module: no function is named {show(name)}; there are {names}")

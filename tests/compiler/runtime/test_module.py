@@ -190,7 +190,9 @@ def test_export_and_load(scale: Module, tmp_path: Path, suffix: str) -> None:
     np.testing.assert_array_equal(out.numpy(), 3)
     with pytest.raises(ArgumentError, match="argument 'a' must have dtype float32"):
         loaded(a.astype("int32"), 3.0, out)
-    assert loaded.entry_name == scale.entry_name
+    assert loaded.entry_name == scale.entry_name == "__tvm_main__"
+    assert loaded[loaded.entry_name] is loaded.entry_func is loaded["scale"]
+    assert not loaded.implements_function(loaded.entry_name)
 
 
 def test_without_a_linker_object_code_is_written(
