@@ -183,7 +183,7 @@ function isShown({ dataset }) {
   const pane = paneOfGroup(dataset.group);
   const select = $(`#step-${pane.name}`);
   if (select) return dataset.members.split("|").includes(select.value);
-  return pane.listing && dataset.listing === $(`#body-${pane.name}`).dataset.listing;
+  return pane.listing && dataset.listing !== "" && dataset.listing === $(`#body-${pane.name}`).dataset.listing;
 }
 
 /** Press the chips of what is shown. */
