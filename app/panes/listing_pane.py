@@ -71,7 +71,7 @@ class PaneListing:
             return [f"+{self.diff.added} −{self.diff.removed}", f"{self.before_label} → {self.label}"]
         ranked = sorted(self.listing.summary.items(), key=lambda item: _FACT_RANK.get(item[0], len(_FACT_RANK)))
         facts = [fact for name, value in ranked if (fact := listing_fact(name, value))]
-        if self.pane.stepped:
+        if self.pane.stepped and not self.pane.changes_only:
             facts += [*self._graph_facts, count(len(self.listing.lines), "line")]
         if self.left_out:
             facts.append(f"{self.left_out:,} without effect")
