@@ -286,3 +286,15 @@ def test_padding_of_arguments():
         get_pad_tuple((1, 2, 3), (3, 3))
     with pytest.raises(ValueError, match="padding must be"):
         get_pad_tuple("FULL", (3, 3))
+
+
+def test_definitions_and_schedules_of_cpus():
+    x, w = data(1, 4, 8, 8), data(6, 4, 3, 3)
+    inputs = [te.placeholder(a.shape, name=n) for n, a in (("x", x), ("w", w))]
+    result = topi.x86.conv2d_nchw(*inputs, 1, 1, 1, "float32")
+    built = tvm.build(topi.x86.schedule_conv2d_nchw([result]), [*inputs, result], "llvm")
+    out = tvm.nd.array(np.zeros((1, 6, 8, 8), "float32"))
+    built(tvm.nd.array(x), tvm.nd.array(w), out)
+    np.testing.assert_allclose(out.numpy(), reference.conv2d_nchw_python(x, w, 1, 1), rtol=1e-4, atol=1e-4)
+    signs = topi.x86.binarize_pack(te.placeholder((4, 64)))
+    assert topi.x86.schedule_binarize_pack([signs]).outputs[0] == signs.op
