@@ -60,6 +60,7 @@ class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if unavailable(spec.name):
             return unavailable_module(spec.name)
         module = importlib.import_module(module_of(spec.name))
+        _keep_function(spec.name)
         spec.loader_state = module.__spec__
         return module
 
@@ -68,6 +69,22 @@ class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         alias_spec = module.__spec__
         if alias_spec is not None and alias_spec.loader is self and not unavailable(module.__name__):
             module.__spec__ = alias_spec.loader_state
+
+
+class _FunctionPackage(ModuleType):
+    """A package with functions that are named as modules of it: importing such a module does not hide the function."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not isinstance(value, ModuleType) or isinstance(getattr(self, name, value), ModuleType):
+            super().__setattr__(name, value)
+
+
+def _keep_function(fullname: str) -> None:
+    """Prepare the package of a module that is imported for being given the module as its attribute."""
+    parent, _, name = fullname.rpartition(".")
+    package = sys.modules.get(parent)
+    if type(package) is ModuleType and not isinstance(getattr(package, name, package), ModuleType):
+        package.__class__ = _FunctionPackage
 
 
 class Explainer(importlib.abc.MetaPathFinder):

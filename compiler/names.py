@@ -188,20 +188,36 @@ PUBLIC = {
     "tvm.arith.bound": "compiler.arith",
     "tvm.arith.int_solver": "compiler.arith",
     "tvm.arith.iter_affine_map": "compiler.arith",
-    "tvm.topi.tensor": "compiler.topi",
-    "tvm.topi.nn.elemwise": "compiler.topi.nn",
     "tvm.topi.vision.rcnn": "compiler.topi.vision",
     "tvm.topi.vision.ssd": "compiler.topi.vision",
-    "tvm.topi.image.dilation2d": "compiler.topi.image",
-    "tvm.topi.image.resize": "compiler.topi.image",
+    "tvm.topi.nn.util": "compiler.topi.nn.padding",
     "tvm.topi.nn.utils": "compiler.topi.nn.padding",
-    "tvm.topi.nn.bnn": "compiler.topi.nn.binary",
-    "tvm.topi.nn.conv1d_transpose": "compiler.topi.nn.transposed_convolutions",
-    "tvm.topi.nn.conv2d_transpose": "compiler.topi.nn.transposed_convolutions",
-    "tvm.topi.nn.conv3d_transpose": "compiler.topi.nn.transposed_convolutions",
-    "tvm.topi.nn.depthwise_conv2d": "compiler.topi.nn.depthwise",
+    "tvm.topi.util": "compiler.topi.utils",
 }
 """Public names with their places: a module, or ``module:attribute``."""
+
+MODULES_OF_PACKAGES = {
+    "tvm.topi": "broadcast einsum reduction scatter_elements searchsorted sort tensor transform",
+    "tvm.topi.generic": "conv2d default extern image injective math nn search sort vision",
+    "tvm.topi.image": "dilation2d grid_sample resize",
+    "tvm.topi.nn": """
+        batch_matmul batch_norm batch_to_space_nd bitserial_conv2d bitserial_dense bitserial_util bnn conv1d
+        conv1d_transpose conv2d conv2d_transpose conv3d conv3d_transpose correlation deformable_conv2d dense
+        depth_to_space depthwise_conv2d dilate elemwise fifo_buffer flatten group_norm instance_norm layer_norm
+        local_response_norm mapping rms_norm space_to_batch_nd space_to_depth winograd_util
+    """,
+    "tvm.topi.random": "kernel",
+    "tvm.topi.vision": "reorg",
+    "tvm.topi.vision.rcnn": "roi_align roi_pool",
+    "tvm.topi.x86": """
+        batch_matmul binarize_pack binary_dense bitserial_conv2d bitserial_dense conv1d conv2d conv2d_int8
+        conv2d_transpose conv3d conv3d_transpose dense depthwise_conv2d group_conv2d injective nn pooling reduction
+    """,
+}
+"""Modules of TVM whose names their package has itself here: ``from tvm.topi.nn.dense import matmul``.
+
+They are paths to import from.  Where the package has a function of that name, its attribute stays the function.
+"""
 
 COMPLETED_BY = {
     "tvm.te.schedule": ("compiler.te.schedule_steps",),
@@ -292,6 +308,8 @@ def module_of(name: str) -> str:
         if place is not None and ":" not in place:
             return place + tail
         head, _, last = head.rpartition(".")
+        if not tail and last in MODULES_OF_PACKAGES.get(head, "").split():
+            continue
         tail = f".{last}{tail}"
     return "compiler" + name.removeprefix("tvm")
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -30,7 +32,15 @@ PLACES = [
     ("tvm.relay.op.reduce", "sum", "tvm.relay.sum"),
     ("tvm.relay.transform.transform", "InferType", "tvm.relay.transform.InferType"),
     ("tvm.arith.int_solver", "solve_linear_equations", "tvm.arith.solve_linear_equations"),
+    ("tvm.topi.generic.nn", "schedule_pool", "tvm.topi.generic.schedule_pool"),
+    ("tvm.topi.nn.conv2d", "conv2d_nchw", "tvm.topi.nn.conv2d_nchw"),
+    ("tvm.topi.nn.conv3d", "conv3d_ncdhw", "tvm.topi.nn.conv3d_ncdhw"),
+    ("tvm.topi.nn.depthwise_conv2d", "depthwise_conv2d_nchw", "tvm.topi.nn.depthwise_conv2d_nchw"),
     ("tvm.topi.nn.elemwise", "relu", "tvm.topi.nn.relu"),
+    ("tvm.topi.nn.winograd_util", "winograd_transform_matrices", "tvm.topi.nn.winograd_transform_matrices"),
+    ("tvm.topi.transform", "take", "tvm.topi.take"),
+    ("tvm.topi.util", "get_const_tuple", "tvm.topi.utils.get_const_tuple"),
+    ("tvm.topi.x86.dense", "dense_pack", "tvm.topi.x86.dense_pack"),
 ]
 
 
@@ -39,6 +49,25 @@ def test_a_module_path_leads_to_the_public_object(module: str, name: str, public
     parent, _, attribute = public.rpartition(".")
     expected = getattr(importlib.import_module(parent), attribute)
     assert getattr(importlib.import_module(module), name) is expected
+
+
+FUNCTIONS_AND_MODULES = ["nn.conv2d", "nn.dense", "nn.batch_matmul", "nn.dilate", "nn.softmax", "nn.flatten", "sort"]
+
+
+@pytest.mark.parametrize("path", FUNCTIONS_AND_MODULES)
+def test_a_function_is_not_hidden_by_the_module_of_its_name(path: str) -> None:
+    package, _, name = f"tvm.topi.{path}".rpartition(".")
+    module = importlib.import_module(f"{package}.{name}")
+    function = getattr(importlib.import_module(package), name)
+    assert isinstance(module, ModuleType)
+    assert not isinstance(function, ModuleType)
+    assert getattr(module, name) is function
+    assert sys.modules[f"{package}.{name}"] is module
+
+
+def test_a_module_path_that_nothing_stands_for_is_refused() -> None:
+    with pytest.raises(ModuleNotFoundError, match="has no attribute 'no_operator'"):
+        importlib.import_module("tvm.topi.nn.no_operator")
 
 
 def test_a_data_type_is_its_name_and_has_parts() -> None:
