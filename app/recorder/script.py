@@ -12,6 +12,7 @@ import threading
 import time
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FrameType
 
 from app.artifacts import Console, Problem
@@ -106,6 +107,14 @@ def time_budget(seconds: float, shielded: Callable[[], bool], interrupted: Calla
         signal.signal(signal.SIGALRM, previous[0])
 
 
+@dataclass(frozen=True)
+class _Ending:
+    """How a script ended before its last line, and what is said about it."""
+
+    problems: tuple[Problem, ...]
+    timed_out: bool = False
+
+
 class Script:
     """A user's script, ready to run once.
 
@@ -118,11 +127,24 @@ class Script:
     def __init__(self, source: str) -> None:
         self.source = source
         self.transcript = Transcript()
-        self.problems: list[Problem] = []
-        self.timed_out = False
+        self._thread_problems: list[Problem] = []
+        self._ending: _Ending | None = None
+        self._given_up: _Ending | None = None
         self._interrupted_after: float | None = None
         self.shielded = False
         """Set while the explorer does work of its own inside the script's time, which must not be broken off."""
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What went wrong: in threads of the script, then what ended it."""
+        ending = self._ending or self._given_up
+        return [*self._thread_problems, *(ending.problems if ending else ())]
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the script was stopped since its time was up."""
+        ending = self._ending or self._given_up
+        return ending is not None and ending.timed_out
 
     def run(
         self,
@@ -159,21 +181,20 @@ class Script:
                 if afterwards is not None:
                     afterwards()
         except BudgetExceeded as exc:
-            self.timed_out = True
             message = self._stopped(deepest_line(exc.__traceback__), budget_seconds)
-            self.problems.append(problem("Timeout", message, exc))
+            self._end(_Ending((problem("Timeout", message, exc),), timed_out=True))
         except SystemExit as exc:
             code = exit_code(exc)
             if code is not None and not (type(code) is int and code == 0):
                 self.transcript.note(exit_note(code))
         except BaseException as exc:
-            self.problems.extend(problems_of(exc, module.__dict__))
+            self._end(_Ending(tuple(problems_of(exc, module.__dict__))))
 
     def _thread_failed(self, failure: threading.ExceptHookArgs) -> None:
         """Report an error in a thread of the script as one of the script itself."""
         exc = failure.exc_value
         if exc is not None and not isinstance(exc, SystemExit):
-            self.problems.extend(problems_of(exc, {}))
+            self._thread_problems.extend(problems_of(exc, {}))
 
     def _budget(self, seconds: float) -> contextlib.AbstractContextManager[None]:
         began = time.monotonic()
@@ -199,7 +220,7 @@ class Script:
     def left(self, line: int | None, code: int) -> None:
         """Note that the script ended its process by itself."""
         message = f"the script left by os._exit({code}); what it did until then is shown"
-        self.problems.append(Problem(kind="Exit", message=message, line=line))
+        self._end(_Ending((Problem(kind="Exit", message=message, line=line),)))
 
     def _stopped(self, line: int | None, seconds: float) -> str:
         where = f" at line {line}" if line else ""
@@ -210,5 +231,13 @@ class Script:
         return f"the script was stopped{where} after {seconds:g} s; {shown}"
 
     def _give_up(self, message: str, line: int | None) -> None:
-        self.timed_out = True
-        self.problems.append(Problem(kind="Timeout", message=message, line=line))
+        """Note the verdict of a watchdog, which counts only while the script's own end has not been noted.
+
+        On a busy machine the script may still come to its end while the watchdog, in its thread, shows what was seen.
+        """
+        self._given_up = _Ending((Problem(kind="Timeout", message=message, line=line),), timed_out=True)
+
+    def _end(self, ending: _Ending) -> None:
+        """Note the script's own end; the first one counts."""
+        if self._ending is None:
+            self._ending = ending

@@ -75,6 +75,28 @@ def test_an_endless_loop_is_stopped_at_its_line(loop: str) -> None:
     assert script.transcript.finished()[0].text == "before\n"
 
 
+def test_a_script_that_ends_while_it_is_given_up_has_one_ending_its_own() -> None:
+    script = Script("1 / 0\n")
+    script.run(5.0, after_failure=lambda: script.give_up(None, 5.0))
+    assert [(problem.kind, problem.line) for problem in script.problems] == [("ZeroDivisionError", 1)]
+    assert not script.timed_out
+
+
+def test_a_script_that_is_stopped_is_not_given_up_as_well() -> None:
+    script = run("while True:\n    pass\n", budget=0.2)
+    script.give_up(None, 0.2)
+    [problem] = script.problems
+    assert problem.kind == "Timeout"
+    assert problem.line is not None
+
+
+def test_a_script_that_does_not_end_is_given_up_at_its_line() -> None:
+    script = Script("while True:\n    pass\n")
+    script.give_up(2, 0.2)
+    assert [(problem.kind, problem.line) for problem in script.problems] == [("Timeout", 2)]
+    assert script.timed_out
+
+
 def test_exit_is_not_a_mistake() -> None:
     script = run("import sys\nprint('x')\nsys.exit(3)\n")
     assert not script.problems
