@@ -106,7 +106,7 @@ class Matcher:
         return self.attempt(lambda: self.all_fit(patterns, exprs))
 
     def attempt(self, compare: Callable[[], bool]) -> bool:
-        """Return whether a comparison succeeds; where it does not it is as if nothing had been compared."""
+        """Return whether a comparison succeeds; where it does not, the matcher is as it was before."""
         before = self._state()
         if compare():
             return True

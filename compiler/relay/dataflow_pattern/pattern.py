@@ -312,7 +312,19 @@ class CallPattern(DFPattern):
         return product and any(other.fits_whole(matcher, expr) for other in self._alternatives())
 
     def fits_whole(self, matcher: Matcher, expr: Call) -> bool:
-        """Return whether a call matches as it is written; where it does not it is as if nothing had been compared."""
+        """Return whether a call matches as it is written; where it does not, the matcher is as it was before.
+
+        Parameters
+        ----------
+        matcher : Matcher
+            What has been matched so far; it is changed only where the call matches.
+        expr : Call
+            The call to match.
+
+        Returns
+        -------
+        bool
+        """
         return matcher.attempt(lambda: self._matches_as_written(matcher, expr))
 
     def _matches_as_written(self, matcher: Matcher, expr: Call) -> bool:
