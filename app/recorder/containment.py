@@ -97,7 +97,7 @@ class _Containment(Visitor):
             raise NotContained("a loop is bound to the threads of a GPU")
         self._check_integers(n.min, _INDEX)
         self._check_integers(n.extent, _INDEX)
-        self._analyzer.bind(n.loop_var, Range.from_fields(n.min, n.extent))
+        self._analyzer.bind(n.loop_var, Range.from_fields(n.min, n.extent), override=True)
         self.visit(n.body)
 
     def visit_Allocate(self, n: Allocate) -> None:

@@ -78,25 +78,43 @@ class Analyzer:
         self._facts.extensions = Extension(extensions)
         self._facts.forget()
 
-    def bind(self, var: Var, expr: Range | ExprLike, override: bool = True) -> None:
+    def bind(self, var: Var, expr: Range | ExprLike, override: bool = False) -> None:
         """Let ``var`` lie in a range, or stand for a value.
 
         Parameters
         ----------
         var : Var
-            The variable; what was known about it before is forgotten.
+            The variable.
         expr : Range, PrimExpr or number
             The values that it takes, or its value.
         override : bool
-            As in TVM; what is bound is always replaced.
+            Whether this replaces what is known about the variable; otherwise nothing else may be known.
+
+        Raises
+        ------
+        ArgumentError
+            If something else is known, which then still holds.
         """
-        if isinstance(expr, Range):
-            if isinstance(expr.extent, IntImm) and expr.extent.value == 1:
-                self._facts.bind_value(var, self._rewrite(expr.min))
-            else:
-                self._facts.bind_range(var, expr.min, expr.extent)
-        else:
+        before = self._facts.about(var)
+        self._bind(var, expr)
+        if override or not any(fact is not None for fact in before):
+            return
+        after = self._facts.about(var)
+        if not after.agrees_with(before):
+            self._facts.replace(var, before)
+            raise ArgumentError(
+                f"bind: {var.name!r} is known to be {before}, got {show(expr)}; override=True replaces what is known"
+            )
+        self._facts.replace(var, after.joined(before))
+
+    def _bind(self, var: Var, expr: Range | ExprLike) -> None:
+        """Let ``var`` lie in a range, or stand for a value, whatever was known about it before."""
+        if not isinstance(expr, Range):
             self._facts.bind_value(var, self.simplify(expr))
+        elif isinstance(expr.extent, IntImm) and expr.extent.value == 1:
+            self._facts.bind_value(var, self._rewrite(expr.min))
+        else:
+            self._facts.bind_range(var, expr.min, expr.extent)
 
     def update(self, var: Var, info: ConstIntBound | ModularSet, override: bool = False) -> None:
         """Let ``var`` lie between two constants, both included, or be ``coeff * k + base``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from compiler.arith.const_int_bound import (
     UNBOUNDED,
@@ -12,6 +13,7 @@ from compiler.arith.const_int_bound import (
     TrustingConstIntBound,
     is_index_type,
 )
+from compiler.arith.deep_equal import deep_equal
 from compiler.arith.extension import Extension
 from compiler.arith.modular_set import Congruence, ModularSetAnalyzer, TrustingModularSet, modular
 from compiler.ir.op import CallEffect
@@ -46,6 +48,51 @@ from compiler.ir.primexpr import (
 )
 
 NEGATION: dict[type[CmpOp], type[CmpOp]] = {LT: GE, GE: LT, GT: LE, LE: GT, EQ: NE, NE: EQ}
+
+
+class VariableFacts(NamedTuple):
+    """What is known about one variable: None where nothing is.
+
+    Attributes
+    ----------
+    bound : Interval, optional
+        Its smallest and largest value.
+    congruence : Congruence, optional
+    value : PrimExpr, optional
+        What it stands for.
+    symbolic : (PrimExpr, PrimExpr), optional
+        Its smallest and largest value where they are not constant.
+    """
+
+    bound: Interval | None
+    congruence: Congruence | None
+    value: PrimExpr | None
+    symbolic: tuple[PrimExpr, PrimExpr] | None
+
+    def agrees_with(self, other: VariableFacts) -> bool:
+        """Return whether what both know is the same."""
+        pairs = zip(self, other, strict=True)
+        return all(a is None or b is None or _same(a, b) for a, b in pairs)
+
+    def joined(self, other: VariableFacts) -> VariableFacts:
+        """Return these facts, and those of ``other`` about what is not known here."""
+        return other._replace(**{name: fact for name, fact in self._asdict().items() if fact is not None})
+
+    def __str__(self) -> str:
+        if self.value is not None:
+            return str(self.value)
+        if self.symbolic is not None:
+            return f"in [{self.symbolic[0]}, {self.symbolic[1]}]"
+        return f"in [{self.bound[0]}, {self.bound[1]}]" if self.bound is not None else str(self.congruence)
+
+
+def _same(a: object, b: object) -> bool:
+    """Return whether two facts of one kind are equal; expressions match by what they are written as."""
+    if isinstance(a, PrimExpr) and isinstance(b, PrimExpr):
+        return deep_equal(a, b)
+    if type(a) is tuple and type(b) is tuple:
+        return all(map(_same, a, b))
+    return a == b
 
 
 class Facts:
@@ -87,6 +134,27 @@ class Facts:
         self.values[var] = value
         self.bounds.variables[var] = self.bounds.visit(value)
         self.modular.variables[var] = self.modular.visit(value)
+
+    def about(self, var: Var) -> VariableFacts:
+        """Return what is known about ``var``."""
+        return VariableFacts(
+            self.bounds.variables.get(var),
+            self.modular.variables.get(var),
+            self.values.get(var),
+            self.symbolic.get(var),
+        )
+
+    def replace(self, var: Var, facts: VariableFacts) -> None:
+        """Let ``facts``, and nothing else, be known about ``var``."""
+        self._unbind(var)
+        if facts.bound is not None:
+            self.bounds.variables[var] = facts.bound
+        if facts.congruence is not None:
+            self.modular.variables[var] = facts.congruence
+        if facts.value is not None:
+            self.values[var] = facts.value
+        if facts.symbolic is not None:
+            self.symbolic[var] = facts.symbolic
 
     def bind_bound(self, var: Var, bound: Interval) -> None:
         """Let ``var`` lie in an interval."""

@@ -225,7 +225,7 @@ def _transform(
     ranges = _ranges(source, dst_to_src, analyzer)
     parameters = {var: domain for var, domain in source.ranges.items() if var not in source.variables}
     for var, domain in (ranges | parameters).items():
-        analyzer.bind(var, domain)
+        analyzer.bind(var, domain, override=True)
     src_to_dst = {}
     for var, row in zip(source.variables, system.columns, strict=True):
         parts = [values[i] * factor for i, factor in enumerate(row) if factor]

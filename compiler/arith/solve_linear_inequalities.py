@@ -233,7 +233,7 @@ class _Solution:
             best = self._best_range(bounds[var])
             if best is not None:
                 self._ranges[var] = best
-                self._analyzer.bind(var, best)
+                self._analyzer.bind(var, best, override=True)
 
     def _best_range(self, bounds: IntGroupBounds) -> Range | None:
         """Return the shortest range that the bounds tell, None where there is no such bound."""

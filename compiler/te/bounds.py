@@ -82,9 +82,9 @@ def infer_bound(schedule: Schedule) -> Bounds:
             pass_down_domain(stage, bounds.domains, bounds.analyzer)
         if has_dependent_domains(stage.op):
             for axis in stage.op.axis:
-                bounds.analyzer.bind(axis.var, bounds.domains[axis])
+                bounds.analyzer.bind(axis.var, bounds.domains[axis], override=True)
         for axis in stage.leaf_iter_vars:
-            bounds.analyzer.bind(axis.var, bounds.domains[axis])
+            bounds.analyzer.bind(axis.var, bounds.domains[axis], override=True)
     return bounds
 
 

@@ -122,7 +122,7 @@ class StageLoops:
         kind = self._kind(axis, attr)
         var = Var(axis.var.name + suffix, axis.var.dtype) if suffix else axis.var
         if suffix:
-            self.analyzer.bind(var, dom)
+            self.analyzer.bind(var, dom, override=True)
 
         def wrap(body: Stmt) -> Stmt:
             with derived_from(span):
@@ -157,7 +157,7 @@ class StageLoops:
         self, axis: IterVar, thread: IterVar, span: Span, with_attached: WithAttached
     ) -> tuple[Callable[[Stmt], Stmt], PrimExpr]:
         dom = self.domains[axis]
-        self.analyzer.bind(thread.var, dom)
+        self.analyzer.bind(thread.var, dom, override=True)
         if thread.dom is not None and not self.analyzer.can_prove_equal(thread.dom.extent, dom.extent):
             raise ScheduleError(
                 f"bind: axis {axis.var.name!r} of stage {self.stage.op.name!r} must have the extent "

@@ -87,7 +87,7 @@ def _partial_results(stage: Stage, op: ComputeOp, reduction: Reduce, axis: IterV
     values = loop_values(stage.leaf_iter_vars, domains)
     values[axis] += begin
     for a in stage.all_iter_vars:
-        analyzer.bind(a.var, domains[a])
+        analyzer.bind(a.var, domains[a], override=True)
     pass_up_index(stage, domains, values)
     skip = {a for a in stage.all_iter_vars if a not in family}
     guards = bound_predicates(stage, domains, values, analyzer, skip=skip, skip_own_domain=True)

@@ -120,7 +120,7 @@ def ScheduleOps(schedule: Schedule, dom_map: Mapping[IterVar, Range], debug_keep
     for stage in reversed(schedule.stages):
         for axis in stage.leaf_iter_vars:
             if axis in bounds.domains:
-                bounds.analyzer.bind(axis.var, bounds.domains[axis])
+                bounds.analyzer.bind(axis.var, bounds.domains[axis], override=True)
     builder = StatementBuilder(schedule, bounds, keep_trivial_loops=debug_keep_trivial_loop)
     defined = {t: s.origin_op.output(i) for s in schedule.stages for i, t in enumerate(s.op.outputs)}
     defined |= {t: defined[result] for t, result in builder.aliases.items()}

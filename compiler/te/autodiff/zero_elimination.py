@@ -112,7 +112,7 @@ class _System:
     def declare(self, var: Var, dom: Range) -> None:
         """Add an unknown variable."""
         self.ranges[var] = dom
-        self._analyzer.bind(var, dom)
+        self._analyzer.bind(var, dom, override=True)
 
     def _bounded(self, axis: IterVar) -> Range:
         """Return the domain of a loop; where that depends on other loops, one that covers it."""
@@ -231,7 +231,7 @@ class _System:
 
     def _result(self, axes: Sequence[IterVar], values: Mapping[Var, PrimExpr]) -> Iterations:
         for axis in axes:
-            self._analyzer.bind(axis.var, _domain(axis))
+            self._analyzer.bind(axis.var, _domain(axis), override=True)
         simplify = self._analyzer.simplify
         original = {axis.var: simplify(values[axis.var]) for axis in self._axes}
         conditions = [simplify(substitute(c, values)) for c in self._solvable + self._conditions]

@@ -54,9 +54,9 @@ def facts_at(sref: StmtSRef) -> Analyzer:
         if around.is_block:
             for axis in around.block.iter_vars:
                 if axis.dom is not None:
-                    analyzer.bind(axis.var, axis.dom)
+                    analyzer.bind(axis.var, axis.dom, override=True)
         else:
-            analyzer.bind(around.loop.loop_var, loop_range(around.loop))
+            analyzer.bind(around.loop.loop_var, loop_range(around.loop), override=True)
     return analyzer
 
 

@@ -46,7 +46,7 @@ class _Instrument(StmtMutator):
                     self._analyzer.mark_global_non_neg(dim)
 
     def visit_For(self, n: For) -> Stmt:
-        self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent))
+        self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent), override=True)
         return self.visit_Node(n)  # type: ignore[no-any-return]
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:

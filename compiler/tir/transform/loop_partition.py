@@ -212,7 +212,7 @@ class _Partition(StmtMutator):
     def _launch(self, n: AttrStmt, axis: IterVar) -> Stmt:
         """Visit what runs on a thread axis; blocks of threads may be told apart by where a guard certainly holds."""
         domain = Range.from_min_extent(const(0, n.value.dtype), n.value)
-        self._analyzer.bind(axis.var, domain)
+        self._analyzer.bind(axis.var, domain, override=True)
         body = n.body
         if axis.thread_tag.startswith("blockIdx"):
             around = self._outer
@@ -248,7 +248,7 @@ class _Partition(StmtMutator):
     def _whole(self, n: For) -> Stmt:
         domain = Range.from_min_extent(n.min, n.extent)
         self._outer[n.loop_var] = to_set(domain)
-        self._analyzer.bind(n.loop_var, domain)
+        self._analyzer.bind(n.loop_var, domain, override=True)
         body = self.visit(n.body)
         del self._outer[n.loop_var]
         return rebuild(n, body=body)
@@ -368,7 +368,7 @@ class _Prune(_Decide):
         self._analyzer = analyzer
 
     def visit_For(self, n: For) -> Stmt:
-        self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent))
+        self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent), override=True)
         return self.visit_Node(n)  # type: ignore[no-any-return]
 
     def visit_Call(self, n: Call) -> PrimExpr:

@@ -113,12 +113,12 @@ class _Lower(_ApplyRules):
         self._analyzer = Analyzer()
 
     def visit_For(self, n: For) -> Stmt:
-        self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent))
+        self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent), override=True)
         return self.visit_Node(n)  # type: ignore[no-any-return]
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key in THREAD_KEYS and isinstance(n.node, IterVar):
-            self._analyzer.bind(n.node.var, Range.from_min_extent(IntImm(n.value.dtype, 0), n.value))
+            self._analyzer.bind(n.node.var, Range.from_min_extent(IntImm(n.value.dtype, 0), n.value), override=True)
         return self.visit_Node(n)  # type: ignore[no-any-return]
 
     def visit_IfThenElse(self, n: IfThenElse) -> Stmt:

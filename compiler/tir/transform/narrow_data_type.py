@@ -91,7 +91,7 @@ class _Wide(Visitor):
         return {var: dtype if var in self.needed else narrow for var, dtype in self.defined.items()}
 
     def _define(self, var: Var, domain: Range) -> None:
-        self._analyzer.bind(var, domain)
+        self._analyzer.bind(var, domain, override=True)
         types = self.defined.get(var, var.dtype), domain.extent.dtype
         dtype = max(filter(dt.is_int, types), key=dt.bits, default=var.dtype)
         if dt.is_int(var.dtype) and dt.bits(dtype) > self._bits:

@@ -99,7 +99,7 @@ class _RemoveNoOp(Mutator):
 
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
         if dt.is_int(n.var.dtype) and is_pure(n.value):
-            self._analyzer.bind(n.var, n.value)
+            self._analyzer.bind(n.var, n.value, override=True)
         body = self.visit(n.body)
         if is_no_op(body) or not uses_var(body, n.var):
             return body if not has_effect(n.value) else seq([Evaluate(n.value), body])
@@ -131,7 +131,7 @@ class _RemoveNoOp(Mutator):
     def visit_For(self, n: For) -> Stmt:
         if isinstance(n.extent, IntImm) and n.extent.value <= 0:
             return no_op()
-        self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent))
+        self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent), override=True)
         body = self.visit(n.body)
         if is_no_op(body):
             return seq([_keep_effects(n.min), _keep_effects(n.extent)])

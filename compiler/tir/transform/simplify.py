@@ -165,14 +165,14 @@ class _Simplifier(StatementWalk):
 
     def visit_For(self, n: For) -> Stmt:
         low, extent = self.visit(n.min), self.visit(n.extent)
-        self._analyzer.bind(n.loop_var, Range.from_min_extent(low, extent))
+        self._analyzer.bind(n.loop_var, Range.from_min_extent(low, extent), override=True)
         body = self.visit(n.body)
         return rebuild(n, min=low, extent=extent, body=body)
 
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
         value = self.visit(n.value)
         if _may_inline(value):
-            self._analyzer.bind(n.var, value)
+            self._analyzer.bind(n.var, value, override=True)
             return self.visit(n.body)  # type: ignore[no-any-return]
         if is_pure(value):
             self._lets[n.var] = value
@@ -182,7 +182,7 @@ class _Simplifier(StatementWalk):
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         value = self.visit(n.value)
         if n.attr_key in THREAD_KEYS and isinstance(n.node, IterVar):
-            self._analyzer.bind(n.node.var, Range.from_min_extent(IntImm(value.dtype, 0), value))
+            self._analyzer.bind(n.node.var, Range.from_min_extent(IntImm(value.dtype, 0), value), override=True)
         body = self.visit(n.body)
         return rebuild(n, value=value, body=body)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from compiler.arith import Analyzer, ConstIntBound, ModularSet
 from compiler.arith.deep_equal import deep_equal
-from compiler.ir.error import DTypeError
+from compiler.ir.error import ArgumentError, DTypeError
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import (
     NE,
@@ -37,6 +37,7 @@ from compiler.ir.primexpr import (
     Var,
     const,
 )
+from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import post_order_visit
 from compiler.tir.buffer import decl_buffer
 from compiler.tir.op import all as all_of
@@ -299,14 +300,58 @@ def test_facts_from_outside() -> None:
         analyzer.modular_set(const(1.0))
 
 
-def test_a_new_binding_replaces_the_old_one() -> None:
+def test_a_new_binding_replaces_the_old_one_where_it_may() -> None:
     analyzer = Analyzer()
     analyzer.bind(x, Range(3, 4))
     assert isinstance(analyzer.simplify(x), IntImm)
-    analyzer.bind(x, Range(0, n))
+    analyzer.bind(x, Range(0, n), override=True)
     assert analyzer.simplify(x) is x
-    analyzer.bind(x, Range(0, 8))
+    analyzer.bind(x, Range(0, 8), override=True)
     assert not analyzer.can_prove(x < n)
+    assert analyzer.can_prove(x < 8)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (Range(0, 8), Range(0, 9)),
+        (Range(0, 8), Range(0, 4)),
+        (Range(0, 8), const(4)),
+        (const(4), Range(0, 8)),
+        (const(3), const(4)),
+        (y, z),
+        (y * 2, y * 4),
+        (y, Range(0, 8)),
+        (Range(0, y), Range(0, z)),
+        (Range.from_min_extent(y, 1), Range.from_min_extent(z, 1)),
+    ],
+)
+def test_a_variable_is_not_bound_to_another_thing(first: Range | PrimExpr, second: Range | PrimExpr) -> None:
+    """What was known still holds after the error, as a query under the first binding shows."""
+    analyzer, reference = Analyzer(), Analyzer()
+    analyzer.bind(x, first)
+    reference.bind(x, first)
+    with pytest.raises(ArgumentError, match=r"bind: 'x' is known to be .*override=True"):
+        analyzer.bind(x, second)
+    for e in (x, x // 8, x < n):
+        assert structural_equal(analyzer.simplify(e), reference.simplify(e))
+    assert analyzer.const_int_bound(x) == reference.const_int_bound(x)
+
+
+@pytest.mark.parametrize("expr", [Range(0, 8), Range(0, n), y * 2, const(3), Range.from_min_extent(y, 1)])
+def test_a_variable_is_bound_to_the_same_thing_again(expr: Range | PrimExpr) -> None:
+    analyzer = Analyzer()
+    analyzer.bind(x, expr)
+    simplified = analyzer.simplify(x + 1)
+    analyzer.bind(x, expr)
+    assert structural_equal(analyzer.simplify(x + 1), simplified)
+
+
+def test_a_range_joins_a_congruence() -> None:
+    analyzer = Analyzer()
+    analyzer.update(x, ModularSet(4, 0))
+    analyzer.bind(x, Range(0, 8))
+    assert analyzer.modular_set(x) == ModularSet(4, 0)
     assert analyzer.can_prove(x < 8)
 
 
@@ -317,7 +362,7 @@ def test_binding_under_a_condition_outlives_it() -> None:
     e = x // 8
     assert isinstance(analyzer.simplify(e), IntImm)
     with analyzer.constraint(y > 3):
-        analyzer.bind(x, Range(0, 100))
+        analyzer.bind(x, Range(0, 100), override=True)
     assert analyzer.simplify(e) is e
 
 

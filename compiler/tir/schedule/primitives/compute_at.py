@@ -230,7 +230,7 @@ def _move(
     removed = leaf_of(state, block, scope)
     position = _position(state, block, loop, index)
     analyzer = facts_at(loop)
-    analyzer.bind(loop.loop.loop_var, Range.from_fields(loop.loop.min, loop.loop.extent))
+    analyzer.bind(loop.loop.loop_var, Range.from_fields(loop.loop.min, loop.loop.extent), override=True)
     domains = _needed(state, block, loop, others, analyzer, is_reverse)
     nest = _nest(state.realize_of(block), domains, preserve_unit_loops, analyzer)
     rewrite = _Move(removed, loop.loop, nest, position)

@@ -386,7 +386,7 @@ class _InlineStores(_Inline):
         self._is_inside = True
         for axis in n.block.iter_vars:
             if axis.dom is not None:
-                self._analyzer.bind(axis.var, axis.dom)
+                self._analyzer.bind(axis.var, axis.dom, override=True)
         new: Stmt = self.visit_Node(n)
         self._is_inside = not outside
         return new
