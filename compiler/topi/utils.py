@@ -10,29 +10,41 @@ import numpy.typing as npt
 from compiler import tir
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, expected
-from compiler.ir.primexpr import FloatImm, IntImm, PrimExpr, Var, const
+from compiler.ir.primexpr import AnyDim, FloatImm, IntImm, PrimExpr, SizeVar, Var, const, convert
+from compiler.target.target import Target
 from compiler.te.operation import ComputeOp, compute
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Operation, Tensor
+from compiler.topi.layout import get_shape, nchw_pack_layout, nchw_xc_layout, ncw_pack_layout, ncw_xc_layout
 from compiler.topi.tag import is_broadcast
 
 __all__ = [
     "InvalidShapeError",
     "ceil_div",
     "const_matrix",
+    "const_vector",
     "equal_const_int",
     "get_const_float",
     "get_const_int",
     "get_const_tuple",
     "get_float_tuple",
     "get_max_power2_factor",
+    "get_shape",
+    "is_dynamic_shape",
     "is_empty_shape",
+    "is_target",
+    "make_idx",
+    "nchw_pack_layout",
+    "nchw_xc_layout",
+    "ncw_pack_layout",
+    "ncw_xc_layout",
     "prod",
     "ravel_index",
     "simplify",
     "swap",
     "traverse_inline",
     "unravel_index",
+    "within_index",
 ]
 
 Number = int | PrimExpr
@@ -183,6 +195,37 @@ def is_empty_shape(shape: Iterable[Number]) -> bool:
     return any(equal_const_int(extent, 0) for extent in shape)
 
 
+def is_dynamic_shape(shape: Iterable[Number]) -> bool:
+    """Return whether an extent of a shape is an ``Any`` or a size variable.
+
+    Parameters
+    ----------
+    shape : iterable of (int or PrimExpr)
+
+    Returns
+    -------
+    bool
+    """
+    return any(isinstance(extent, (AnyDim, SizeVar)) for extent in shape)
+
+
+def is_target(names: str | Sequence[str]) -> bool:
+    """Return whether the current target has one of some keys, e.g. ``cpu``.
+
+    Parameters
+    ----------
+    names : str or sequence of str
+
+    Returns
+    -------
+    bool
+        False where there is no current target.
+    """
+    target = Target.current()
+    keys = [names] if isinstance(names, str) else names
+    return target is not None and any(key in target.keys for key in keys)
+
+
 def prod(x: Iterable[Number]) -> Number:
     """Return the product of numbers.
 
@@ -275,6 +318,75 @@ def unravel_index(idx: Number, shape: Sequence[Number]) -> tuple[Number, ...]:
         indices.append(idx % extent)
         idx = idx // extent
     return (idx, *reversed(indices))
+
+
+def within_index(b: Number, e: Number, s: Number, i: Number) -> PrimExpr:
+    """Return whether an index is one of a slice ``b:e:s``.
+
+    Parameters
+    ----------
+    b, e : int or PrimExpr
+        The first index and the one to stop before, neither counted from the end.
+    s : int or PrimExpr
+        The stride; a negative one goes backwards.
+    i : int or PrimExpr
+
+    Returns
+    -------
+    PrimExpr
+        A bool.
+    """
+    b, e, s, i = (convert(number) for number in (b, e, s, i))
+    inside = tir.Select(s < 0, tir.all(i <= b, i > e), tir.all(i >= b, i < e))
+    return tir.all(inside, ((i - b) % tir.abs(s)).equal(0))
+
+
+def make_idx(b: Number, e: Number, s: Number, z: Number, i: Number) -> PrimExpr:
+    """Return which element of a slice ``b:e:s`` an index is.
+
+    Parameters
+    ----------
+    b, e : int or PrimExpr
+        The first index and the one to stop before, neither counted from the end.
+    s : int or PrimExpr
+        The stride; a negative one goes backwards.
+    z : int or PrimExpr
+        The extent of the axis; a slice that begins behind it begins with its last element.
+    i : int or PrimExpr
+
+    Returns
+    -------
+    PrimExpr
+        Of no meaning where :func:`within_index` is false.
+    """
+    b, s, z, i = (convert(number) for number in (b, s, z, i))
+    first = tir.Select(z < b, z - 1, b)
+    return (i - first) // s
+
+
+def const_vector(vector: Sequence[float] | npt.NDArray[Any], name: str = "const_vector") -> Tensor:
+    """Return a small vector of constants as a tensor.
+
+    Parameters
+    ----------
+    vector : sequence of float, or numpy.ndarray
+    name : str
+        Of the computation.
+
+    Returns
+    -------
+    Tensor
+    """
+    dtype = str(getattr(vector, "dtype", "float32"))
+
+    def element(i: Var) -> PrimExpr:
+        value = const(0, dtype)
+        for place, number in enumerate(vector):
+            value = tir.Select(i.equal(place), const(number, dtype), value)
+        return value
+
+    tensor: Tensor = compute((len(vector),), element, name=name)
+    return tensor
 
 
 def const_matrix(matrix: Sequence[Sequence[float]] | npt.NDArray[Any], name: str = "const_matrix") -> Tensor:
