@@ -8,6 +8,7 @@ from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
 from compiler.ir.primexpr import IterVar, Let, PrimExpr, Var
 from compiler.ir.structural import structural_equal
+from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferRealize, BufferStore, For, ForKind, LetStmt, Stmt
@@ -121,7 +122,7 @@ class _SingleDefinition(Visitor):
 
 
 def is_lowered(func: PrimFunc) -> bool:
-    """Return whether a function is as lowering leaves it: memory has one dimension, and vectors are written out.
+    """Return whether a function is as lowering leaves it: no blocks, memory of one dimension, vectors written out.
 
     Parameters
     ----------
@@ -146,6 +147,12 @@ class _Unlowered(Visitor):
             Visitor.visit_Node(self, n)
 
     def visit_BufferRealize(self, n: BufferRealize) -> None:
+        self.unlowered = True
+
+    def visit_Block(self, n: Block) -> None:
+        self.unlowered = True
+
+    def visit_BlockRealize(self, n: BlockRealize) -> None:
         self.unlowered = True
 
     def visit_For(self, n: For) -> None:

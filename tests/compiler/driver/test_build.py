@@ -57,6 +57,22 @@ def test_a_module_that_was_not_lowered_is_lowered_first() -> None:
     np.testing.assert_array_equal(out.numpy(), a * 2)
 
 
+def test_a_module_with_blocks_on_rows_is_lowered_first() -> None:
+    source = """
+@T.prim_func
+def reverse(A: T.Buffer((8,)), B: T.Buffer((8,))):
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[7 - vi]
+"""
+    func = compiler.script.from_source(source)
+    assert not tir.analysis.is_lowered(func)
+    out = compiler.nd.array(np.zeros(8, "float32"))
+    build(IRModule({"main": func}), target="llvm")(compiler.nd.array(np.arange(8, dtype="float32")), out)
+    np.testing.assert_array_equal(out.numpy(), np.arange(8)[::-1])
+
+
 def test_the_target_around_is_used() -> None:
     s, args = addition()
     with Target("llvm -mtriple=aarch64-linux-gnu"):
