@@ -5,6 +5,7 @@ from compiler.tir.schedule.primitives import (  # noqa: F401
     annotations,
     blockize,
     cache,
+    cache_index,
     compute_at,
     decompose_padding,
     decompose_reduction,
