@@ -58,11 +58,33 @@ class Names:
         self._with_addresses = with_addresses
 
     def get(self, n: Any) -> str | None:
-        """Return the name that ``n`` has, or None."""
+        """Return the name that ``n`` has, or None.
+
+        Parameters
+        ----------
+        n : Node
+            A variable, buffer or another thing that has a name in the text.
+
+        Returns
+        -------
+        str or None
+        """
         return self._of.get(n)
 
     def define(self, n: Any, hint: str) -> str:
-        """Give ``n`` a free name like ``hint``, unless it has one."""
+        """Give ``n`` a free name like ``hint``, unless it has one.
+
+        Parameters
+        ----------
+        n : Node
+            What gets the name.
+        hint : str
+            The name that it gets where that is free and can be written.
+
+        Returns
+        -------
+        str
+        """
         name = self._of.get(n)
         if name is None:
             free = self._free(re.sub(r"\W", "_", hint) or "v")
@@ -71,12 +93,25 @@ class Names:
         return name
 
     def alias(self, n: Any, text: str) -> None:
-        """Let ``n`` be written as ``text``, which needs no definition: a field of something that has a name."""
+        """Let ``n`` be written as ``text``, which needs no definition: a field of something that has a name.
+
+        Parameters
+        ----------
+        n : Node
+            What is written so, unless it has a name already.
+        text : str
+            An expression such as ``A.data``.
+        """
         self._of.setdefault(n, text)
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Forget at the end what is defined inside."""
+        """Forget at the end what is defined inside.
+
+        Returns
+        -------
+        context manager
+        """
         saved = dict(self._of), set(self._taken)
         try:
             yield

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Never
+
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.int_set import IntervalSet
 from compiler.ir import dtype as dt
@@ -40,10 +42,14 @@ class OOBChecker(ModulePass):
             if isinstance(func, PrimFunc):
                 checker.visit(func.body)
         if checker.reports:
-            places, messages = zip(*checker.reports, strict=True)
-            error = IllegalStepError(mod, "Out of bounds memory access", "\n".join(messages), places)
-            raise rendered(error, "OOBChecker", "detail")
+            _refuse(mod, checker.reports)
         return mod
+
+
+def _refuse(mod: IRModule, reports: list[tuple[PrimExpr, str]]) -> Never:
+    places, messages = zip(*reports, strict=True)
+    error = IllegalStepError(mod, "Out of bounds memory access", "\n".join(messages), places)
+    raise rendered(error, "OOBChecker", "detail")
 
 
 class _Checker(Visitor):

@@ -55,8 +55,9 @@ def function_target(func: PrimFunc, operation: str) -> FunctionTarget:
     """
     target: Any = func.attrs.get("target")
     if target is None:
-        name = func.attrs.get("global_symbol", "without a name")
-        raise LoweringError(f"{operation}: Require the target attribute of function {name}; BindTarget gives it")
+        name = func.attrs.get("global_symbol")
+        which = "a function without a name" if name is None else f"function {str(name)!r}"
+        raise LoweringError(f"{operation}: Require the target attribute of {which}; BindTarget gives it")
     return cast("FunctionTarget", target)
 
 

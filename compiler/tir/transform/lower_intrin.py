@@ -7,7 +7,6 @@ from typing import Any
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.error import LoweringError
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -33,6 +32,7 @@ from compiler.ir.transform import PassContext
 from compiler.tir.arithmetic import bitwise_and, shift_right
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, IfThenElse, Stmt
+from compiler.tir.transform.device_targets import function_target
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 _RULE = "FLowerIntrinsic"
@@ -54,14 +54,7 @@ class LowerIntrin(PrimFuncPass):
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        return func.with_body(_Lower(_kind_of_target(func)).visit(func.body))
-
-
-def _kind_of_target(func: PrimFunc) -> str:
-    target = func.attrs.get("target")
-    if target is None:
-        raise LoweringError("LowerIntrin: Require the target attribute of the function")
-    return str(target.kind)
+        return func.with_body(_Lower(str(function_target(func, "LowerIntrin").kind)).visit(func.body))
 
 
 class ApplyIntrinRules(PrimFuncPass):

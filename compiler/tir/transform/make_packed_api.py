@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from compiler.ir import dtype as dt
-from compiler.ir.error import LoweringError
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import EQ, Call, Not, Or, PrimExpr, StringImm, Var, cast, const
@@ -25,6 +24,7 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AssertStmt, AttrStmt, BufferStore, Evaluate, LetStmt, Stmt, seq
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.struct_fields import Field
+from compiler.tir.transform.device_targets import function_target
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 __all__ = ["MakePackedAPI"]
@@ -66,13 +66,10 @@ class MakePackedAPI(PrimFuncPass):
         if "global_symbol" not in func.attrs or func.attrs.get("calling_conv", 0) != 0:
             return func
         name = str(func.attrs["global_symbol"])
-        target = func.attrs.get("target")
-        if target is None:
-            raise LoweringError(f"MakePackedAPI: Require the target attribute of function {name!r}")
+        target = function_target(func, "MakePackedAPI")
         binder = _Binder(name, DEVICE_TYPES.get(str(target.kind), DEVICE_TYPES["cpu"]))
         packed = binder.packed(func)
-        host = getattr(target, "host", None)
-        return packed.with_attr({"calling_conv": _PACKED, "target": target if host is None else host})
+        return packed.with_attr({"calling_conv": _PACKED, "target": target.host or target})
 
 
 @dataclass(slots=True)

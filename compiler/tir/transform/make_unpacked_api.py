@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from compiler.ir.error import LoweringError
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import EQ, StringImm, Var, const
@@ -11,6 +10,7 @@ from compiler.runtime.device import DEVICE_TYPES
 from compiler.tir.builtin import ret
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AssertStmt, AttrStmt, Evaluate, Stmt, seq
+from compiler.tir.transform.device_targets import function_target
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -38,11 +38,7 @@ class MakeUnpackedAPI(PrimFuncPass):
 
 
 def _device_type(func: PrimFunc) -> int:
-    target = func.attrs.get("target")
-    if target is None:
-        raise LoweringError(
-            f"MakeUnpackedAPI: Require the target attribute of function {func.attrs['global_symbol']!r}"
-        )
+    target = function_target(func, "MakeUnpackedAPI")
     return DEVICE_TYPES.get(str(target.kind), DEVICE_TYPES["cpu"])
 
 

@@ -31,13 +31,16 @@ class VerifyVTCMLimit(PrimFuncPass):
     limit: Any = 0
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        limit = int(getattr(self.limit, "vtcm_capacity", self.limit))
-        (by_scope,) = calculate_allocated_bytes(func).values()
-        size = by_scope.get(VTCM_SCOPE, 0)
-        if 0 < limit < size:
-            name = func.attrs.get("global_symbol", "without a name")
-            raise LoweringError(
-                f"VerifyVTCMLimit: The global.vtcm memory allocation limit has been exceeded (allocated: "
-                f"{size}, limit: {limit}) in function {name}"
-            )
+        _check(func, int(getattr(self.limit, "vtcm_capacity", self.limit)))
         return func
+
+
+def _check(func: PrimFunc, limit: int) -> None:
+    (by_scope,) = calculate_allocated_bytes(func).values()
+    size = by_scope.get(VTCM_SCOPE, 0)
+    if 0 < limit < size:
+        name = func.attrs.get("global_symbol", "without a name")
+        raise LoweringError(
+            f"VerifyVTCMLimit: The global.vtcm memory allocation limit has been exceeded (allocated: "
+            f"{size}, limit: {limit}) in function {name}"
+        )

@@ -18,7 +18,7 @@ from compiler.tir.buffer import Buffer as BufferNode
 from compiler.tir.buffer import BufferRegion
 from compiler.tir.script import tir as words
 from compiler.tir.script.blocks import AxisDeclaration, BlockFact
-from compiler.tir.script.definitions import DataType, Declaration, Loop, Scope
+from compiler.tir.script.definitions import Declaration, Loop, Scope
 from compiler.tir.script.ir_builder.base import IRBuilder
 from compiler.tir.script.ir_builder.frame import (
     BlockFrame,
@@ -62,37 +62,29 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     word = getattr(words, name)
-    if isinstance(word, DataType) or not callable(word):
-        return _DataTypeWord(word) if isinstance(word, DataType) else word
-    return _acting(word)
+    is_node_class = isinstance(word, type) and issubclass(word, PrimExpr)
+    return _acting(word) if callable(word) and not is_node_class else word
 
 
 def __dir__() -> list[str]:
     return sorted({*dir(words), *__all__})
 
 
-class _DataTypeWord:
-    """A data type; called without a value, a new variable."""
-
-    def __init__(self, kind: DataType) -> None:
-        self._kind = kind
-
-    def __call__(self, *args: object, **options: object) -> object:
-        return _made(_described(self._kind, args, options))
-
-
 def _acting(word: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a word that opens a frame, or makes what it declares, instead of describing it."""
+    """Return a word that opens a frame, or makes what it declares, instead of describing it.
+
+    A data type that is called without a value declares a variable.
+    """
 
     @wraps(word)
     def act(*args: object, **options: object) -> object:
-        return _made(_described(word, args, options))
+        return _made(word(*args, **options))
 
     return act
 
 
 def _described(word: Callable[..., Any], args: Sequence[object], options: Mapping[str, object]) -> Any:
-    """Return what a word of the parser stands for."""
+    """Return what a word of the parser describes; it checks the arguments itself."""
     return word(*args, **options)
 
 
@@ -400,7 +392,7 @@ class _Axes:
 
         @wraps(word)
         def declare(*args: object, **options: object) -> Var | list[Var]:
-            declared = _described(word, args, options)
+            declared = word(*args, **options)
             several = isinstance(declared, list)
             axes = [_axis(one) for one in (declared if several else [declared])]
             return axes if several and len(axes) != 1 else axes[0]
