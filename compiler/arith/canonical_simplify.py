@@ -31,11 +31,14 @@ from compiler.ir.primexpr import (
     Mod,
     Mul,
     PrimExpr,
+    Reduce,
+    Select,
     Sub,
     Var,
     cast,
     const,
 )
+from compiler.ir.substitute import substitute
 
 _DIVISIONS = (FloorDiv, FloorMod, Div, Mod)
 
@@ -94,6 +97,10 @@ class CanonicalSimplifier(RewriteSimplifier):
 
     def visit_Mod(self, n: Mod) -> PrimExpr:
         return self._normal(n)
+
+    def visit_Reduce(self, n: Reduce) -> PrimExpr:
+        result = RewriteSimplifier.visit_Reduce(self, n)
+        return result if n.axis or not isinstance(result, Reduce) else _single_iteration(result)
 
     def _normal(self, n: BinaryOp) -> PrimExpr:
         if not is_index_type(n.dtype):
@@ -414,3 +421,19 @@ class CanonicalSimplifier(RewriteSimplifier):
             left.terms = [t for t in s.terms if t.scale > 0]
             right.terms = [t.scaled(-t.scale) for t in s.terms if t.scale < 0]
         return LT(left.expression(self.facts.bounds), right.expression(self.facts.bounds))
+
+
+def _single_iteration(n: Reduce) -> PrimExpr:
+    """Return the value of a reduction over no axes, which combines one value where its condition holds.  ::
+
+    sum(A[3], axis=[], where=x > 2, init=1)      →       select(x > 2, 1 + A[3], 1)
+    """
+    combiner, output = n.combiner, n.value_index
+    start = (n.init or combiner.identity_element)[output]
+    value = n.source[output]
+    if n.init:
+        operands = (*combiner.lhs, *combiner.rhs)
+        value = substitute(combiner.result[output], dict(zip(operands, (*n.init, *n.source), strict=True)))
+    if isinstance(n.condition, IntImm):
+        return value if n.condition.value else start
+    return Select(n.condition, value, start)

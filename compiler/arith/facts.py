@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from compiler.arith.const_int_bound import (
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.extension import Extension
 from compiler.arith.modular_set import Congruence, ModularSetAnalyzer, TrustingModularSet, modular
+from compiler.ir.axes import IterVar
 from compiler.ir.op import CallEffect
 from compiler.ir.primexpr import (
     EQ,
@@ -155,6 +156,13 @@ class Facts:
             self.values[var] = facts.value
         if facts.symbolic is not None:
             self.symbolic[var] = facts.symbolic
+
+    def bind_domains(self, axes: Sequence[IterVar]) -> None:
+        """Let the variables of axes lie in their domains, where nothing is known about them yet."""
+        bound = (self.bounds.variables, self.modular.variables)
+        for axis in axes:
+            if axis.dom is not None and not any(axis.var in facts for facts in bound):
+                self.bind_range(axis.var, axis.dom.min, axis.dom.extent)
 
     def bind_bound(self, var: Var, bound: Interval) -> None:
         """Let ``var`` lie in an interval."""

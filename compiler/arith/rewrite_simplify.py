@@ -38,6 +38,7 @@ from compiler.ir.primexpr import (
     Or,
     PrimExpr,
     Ramp,
+    Reduce,
     Select,
     Sub,
     Var,
@@ -322,6 +323,16 @@ class RewriteSimplifier(Simplifier):
         self.facts.modular.variables[n.var] = self.facts.modular.visit(value)
         body = self.visit(n.body)
         return n if value is n.value and body is n.body else Let(n.var, value, body)
+
+    def visit_Reduce(self, n: Reduce) -> PrimExpr:
+        self.facts.bind_domains(n.axis)
+        condition = self.visit(n.condition)
+        if isinstance(condition, IntImm):
+            source = self._visit_tuple(n.source)
+        else:
+            with self.facts.assuming(condition):
+                source = self._visit_tuple(n.source)
+        return rebuild(n, source=source, condition=condition, init=self._visit_tuple(n.init))
 
     def visit_Call(self, n: Call) -> PrimExpr:
         name = getattr(n.op, "name", "")
