@@ -9,13 +9,15 @@ import numpy as np
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
 from compiler.relay.binding import bind
-from compiler.relay.expr import Constant, Var
+from compiler.relay.expr import Constant, Var, const
 from compiler.relay.function import Function
 from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
 
 Value = ArrayLike | Constant
 """What a parameter is bound to."""
+
+_FLOATS = ("float16", "float32", "float64")
 
 
 def bind_params(module: IRModule, params: Mapping[str, Value] | Mapping[Var | str, Value]) -> IRModule:
@@ -51,8 +53,10 @@ def bind_params_by_name(func: Function, params: Mapping[str, Value]) -> Function
     ----------
     func : Function
         A function of a graph.
-    params : mapping of str to array
-        Values by name; names that the function does not have are left out, as in TVM.
+    params : mapping of str to array, or to number or sequence of numbers
+        Values by name; names that the function does not have are left out, as in TVM.  Numbers of Python are rounded
+        to the floating-point type of their parameter; where that has no type they become ``float32`` or ``int32``, as
+        in :func:`compiler.relay.expr.const`.
 
     Returns
     -------
@@ -63,6 +67,13 @@ def bind_params_by_name(func: Function, params: Mapping[str, Value]) -> Function
     ArgumentError
         If a value does not have the shape of its parameter, or does not fit its data type, or several parameters have
         its name.
+
+    Examples
+    --------
+    With ``func`` being ``fn (%x: Tensor[(2), float32]) { negative(%x) }``:
+
+    >>> bind_params_by_name(func, {"x": [0.1, 0.2]}).body.args[0].data.dtype
+    'float32'
     """
     names = [v.name_hint for v in func.params]
     ambiguous = next((name for name in params if names.count(name) > 1), None)
@@ -78,15 +89,35 @@ def _same_values(data: NDArray, dtype: str) -> NDArray:
     if data.dtype == dtype or "bfloat16" in (data.dtype, dtype):
         return data
     values = data.numpy()
-    cast = values.astype(dtype)
-    return array(cast) if np.array_equal(cast.astype(values.dtype), values) else data
+    with np.errstate(over="ignore", invalid="ignore"):  # such values do not come back the same
+        cast = values.astype(dtype)
+        return array(cast) if np.array_equal(cast.astype(values.dtype), values) else data
+
+
+def _as_array(value: Value, dtype: str | None) -> NDArray:
+    """Return a value as an array: numbers of Python have no data type of their own, and take that of the parameter."""
+    if isinstance(value, Constant):
+        return value.data
+    if isinstance(value, NDArray):
+        return value
+    if isinstance(value, np.ndarray):
+        return array(value)
+    numbers = np.asarray(value)
+    if dtype is None:
+        return const(numbers).data
+    return array(_rounded(numbers, dtype) if numbers.dtype.kind == "f" and dtype in _FLOATS else numbers)
+
+
+def _rounded(numbers: np.ndarray, dtype: str) -> np.ndarray:
+    """Return numbers in a floating-point type, or as they are if one of them is beyond its range."""
+    with np.errstate(over="ignore"):
+        rounded = numbers.astype(dtype)
+    return rounded if np.array_equal(np.isfinite(rounded), np.isfinite(numbers)) else numbers
 
 
 def _constant(var: Var, value: Value) -> Constant:
-    if isinstance(value, Constant):
-        value = value.data
-    data = value if isinstance(value, NDArray) else array(np.asarray(value))
     declared = var.type_annotation
+    data = _as_array(value, declared.dtype if isinstance(declared, TensorType) else None)
     if isinstance(declared, TensorType):
         fits = len(declared.dims) == len(data.shape) and all(
             not isinstance(d, int) or d == n for d, n in zip(declared.dims, data.shape, strict=True)
