@@ -33,6 +33,7 @@ class TypeCode(IntEnum):
     INT = 0
     FLOAT = 2
     HANDLE = 3
+    NULL = 4
     ARRAY = 7
     STR = 11
 
@@ -194,6 +195,8 @@ def _argument(value: int, code: int) -> Any:
         return ctypes.string_at(value).decode()
     if code == TypeCode.HANDLE:
         return ctypes.c_void_p(value)
+    if code == TypeCode.NULL:
+        return None
     if code == TypeCode.ARRAY:
         return _array(_DLTensor.from_address(value))
     return value

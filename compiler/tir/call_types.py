@@ -10,6 +10,8 @@ from compiler.ir.primexpr import PrimExpr
 __all__ = ["call_dtype"]
 
 _DTYPES = {
+    "tir.TVMBackendAllocWorkspace": "handle",
+    "tir.TVMBackendFreeWorkspace": "int32",
     "tir.address_of": "handle",
     "tir.anylist_getitem": "handle",
     "tir.anylist_resetitem": "int32",

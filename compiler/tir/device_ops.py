@@ -29,6 +29,12 @@ CALL_CPACKED_LOWERED = register_op(
     effect=CallEffect.UPDATE_STATE,
     doc="Calls a C function with arguments that lie on the stack.",
 )
+CALL_TRACE_PACKED_LOWERED = register_op(
+    "tir.tvm_call_trace_packed_lowered",
+    effect=CallEffect.UPDATE_STATE,
+    prints_dtype=True,
+    doc="Calls a registered function that looks at values that lie on the stack.",
+)
 THROW_LAST_ERROR = register_op(
     "tir.tvm_throw_last_error", effect=CallEffect.UPDATE_STATE, doc="Fails with the last error."
 )
@@ -56,9 +62,6 @@ WARP_ACTIVEMASK = register_op(
 ALLOC_WORKSPACE = register_op(
     "tir.TVMBackendAllocWorkspace",
     effect=CallEffect.UPDATE_STATE,
-    prints_dtype=True,
     doc="Memory while a function runs.",
 )
-FREE_WORKSPACE = register_op(
-    "tir.TVMBackendFreeWorkspace", effect=CallEffect.UPDATE_STATE, prints_dtype=True, doc="Gives memory back."
-)
+FREE_WORKSPACE = register_op("tir.TVMBackendFreeWorkspace", effect=CallEffect.UPDATE_STATE, doc="Gives memory back.")

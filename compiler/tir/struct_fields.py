@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["Field"]
+__all__ = ["ARRAY_BYTES", "VALUE_BYTES", "Field"]
+
+ARRAY_BYTES = 48
+"""Of the structure of an array."""
+VALUE_BYTES = 8
+"""Of the value of an argument."""
 
 
 class Field(IntEnum):
     """A field, by TVM's numbers."""
 
+    ADDRESS = 0
     DATA = 1
     SHAPE = 2
     STRIDES = 3
@@ -27,8 +33,14 @@ class Field(IntEnum):
         """The bytes before it in its structure."""
         return _OFFSETS[self]
 
+    @property
+    def structure_bytes(self) -> int:
+        """The bytes of its structure, of which several may lie one behind the other."""
+        return VALUE_BYTES if self is Field.VALUE else ARRAY_BYTES
+
 
 _OFFSETS = {
+    Field.ADDRESS: 0,
     Field.DATA: 0,
     Field.DEVICE_TYPE: 8,
     Field.DEVICE_ID: 12,

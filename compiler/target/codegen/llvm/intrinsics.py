@@ -10,13 +10,13 @@ from llvmlite import ir
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm
+from compiler.target.codegen.llvm.argument_stacks import call_packed_lowered, stack_alloca, struct_get, struct_set
 from compiler.target.codegen.llvm.packed_calls import call_packed, call_traced, text_constant
 from compiler.target.codegen.llvm.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import Emitter
 from compiler.target.codegen.llvm.subroutines import call_function, return_value
 from compiler.target.codegen.llvm.types import (
     I1,
-    I8,
     I32,
     POINTER,
     VOID,
@@ -32,10 +32,8 @@ from compiler.target.codegen.llvm.types import (
 )
 from compiler.target.codegen.llvm.vector_math import VECTOR_FUNCTIONS, Lanes
 from compiler.tir.buffer import BufferLoad
-from compiler.tir.struct_fields import Field
 
 Handler = Callable[[Emitter, Call], ir.Value]
-_VALUE_BYTES = 8
 Compute = Callable[[Emitter, list[ir.Value]], ir.Value]
 
 
@@ -145,7 +143,10 @@ def _clz(e: Emitter, n: Call) -> ir.Value:
 
 
 def _reinterpret(e: Emitter, n: Call) -> ir.Value:
-    return e.state.builder.bitcast(e.visit(n.args[0]), register_type(n.dtype))
+    value, typ, builder = e.visit(n.args[0]), register_type(n.dtype), e.state.builder
+    if typ == POINTER:
+        return builder.inttoptr(value, typ)
+    return builder.ptrtoint(value, typ) if value.type == POINTER else builder.bitcast(value, typ)
 
 
 def _half_of(upper: bool) -> Handler:
@@ -177,16 +178,6 @@ def _address_of(e: Emitter, n: Call) -> ir.Value:
 def _access_ptr(e: Emitter, n: Call) -> ir.Value:
     kind, data, offset = n.args[:3]
     return e.state.builder.gep(e.visit(data), [e.visit(offset)], inbounds=True, source_etype=memory_type(kind.dtype))
-
-
-def _struct_get(e: Emitter, n: Call) -> ir.Value:
-    """Read a field of an array, or the value of an argument, of which there is a row."""
-    structure, number, which = n.args
-    if not isinstance(number, IntImm) or not isinstance(which, IntImm):
-        raise BuildError(f"LLVM code generation: {n} reads a field whose number is no constant")
-    offset = Field(which.value).offset + number.value * _VALUE_BYTES
-    address = e.state.builder.gep(e.visit(structure), [ir.Constant(I32, offset)], inbounds=True, source_etype=I8)
-    return e.state.builder.load(address, typ=register_type(n.dtype))
 
 
 def _assume(e: Emitter, n: Call) -> ir.Value:
@@ -322,7 +313,10 @@ INTRINSICS: dict[str, Handler] = {
     "tir.isnullptr": _isnullptr,
     "tir.address_of": _address_of,
     "tir.tvm_access_ptr": _access_ptr,
-    "tir.tvm_struct_get": _struct_get,
+    "tir.tvm_struct_get": struct_get,
+    "tir.tvm_struct_set": struct_set,
+    "tir.tvm_stack_alloca": stack_alloca,
+    "tir.tvm_call_packed_lowered": call_packed_lowered,
     "tir.assume": _assume,
     "tir.prefetch": _prefetch,
     "tir.undef": _undef,
@@ -331,6 +325,7 @@ INTRINSICS: dict[str, Handler] = {
     "tir.ret": return_value,
     "tir.call_extern": _extern,
     "tir.call_packed": call_packed,
+    "tir.tvm_call_packed": call_packed,
     "tir.tvm_call_trace_packed": call_traced,
     "tir.call_pure_extern": _extern,
     "tir.call_llvm_intrin": _llvm_intrinsic,

@@ -16,7 +16,7 @@ from compiler.target.codegen.llvm.state import Emitter, FunctionState
 from compiler.target.codegen.llvm.types import I8, I32, I64, POINTER, Literal, null, register_type
 from compiler.tir.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
 
-__all__ = ["call_packed", "call_traced", "text_constant"]
+__all__ = ["call_packed", "call_rows", "call_traced", "text_constant"]
 
 _ARRAY = ir.LiteralStructType([POINTER, I32, I32, I32, I32, POINTER, POINTER, I64])
 """A DLTensor: data, type and number of the device, rank, data type in four bytes, extents, strides, offset in bytes."""
@@ -32,8 +32,50 @@ class _FunctionPointer(Literal):
 
 def call_packed(e: Emitter, n: Call) -> ir.Value:
     """Write the call of a registered function; the function that is written returns early where it fails."""
-    value, _ = _call(e, n, TypeCode.INT)
-    return e.state.builder.trunc(value, I32) if dt.bits(n.dtype) == 32 else value
+    value, _ = _call(e, n, _returned_kind(n.dtype))
+    return _returned(e, value, n.dtype)
+
+
+def call_rows(e: Emitter, name: PrimExpr, rows: tuple[ir.Value, ir.Value, int], dtype: str) -> ir.Value:
+    """Write the call of a registered function whose arguments lie in memory already.
+
+    Parameters
+    ----------
+    e : Emitter
+    name : PrimExpr
+        The text that the function is registered under.
+    rows : tuple of ir.Value, ir.Value and int
+        Where the values of the arguments and their kinds lie, and their number.
+    dtype : str
+        The data type of what it returns.
+
+    Returns
+    -------
+    ir.Value
+        What it returns.
+
+    Raises
+    ------
+    BuildError
+        If ``name`` is no text.
+    """
+    value, _ = _call_rows(e, name, rows, _returned_kind(dtype))
+    return _returned(e, value, dtype)
+
+
+def _returned_kind(dtype: str) -> TypeCode:
+    return TypeCode.FLOAT if dt.is_float(dtype) else TypeCode.INT
+
+
+def _returned(e: Emitter, bits: ir.Value, dtype: str) -> ir.Value:
+    """Return the 64 bits of a result as a value of ``dtype``."""
+    if dtype == "handle":
+        return e.state.builder.inttoptr(bits, POINTER)
+    if dtype == "void":
+        return bits
+    if dt.is_float(dtype):
+        return e.convert(e.state.builder.bitcast(bits, register_type("float64")), "float64", dtype)
+    return e.convert(bits, "int64", dtype)
 
 
 def call_traced(e: Emitter, n: Call) -> ir.Value:
@@ -50,15 +92,23 @@ def call_traced(e: Emitter, n: Call) -> ir.Value:
 def _call(e: Emitter, n: Call, kind: TypeCode) -> tuple[ir.Value, ir.Value]:
     """Write the call; return the 64 bits of its result, and 64 bits that are not zero where it has one."""
     name, *args = n.args
-    if not isinstance(name, StringImm):
-        raise BuildError(f"LLVM code generation: call_packed takes the name of a function first, got {name}")
-    state, builder = e.state, e.state.builder
+    state = e.state
     pairs = [_argument(e, a) for a in args]
     values = _stored(state, I64, [value for value, _ in pairs], "packed.values")
     codes = _stored(state, I32, [ir.Constant(I32, code) for _, code in pairs], "packed.codes")
+    return _call_rows(e, name, (values, codes, len(args)), kind)
+
+
+def _call_rows(
+    e: Emitter, name: PrimExpr, rows: tuple[ir.Value, ir.Value, int], kind: TypeCode
+) -> tuple[ir.Value, ir.Value]:
+    if not isinstance(name, StringImm):
+        raise BuildError(f"LLVM code generation: call_packed takes the name of a function first, got {name}")
+    state, builder = e.state, e.state.builder
+    values, codes, number = rows
     result = _stored(state, I64, [ir.Constant(I64, 0), ir.Constant(I64, kind)], "packed.result")
     function = _FunctionPointer(POINTER, builder.load(_variable(state), typ=POINTER).get_reference())
-    count = ir.Constant(I32, len(args))
+    count = ir.Constant(I32, number)
     status = builder.call(function, [text_constant(state, name.value), values, codes, count, result])
     state.require(builder.icmp_signed("==", status, ir.Constant(I32, 0)), state.shared.message(FAILED))
     given = builder.gep(result, [ir.Constant(I64, 1)], inbounds=True, source_etype=I64)

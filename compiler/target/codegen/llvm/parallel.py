@@ -20,6 +20,7 @@ from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, Literal
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import CALL_PACKED
+from compiler.tir.device_ops import CALL_PACKED_LOWERED, TVM_CALL_PACKED
 from compiler.tir.stmt import Allocate, AssertStmt, BufferStore, For
 from compiler.tir.trace import CALL_TRACE_PACKED
 
@@ -184,6 +185,9 @@ def _may_fail(n: Node) -> bool:
     return failures.may_fail
 
 
+_PACKED_CALLS = (CALL_PACKED, TVM_CALL_PACKED, CALL_PACKED_LOWERED, CALL_TRACE_PACKED)
+
+
 class _Failures(Visitor):
     """Looks for what can end a function early: assertions, calls of Python or own functions, memory of the heap."""
 
@@ -195,7 +199,7 @@ class _Failures(Visitor):
         self.may_fail = True
 
     def visit_Call(self, n: Call) -> None:
-        self.may_fail |= n.op in (CALL_PACKED, CALL_TRACE_PACKED) or isinstance(n.op, GlobalVar)
+        self.may_fail |= n.op in _PACKED_CALLS or isinstance(n.op, GlobalVar)
         self.visit_Node(n)
 
     def visit_Allocate(self, n: Allocate) -> None:

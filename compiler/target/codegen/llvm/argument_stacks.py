@@ -1,0 +1,63 @@
+"""Structures in memory: arguments that lie on stacks, and the calls that take them from there."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from compiler.ir.error import BuildError
+from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm
+from compiler.target.codegen.llvm.packed_calls import call_rows, text_constant
+from compiler.target.codegen.llvm.state import Emitter
+from compiler.target.codegen.llvm.types import I8, I32, I64, constant, register_type
+from compiler.tir.struct_fields import ARRAY_BYTES, VALUE_BYTES, Field
+
+__all__ = ["call_packed_lowered", "stack_alloca", "struct_get", "struct_set"]
+
+_ELEMENT_BYTES = {"arg_value": VALUE_BYTES, "arg_tcode": 4, "shape": 8, "array": ARRAY_BYTES}
+_ALIGNMENT = 8
+
+
+def stack_alloca(e: Emitter, n: Call) -> ir.Value:
+    """Reserve a stack for arguments, their kinds, arrays or extents."""
+    kind, count = n.args
+    if not isinstance(kind, StringImm) or kind.value not in _ELEMENT_BYTES or not isinstance(count, IntImm):
+        raise BuildError(f"LLVM code generation: {n} takes one of {', '.join(_ELEMENT_BYTES)} and a constant")
+    row = ir.ArrayType(I8, max(1, count.value) * _ELEMENT_BYTES[kind.value])
+    return e.state.alloca(row, _ALIGNMENT, kind.value)
+
+
+def struct_get(e: Emitter, n: Call) -> ir.Value:
+    """Read a field of an array, or the value of an argument, of which there are rows."""
+    address, which = _field(e, n)
+    return address if which is Field.ADDRESS else e.state.builder.load(address, typ=register_type(n.dtype))
+
+
+def struct_set(e: Emitter, n: Call) -> ir.Value:
+    """Write a field of an array, or the value of an argument."""
+    address, _ = _field(e, n)
+    value = n.args[3]
+    stored = text_constant(e.state, value.value) if isinstance(value, StringImm) else e.visit(value)
+    e.state.builder.store(stored, address)
+    return constant(I32, 0)
+
+
+def _field(e: Emitter, n: Call) -> tuple[ir.Value, Field]:
+    structure, number, which = n.args[:3]
+    if not isinstance(number, IntImm) or not isinstance(which, IntImm):
+        raise BuildError(f"LLVM code generation: {n} names a field whose number is no constant")
+    field = Field(which.value)
+    offset = ir.Constant(I32, field.offset + number.value * field.structure_bytes)
+    return e.state.builder.gep(e.visit(structure), [offset], inbounds=True, source_etype=I8), field
+
+
+def call_packed_lowered(e: Emitter, n: Call) -> ir.Value:
+    """Write the call of a registered function whose arguments lie on the stacks."""
+    name, values, kinds, begin, end = n.args
+    if not isinstance(begin, IntImm) or not isinstance(end, IntImm):
+        raise BuildError(f"LLVM code generation: {n} takes the positions of its arguments as constants")
+    rows = (_behind(e, values, I64, begin.value), _behind(e, kinds, I32, begin.value), end.value - begin.value)
+    return call_rows(e, name, rows, n.dtype)
+
+
+def _behind(e: Emitter, row: PrimExpr, element: ir.Type, position: int) -> ir.Value:
+    return e.state.builder.gep(e.visit(row), [constant(I64, position)], inbounds=True, source_etype=element)

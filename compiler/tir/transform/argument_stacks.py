@@ -1,0 +1,256 @@
+"""The stacks that the arguments of calls of registered functions lie on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from compiler.ir.error import LoweringError
+from compiler.ir.functor import Visitor
+from compiler.ir.primexpr import Call, PrimExpr, StringImm, Var, const
+from compiler.ir.types import PointerType, PrimType
+from compiler.tir.buffer import Buffer, decl_buffer
+from compiler.tir.builtin import CALL_PACKED, STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
+from compiler.tir.device_ops import CALL_CPACKED, STACK_ALLOCA, TVM_CALL_PACKED
+from compiler.tir.stmt import DeclBuffer, For, ForKind, LetStmt, Stmt
+from compiler.tir.trace import CALL_TRACE_PACKED
+
+__all__ = ["ArgumentStacks", "StackSizes", "packed_arguments"]
+
+_CALLS = (CALL_PACKED, TVM_CALL_PACKED, CALL_CPACKED, CALL_TRACE_PACKED)
+
+
+def packed_arguments(call: Call) -> tuple[PrimExpr, ...]:
+    """Return the arguments that a call passes on the stacks.
+
+    Parameters
+    ----------
+    call : Call
+        Of a registered function, or of a C function that is called like one: its last operand, the handle of
+        resources, is passed by itself.
+
+    Returns
+    -------
+    tuple of PrimExpr
+    """
+    return call.args[1:-1] if call.op is CALL_CPACKED else call.args[1:]
+
+
+@dataclass(slots=True)
+class StackSizes:
+    """How many elements of each stack are in use.
+
+    Attributes
+    ----------
+    arguments, arrays, extents : int
+        Values with their kinds, array structures, and their extents and strides.
+    calls : int
+        The calls around, one within the other.
+    """
+
+    arguments: int = 0
+    arrays: int = 0
+    extents: int = 0
+    calls: int = 0
+
+    @classmethod
+    def needed_by(cls, body: Stmt) -> StackSizes:
+        """Return the most that statements use at a time, less what bodies of parallel loops use.
+
+        Parameters
+        ----------
+        body : Stmt
+
+        Returns
+        -------
+        StackSizes
+        """
+        visitor = _Sizes()
+        visitor.visit(body)
+        return visitor.most
+
+    def raise_to(self, other: StackSizes) -> None:
+        """Let every size be at least that of another one.
+
+        Parameters
+        ----------
+        other : StackSizes
+        """
+        self.arguments = max(self.arguments, other.arguments)
+        self.arrays = max(self.arrays, other.arrays)
+        self.extents = max(self.extents, other.extents)
+
+    @contextmanager
+    def call(self, arguments: int) -> Iterator[int]:
+        """Make room for the arguments of a call and for its result, until it is done.
+
+        Parameters
+        ----------
+        arguments : int
+            Their number.
+
+        Yields
+        ------
+        int
+            The position of the first one.
+        """
+        begin, arrays, extents = self.arguments, self.arrays, self.extents
+        self.arguments += arguments + 1
+        self.calls += 1
+        yield begin
+        self.arguments, self.arrays, self.extents = begin, arrays, extents
+        self.calls -= 1
+
+
+class _Sizes(Visitor):
+    def __init__(self) -> None:
+        self.most = StackSizes()
+        self._now = StackSizes()
+
+    def visit_For(self, n: For) -> None:
+        self.visit(n.min)
+        self.visit(n.extent)
+        if n.kind is not ForKind.PARALLEL:
+            self.visit(n.body)
+
+    def visit_Call(self, n: Call) -> None:
+        if n.op in _CALLS:
+            with self._now.call(len(packed_arguments(n))):
+                self.visit_Node(n)
+                self.most.raise_to(self._now)
+            return
+        self.visit_Node(n)
+        if n.op is STACK_MAKE_SHAPE:
+            self._now.extents += len(n.args)
+        elif n.op is STACK_MAKE_ARRAY:
+            self._now.arrays += 1
+
+
+@dataclass(slots=True)
+class ArgumentStacks:
+    """The stacks of a function, or of the body of a parallel loop, and what is in use of them.
+
+    Attributes
+    ----------
+    sizes : StackSizes
+        Of the stacks.
+    value, array : Var
+        Pointers to the values of arguments and to the structures of arrays.
+    kinds, shape : Buffer
+        The kinds of arguments, and the extents and strides of arrays.
+    """
+
+    sizes: StackSizes
+    value: Var
+    array: Var
+    kinds: Buffer
+    shape: Buffer
+    _now: StackSizes = field(default_factory=StackSizes)
+
+    @classmethod
+    def of(cls, sizes: StackSizes) -> ArgumentStacks:
+        """Return stacks of some sizes, with nothing on them.
+
+        Parameters
+        ----------
+        sizes : StackSizes
+
+        Returns
+        -------
+        ArgumentStacks
+        """
+        kinds = _row("stack_tcode", "int32", sizes.arguments)
+        shape = _row("stack_shape", "int64", sizes.extents)
+        return cls(sizes, Var("stack_value", "handle"), Var("stack_array", "handle"), kinds, shape)
+
+    @contextmanager
+    def call(self, arguments: int) -> Iterator[int]:
+        """Make room for the arguments of a call until it is done.
+
+        Parameters
+        ----------
+        arguments : int
+            Their number.
+
+        Yields
+        ------
+        int
+            The position of the first one.
+        """
+        with self._now.call(arguments) as begin:
+            yield begin
+
+    def take_array(self) -> int:
+        """Take room for an array; return its number.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        LoweringError
+            If this is outside of a call.
+        """
+        self._require_call("tvm_stack_make_array")
+        self._now.arrays += 1
+        return self._now.arrays - 1
+
+    def take_extents(self, count: int) -> int:
+        """Take room for some extents; return the position of the first.
+
+        Parameters
+        ----------
+        count : int
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        LoweringError
+            If this is outside of a call.
+        """
+        self._require_call("tvm_stack_make_shape")
+        self._now.extents += count
+        return self._now.extents - count
+
+    def _require_call(self, name: str) -> None:
+        if not self._now.calls:
+            raise LoweringError(f"LowerTVMBuiltin: Expect no {name} outside of CallNodes: it is for their arguments")
+
+    def around(self, body: Stmt) -> Stmt:
+        """Return statements with the stacks that they use.
+
+        Parameters
+        ----------
+        body : Stmt
+
+        Returns
+        -------
+        Stmt
+        """
+        if not self.sizes.arguments:
+            return body
+        rows: list[tuple[Var, str, int]] = [
+            (self.kinds.data, "arg_tcode", self.sizes.arguments),
+            (self.value, "arg_value", self.sizes.arguments),
+        ]
+        declared = [self.kinds]
+        if self.sizes.arrays:
+            rows.append((self.array, "array", self.sizes.arrays))
+        if self.sizes.extents:
+            rows.append((self.shape.data, "shape", self.sizes.extents))
+            declared.append(self.shape)
+        for buffer in reversed(declared):
+            body = DeclBuffer(buffer, body)
+        for var, kind, size in reversed(rows):
+            body = LetStmt(var, Call("handle", STACK_ALLOCA, (StringImm(kind), const(size))), body)
+        return body
+
+
+def _row(name: str, dtype: str, size: int) -> Buffer:
+    data = Var(name, "handle", PointerType(PrimType(dtype)))
+    return decl_buffer((max(size, 1),), dtype, name, data=data)
