@@ -18,10 +18,12 @@ from compiler.te.tag import tag_scope
 from compiler.te.tensor import Operation, Tensor, TensorSlice
 from compiler.te.tensor_compute import TensorComputeOp
 from compiler.te.tensor_intrin import decl_tensor_intrin
+from compiler.tir.index_map import AXIS_SEPARATOR
 from compiler.tir.op import *  # noqa: F403
 from compiler.tir.op import __all__ as _expression_names
 
 __all__ = [
+    "AXIS_SEPARATOR",
     "ComputeOp",
     "ExternOp",
     "HybridOp",

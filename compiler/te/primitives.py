@@ -267,7 +267,17 @@ def _shown(value: object) -> str:
         return ", ".join(_shown(v) for v in value)
     if isinstance(value, list):
         return f"[{', '.join(_shown(v) for v in value)}]"
+    if inspect.isfunction(value):
+        return _shown_function(value)
     return show(value)
+
+
+def _shown_function(function: Callable[..., object]) -> str:
+    """Return a function by its name; a lambda by its parameters, since its name says nothing."""
+    if function.__name__ != "<lambda>":
+        return function.__name__
+    parameters = ", ".join(map(str, inspect.signature(function).parameters.values()))
+    return f"lambda {parameters}: …"
 
 
 def _spans(values: Iterable[object]) -> Span:

@@ -114,8 +114,18 @@ def ScheduleOps(schedule: Schedule, dom_map: Mapping[IterVar, Range], debug_keep
     -------
     Stmt
         ``ProducerStore``, ``ProducerLoad`` and ``ProducerRealize`` name the tensors as the user defined them.
+
+    Raises
+    ------
+    ScheduleError
+        If ``transform_layout`` was applied to a stage: tensors have no layouts, buffers have.
     """
     _check_schedule("ScheduleOps", schedule)
+    for stage in schedule.stages:
+        if stage.layout_transforms:
+            raise ScheduleError(
+                f"ScheduleOps: the layout of stage {stage.op.name!r} is transformed; call tvm.lower(schedule, args)"
+            )
     bounds = Bounds(dict(dom_map), Analyzer(), {stage.op: path_of(stage) for stage in schedule.stages})
     for stage in reversed(schedule.stages):
         for axis in stage.leaf_iter_vars:

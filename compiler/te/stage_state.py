@@ -14,6 +14,7 @@ from compiler.te.operation import PlaceholderOp
 from compiler.te.primitives import PrimitiveRegistry, RecordedStage, Recorder
 from compiler.te.relations.relation import Relation
 from compiler.te.tensor import Operation, Tensor
+from compiler.tir.index_map import IndexMap
 
 if TYPE_CHECKING:
     from compiler.te.group import Group
@@ -109,6 +110,10 @@ class StageState(RecordedStage):
         Whether there are two buffers, and whether rows that are read again are kept.
     store_predicate : PrimExpr, optional
         Where elements are stored, if not everywhere.
+    layout_transforms : tuple of IndexMap
+        From the indices of the tensor to those of its buffer, one map after another.
+    axis_separators : tuple of int
+        Before which dimensions of the buffer separators stand.
     """
 
     def __init__(self, schedule: Recorder, op: Operation) -> None:
@@ -120,6 +125,8 @@ class StageState(RecordedStage):
         self.double_buffered = False
         self.rolling = False
         self.store_predicate: PrimExpr | None = None
+        self.layout_transforms: tuple[IndexMap, ...] = ()
+        self.axis_separators: tuple[int, ...] = ()
         self.group: Group | None = None
         self.attach_type = AttachType.ROOT
         self.attach_stage: Self | None = None
@@ -155,6 +162,7 @@ class StageState(RecordedStage):
         self.attach_type, self.attach_stage, self.attach_ivar = other.attach_type, other.attach_stage, other.attach_ivar
         self.rolling, self.group = other.rolling, other.group
         self.place_span, self.store_predicate = other.place_span, other.store_predicate
+        self.layout_transforms, self.axis_separators = other.layout_transforms, other.axis_separators
         self.all_iter_vars, self.leaf_iter_vars = other.all_iter_vars[:], other.leaf_iter_vars[:]
         self.relations, self.iter_var_attrs = other.relations[:], dict(other.iter_var_attrs)
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
+from typing import Any
 
+from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, ScheduleError, show
-from compiler.ir.primexpr import ExprLike, IterVar, convert
+from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Range, Var, const, convert
+from compiler.te.operation import ComputeOp
 from compiler.te.primitives import primitive
+from compiler.te.relations.transform import Transform
 from compiler.te.stage_state import StageState, position
 from compiler.te.tensor import Tensor
+from compiler.tir.index_map import IndexMap
 
 __all__ = ["StageStorage"]
 
@@ -74,6 +82,82 @@ class StageStorage(StageState):
                 got = f"got {show(value)} ({self.describe(axis)})"
                 raise ArgumentError(f"storage_align: {name} must be a {kind} int, {got}")
         self._set_attr(axis, replace(self._attr(axis), dim_align=(factor, offset)))
+
+    @primitive
+    def transform_layout(self, mapping_function: Callable[..., Any]) -> list[IterVar] | None:
+        """Arrange the elements of this stage differently in its buffer, and compute them in the order of that.
+
+        What reads the stage follows.  Transformations that are applied one after another take the dimensions that the
+        one before made.  For example ``s[B].transform_layout(lambda i, j: [j // 4, i, j % 4])``::
+
+            for i, j in T.grid(16, 32):                   for axis0, axis1, axis2 in T.grid(8, 16, 4):
+                B[i, j] = A[i, j]         →                   B[axis0, axis1, axis2] = A[axis1, axis0 * 4 + axis2]
+
+        Parameters
+        ----------
+        mapping_function : callable
+            From an index for each dimension to a list of indices; ``te.AXIS_SEPARATOR`` between two of them says that
+            the dimensions on both sides of it belong to different dimensions of the physical memory.  Where memory
+            has one dimension, as that of CPUs, buffers are flattened to one, whatever separators there are.
+
+        Returns
+        -------
+        list of IterVar or None
+            The loops over the new dimensions, from the outermost to the innermost; None for a stage other than a
+            computation of elements, whose loops stay as they are.
+
+        Raises
+        ------
+        ArgumentError
+            If ``mapping_function`` is no function, or of another number of indices than there are dimensions.
+        ScheduleError
+            If two elements were to lie in the same place, places of a stage that is computed were left over, or one
+            of its loops over elements has been split or fused.
+        """
+        if not callable(mapping_function):
+            got = f"got {show(mapping_function)} ({self})"
+            raise ArgumentError(f"transform_layout: mapping_function must be a function, {got}")
+        shape = tuple(self.op.output(0).shape)
+        for earlier in self.layout_transforms:
+            shape = earlier.map_shape(shape)
+        dtype = shape[0].dtype if shape else "int32"
+        try:
+            index_map, separators = IndexMap.from_func_with_separators(mapping_function, len(shape), index_dtype=dtype)
+        except ArgumentError as error:
+            raise ArgumentError(f"transform_layout: {error} ({self})") from error
+        loops = self._traverse(index_map, shape)
+        self.layout_transforms = (*self.layout_transforms, index_map)
+        self.axis_separators = tuple(separators)
+        return loops
+
+    def _traverse(self, index_map: IndexMap, shape: tuple[PrimExpr, ...]) -> list[IterVar] | None:
+        """Make loops over the dimensions of the new layout, if this stage has loops over those of the old one."""
+        axes = self._axes_of_layout() if isinstance(self.op, ComputeOp) else None
+        try:
+            inverse = index_map.inverse(shape) if axes is not None else index_map.non_surjective_inverse(shape)[0]
+        except ArgumentError as error:
+            where = f"the shape ({_text(shape)}) of stage {self.op.name!r}"
+            raise ScheduleError(f"transform_layout: {index_map} must be one to one over {where}") from error
+        if axes is None:
+            return None
+        extents = index_map.map_shape(shape)
+        if not Analyzer().can_prove_equal(_product(extents), _product(shape)):
+            raise ScheduleError(
+                f"transform_layout: {index_map} leaves places over in the layout ({_text(extents)}) of stage "
+                f"{self.op.name!r}, which has the shape ({_text(shape)})"
+            )
+        at = min(self.require_leaf("transform_layout", axis) for axis in axes)
+        self.leaf_iter_vars = [a for a in self.leaf_iter_vars if position(axes, a) < 0]
+        self.leaf_iter_vars[at:at] = axes
+        made = [IterVar(Range(0, n), Var(f"axis{d}", n.dtype), IterVar.DataPar) for d, n in enumerate(extents)]
+        self.relate(Transform(tuple(axes), tuple(made), index_map, inverse, shape), at)
+        return made
+
+    def _axes_of_layout(self) -> Sequence[IterVar] | None:
+        """Return the axes over the dimensions of the buffer; None where the stage traverses another layout."""
+        if not self.layout_transforms:
+            return self.op.axis or None
+        return next((r.transformed_variables for r in reversed(self.relations) if isinstance(r, Transform)), None)
 
     @primitive
     def set_store_predicate(self, predicate: ExprLike) -> None:
@@ -175,3 +259,11 @@ class StageStorage(StageState):
             raise ArgumentError(f"prefetch: offset must be an integer, got {show(ahead)} ({self.describe(var)})")
         attr = self._attr(var)
         self._set_attr(var, replace(attr, prefetches=(*attr.prefetches, (tensor, ahead))))
+
+
+def _product(dims: Sequence[PrimExpr]) -> PrimExpr:
+    return reduce(operator.mul, dims, const(1, dims[0].dtype))
+
+
+def _text(dims: Sequence[PrimExpr]) -> str:
+    return ", ".join(map(str, dims))

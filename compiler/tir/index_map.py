@@ -35,9 +35,10 @@ from compiler.ir.substitute import free_vars, post_order_visit, substitute
 from compiler.runtime.ndarray import NDArray, array
 from compiler.tir.evaluation import operation
 
-__all__ = ["IndexMap"]
+__all__ = ["AXIS_SEPARATOR", "IndexMap"]
 
-_SEPARATOR = "axis_separator"
+AXIS_SEPARATOR = "axis_separator"
+"""What stands between two indices that belong to different dimensions of the physical memory."""
 
 
 @node
@@ -61,7 +62,7 @@ class IndexMap(Node):
     final_indices: tuple[PrimExpr, ...]
     inverse_index_map: IndexMap | None = None
 
-    AXIS_SEPARATOR: ClassVar[str] = _SEPARATOR
+    AXIS_SEPARATOR: ClassVar[str] = AXIS_SEPARATOR
 
     def __post_init__(self) -> None:
         if type(self.initial_indices) is not tuple:
@@ -142,7 +143,7 @@ class IndexMap(Node):
         final: list[PrimExpr] = []
         separators: list[int] = []
         for item in result if isinstance(result, (list, tuple)) else [result]:
-            if isinstance(item, str) and item == _SEPARATOR:
+            if isinstance(item, str) and item == AXIS_SEPARATOR:
                 separators.append(len(final))
             else:
                 index = convert(item)

@@ -70,7 +70,7 @@ def flatten_buffer(buffer: Buffer, shape: Exprs | None = None, strides: Exprs | 
     dtype = storage_dtype(buffer.dtype)
     if len(dims) == 1 and dims is buffer.shape and not steps and dtype == buffer.dtype:
         return buffer
-    return rebuild(buffer, dtype=dtype, shape=(size,), strides=())
+    return rebuild(buffer, dtype=dtype, shape=(size,), strides=(), axis_separators=())
 
 
 ALLOCATION_ALIGNMENT = 64
@@ -206,6 +206,7 @@ class FlatMemory:
             dtype=storage_dtype(buffer.dtype),
             shape=(size,),
             strides=(),
+            axis_separators=(),
             elem_offset=const(0, size.dtype),
             data_alignment=_alignment(size, storage_dtype(buffer.dtype)),
         )

@@ -1,0 +1,81 @@
+"""Physical layouts: how the elements of a tensor are arranged in its buffer, from ``Stage.transform_layout``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compiler.arith import Analyzer
+from compiler.ir.error import LoweringError
+from compiler.ir.primexpr import PrimExpr, Range
+from compiler.tir.index_map import IndexMap
+
+__all__ = ["PhysicalLayout"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PhysicalLayout:
+    """The layout of a tensor, or of the region of it that exists at a time.
+
+    Attributes
+    ----------
+    index_maps : tuple of IndexMap
+        What is applied to the indices, one map after another.
+    axis_separators : tuple of int
+        Before which dimensions of the buffer separators stand.
+    begin : tuple of PrimExpr
+        The first index of the region in each dimension of the tensor, in elements; empty where it is zero.
+    """
+
+    index_maps: tuple[IndexMap, ...]
+    axis_separators: tuple[int, ...]
+    begin: tuple[PrimExpr, ...] = ()
+
+    def shape(self, shape: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
+        """Return the shape of the buffer of a tensor, or region, of ``shape``."""
+        dims = tuple(shape)
+        for index_map in self.index_maps:
+            dims = index_map.map_shape(dims)
+        return dims
+
+    def indices(self, indices: Sequence[PrimExpr], analyzer: Analyzer) -> tuple[PrimExpr, ...]:
+        """Return where in the buffer an element of the tensor lies."""
+        place = tuple(indices)
+        if self.begin:
+            place = tuple([index - first for index, first in zip(place, self.begin, strict=True)])
+        for index_map in self.index_maps:
+            place = index_map.map_indices(place, analyzer)
+        return place
+
+    def of_region(
+        self, name: str, region: Sequence[Range], shape: Sequence[PrimExpr], analyzer: Analyzer
+    ) -> PhysicalLayout:
+        """Return the layout of a region of a tensor, whose indices count from where it begins.
+
+        Parameters
+        ----------
+        name : str
+            The tensor's, for the error.
+        region : sequence of Range
+            One for each dimension, in elements.
+        shape : sequence of PrimExpr
+            The shape of the tensor, over which the maps are one to one.
+        analyzer : Analyzer
+            Knows the ranges of the variables in the region.
+
+        Returns
+        -------
+        PhysicalLayout
+
+        Raises
+        ------
+        LoweringError
+            If the region is larger than the tensor.
+        """
+        for bound, dim in zip(region, shape, strict=True):
+            if not analyzer.can_prove(bound.extent <= dim):
+                raise LoweringError(
+                    f"transform_layout: a region of {bound.extent} elements of {name!r} is stored, and the layout is "
+                    f"defined for {dim}"
+                )
+        return PhysicalLayout(self.index_maps, self.axis_separators, tuple([bound.min for bound in region]))
