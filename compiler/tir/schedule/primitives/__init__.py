@@ -13,6 +13,7 @@ from compiler.tir.schedule.primitives import (  # noqa: F401
     layout,
     loop_kinds,
     loop_nest,
+    merge,
     navigation,
     pad_einsum,
     reindex,

@@ -31,7 +31,7 @@ from compiler.tir.schedule.tree import (
 )
 from compiler.tir.stmt import For, ForKind, Stmt
 
-__all__ = ["add_unit_loop", "fuse", "reorder", "split"]
+__all__ = ["add_unit_loop", "check_plain", "fuse", "reorder", "split"]
 
 
 @primitive("Split", loop=LOOP, factors=Several(VALUE))
@@ -76,7 +76,7 @@ def split(
         If more than one factor is None, or one is not positive.
     """
     old = loop.loop
-    _check_plain(state, loop)
+    check_plain(state, loop)
     extents = _extents(old, factors)
     analyzer = Analyzer()
     variables = [Var(f"{old.loop_var.name}_{index}", old.loop_var.dtype) for index in range(len(extents))]
@@ -234,8 +234,15 @@ def replace_statement(
 # conditions
 
 
-def _check_plain(state: ScheduleState, sref: StmtSRef) -> None:
-    """Refuse a loop that has annotations, is bound to threads, or does not start at 0."""
+def check_plain(state: ScheduleState, sref: StmtSRef) -> None:
+    """Refuse a loop that has annotations, is bound to threads, or does not start at 0.
+
+    Parameters
+    ----------
+    state : ScheduleState
+    sref : StmtSRef
+        The loop.
+    """
     loop = sref.loop
     if loop.annotations or loop.thread_binding is not None:
         refuse(
@@ -273,7 +280,7 @@ def _check_nest(state: ScheduleState, loops: Sequence[StmtSRef]) -> None:
                 inner.loop,
             )
     for sref in loops:
-        _check_plain(state, sref)
+        check_plain(state, sref)
     variables = {sref.loop.loop_var for sref in loops}
     for sref in loops:
         if uses_var(sref.loop.extent, variables.__contains__):

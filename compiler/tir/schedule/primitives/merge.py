@@ -1,0 +1,185 @@
+"""Merging loops that stand one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from compiler.arith import Analyzer
+from compiler.ir.error import ArgumentError
+from compiler.ir.origin import current_span, derived_from
+from compiler.ir.primexpr import IterVar, Var, const
+from compiler.ir.substitute import substitute, uses_var
+from compiler.tir.block import Block
+from compiler.tir.schedule.buffers import statements_of
+from compiler.tir.schedule.conditions import scope_root
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.primitives.loop_nest import check_plain
+from compiler.tir.schedule.registry import primitive
+from compiler.tir.schedule.roles import LOOP, Several
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.tree import ancestors, changed, lowest_common_ancestor, matching_blocks
+from compiler.tir.stmt import For, SeqStmt, Stmt
+
+__all__ = ["merge"]
+
+_Nest = list[StmtSRef]
+
+
+@primitive("Merge", loops=Several(LOOP))
+def merge(state: ScheduleState, *loops: StmtSRef) -> StmtSRef:
+    """Merge loops that stand one after the other, with the loops around them, into one nest.
+
+    For example ``sch.merge(i, j)``::
+
+        for i in range(128):                    for i_m in range(128):
+            B[i] = A[i] * 2.0            →          B[i_m] = A[i_m] * 2.0
+        for j in range(128):                        C[i_m] = B[i_m] + 1.0
+            C[j] = B[j] + 1.0
+
+    Parameters
+    ----------
+    *loops : LoopRV
+        At least two serial loops from 0 on, without annotations, in their order; each is the innermost of a nest, and
+        the nests have as many loops of the same extents and follow directly upon each other.
+
+    Returns
+    -------
+    LoopRV
+        The innermost loop of the one nest.
+
+    Raises
+    ------
+    ScheduleError
+        If the loops are not as they must be, reduce, or a block would read what is not written yet.
+    ArgumentError
+        If there are fewer than two.
+    """
+    if len(loops) < 2:
+        raise ArgumentError(f"merge: expected at least 2 loops, got {len(loops)}")
+    scope = scope_root(state, loops[0], require_stage_pipeline=True)
+    above = lowest_common_ancestor(list(loops))
+    nests = [_nest_below(state, above, loop) for loop in loops]
+    _check_alike(state, nests)
+    _check_parallel(state, nests)
+    innermost = _replace(state, above, nests)
+    state.refresh(scope)
+    if not state.info(scope).stage_pipeline:
+        refuse(
+            state.mod,
+            "A block would read what is not written yet",
+            "The loops around {0} can't be merged: a block would read what later iterations write, or write what they "
+            "read",
+            innermost.loop,
+        )
+    return innermost
+
+
+def _nest_below(state: ScheduleState, above: StmtSRef, loop: StmtSRef) -> _Nest:
+    """Return the loops from below a loop or block to another one, outermost first."""
+    nest = [loop]
+    for around in ancestors(loop):
+        if around is above:
+            break
+        nest.insert(0, around)
+    body = above.block.body if above.is_block else above.loop.body
+    if not any(stmt is nest[0].stmt for stmt in statements_of(body)) or any(sref.is_block for sref in nest):
+        refuse(
+            state.mod,
+            "The loops are nested in each other, or in different blocks",
+            "The loop {0} does not stand beside the other loops in one block",
+            loop.loop,
+        )
+    for outer, inner in pairwise(nest):
+        if outer.loop.body is not inner.loop:
+            refuse(
+                state.mod,
+                "The inner loop is not the only child of outer loop",
+                "The inner loop {1} is not the only child of outer loop {0}",
+                outer.loop,
+                inner.loop,
+            )
+    for sref in nest:
+        check_plain(state, sref)
+    return nest
+
+
+def _check_alike(state: ScheduleState, nests: Sequence[_Nest]) -> None:
+    """Refuse nests that differ in their extents, or that do not follow upon each other."""
+    for before, after in pairwise(nests):
+        if len(before) != len(after):
+            refuse(
+                state.mod,
+                "Merge loop's nesting depth must be same, but not.",
+                "The loops {0} and {1} must be nested equally deep below their common ancestor",
+                before[-1].loop,
+                after[-1].loop,
+            )
+        for one, other in zip(before, after, strict=True):
+            inside = {sref.loop.loop_var for sref in after}
+            same = Analyzer().can_prove_equal(one.loop.extent, other.loop.extent)
+            if not same or uses_var(other.loop.extent, inside.__contains__) or one.loop.kind is not other.loop.kind:
+                refuse(
+                    state.mod,
+                    "Merge loop's `extent` must be same, but not.",
+                    "The loops {0} and {1} must be of the same kind and constant extent",
+                    one.loop,
+                    other.loop,
+                )
+        if after[0].seq_index != before[0].seq_index + 1:
+            refuse(
+                state.mod,
+                "The loops do not follow upon each other",
+                "The loop {1} must follow directly upon loop {0}",
+                before[0].loop,
+                after[0].loop,
+            )
+
+
+def _check_parallel(state: ScheduleState, nests: Sequence[_Nest]) -> None:
+    """Refuse nests whose loops reduce: a later block would read what is reduced in part."""
+    for nest in nests:
+        variables = {sref.loop.loop_var for sref in nest}
+        for block in state.child_blocks(nest[0]):
+            realize = state.realize_of(block)
+            for axis, value in zip(block.block.iter_vars, realize.iter_values, strict=True):
+                if axis.iter_type != IterVar.DataPar and uses_var(value, variables.__contains__):
+                    refuse(
+                        state.mod,
+                        "The loops to be merged are not data parallel",
+                        f"The axis {axis.var.name!r} of block {{0}}, which is not data parallel, is bound to the loops",
+                        block.block,
+                    )
+
+
+def _replace(state: ScheduleState, above: StmtSRef, nests: Sequence[_Nest]) -> StmtSRef:
+    """Put one nest in the place of several."""
+    first = nests[0]
+    variables = [Var(f"{sref.loop.loop_var.name}_m", sref.loop.loop_var.dtype) for sref in first]
+    parts: list[Stmt] = []
+    for nest in nests:
+        values = {sref.loop.loop_var: var for sref, var in zip(nest, variables, strict=True)}
+        parts += statements_of(substitute(nest[-1].loop.body, values))
+    span = current_span()
+    for sref in (sref for nest in nests for sref in nest):
+        span = span | sref.loop.span
+    with derived_from(span):
+        stmt: Stmt = SeqStmt(tuple(parts))
+        for sref, var in zip(reversed(first), reversed(variables), strict=True):
+            stmt = For(var, const(0, var.dtype), sref.loop.extent, sref.loop.kind, stmt)
+    around = above.stmt
+    assert isinstance(around, (Block, For))
+    assert isinstance(stmt, For)
+    old = statements_of(around.body)
+    start = first[0].seq_index
+    rest = (*old[:start], stmt, *old[start + len(nests) :])
+    with derived_from(around.body.span):
+        body = SeqStmt(rest) if len(rest) > 1 else stmt
+    new = changed(around, body=body)
+    state.replace(above, new, matching_blocks(around, new))
+    inner = stmt
+    for _ in variables[1:]:
+        assert isinstance(inner.body, For)
+        inner = inner.body
+    return state.sref_of(inner)
