@@ -207,6 +207,7 @@ MODULES_OF_PACKAGES = {
         local_response_norm mapping rms_norm space_to_batch_nd space_to_depth winograd_util
     """,
     "tvm.topi.random": "kernel",
+    "tvm.topi.sparse": "csrmm csrmv dense",
     "tvm.topi.vision": "reorg",
     "tvm.topi.vision.rcnn": "roi_align roi_pool",
     "tvm.topi.x86": """

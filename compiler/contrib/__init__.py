@@ -2,6 +2,6 @@
 
 from compiler.ir.extension import lazy_package
 
-_MODULES = ("cc", "clang", "debugger", "download", "pickle_memoize", "relay_viz", "tar", "utils")
+_MODULES = ("cc", "clang", "debugger", "download", "pickle_memoize", "relay_viz", "sparse", "tar", "utils")
 
 __getattr__, __dir__ = lazy_package("tvm.contrib", {}, [f"{__name__}.{module}" for module in _MODULES])

@@ -7,7 +7,7 @@ add theirs.
 from typing import Any
 
 from compiler.ir.extension import public_module
-from compiler.topi import generic, image, math, nn, random, tag, utils, vision, x86
+from compiler.topi import generic, image, math, nn, random, sparse, tag, utils, vision, x86
 from compiler.topi.definitions import load_definitions
 from compiler.topi.generic import schedule_injective, schedule_reduce
 
@@ -22,6 +22,7 @@ __all__ = [
     "random",
     "schedule_injective",
     "schedule_reduce",
+    "sparse",
     "tag",
     "utils",
     "vision",

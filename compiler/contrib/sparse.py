@@ -1,0 +1,190 @@
+"""Sparse matrices as compressed rows, with placeholders for them: ``tvm.contrib.sparse``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.ir.error import ArgumentError, UnavailableError, show
+from compiler.ir.primexpr import PrimExpr
+from compiler.runtime.device import Device
+from compiler.runtime.ndarray import NDArray
+from compiler.runtime.ndarray import array as dense_array
+from compiler.te.operation import placeholder as dense_placeholder
+
+__all__ = ["CSRNDArray", "CSRPlaceholderOp", "array", "placeholder"]
+
+Array = npt.NDArray[Any]
+Parts = tuple[Array | NDArray, Array | NDArray, Array | NDArray]
+_INDEX = "int32"
+_CSR = "csr"
+
+
+class CSRNDArray:
+    """A sparse matrix: its nonzero elements row by row, the column of each, and where each row begins.
+
+    Parameters
+    ----------
+    arg1 : numpy.ndarray, or tuple of three arrays
+        A dense matrix, or ``(data, indices, indptr)``.
+    device : Device, optional
+        Where it is; the CPU when left out.
+    shape : tuple of int, optional
+        Of the matrix; left out for a dense one.
+
+    Attributes
+    ----------
+    data : NDArray
+        The elements.
+    indices : NDArray
+        int32, the column of each element.
+    indptr : NDArray
+        int32, where each row begins in ``data``, and where the last one ends.
+    shape : tuple of int
+    dtype : str
+    stype : str
+        ``csr``.
+
+    Raises
+    ------
+    ArgumentError
+        If it is neither a matrix nor three parts with a shape.
+    """
+
+    stype = _CSR
+
+    def __init__(self, arg1: Array | Parts, device: Device | None = None, shape: tuple[int, int] | None = None) -> None:
+        if isinstance(arg1, tuple):
+            if len(arg1) != 3 or shape is None:
+                raise ArgumentError(f"sparse.array: needs data, indices, indptr and a shape, got {len(arg1)} parts")
+            parts: Parts = arg1
+        else:
+            if np.ndim(arg1) != 2:
+                raise ArgumentError(f"sparse.array: source_array must be a matrix, got {np.ndim(arg1)} dimensions")
+            rows, columns = np.nonzero(arg1)
+            begins = np.searchsorted(rows, np.arange(len(arg1) + 1))
+            parts, shape = (arg1[rows, columns], columns.astype(_INDEX), begins.astype(_INDEX)), arg1.shape
+        self.data, self.indices, self.indptr = (
+            part if isinstance(part, NDArray) else dense_array(part, device) for part in parts
+        )
+        self.shape = tuple(shape)
+        self.dtype = str(self.data.dtype)
+
+    def numpy(self) -> Array:
+        """Return the dense matrix.
+
+        Returns
+        -------
+        numpy.ndarray
+        """
+        dense = np.zeros(self.shape, self.dtype)
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr.numpy()))
+        dense[rows, self.indices.numpy()] = self.data.numpy()
+        return dense
+
+    asnumpy = numpy
+
+
+class CSRPlaceholderOp:
+    """A sparse matrix that a computation is given, as the three tensors that it is made of.
+
+    Parameters
+    ----------
+    shape : sequence of (int or PrimExpr)
+        Of the matrix.
+    nonzeros : int or PrimExpr
+        How many elements it has.
+    dtype : str
+        Of the elements.
+    name : str
+
+    Attributes
+    ----------
+    data, indices, indptr : Tensor
+        As of :class:`CSRNDArray`.
+    shape : tuple of (int or PrimExpr)
+    dtype, name : str
+    stype : str
+        ``csr``.
+    """
+
+    stype = _CSR
+
+    def __init__(self, shape: Sequence[int | PrimExpr], nonzeros: int | PrimExpr, dtype: str, name: str) -> None:
+        self.shape, self.dtype, self.name = tuple(shape), dtype, name
+        self.data = dense_placeholder((nonzeros,), dtype, f"{name}_data")
+        self.indices = dense_placeholder((nonzeros,), _INDEX, f"{name}_indices")
+        self.indptr = dense_placeholder((self.shape[0] + 1,), _INDEX, f"{name}_indptr")
+
+
+def array(
+    source_array: Array | Parts,
+    device: Device | None = None,
+    shape: tuple[int, int] | None = None,
+    stype: str = _CSR,
+) -> CSRNDArray:
+    """Return a matrix as compressed rows.
+
+    Parameters
+    ----------
+    source_array : numpy.ndarray, or tuple of three arrays
+        A dense matrix, or ``(data, indices, indptr)``.
+    device : Device, optional
+        Where it is; the CPU when left out.
+    shape : tuple of int, optional
+        Of the matrix; left out for a dense one.
+    stype : {"csr"}
+
+    Returns
+    -------
+    CSRNDArray
+
+    Raises
+    ------
+    UnavailableError
+        If it is to be stored in another way.
+    ArgumentError
+        If it is neither a matrix nor three parts with a shape.
+    """
+    _check_storage("array", stype)
+    return CSRNDArray(source_array, device, shape)
+
+
+def placeholder(
+    shape: Sequence[int | PrimExpr],
+    nonzeros: int | PrimExpr | None = None,
+    dtype: str | None = None,
+    name: str = "placeholder",
+    stype: str | None = None,
+) -> CSRPlaceholderOp:
+    """Declare a sparse matrix that a computation is given.
+
+    Parameters
+    ----------
+    shape : sequence of (int or PrimExpr)
+    nonzeros : int or PrimExpr, optional
+        How many elements it has, 0 when left out.
+    dtype : str, optional
+        Of the elements, float32 when left out.
+    name : str
+    stype : {"csr"}, optional
+
+    Returns
+    -------
+    CSRPlaceholderOp
+
+    Raises
+    ------
+    UnavailableError
+        If it is to be stored in another way.
+    """
+    _check_storage("placeholder", stype or _CSR)
+    return CSRPlaceholderOp(shape, 0 if nonzeros is None else nonzeros, dtype or "float32", name)
+
+
+def _check_storage(function: str, stype: str) -> None:
+    if stype != _CSR:
+        raise UnavailableError(f"sparse.{function}: stype must be 'csr', got {show(stype)}")

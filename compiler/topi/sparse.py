@@ -1,0 +1,119 @@
+"""Products with a sparse matrix that is one argument: ``tvm.topi.sparse``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from compiler.contrib.sparse import CSRPlaceholderOp
+from compiler.ir.error import ArgumentError, UnavailableError
+from compiler.ir.primexpr import PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.topi.compute import compute
+from compiler.topi.nn.sparse import sparse_dense_sp_lhs, sparse_dense_sp_rhs
+from compiler.topi.tag import Tag
+from compiler.topi.transform import transpose
+from compiler.topi.util import dims
+
+__all__ = ["csrmm", "csrmv", "dense"]
+
+
+def csrmv(a: CSRPlaceholderOp, x: Tensor, y: Tensor | None = None) -> Tensor:
+    """Return the product of a sparse matrix and a vector: ``a @ x + y``.
+
+    Parameters
+    ----------
+    a : CSRPlaceholderOp
+        ``(m, k)``.
+    x : Tensor
+        ``(k, 1)``.
+    y : Tensor, optional
+        ``(m,)``, added to the product.
+
+    Returns
+    -------
+    Tensor
+        ``(m, 1)``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``x`` is no matrix, or ``y`` no vector.
+    """
+    return _product("csrmv", a, x, y)
+
+
+def csrmm(a: CSRPlaceholderOp, b: Tensor, c: Tensor | None = None) -> Tensor:
+    """Return the product of a sparse matrix and a dense one, with a number added to each row.
+
+    Parameters
+    ----------
+    a : CSRPlaceholderOp
+        ``(m, k)``.
+    b : Tensor
+        ``(k, n)``.
+    c : Tensor, optional
+        ``(m,)``, added to the rows.
+
+    Returns
+    -------
+    Tensor
+        ``(m, n)``.
+
+    Raises
+    ------
+    ArgumentError
+        If ``b`` is no matrix, or ``c`` no vector.
+    """
+    return _product("csrmm", a, b, c)
+
+
+def _product(name: str, a: CSRPlaceholderOp, b: Tensor, c: Tensor | None) -> Tensor:
+    _check_dimensions(name, b, c)
+    product = sparse_dense_sp_lhs(a.data, a.indices, a.indptr, transpose(b))
+    return product if c is None else _added(name, product, lambda i, j: c(i))
+
+
+def dense(data: CSRPlaceholderOp | Tensor, weight: CSRPlaceholderOp | Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return ``data @ weight.T + bias`` where one of the matrices is sparse.
+
+    Parameters
+    ----------
+    data : CSRPlaceholderOp or Tensor
+        ``(batch, in_dim)``.
+    weight : CSRPlaceholderOp or Tensor
+        ``(out_dim, in_dim)``.
+    bias : Tensor, optional
+        ``(out_dim,)``.
+
+    Returns
+    -------
+    Tensor
+        ``(batch, out_dim)``.
+
+    Raises
+    ------
+    UnavailableError
+        If none or both of them are sparse.
+    ArgumentError
+        If the dense one is no matrix, or ``bias`` no vector.
+    """
+    if isinstance(data, CSRPlaceholderOp) and isinstance(weight, Tensor):
+        _check_dimensions("dense", weight, bias)
+        product = sparse_dense_sp_lhs(data.data, data.indices, data.indptr, weight)
+    elif isinstance(data, Tensor) and isinstance(weight, CSRPlaceholderOp):
+        _check_dimensions("dense", data, bias)
+        product = sparse_dense_sp_rhs(data, weight.data, weight.indices, weight.indptr)
+    else:
+        raise UnavailableError("sparse.dense: one of data and weight must be a sparse matrix, the other one a tensor")
+    return product if bias is None else _added("dense", product, lambda i, j: bias(j))
+
+
+def _check_dimensions(name: str, matrix: Tensor, vector: Tensor | None) -> None:
+    if len(matrix.shape) != 2:
+        raise ArgumentError(f"sparse.{name}: needs a dense matrix, got {len(matrix.shape)} dimensions")
+    if vector is not None and len(vector.shape) != 1:
+        raise ArgumentError(f"sparse.{name}: needs a vector to add, got {len(vector.shape)} dimensions")
+
+
+def _added(name: str, product: Tensor, term: Callable[[Var, Var], PrimExpr]) -> Tensor:
+    return compute(dims(product), lambda i, j: product(i, j) + term(i, j), name=name, tag=Tag.BROADCAST)
