@@ -192,7 +192,6 @@ PUBLIC = {
     "tvm.topi.vision.ssd": "compiler.topi.vision",
     "tvm.topi.nn.util": "compiler.topi.nn.padding",
     "tvm.topi.nn.utils": "compiler.topi.nn.padding",
-    "tvm.topi.util": "compiler.topi.utils",
 }
 """Public names with their places: a module, or ``module:attribute``."""
 
