@@ -11,6 +11,7 @@ from compiler.ir.origin import current_span, derived_from
 from compiler.ir.primexpr import IterVar, Var, const
 from compiler.ir.substitute import substitute, uses_var
 from compiler.tir.block import Block
+from compiler.tir.buffer import Buffer
 from compiler.tir.schedule.buffers import statements_of
 from compiler.tir.schedule.conditions import scope_root
 from compiler.tir.schedule.error import refuse
@@ -52,7 +53,8 @@ def merge(state: ScheduleState, *loops: StmtSRef) -> StmtSRef:
     Raises
     ------
     ScheduleError
-        If the loops are not as they must be, reduce, or a block would read what is not written yet.
+        If the loops are not as they must be, reduce, write the same buffer, or a block would read what is not
+        written yet.
     ArgumentError
         If there are fewer than two.
     """
@@ -63,6 +65,7 @@ def merge(state: ScheduleState, *loops: StmtSRef) -> StmtSRef:
     nests = [_nest_below(state, above, loop) for loop in loops]
     _check_alike(state, nests)
     _check_parallel(state, nests)
+    _check_written_once(state, nests)
     innermost = _replace(state, above, nests)
     state.refresh(scope)
     if not state.info(scope).stage_pipeline:
@@ -151,6 +154,24 @@ def _check_parallel(state: ScheduleState, nests: Sequence[_Nest]) -> None:
                         f"The axis {axis.var.name!r} of block {{0}}, which is not data parallel, is bound to the loops",
                         block.block,
                     )
+
+
+def _check_written_once(state: ScheduleState, nests: Sequence[_Nest]) -> None:
+    """Refuse nests that write one buffer: which of them writes an element last would be another one."""
+    writers: dict[Buffer, StmtSRef] = {}
+    for nest in nests:
+        written = {r.buffer for block in state.child_blocks(nest[0]) for r in block.block.writes}
+        for buffer in written:
+            if buffer in writers:
+                refuse(
+                    state.mod,
+                    "The loops to be merged write the same buffer",
+                    f"The loops {{0}} and {{1}} both write buffer {buffer.name}, whose elements would be written in "
+                    "another order",
+                    writers[buffer].loop,
+                    nest[0].loop,
+                )
+        writers.update(dict.fromkeys(written, nest[0]))
 
 
 def _replace(state: ScheduleState, above: StmtSRef, nests: Sequence[_Nest]) -> StmtSRef:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from compiler.ir.error import ArgumentError
@@ -43,6 +44,19 @@ def _total(A: T.Buffer((8,)), C: T.Buffer((8,))):
             C[vi] = B[0]
 
 
+@T.prim_func
+def _overwritten(A: T.Buffer((8,)), C: T.Buffer((8,))):
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = A[vi]
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[7 - vi] = 1.0
+
+
+OVERWRITTEN = Program(_overwritten, ((8,),), np.ones_like)
 TOTAL = Program(_total, ((8,),), lambda a: a)
 REVERSED = Program(_reversed, ((8,),), lambda a: a[::-1] * 2)
 
@@ -76,6 +90,7 @@ def test_rows_of_a_reduction_are_merged_with_what_reads_them() -> None:
     ("program", "step", "message"),
     [
         (REVERSED, lambda s: s.merge(s.get_loops("B")[0], s.get_loops("C")[0]), "what later iterations write"),
+        (OVERWRITTEN, lambda s: s.merge(s.get_loops("B")[0], s.get_loops("C")[0]), "both write buffer C"),
         (TOTAL, lambda s: s.merge(s.get_loops("B")[0], s.get_loops("C")[0]), "which is not data parallel"),
         (BLUR, lambda s: s.merge(s.get_loops("B")[0], s.get_loops("C")[0]), "same kind and constant extent"),
         (BLUR, lambda s: s.merge(s.get_loops("B")[0], s.get_loops("C")[1]), "nested equally deep"),
