@@ -43,6 +43,7 @@ PUBLIC = {
     "tvm.contrib.graph_executor": "compiler.runtime.graph_module",
     "tvm.contrib.graph_runtime": "compiler.runtime.graph_module",
     "tvm.contrib.relay_viz": "compiler.contrib.relay_viz",
+    "tvm.contrib.util": "compiler.contrib.utils",
     "tvm.container": "compiler.runtime.container",
     "tvm.convert": "compiler.runtime.packed_func:convert",
     "tvm.cpu": "compiler.runtime.device:cpu",
@@ -192,6 +193,7 @@ PUBLIC = {
     "tvm.topi.vision.ssd": "compiler.topi.vision",
     "tvm.topi.nn.util": "compiler.topi.nn.padding",
     "tvm.topi.nn.utils": "compiler.topi.nn.padding",
+    "tvm.topi.util": "compiler.topi.utils",
 }
 """Public names with their places: a module, or ``module:attribute``."""
 

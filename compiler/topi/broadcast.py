@@ -11,8 +11,8 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.primexpr import And, Div, FloorDiv, FloorMod, Mod, Not, Or, PrimExpr, Var, binary, convert
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import Extent, Index, Operand, Scalar, Shape, dims, is_one, number, same_extent
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, Index, Operand, Scalar, Shape, dims, is_one, number, same_extent
 
 __all__ = [
     "add",

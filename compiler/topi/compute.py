@@ -11,8 +11,8 @@ from typing import Self
 
 from compiler import te
 from compiler.ir.primexpr import PrimExpr
+from compiler.topi.operands import Extent
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent
 
 __all__ = ["ComputeAttrs", "PanelProduct", "RowVectors", "SoftmaxAxis", "compute"]
 

@@ -11,8 +11,8 @@ from compiler.ir.primexpr import FloatImm, IntImm, PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.matmul import matmul as product_of
+from compiler.topi.operands import Axes, Extent, axes_of, dims, number, product
 from compiler.topi.tag import Tag
-from compiler.topi.util import Axes, Extent, axes_of, dims, number, product
 
 __all__ = ["arange", "elemwise_sum", "expand_like", "eye", "matmul", "ndarray_size", "shape"]
 

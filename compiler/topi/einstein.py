@@ -13,8 +13,8 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import Extent, dims, is_one
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, dims, is_one
 
 __all__ = ["einsum"]
 

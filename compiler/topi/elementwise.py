@@ -10,8 +10,8 @@ from compiler.ir import dtype as dt
 from compiler.ir.primexpr import PrimExpr
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import Extent, Scalar, dims, number
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, Scalar, dims, number
 
 __all__ = [
     "abs",

@@ -11,8 +11,8 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.broadcast import at_broadcast, broadcast_shape
 from compiler.topi.compute import compute
+from compiler.topi.operands import Extent, Index, Scalar, axis_of, constant, dims, number, product, replaced, unflatten
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, Index, Scalar, axis_of, constant, dims, number, product, replaced, unflatten
 
 __all__ = [
     "adv_index",

@@ -8,8 +8,8 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.indexing import saturated
+from compiler.topi.operands import Index, dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import Index, dims
 
 __all__ = ["matrix_set_diag", "sequence_mask", "trilu"]
 

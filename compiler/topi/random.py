@@ -25,10 +25,10 @@ from compiler.tir.buffer import Buffer
 from compiler.tir.ir_builder import BufferVar, IRBuilder, create
 from compiler.tir.stmt import Stmt
 from compiler.topi.compute import compute
+from compiler.topi.operands import Extent, constant, dims, product
 from compiler.topi.scan import cumsum
 from compiler.topi.tag import Tag
 from compiler.topi.transform import reshape
-from compiler.topi.util import Extent, constant, dims, product
 
 __all__ = ["multinomial", "normal", "threefry_generate", "threefry_split", "uniform"]
 

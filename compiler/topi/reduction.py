@@ -10,8 +10,8 @@ from compiler.ir import dtype as dt
 from compiler.ir.primexpr import IterVar, PrimExpr, Select, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import Axes, Extent, axes_of, dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import Axes, Extent, axes_of, dims
 
 __all__ = ["all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "sum"]
 

@@ -15,9 +15,9 @@ from compiler import te, tir
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import Extent, Index, axis_of, dims, product, replaced
 from compiler.topi.tag import Tag
 from compiler.topi.transform import reshape
-from compiler.topi.util import Extent, Index, axis_of, dims, product, replaced
 
 __all__ = ["cumprod", "cumsum"]
 

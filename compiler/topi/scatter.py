@@ -14,9 +14,20 @@ from compiler.ir.primexpr import PrimExpr, Var, convert
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.indexing import saturated, wrapped
+from compiler.topi.operands import (
+    Extent,
+    Index,
+    Scalar,
+    axis_of,
+    constant,
+    dims,
+    flat_index,
+    number,
+    replaced,
+    unflatten,
+)
 from compiler.topi.reduction import Reducer, highest, lowest
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, Index, Scalar, axis_of, constant, dims, flat_index, number, replaced, unflatten
 
 __all__ = ["scatter_elements", "scatter_nd", "sparse_to_dense"]
 

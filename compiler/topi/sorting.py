@@ -14,8 +14,8 @@ from compiler import te, tir
 from compiler.ir.primexpr import Or, PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import Extent, axis_of, dims, replaced
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, axis_of, dims, replaced
 
 __all__ = ["argsort", "sort", "topk"]
 

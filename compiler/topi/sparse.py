@@ -10,9 +10,9 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.sparse import sparse_dense_sp_lhs, sparse_dense_sp_rhs
+from compiler.topi.operands import dims
 from compiler.topi.tag import Tag
 from compiler.topi.transform import transpose
-from compiler.topi.util import dims
 
 __all__ = ["csrmm", "csrmv", "dense"]
 

@@ -13,9 +13,7 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
-from compiler.topi.reduction import sum as sum_over
-from compiler.topi.tag import Tag
-from compiler.topi.util import (
+from compiler.topi.operands import (
     Axes,
     Extent,
     Index,
@@ -28,6 +26,8 @@ from compiler.topi.util import (
     replaced,
     unflatten,
 )
+from compiler.topi.reduction import sum as sum_over
+from compiler.topi.tag import Tag
 
 __all__ = [
     "collapse_sum",

@@ -39,6 +39,8 @@ PLACES = [
     ("tvm.topi.nn.elemwise", "relu", "tvm.topi.nn.relu"),
     ("tvm.topi.nn.winograd_util", "winograd_transform_matrices", "tvm.topi.nn.winograd_transform_matrices"),
     ("tvm.topi.transform", "take", "tvm.topi.take"),
+    ("tvm.topi.util", "get_const_tuple", "tvm.topi.utils.get_const_tuple"),
+    ("tvm.contrib.util", "tempdir", "tvm.contrib.utils.tempdir"),
     ("tvm.topi.x86.dense", "dense_pack", "tvm.topi.x86.dense_pack"),
 ]
 

@@ -16,7 +16,7 @@ from compiler.relay.operator import Array, OpPattern, RelationError, Types, call
 from compiler.relay.ty import Dim, TensorType
 from compiler.topi import broadcast as topi_broadcast
 from compiler.topi import transform as topi
-from compiler.topi.util import dims
+from compiler.topi.operands import dims
 
 
 class BroadcastToAttrs(Attrs):

@@ -21,8 +21,8 @@ from compiler.relay.operator import Array, OpPattern, RelationError, Types, call
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.te.tensor import Tensor
 from compiler.topi import elementwise as topi
+from compiler.topi.operands import dims, product
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims, product
 
 _NOTHING_TO_DIFFERENTIATE = {"gradient": "it has no inputs"}
 

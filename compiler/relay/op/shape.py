@@ -21,7 +21,7 @@ from compiler.relay.operator import Array, OpPattern, RelationError, Types, call
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.tir.data_layout import layout
 from compiler.topi import transform as topi
-from compiler.topi.util import dims
+from compiler.topi.operands import dims
 
 
 class ReshapeAttrs(Attrs):

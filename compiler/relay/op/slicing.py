@@ -22,7 +22,7 @@ from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.te.tensor import Tensor
 from compiler.topi.indexing import slice_places
 from compiler.topi.indexing import strided_set as topi_strided_set
-from compiler.topi.util import dims
+from compiler.topi.operands import dims
 
 
 @dataclass(frozen=True, slots=True)

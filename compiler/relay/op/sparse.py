@@ -16,8 +16,8 @@ from compiler.relay.operator import Array, OpPattern, Types
 from compiler.relay.ty import AnyDim, TensorType, TupleType
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import constant, dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import constant, dims
 
 # reshaping
 

@@ -12,7 +12,7 @@ from compiler.ir.extension import extension_point
 from compiler.relay.operator import get
 from compiler.relay.ty import TensorType
 from compiler.te.tensor import Tensor
-from compiler.topi.util import dims
+from compiler.topi.operands import dims
 
 Numbers = int | Sequence[int]
 

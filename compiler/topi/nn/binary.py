@@ -11,8 +11,8 @@ from compiler.topi.nn import bitserial
 from compiler.topi.nn.bitserial import BitSpec, bitpack
 from compiler.topi.nn.convolutions import Numbers, numbers_of
 from compiler.topi.nn.padding import Padding, get_pad_tuple
+from compiler.topi.operands import axis_of, constant, dims, replaced
 from compiler.topi.tag import Tag
-from compiler.topi.util import axis_of, constant, dims, replaced
 
 __all__ = [
     "binarize_pack",

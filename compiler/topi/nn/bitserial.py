@@ -18,8 +18,8 @@ from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
 from compiler.topi.nn.conv import window_extent
 from compiler.topi.nn.pad import pad
+from compiler.topi.operands import Extent, Index, constant, dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, Index, constant, dims
 
 __all__ = ["BitSpec", "bitpack", "bitserial_conv2d", "bitserial_dense"]
 

@@ -12,8 +12,8 @@ from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.compute import RowVectors, compute
 from compiler.topi.nn.pad import pad
+from compiler.topi.operands import Extent, Index, constant, dims, is_one
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, Index, constant, dims, is_one
 
 __all__ = ["ConvSpec", "conv", "spatial_letters", "window_extent"]
 

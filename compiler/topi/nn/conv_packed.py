@@ -7,8 +7,8 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.conv import ConvSpec, moved, pad_spatial, window_extent
+from compiler.topi.operands import Extent, dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, dims
 
 __all__ = ["conv2d_nchwc", "depthwise_conv2d_nchwc"]
 

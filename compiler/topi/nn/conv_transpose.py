@@ -9,8 +9,8 @@ from compiler.tir.data_layout import layout
 from compiler.topi.compute import RowVectors, compute
 from compiler.topi.nn.conv import ConvSpec
 from compiler.topi.nn.pad import dilate, pad
+from compiler.topi.operands import Extent, Index, constant, dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, Index, constant, dims
 
 __all__ = ["conv_transpose", "transposed_extent"]
 

@@ -10,7 +10,7 @@ from compiler.tir.data_layout import layout
 from compiler.topi.nn.conv import ConvSpec, spatial_letters
 from compiler.topi.nn.conv import conv as convolution
 from compiler.topi.nn.padding import Padding, pad_edges
-from compiler.topi.util import dims
+from compiler.topi.operands import dims
 
 __all__ = [
     "conv",

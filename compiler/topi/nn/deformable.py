@@ -13,8 +13,8 @@ from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
 from compiler.topi.nn.conv import ConvSpec, group_channel, window_extent
+from compiler.topi.operands import Extent, Index, dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, Index, dims
 
 __all__ = ["deformable_conv2d"]
 

@@ -13,9 +13,9 @@ from compiler.topi.nn.conv_packed import depthwise_conv2d_nchwc
 from compiler.topi.nn.convolutions import Numbers, conv_spec, numbers_of
 from compiler.topi.nn.pad import dilate, pad
 from compiler.topi.nn.padding import Padding, pad_edges
+from compiler.topi.operands import constant, dims
 from compiler.topi.tag import Tag
 from compiler.topi.transform import reshape
-from compiler.topi.util import constant, dims
 
 __all__ = [
     "depthwise_conv2d_NCHWc",

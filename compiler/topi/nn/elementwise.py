@@ -7,8 +7,8 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.elementwise import identity, ones_like
+from compiler.topi.operands import axis_of, dims, product, unflatten
 from compiler.topi.tag import Tag
-from compiler.topi.util import axis_of, dims, product, unflatten
 
 __all__ = ["bias_add", "flatten", "identity", "leaky_relu", "ones_like", "prelu", "relu"]
 

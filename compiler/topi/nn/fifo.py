@@ -6,8 +6,8 @@ from compiler import te
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import axis_of, dims, replaced
 from compiler.topi.tag import Tag
-from compiler.topi.util import axis_of, dims, replaced
 
 __all__ = ["fifo_buffer"]
 

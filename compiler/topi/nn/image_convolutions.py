@@ -16,9 +16,9 @@ from compiler.topi.nn.convolutions import Numbers, conv_spec, numbers_of
 from compiler.topi.nn.correlation import CorrelationSpec, correlation
 from compiler.topi.nn.padding import Padding, pad_edges
 from compiler.topi.nn.winograd import conv2d_winograd_weight_transform, winograd_conv
+from compiler.topi.operands import constant, dims
 from compiler.topi.tag import Tag
 from compiler.topi.transform import transpose
-from compiler.topi.util import constant, dims
 
 __all__ = [
     "conv2d_NCHWc",

@@ -8,8 +8,8 @@ from compiler import te, tir
 from compiler.ir.primexpr import PrimExpr
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims
 
 __all__ = ["cross_entropy", "nll_loss"]
 

@@ -11,8 +11,8 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.math import sigmoid, tanh
+from compiler.topi.operands import Extent, dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, dims
 
 __all__ = ["lstm"]
 

@@ -20,8 +20,8 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import IntImm, PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import PanelProduct, compute
+from compiler.topi.operands import Extent, Index, constant, dims, is_one
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, Index, constant, dims, is_one
 
 __all__ = ["batch_matmul", "dense", "dense_pack", "matmul"]
 

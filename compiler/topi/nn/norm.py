@@ -10,8 +10,8 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import Index, Shape, axis_of, dims, product, replaced
 from compiler.topi.tag import Tag
-from compiler.topi.util import Index, Shape, axis_of, dims, product, replaced
 
 __all__ = ["batch_norm", "join_axis", "l2_normalize", "lrn", "normalize", "split_axis"]
 

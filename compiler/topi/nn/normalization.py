@@ -9,8 +9,8 @@ from compiler.ir.primexpr import PrimExpr
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.norm import join_axis, normalize, split_axis
+from compiler.topi.operands import Axes, Extent, Index, axes_of, axis_of, dims, product
 from compiler.topi.tag import Tag
-from compiler.topi.util import Axes, Extent, Index, axes_of, axis_of, dims, product
 
 __all__ = [
     "group_norm",

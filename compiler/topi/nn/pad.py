@@ -9,8 +9,8 @@ from compiler import te, tir
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import Extent, Index, Scalar, dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, Index, Scalar, dims
 
 __all__ = ["dilate", "mirror_pad", "pad", "pad_edge", "pad_reflect", "pad_wrap"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.primexpr import IntImm
-from compiler.topi.util import Extent, constant
+from compiler.topi.operands import Extent, constant
 
 __all__ = ["get_pad_tuple", "get_pad_tuple1d", "get_pad_tuple3d", "get_pad_tuple_generic"]
 

@@ -14,9 +14,9 @@ from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.pad import pad
+from compiler.topi.operands import Extent, Index, constant, dims, product
 from compiler.topi.reduction import Reducer
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, Index, constant, dims, product
 
 __all__ = ["PoolSpec", "adaptive_pool", "avg_pool", "global_pool", "max_pool"]
 

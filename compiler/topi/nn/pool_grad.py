@@ -11,8 +11,8 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.pool import PoolSpec, counter, pad_windows, spatial_axes
+from compiler.topi.operands import Index, dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import Index, dims
 
 __all__ = ["avg_pool_grad", "max_pool_grad"]
 

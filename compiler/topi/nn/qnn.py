@@ -15,8 +15,8 @@ from compiler.ir import dtype as dt
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import Index, dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import Index, dims
 
 __all__ = ["SQNN_CODE_TO_DTYPE", "SQNN_DTYPE_TO_CODE", "simulated_dequantize", "simulated_quantize"]
 

@@ -6,8 +6,8 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout as axes_of_layout
 from compiler.topi.compute import compute
+from compiler.topi.operands import dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims
 
 __all__ = ["depth_to_space", "space_to_depth"]
 

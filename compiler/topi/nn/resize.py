@@ -24,8 +24,8 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
+from compiler.topi.operands import Index, dims, replaced
 from compiler.topi.tag import Tag
-from compiler.topi.util import Index, dims, replaced
 
 __all__ = ["METHODS", "MODES", "ROUNDING", "AxisResize", "resize"]
 

@@ -13,8 +13,8 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.resize import AxisResize, Tap
+from compiler.topi.operands import constant, dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import constant, dims
 
 __all__ = ["RoiSpec", "grid_sample", "roi_align"]
 

@@ -16,8 +16,8 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import SoftmaxAxis, compute
 from compiler.topi.fast_math import fast_exp
+from compiler.topi.operands import Extent, Index, axis_of, dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, Index, axis_of, dims
 
 __all__ = ["fast_softmax", "log_softmax", "softmax"]
 

@@ -12,8 +12,8 @@ from compiler.te.tensor import Tensor
 from compiler.tir.buffer import Buffer
 from compiler.tir.ir_builder import create
 from compiler.tir.stmt import Stmt
+from compiler.topi.operands import Extent, dims, product
 from compiler.topi.transform import reshape, transpose
-from compiler.topi.util import Extent, dims, product
 
 __all__ = [
     "sparse_add",

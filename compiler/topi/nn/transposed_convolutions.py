@@ -6,7 +6,7 @@ from compiler.te.tensor import Tensor
 from compiler.topi.nn.conv_transpose import conv_transpose
 from compiler.topi.nn.convolutions import Numbers, conv_spec, numbers_of
 from compiler.topi.nn.padding import Padding
-from compiler.topi.util import dims
+from compiler.topi.operands import dims
 
 __all__ = [
     "conv1d_transpose_ncw",

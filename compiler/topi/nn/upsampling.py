@@ -9,7 +9,7 @@ from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout as axes_of_layout
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.resize import AxisResize, resize
-from compiler.topi.util import constant, dims
+from compiler.topi.operands import constant, dims
 
 __all__ = ["UPSAMPLING_METHODS", "upsampling", "upsampling3d"]
 

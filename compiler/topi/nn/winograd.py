@@ -18,8 +18,8 @@ from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.conv import ConvSpec
 from compiler.topi.nn.pad import pad
+from compiler.topi.operands import Extent, constant, dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent, constant, dims
 from compiler.topi.utils import const_matrix
 
 __all__ = [

@@ -8,8 +8,8 @@ from compiler import te, tir
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import Extent
 from compiler.topi.tag import Tag
-from compiler.topi.util import Extent
 
 __all__ = ["compacted", "row_or"]
 

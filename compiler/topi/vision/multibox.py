@@ -14,8 +14,8 @@ from compiler import te, tir
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import constant, dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import constant, dims
 from compiler.topi.vision.compaction import compacted
 
 __all__ = ["multibox_prior", "multibox_transform_loc"]

@@ -11,9 +11,9 @@ from compiler.tir.buffer import Buffer
 from compiler.tir.ir_builder import BufferVar, create
 from compiler.tir.stmt import Stmt
 from compiler.topi.compute import compute
+from compiler.topi.operands import Index, dims
 from compiler.topi.sorting import argsort
 from compiler.topi.tag import Tag
-from compiler.topi.util import Index, dims
 from compiler.topi.vision.compaction import compacted, row_or
 
 __all__ = ["SuppressionSpec", "get_valid_counts", "non_max_suppression"]

@@ -18,8 +18,8 @@ from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import dims
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims
 
 
 class AffineGridAttrs(Attrs):

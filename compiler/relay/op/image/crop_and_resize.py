@@ -21,8 +21,8 @@ from compiler.relay.ty import TensorType
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
+from compiler.topi.operands import Index, constant, dims, number
 from compiler.topi.tag import Tag
-from compiler.topi.util import Index, constant, dims, number
 
 
 class CropAndResizeAttrs(Attrs):

@@ -22,8 +22,8 @@ from compiler.tir.data_layout import layout
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.resize import METHODS, MODES, ROUNDING, AxisResize
 from compiler.topi.nn.resize import resize as topi_resize
+from compiler.topi.operands import constant, dims
 from compiler.topi.schedules.x86.sampling import schedule_resampling
-from compiler.topi.util import constant, dims
 
 
 class _Region(AttrKind[tuple[float, ...] | None]):

@@ -20,7 +20,7 @@ from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.nn import conv_gemm
 from compiler.topi.nn import winograd as topi
-from compiler.topi.util import constant
+from compiler.topi.operands import constant
 
 _TILE = "Outputs of a tile along each dimension."
 _ORDER = (

@@ -16,7 +16,7 @@ from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.topi.nn.correlation import CorrelationSpec
 from compiler.topi.nn.correlation import correlation as topi_correlation
-from compiler.topi.util import constant
+from compiler.topi.operands import constant
 
 _FLOWNET = ('P. Fischer et al., "FlowNet: Learning Optical Flow with Convolutional Networks", ICCV 2015, section 3.',)
 

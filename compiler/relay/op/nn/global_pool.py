@@ -20,7 +20,7 @@ from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.nn import pool as topi
 from compiler.topi.nn.conv import spatial_letters
-from compiler.topi.util import constant, dims
+from compiler.topi.operands import constant, dims
 
 _LAYOUT_DOC = "Layout of the data, such as ``NCHW`` or ``NHWC``."
 

@@ -21,8 +21,8 @@ from compiler.relay.operator import Array, OpPattern, RelationError, Types, call
 from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import dims, flat_index, unflatten
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims, flat_index, unflatten
 
 Pairs = Sequence[tuple[int, int]]
 

@@ -26,8 +26,8 @@ from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.resize import MODES, AxisResize
 from compiler.topi.nn.resize import resize as topi_resize
 from compiler.topi.nn.upsampling import UPSAMPLING_METHODS
+from compiler.topi.operands import constant, dims
 from compiler.topi.schedules.x86.sampling import schedule_resampling
-from compiler.topi.util import constant, dims
 
 _METHOD = one_of(*UPSAMPLING_METHODS)
 

@@ -17,8 +17,8 @@ from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
+from compiler.topi.operands import dims, flat_index, unflatten
 from compiler.topi.tag import Tag
-from compiler.topi.util import dims, flat_index, unflatten
 
 
 class YoloReorgAttrs(Attrs):
