@@ -46,8 +46,8 @@ class MergeSharedMemoryAllocations(PrimFuncPass):
         return func.with_body(body)
 
 
-MergeDynamicSharedMemoryAllocations = MergeSharedMemoryAllocations
-"""The name of the pass in TVM's releases up to 0.15."""
+class MergeDynamicSharedMemoryAllocations(MergeSharedMemoryAllocations):
+    """Do what ``MergeSharedMemoryAllocations`` does; the name of the pass in TVM's releases up to 0.15."""
 
 
 class _Merge(Mutator):

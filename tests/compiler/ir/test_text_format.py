@@ -10,6 +10,7 @@ from compiler.ir import text_format
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import GlobalVar, as_function
 from compiler.ir.node import Node, node
+from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.text_format import TextFormat, format_of, register, text_of
 
 
@@ -33,7 +34,11 @@ def test_a_format_is_found_by_the_nearest_base(monkeypatch: pytest.MonkeyPatch) 
     assert text_of(Derived()) == "<Derived>"
     register(Base, Fixed())
     assert text_of(Derived()) == "fixed"
-    assert format_of(Derived()).script(Derived()) == format_of(Derived()).astext(Derived(), True) == "fixed"
+    assert (
+        format_of(Derived()).script(Derived(), ScriptOptions())
+        == format_of(Derived()).astext(Derived(), True)
+        == "fixed"
+    )
     with pytest.raises(ValueError, match="Base has a text format already"):
         register(Base, Fixed())
 

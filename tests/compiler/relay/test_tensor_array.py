@@ -124,7 +124,8 @@ def test_modules_that_come_with_the_compiler() -> None:
     mod.import_from_std("prelude.rly")
     mod.import_from_std("nat.rly")
     assert {"map", "nat_add"} <= {var.name_hint for var in mod.get_global_vars()}
-    with pytest.raises(ArgumentError, match=r"expected one of nat\.rly, prelude\.rly, got 'other\.rly'"):
+    modules = r"core\.rly, gradient\.rly, nat\.rly, prelude\.rly"
+    with pytest.raises(ArgumentError, match=rf"expected one of {modules}, got 'other\.rly'"):
         mod.import_from_std("other.rly")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from compiler.arith.analyzer import Analyzer
 from compiler.ir.node import Node
 from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const
 from compiler.ir.structural import structural_equal
@@ -62,7 +63,7 @@ def reindex(state: ScheduleState, block: StmtSRef, buffer: Sequence[Any]) -> Stm
     Raises
     ------
     ScheduleError
-        If the block accesses the buffer by several indices.
+        If the block accesses the buffer by several indices, or outside of its shape where a condition does not hold.
     """
     old = buffer_of(state, block, buffer[1], buffer[0])
     indices, axes = _access(state, block, old)
@@ -105,7 +106,8 @@ def reindex_cache_read(
     Raises
     ------
     ScheduleError
-        If the block accesses the buffer by several indices, or two elements would lie in one place.
+        If the block accesses the buffer by several indices or, where a condition does not hold, outside of its shape,
+        or two elements would lie in one place.
     """
     return _reindex_cache(state, block, read_buffer_index, storage_scope, index_map, "read")
 
@@ -143,7 +145,8 @@ def reindex_cache_write(
     Raises
     ------
     ScheduleError
-        If the block accesses the buffer by several indices, or two elements would lie in one place.
+        If the block accesses the buffer by several indices or, where a condition does not hold, outside of its shape,
+        or two elements would lie in one place.
     """
     return _reindex_cache(state, block, write_buffer_index, storage_scope, index_map, "write")
 
@@ -195,7 +198,27 @@ def _access(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> tuple[tupl
             f"The block {{0}} must access buffer {buffer.name} by the same indices everywhere, made of its axes",
             block.block,
         )
+    if not _within_shape(accesses[0], axes, buffer):
+        refuse(
+            state.mod,
+            "The copy would access elements that do not exist",
+            f"Over the whole domains of its axes, block {{0}} must access buffer {buffer.name} inside of its shape: no "
+            "condition guards the copy",
+            block.block,
+        )
     return accesses[0], axes
+
+
+def _within_shape(indices: Sequence[PrimExpr], axes: Sequence[IterVar], buffer: Buffer) -> bool:
+    """Whether an access stays inside of a buffer, whatever the values of its axes."""
+    analyzer = Analyzer()
+    for axis in axes:
+        if axis.dom is not None:
+            analyzer.bind(axis.var, axis.dom)
+    return all(
+        analyzer.can_prove(index >= 0) and analyzer.can_prove(index < extent)
+        for index, extent in zip(indices, buffer.shape, strict=True)
+    )
 
 
 def _insert(

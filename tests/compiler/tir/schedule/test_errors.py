@@ -11,7 +11,7 @@ from compiler import tir
 from compiler.ir.error import ArgumentError
 from compiler.tir.schedule import Schedule, ScheduleError
 from compiler.tir.script import tir as T
-from tests.compiler.tir.schedule.programs import BLUR, CHAIN, MATMUL, MATMUL_RELU, ROW_MAXIMUM, Program
+from tests.compiler.tir.schedule.programs import BLUR, CHAIN, MATMUL, MATMUL_RELU, PADDED, ROW_MAXIMUM, Program
 
 # mypy: disable-error-code="valid-type,no-untyped-def,attr-defined"
 
@@ -100,6 +100,7 @@ CASES: list[tuple[Program, Callable[[Any], object], str]] = [
     (PADDED_CORNER, lambda s: s.decompose_padding("B", s.get_loops("B")[0]), "does not bound its axes one by one"),
     (PADDED_ROWS, lambda s: s.decompose_padding("B", s.get_loops("B")[0]), "no other statement than the nest"),
     (MATMUL, lambda s: s.reindex("root", ("read", 0)), "should be in"),
+    (PADDED, lambda s: s.reindex("B", ("read", 0)), "inside of its shape: no condition guards the copy"),
 ]
 
 
