@@ -11,7 +11,7 @@ from compiler.topi import generic, image, math, nn, random, sparse, tag, utils, 
 from compiler.topi.definitions import load_definitions
 from compiler.topi.generic import schedule_injective, schedule_reduce
 
-_TOOLS = ("compute", "definitions", "layout", "schedules", "util")
+_TOOLS = ("compute", "definitions", "layout", "operands", "schedules")
 """Modules that definitions are made with."""
 
 __all__ = [
