@@ -332,6 +332,7 @@ def certain_region(condition: PrimExpr) -> Region:
 
 def _region(e: PrimExpr, truth: bool, unknown: bool) -> Region:
     """Return where ``e`` is ``truth``, or may be if ``unknown``."""
+    undecided = Region.everything() if unknown else Region()
     if isinstance(e, IntImm):
         return Region.everything() if bool(e.value) == truth else Region()
     if isinstance(e, Not):
@@ -339,18 +340,16 @@ def _region(e: PrimExpr, truth: bool, unknown: bool) -> Region:
     if isinstance(e, (And, Or)):
         a, b = _region(e.a, truth, unknown), _region(e.b, truth, unknown)
         result = a & b if isinstance(e, And) == truth else a | b
-        too_many = len(result.parts) > MAX_PARTS
-        return (Region.everything() if unknown else Region()) if too_many else result
+        return undecided if len(result.parts) > MAX_PARTS else result
     if isinstance(e, Call) and getattr(e.op, "name", "") == "tir.likely":
         return _region(e.args[0], truth, unknown)
     if isinstance(e, CmpOp) and is_stable(e):
         try:
             difference = linear_form(e.b).plus(linear_form(e.a), -1)
         except NotLinearError:
-            pass
-        else:
-            return _COMPARISONS[type(e)](difference, truth)
-    return Region.everything() if unknown else Region()
+            return undecided
+        return _COMPARISONS[type(e)](difference, truth)
+    return undecided
 
 
 def _at_least(least: int, form: LinearForm, factor: int) -> Conjunction:
