@@ -1,0 +1,172 @@
+"""From lowered functions to the functions of a device and those of the host that launch them.
+
+====== ==========================================================================================
+part   what it does
+====== ==========================================================================================
+mixed  checks memory, lets threads wait for each other, reduces across threads, splits the kernels off
+host   makes calls and memory of the runtime's C interface, lowers intrinsics
+device gives the memory of warps to their threads, lowers intrinsics
+====== ==========================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from compiler.ir.error import TargetError
+from compiler.ir.module import IRModule
+from compiler.ir.transform import Pass
+from compiler.target.target import Target
+from compiler.tir.function import PrimFunc
+from compiler.tir.transform.annotate_device_regions import AnnotateDeviceRegions
+from compiler.tir.transform.bf16_compute_legalize import BF16ComputeLegalize
+from compiler.tir.transform.bf16_storage_legalize import BF16StorageLegalize
+from compiler.tir.transform.bind_target import AnnotateEntryFunc, BindTarget
+from compiler.tir.transform.combine_context_call import CombineContextCall
+from compiler.tir.transform.function_passes import Filter
+from compiler.tir.transform.lower_device_kernel_launch import DEVICE_KERNEL_LAUNCH, LowerDeviceKernelLaunch
+from compiler.tir.transform.lower_intrin import LowerIntrin
+from compiler.tir.transform.lower_thread_allreduce import LowerThreadAllreduce
+from compiler.tir.transform.lower_tvm_builtin import LowerTVMBuiltin
+from compiler.tir.transform.make_packed_api import MakePackedAPI
+from compiler.tir.transform.merge_shared_memory_allocations import MergeSharedMemoryAllocations
+from compiler.tir.transform.simplify import Simplify
+from compiler.tir.transform.split_host_device import SplitHostDevice
+from compiler.tir.transform.thread_sync import ThreadSync
+from compiler.tir.transform.verify_memory import VerifyMemory
+
+__all__ = ["SplitModule", "device_passes", "host_passes", "mixed_passes", "split_for_device"]
+
+
+class SplitModule(NamedTuple):
+    """A module in two parts.
+
+    Attributes
+    ----------
+    host : IRModule
+        Functions of the host, which take packed arguments and launch kernels by ``call_packed``.
+    device : IRModule
+        Kernels: their launch parameters are the attribute ``tir.kernel_launch_params``, their bodies begin with the
+        thread axes that they launch.
+    """
+
+    host: IRModule
+    device: IRModule
+
+
+def split_for_device(module: IRModule, target: Target) -> SplitModule:
+    """Lower functions that launch threads, and split what runs on the device from what runs on the host.
+
+    For example, ``B[blockIdx_x * 64 + threadIdx_x] = A[…]`` in a function ``main`` for ``cuda`` becomes a kernel
+    ``main_kernel(A, B)`` in the device module, and in the host module a function ``main`` that checks its arguments
+    and says ``T.call_packed("main_kernel", A, B, 16, 64)``.
+
+    Parameters
+    ----------
+    module : IRModule
+        What ``lower`` returns: loops bound to thread axes.
+    target : Target
+        The device's target; its host is ``llvm`` where it has none.
+
+    Returns
+    -------
+    SplitModule
+
+    Raises
+    ------
+    TargetError
+        If the target is one of a CPU, which launches no kernels.
+    LoweringError
+        If a function touches memory outside of all thread axes, or threads had to wait where not all of them come.
+    """
+    if "gpu" not in target.keys:
+        raise TargetError(f"split_for_device: target {str(target)!r} has no device that kernels are launched on")
+    whole = target if target.host is not None else target.with_host("llvm")
+    assert whole.host is not None
+    mixed = _run(module, mixed_passes(whole))
+    return SplitModule(_run(mixed, host_passes(whole.host)), _run(mixed, device_passes(whole)))
+
+
+def mixed_passes(target: Target) -> list[Pass]:
+    """Return the passes over functions of host and device together.
+
+    Parameters
+    ----------
+    target : Target
+        The device's, with a host.
+
+    Returns
+    -------
+    list of Pass
+    """
+    return [
+        BindTarget(target),
+        BF16ComputeLegalize(),
+        VerifyMemory(),
+        AnnotateEntryFunc(),
+        ThreadSync("shared"),
+        ThreadSync("shared.dyn"),
+        MergeSharedMemoryAllocations(),
+        ThreadSync("warp"),
+        LowerThreadAllreduce(),
+        AnnotateDeviceRegions(),
+        SplitHostDevice(),
+        MakePackedAPI(),
+        BF16StorageLegalize(),
+        LowerDeviceKernelLaunch(),
+    ]
+
+
+def host_passes(host: Target) -> list[Pass]:
+    """Return the passes that make the host module of the mixed one.
+
+    Parameters
+    ----------
+    host : Target
+
+    Returns
+    -------
+    list of Pass
+    """
+    return [
+        Filter(_runs_on_host),
+        BindTarget(host),
+        LowerTVMBuiltin(),
+        LowerIntrin(),
+        CombineContextCall(),
+    ]
+
+
+def device_passes(target: Target) -> list[Pass]:
+    """Return the passes that make the device module of the mixed one.
+
+    Parameters
+    ----------
+    target : Target
+        The device's.
+
+    Returns
+    -------
+    list of Pass
+    """
+    return [
+        Filter(_runs_on_device),
+        BindTarget(target.without_host()),
+        Simplify(),
+        LowerIntrin(),
+    ]
+
+
+def _runs_on_device(func: PrimFunc) -> bool:
+    return func.attrs.get("calling_conv") == DEVICE_KERNEL_LAUNCH
+
+
+def _runs_on_host(func: PrimFunc) -> bool:
+    return not _runs_on_device(func)
+
+
+def _run(module: IRModule, passes: Sequence[Pass]) -> IRModule:
+    for each in passes:
+        module = each.run_if_enabled(module)
+    return module
