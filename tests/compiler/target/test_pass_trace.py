@@ -76,3 +76,18 @@ def test_llvm_is_silent_again_and_the_stream_is_where_it_was(emitted: str, capfd
 def test_a_module_that_is_too_long_is_refused(emitted: str) -> None:
     with pytest.raises(BuildError, match=r"at most 200,000 letters, got [\d,]+: it would be printed after each"):
         trace_passes(emitted + ";\n" * 100_000, TARGET)
+
+
+def test_a_function_that_was_inlined_is_deleted_by_the_walk_over_the_call_graph() -> None:
+    a = te.placeholder((1024,), name="a")
+    b = te.compute((1024,), lambda i: a[i] * 2.0, name="b")
+    schedule = te.create_schedule(b.op)
+    schedule[b].parallel(b.op.axis[0])
+    emitted = codegen(tvm.lower(schedule, [a, b], name="double"), TARGET).emitted
+    changing = [run for run in trace_passes(emitted, TARGET) if run.text is not None]
+    assert not [run.name for run in changing if "Analysis" in run.name]
+    number = next(index for index, run in enumerate(changing) if run.name == pass_trace.CALL_GRAPH_WALK)
+    before, after = (changing[index].text or "" for index in (number - 1, number))
+    assert "@double.parallel(" in before
+    assert "@double.parallel(" not in after
+    assert "inlined" in changing[number].summary

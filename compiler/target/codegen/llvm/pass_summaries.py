@@ -51,6 +51,7 @@ SUMMARIES: Mapping[str, str] = {
     "LowerExpectIntrinsic": "Turns expectations into branch weights",
     "MemCpyOpt": "Removes copies of memory, or makes them smaller",
     "MergedLoadStoreMotion": "Moves loads and stores out of both sides of a branch",
+    "ModuleToPostOrderCGSCCPassAdaptor": "Deletes the functions that were inlined wherever they were called",
     "PostOrderFunctionAttrs": "Infers attributes of functions, callees first: what they read, write and capture",
     "Promote": "Turns stack slots into values: mem2reg",
     "Reassociate": "Reorders sums and products so that constants meet and loop invariants stand together",

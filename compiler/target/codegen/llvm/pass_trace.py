@@ -17,13 +17,18 @@ from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.pass_summaries import SUMMARIES
 from compiler.target.target import Target
 
-__all__ = ["MAX_EMITTED", "PassRun", "trace_passes"]
+__all__ = ["CALL_GRAPH_WALK", "MAX_EMITTED", "PassRun", "trace_passes"]
 
 MAX_EMITTED = 200_000
 """Letters of a module whose passes are traced: LLVM prints all of it some hundred and fifty times."""
 _HEADER = re.compile(r"^; \*\*\* IR Dump After (\S+|\S+<.*>) on (.*?) \*\*\*.*\n", re.M)
 _INVISIBLE = re.compile(r",? !dbg !\d+|^(?:!|; Preheader:|; Loop:|; Exit blocks|; ModuleID).*\n", re.M)
 """What two printed modules may differ in that are the same program: debug locations, and where a pass was at work."""
+_BOOKKEEPING = ("InvalidateAnalysisPass<", "RequireAnalysisPass<")
+"""Passes that compute or drop an analysis, and never change the program."""
+CALL_GRAPH_WALK = "ModuleToPostOrderCGSCCPassAdaptor"
+"""Runs passes on the functions of a module, callees first.  It deletes functions that were inlined everywhere at its end,
+which LLVM prints first after the pass that drops the analyses."""
 _STANDARD_ERROR = 2
 _BLOCK_BYTES = 1 << 16
 _PAUSE_SECONDS = 0.001
@@ -97,6 +102,9 @@ def _runs(before: str, printed: str) -> Iterator[PassRun]:
         visible = _visible(text)
         changed = bool(visible.strip()) and visible != last
         last = visible if changed else last
+        if changed and name.startswith(_BOOKKEEPING):
+            yield PassRun(CALL_GRAPH_WALK, "[module]", text)
+            changed = False
         yield PassRun(name.removesuffix("Pass"), place, text if changed else None)
 
 
