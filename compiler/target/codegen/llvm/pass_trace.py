@@ -27,8 +27,8 @@ _INVISIBLE = re.compile(r",? !dbg !\d+|^(?:!|; Preheader:|; Loop:|; Exit blocks|
 _BOOKKEEPING = ("InvalidateAnalysisPass<", "RequireAnalysisPass<")
 """Passes that compute or drop an analysis, and never change the program."""
 CALL_GRAPH_WALK = "ModuleToPostOrderCGSCCPassAdaptor"
-"""Runs passes on the functions of a module, callees first.  It deletes functions that were inlined everywhere at its end,
-which LLVM prints first after the pass that drops the analyses."""
+"""Runs passes on the functions of a module, callees first, and at its end deletes those that were inlined everywhere.
+LLVM prints the module without them after the pass that drops the analyses."""
 _STANDARD_ERROR = 2
 _BLOCK_BYTES = 1 << 16
 _PAUSE_SECONDS = 0.001

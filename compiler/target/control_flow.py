@@ -1,0 +1,366 @@
+"""Control flow of printed code: basic blocks of LLVM IR and assembly, the jumps between them, and their loops.
+
+Dominators after Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm" (2001); loops are natural loops: a
+back edge leads to a block that dominates its source (Aho, Lam, Sethi and Ullman, "Compilers", section 9.6).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from compiler.target.instruction_kinds import architecture_of
+
+__all__ = ["Block", "FlowGraph", "Jump", "JumpKind", "control_flow", "hot_loop"]
+
+JumpKind = Literal["true", "false", "next", "case"]
+"""Of a condition that holds or not, without a condition, or one of a switch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """An edge of a control-flow graph.
+
+    Attributes
+    ----------
+    target : int
+        Position of the block that it leads to.
+    kind : str
+        ``"true"`` or ``"false"`` of a condition, ``"next"`` without one, ``"case"`` of a switch.
+    back : bool
+        Whether it leads back to the head of a loop.
+    """
+
+    target: int
+    kind: JumpKind
+    back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A basic block.
+
+    Attributes
+    ----------
+    name : str
+        Its label; a block without one has the name of the block before it, with a ``+``.
+    first, last : int
+        Positions of its lines in the text, ``last`` included.
+    instructions : int
+    jumps : tuple of Jump
+    depth : int
+        How many loops it is in.
+    hot : bool
+        Whether it is in the hot loop of its function: of the innermost loops the one with the most instructions.
+    """
+
+    name: str
+    first: int
+    last: int
+    instructions: int
+    jumps: tuple[Jump, ...] = ()
+    depth: int = 0
+    hot: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FlowGraph:
+    """The control-flow graph of a function.
+
+    Attributes
+    ----------
+    function : str
+    blocks : tuple of Block
+        In the order of the text; the first is the entry.
+    """
+
+    function: str
+    blocks: tuple[Block, ...]
+
+    @property
+    def depth(self) -> int:
+        """How deep its deepest loop is."""
+        return max((block.depth for block in self.blocks), default=0)
+
+    @property
+    def hot_lines(self) -> list[int]:
+        """Positions of the lines of its hot loop."""
+        return [line for block in self.blocks if block.hot for line in range(block.first, block.last + 1)]
+
+
+@dataclass(slots=True)
+class _Open:
+    """A block while the text is read: where its last instruction may lead, by label."""
+
+    name: str
+    first: int
+    last: int
+    instructions: int = 0
+    targets: list[tuple[str, JumpKind]] = field(default_factory=list)
+    falls: JumpKind | None = "next"
+    """How it leads to the block below it; None where it does not."""
+    labels: list[str] = field(default_factory=list)
+    """Further labels of the same place."""
+
+
+def control_flow(lines: Sequence[str], language: str) -> list[FlowGraph]:
+    """Return the control-flow graphs of a text's functions.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        LLVM IR, or assembly of x86-64, AArch64 or RISC-V as LLVM prints it.
+    language : str
+        ``"llvm"``, or ``"gas"`` for assembly.
+
+    Returns
+    -------
+    list of FlowGraph
+        In the order of the text; those of other languages, and of structured assembly like WebAssembly's, are empty.
+    """
+    if language == "llvm":
+        functions = _llvm_functions(lines)
+    elif language == "gas":
+        functions = _assembly_functions(lines)
+    else:
+        return []
+    return [_graph(name, blocks) for name, blocks in functions if blocks]
+
+
+def hot_loop(graphs: Sequence[FlowGraph]) -> FlowGraph | None:
+    """Return the function whose hot loop is nested deepest, of several the one with the most instructions.
+
+    Parameters
+    ----------
+    graphs : sequence of FlowGraph
+
+    Returns
+    -------
+    FlowGraph or None
+        None where nothing loops.
+    """
+    looping = [graph for graph in graphs if graph.depth]
+    size = {id(graph): sum(block.instructions for block in graph.blocks if block.hot) for graph in looping}
+    return max(looping, key=lambda graph: (graph.depth, size[id(graph)]), default=None)
+
+
+# LLVM IR
+
+_NAME = r'(?:[-$.\w]+|"[^"]*")'
+_DEFINE = re.compile(rf"define\b.*?@({_NAME})\(")
+_LLVM_LABEL = re.compile(rf"({_NAME}):")
+_LABELS = re.compile(rf"label %({_NAME})")
+
+
+def _llvm_functions(lines: Sequence[str]) -> Iterator[tuple[str, list[_Open]]]:
+    name, blocks = "", list[_Open]()
+    for number, line in enumerate(lines):
+        if not name:
+            match = _DEFINE.match(line)
+            name = match[1].strip('"') if match else ""
+        elif line.startswith("}"):
+            yield name, blocks
+            name, blocks = "", []
+        elif match := _LLVM_LABEL.match(line):
+            blocks.append(_Open(match[1].strip('"'), number, number))
+        elif line.strip():
+            if not blocks:
+                blocks.append(_Open("entry", number, number))
+            _llvm_instruction(blocks[-1], line.strip(), number)
+
+
+def _llvm_instruction(block: _Open, text: str, number: int) -> None:
+    """Add a line to a block; the cases of a switch stand on lines of their own."""
+    block.last = number
+    block.instructions += text not in ("]", "[") and not text.startswith((";", "i32 ", "i64 ", "i8 ", "i1 "))
+    targets = [label.strip('"') for label in _LABELS.findall(text)]
+    if targets:
+        kinds: tuple[JumpKind, ...] = ("true", "false") if text.startswith("br i1") else ("next",)
+        cases = text.startswith(("switch", "i", "]")) or len(targets) > len(kinds)
+        block.targets += [(label, "case" if cases else kinds[at]) for at, label in enumerate(targets)]
+    block.falls = None
+
+
+# Assembly
+
+_LABEL = re.compile(r"([.\w$@]+):")
+_INSTRUCTION = re.compile(r"\s+([a-z][\w.]*)\s*(.*)")
+_JUMPS = {
+    "x86_64": (re.compile(r"jmp[lq]?"), re.compile(r"j\w+|loopn?e?"), re.compile(r"ret[lq]?|ud2|hlt")),
+    "aarch64": (re.compile(r"b"), re.compile(r"b\.\w+|[ct]bn?z"), re.compile(r"ret|br|brk|udf")),
+    "riscv64": (re.compile(r"j"), re.compile(r"b(?:eq|ne|lt|ge|gt|le)u?z?"), re.compile(r"ret|jr|tail|unimp|ebreak")),
+}
+"""By architecture: mnemonics of jumps without a condition, of those with one, and of what leaves the function."""
+_COMMENT = re.compile(r"\s*(?:#|//).*")
+
+
+def _assembly_functions(lines: Sequence[str]) -> Iterator[tuple[str, list[_Open]]]:
+    patterns = _JUMPS.get(architecture_of("\n".join(lines)))
+    if patterns is None:
+        return
+    name, blocks = "", list[_Open]()
+    for number, line in enumerate(lines):
+        label = _LABEL.match(line)
+        if label and not label[1].startswith((".L", "L")):
+            yield name, _with_code(blocks)
+            name, blocks = label[1], []
+        if not name:
+            continue
+        if label:
+            blocks.append(_Open(label[1], number, number))
+        elif instruction := _INSTRUCTION.match(_COMMENT.sub("", line)):
+            _assembly_instruction(blocks, (instruction[1], instruction[2]), number, patterns)
+    yield name, _with_code(blocks)
+
+
+def _assembly_instruction(
+    blocks: list[_Open], instruction: tuple[str, str], number: int, patterns: tuple[re.Pattern[str], ...]
+) -> None:
+    """Add an instruction to the last block, or to a new one below a jump."""
+    if blocks[-1].targets or blocks[-1].falls is None:
+        blocks.append(_Open(f"{blocks[-1].name}+", number, number))
+    block, (mnemonic, operands) = blocks[-1], instruction
+    block.last = number
+    block.instructions += 1
+    always, sometimes, ends = patterns
+    target = re.split(r"[\s,]+", operands.strip())[-1]
+    if always.fullmatch(mnemonic):
+        block.targets, block.falls = [(target, "next")], None
+    elif ends.fullmatch(mnemonic):
+        block.falls = None
+    elif sometimes.fullmatch(mnemonic):
+        block.targets, block.falls = [(target, "true")], "false"
+
+
+def _with_code(blocks: Sequence[_Open]) -> list[_Open]:
+    """Return the blocks but those of constants; what jumps to an empty block comes to the one below it."""
+    coded, labels = list[_Open](), list[str]()
+    for block in blocks:
+        if block.instructions:
+            block.labels = [*labels, *block.labels]
+            coded.append(block)
+        labels = [] if block.instructions else [*labels, block.name]
+    return coded
+
+
+# Graphs
+
+
+def _graph(name: str, blocks: Sequence[_Open]) -> FlowGraph:
+    jumps = _edges(blocks)
+    successors = [[jump.target for jump in row] for row in jumps]
+    dominators = _dominators(successors)
+    loops: dict[int, set[int]] = {}
+    for source, row in enumerate(successors):
+        for target in row:
+            if _dominates(target, source, dominators):
+                loops.setdefault(target, {target}).update(_natural_loop(target, source, successors))
+    depth = [sum(block in loop for loop in loops.values()) for block in range(len(blocks))]
+    hot = _hottest(list(loops.values()), depth, blocks)
+    return FlowGraph(
+        name,
+        tuple(
+            Block(
+                block.name,
+                block.first,
+                block.last,
+                block.instructions,
+                tuple(replace(jump, back=_dominates(jump.target, index, dominators)) for jump in row),
+                depth[index],
+                index in hot,
+            )
+            for index, (block, row) in enumerate(zip(blocks, jumps, strict=True))
+        ),
+    )
+
+
+def _edges(blocks: Sequence[_Open]) -> list[list[Jump]]:
+    """Return where each block leads to; what leaves the function leads nowhere."""
+    position = {label: index for index, block in enumerate(blocks) for label in (block.name, *block.labels)}
+    rows = []
+    for index, block in enumerate(blocks):
+        row = [Jump(position[label], kind) for label, kind in block.targets if label in position]
+        if block.falls is not None and index + 1 < len(blocks):
+            row.append(Jump(index + 1, block.falls))
+        rows.append(list(dict.fromkeys(row)))
+    return rows
+
+
+def _postorder(successors: Sequence[Sequence[int]]) -> list[int]:
+    """Return the blocks that are reached from the entry, each after those that it leads to but for back edges."""
+    order, seen, todo = list[int](), {0}, [(0, iter(successors[0]))]
+    while todo:
+        rest = todo[-1][1]
+        following = next((target for target in rest if target not in seen), None)
+        if following is None:
+            order.append(todo.pop()[0])
+        else:
+            seen.add(following)
+            todo.append((following, iter(successors[following])))
+    return order
+
+
+def _dominators(successors: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Return the immediate dominator of each block that is reached; the entry is its own."""
+    order = _postorder(successors)
+    rank = {block: number for number, block in enumerate(order)}
+    sources: dict[int, list[int]] = {block: [] for block in order}
+    for block in order:
+        for target in successors[block]:
+            sources[target].append(block)
+    dominator = {0: 0}
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(order[:-1]):
+            known = [source for source in sources[block] if source in dominator]
+            nearest = known[0]
+            for source in known[1:]:
+                nearest = _common(nearest, source, dominator, rank)
+            changed |= dominator.get(block) != nearest
+            dominator[block] = nearest
+    return dominator
+
+
+def _common(one: int, other: int, dominator: dict[int, int], rank: dict[int, int]) -> int:
+    while one != other:
+        while rank[one] < rank[other]:
+            one = dominator[one]
+        while rank[other] < rank[one]:
+            other = dominator[other]
+    return one
+
+
+def _dominates(block: int, other: int, dominator: dict[int, int]) -> bool:
+    """Return whether every way to ``other`` leads through ``block``."""
+    if other not in dominator or block not in dominator:
+        return False
+    while other != block and dominator[other] != other:
+        other = dominator[other]
+    return other == block
+
+
+def _natural_loop(head: int, source: int, successors: Sequence[Sequence[int]]) -> set[int]:
+    """Return the blocks from which a back edge's source is reached without passing its head."""
+    sources: list[list[int]] = [[] for _ in successors]
+    for block, row in enumerate(successors):
+        for target in row:
+            sources[target].append(block)
+    loop, todo = {head}, [source]
+    while todo:
+        block = todo.pop()
+        if block not in loop:
+            loop.add(block)
+            todo += sources[block]
+    return loop
+
+
+def _hottest(loops: Sequence[set[int]], depth: Sequence[int], blocks: Sequence[_Open]) -> set[int]:
+    """Return of the loops that are nested deepest the one with the most instructions; none where nothing loops."""
+
+    def weight(loop: set[int]) -> tuple[int, int]:
+        return min(depth[block] for block in loop), sum(blocks[block].instructions for block in loop)
+
+    return max(loops, key=weight, default=set())
