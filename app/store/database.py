@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ BUSY_MILLISECONDS = 10_000
 CHECK_MILLISECONDS = 200
 """How long the health check does."""
 RETRY_SECONDS = 5
+WRITE_AHEAD_RETRY_SECONDS = 0.005
 _POSTGRESQL_FULL = "53100"
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
@@ -54,11 +56,29 @@ def without_password(url: str | URL) -> str:
 
 def _prepare_sqlite(engine: Engine, busy_milliseconds: int) -> None:
     def prepare(connection: sqlite3.Connection, _record: object) -> None:
-        for pragma in (f"busy_timeout={busy_milliseconds}", "journal_mode=WAL", "foreign_keys=ON"):
+        for pragma in (f"busy_timeout={busy_milliseconds}", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
+        _write_ahead(connection, busy_milliseconds)
 
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", prepare)
+
+
+def _write_ahead(connection: sqlite3.Connection, busy_milliseconds: int) -> None:
+    """Switch a database to the write-ahead log, while others that open it for the first time do the same.
+
+    SQLite does not wait ``busy_timeout`` for this statement: two connections that read the old mode and both want to
+    write the new one would wait for each other, so one of them fails at once.  That one tries again.
+    """
+    deadline = time.monotonic() + busy_milliseconds / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in _LOCKED or time.monotonic() > deadline:
+                raise
+        time.sleep(WRITE_AHEAD_RETRY_SECONDS)
 
 
 @contextmanager

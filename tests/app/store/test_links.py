@@ -139,6 +139,18 @@ def test_many_at_once_lose_nothing(url: str) -> None:
     assert all(links.open(link).state.workspace.script == script for link, script in made)
 
 
+def test_a_database_that_another_server_creates_just_now_is_waited_for(url: str, tmp_path: Path) -> None:
+    # SQLite refuses to switch to the write-ahead log at once while another connection is about to write.
+    other = sqlite3.connect(tmp_path / "links.sqlite3", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    written = threading.Timer(0.2, other.execute, ("COMMIT",))
+    written.start()
+    links = Store(url)
+    written.join()
+    other.close()
+    assert links.open(links.create(state()).id).state == state()
+
+
 def test_links_of_the_first_format_open(links: Store) -> None:
     stored = bytes.fromhex(
         "0182a47669657781a470616e65a361736da9776f726b737061636583a566696c657381a16dc4020102a76f7074696f6e7381"
