@@ -56,10 +56,15 @@ class Pane:
     measured: bool = False
     """Whether it shows measurements: those stay until there are others, whatever is compiled."""
 
+    open: bool = True
+    """Whether it is open until a visitor says otherwise."""
+
     listing: bool = False
     """Whether it shows a listing, in chunks whose lines link to the lines of other panes."""
     unlinked: str = ""
     """Why a line of the listing may link to nothing."""
+    flows: bool = False
+    """Whether the control flow of its text can be drawn."""
     group: str = ""
     """Group of the recorded steps that it shows, e.g. ``"lowering"``; empty where it shows no steps."""
     also: str = ""

@@ -34,6 +34,10 @@ def _graph(pane: Pane, selection: Selection) -> Unit | None:
     return selection.graph
 
 
+def _nothing(pane: Pane, selection: Selection) -> None:
+    return None
+
+
 _ADDED = "No line of the script made this one: it is boilerplate, or a pass added it"
 
 PANES: tuple[Pane, ...] = (
@@ -73,6 +77,7 @@ PANES: tuple[Pane, ...] = (
         empty="No LLVM IR: no function was built for a CPU. A schedule bound to GPU threads ends as loop IR.",
         listing=True,
         unlinked="No line of the loop IR made this one: it is a declaration, an attribute or a blank line",
+        flows=True,
         group="llvm",
         stepped=True,
         changes_only=True,
@@ -91,8 +96,19 @@ PANES: tuple[Pane, ...] = (
         listing=True,
         unlinked="No line of the loop IR made this one: it enters or leaves the function, saves registers, or holds"
         " a constant",
+        flows=True,
         group="assembly",
         against="assembly_against",
+    ),
+    Pane(
+        name="flow",
+        title="Control flow",
+        dock="upper",
+        size=30,
+        template="panes/_control_flow.html",
+        producer=_nothing,
+        redrawn=False,
+        open=False,
     ),
     Pane(
         name="bench",
@@ -193,7 +209,9 @@ def served() -> dict[str, object]:
                 "dock": pane.dock,
                 "level": level_of(pane),
                 "size": pane.size,
+                "open": pane.open,
                 "listing": pane.listing,
+                "flows": pane.flows,
                 "unlinked": pane.unlinked,
                 "group": pane.group,
                 "also": pane.also,

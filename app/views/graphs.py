@@ -10,9 +10,11 @@ from markupsafe import Markup
 from app.errors import NotFound, Overrun, RequestError
 from app.graphs.folding import Folding
 from app.views.explorer import FRAGMENT_HEADER, for_ever, having, render
-from app.workers.tasks import RenderGraph
+from app.workers.tasks import RenderFlow, RenderGraph
 
 bp = Blueprint("graphs", __name__)
+MAX_FUNCTION_NAME = 400
+"""Letters."""
 
 
 @bp.get("/graph/<key>")
@@ -25,6 +27,17 @@ def graph(key: str) -> Response:
     try:
         return for_ever(render(RenderGraph(key, cast(Folding, folding), last), [having(last)]))
     except Overrun as error:
+        return sentence(error)
+
+
+@bp.get("/flow/<key>")
+def flow(key: str) -> Response:
+    """The control flow of one function of a listing, as an SVG drawing; by default of the one with the deepest loop."""
+    function = request.args.get("function", "")[:MAX_FUNCTION_NAME]
+    answer = having(key)
+    try:
+        return for_ever(render(RenderFlow(key, function), [answer]))
+    except (NotFound, Overrun) as error:
         return sentence(error)
 
 

@@ -11,6 +11,7 @@ import msgspec
 from app.artifacts import Answer, Listing, Snapshot
 from app.errors import NotFound
 from app.graphs.drawings import Drawings
+from app.graphs.flows import draw_flow
 from app.jobs.answers import StoredAnswer, pack
 from app.jobs.assembly import assemble, marked
 from app.panes import table
@@ -29,6 +30,7 @@ from app.workers.tasks import (
     Packed,
     PageParts,
     RenderChunk,
+    RenderFlow,
     RenderGraph,
     RenderPage,
     RenderPanes,
@@ -177,6 +179,11 @@ def _graph(task: RenderGraph, answers: Sequence[Decoded]) -> Html:
     raise NotFound("this drawing has expired; compile again to see it")
 
 
+def _flow(task: RenderFlow, answers: Sequence[Decoded]) -> Html:
+    listing = _listing(task.listing, answers)
+    return Html(_template("panes/_flow.html", flow=draw_flow(listing, task.function), listing=listing))
+
+
 def _fingerprints(_: ComputeFingerprints, answers: Sequence[Decoded]) -> Fingerprints:
     return Fingerprints(fingerprints(answers[0].answer))
 
@@ -189,5 +196,6 @@ _PERFORMERS: dict[type, Callable[[Any, Sequence[Decoded]], Reply]] = {
     RenderText: _text,
     RenderChunk: _chunk,
     RenderGraph: _graph,
+    RenderFlow: _flow,
     ComputeFingerprints: _fingerprints,
 }

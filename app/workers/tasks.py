@@ -116,11 +116,28 @@ class RenderGraph(msgspec.Struct, frozen=True, tag=True):
     """The last drawing of the graph, whose steps are laid out together."""
 
 
+class RenderFlow(msgspec.Struct, frozen=True, tag=True):
+    """Draw the control flow of a function of a listing."""
+
+    listing: str
+    function: str = ""
+
+
 class ComputeFingerprints(msgspec.Struct, frozen=True, tag=True):
     """Hash what an answer shows."""
 
 
-Task = Assemble | RenderPanes | RenderPage | RenderUpdate | RenderText | RenderChunk | RenderGraph | ComputeFingerprints
+Task = (
+    Assemble
+    | RenderPanes
+    | RenderPage
+    | RenderUpdate
+    | RenderText
+    | RenderChunk
+    | RenderGraph
+    | RenderFlow
+    | ComputeFingerprints
+)
 Expected = TypeVar("Expected", Html, Update, PageParts, Fingerprints, Packed)
 
 

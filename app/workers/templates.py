@@ -49,5 +49,6 @@ def environment() -> Environment:
     """Return an environment of the templates of panes; what they print is escaped."""
     made = Environment(loader=FileSystemLoader(FOLDER), autoescape=True, auto_reload=False)
     made.filters.update(FILTERS)
+    made.globals["panes_with_flow"] = lambda: [pane for pane in table.PANES if pane.flows]
     made.globals["assembly_targets"] = assembly_targets
     return made

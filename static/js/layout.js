@@ -27,7 +27,7 @@ const BOXES = [...new Set([...DOCKS.filter((dock) => dock.level).map(({ name }) 
 
 export function startLayout() {
   // A link says which panes it shows; else they are as this browser left them.
-  state.view.closed ??= state.link ? "" : recall("closed") ?? "";
+  for (const name of ["closed", "opened"]) state.view[name] ??= state.link ? "" : recall(name) ?? "";
   if (reading) {
     // Where nobody can measure, an empty benchmark takes room for nothing.
     for (const { name } of PANES.filter(({ name: pane, measured }) => measured && !closed().has(pane))) {
@@ -45,12 +45,20 @@ export function startLayout() {
     if (heading) enlarge(heading.dataset.enlarge);
     const close = target.closest("[data-close]");
     if (close) setOpen(close.dataset.close, false);
+    const open = target.closest("[data-open]");
+    if (open) focusPane(open.dataset.open);
   });
 }
 
 // Closing and reopening
 
-const closed = () => new Set(state.view.closed.split(" ").filter((pane) => NAMES.includes(pane)));
+const listed = (name) => new Set(state.view[name].split(" ").filter((pane) => NAMES.includes(pane)));
+
+/** The panes that are closed: by the visitor, or from the start and not opened since. */
+function closed() {
+  const opened = listed("opened");
+  return new Set([...listed("closed"), ...PANES.filter(({ name, open }) => !open && !opened.has(name)).map(({ name }) => name)]);
+}
 
 const level = () => $("#right").dataset.level;
 const levelOf = (pane) => paneOf(pane).level || level();
@@ -88,8 +96,10 @@ export function setOpen(pane, open) {
     return;
   }
   if (!open && $(`#pane-${pane}`).classList.contains("alone")) enlarge(pane);
-  state.view.closed = NAMES.filter((name) => now.has(name)).join(" ");
-  if (!reading) remember("closed", state.view.closed);
+  const atFirst = new Set(PANES.filter((other) => other.open).map(({ name }) => name));
+  state.view.closed = NAMES.filter((name) => now.has(name) && atFirst.has(name)).join(" ");
+  state.view.opened = NAMES.filter((name) => !now.has(name) && !atFirst.has(name)).join(" ");
+  if (!reading) for (const name of ["closed", "opened"]) remember(name, state.view[name]);
   arrange();
   menu();
   tell("shown");

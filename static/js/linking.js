@@ -250,6 +250,9 @@ function keys(event) {
   }
 }
 
+/** Put the cursor of a listing at a line, as the arrow keys would. */
+export const goToLine = (pane, index) => setCursor(pane, index, true);
+
 function setCursor(pane, index, byKey) {
   $(`#body-${pane} .l.cursor`)?.classList.remove("cursor");
   cursors.set(pane, index);

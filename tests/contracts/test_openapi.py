@@ -134,6 +134,7 @@ CALLS = [
     Call("post", "/api/compile", 404, body={"script": "", "uploads": {"model.onnx": "0" * 64}}),
     Call("post", "/api/compile", 422, body={"script": "", "uploads": {"model.onnx": "../../etc/passwd"}}),
     Call("get", "/graph/{key}", 404, path="/graph/none"),
+    Call("get", "/flow/{key}", 404, path="/flow/none"),
     Call("get", "/healthz", 200),
     Call("get", "/api/queue", 200),
     Call("get", "/api/openapi.json", 200),

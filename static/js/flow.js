@@ -1,0 +1,124 @@
+// The control flow of the LLVM IR or the assembly that is shown: blocks lead to their lines, lines to their block.
+import { $, $$, element } from "./dom.js";
+import { goToLine } from "./linking.js";
+import { PANES } from "./panes.js";
+import { on, state, tell } from "./state.js";
+
+const ZOOM = { in: 1.2, out: 1 / 1.2 };
+const SCALE = { min: 0.2, max: 2.5 };
+let shown = ""; // address of what is drawn
+let scale = 1;
+
+export function startFlow() {
+  const body = $("#body-flow");
+  // Assembly first: it is what runs.
+  const sources = PANES.filter(({ flows }) => flows).map(({ name }) => name);
+  $("#flow-of").value = sources.includes(state.view.flow) ? state.view.flow : sources.at(-1);
+  for (const event of ["answered", "shown"]) on(event, load);
+  on("text", (pane) => { if (pane === source()) load(); });
+  on("cursor", ({ pane, line }) => { if (pane === source()) point(line); });
+  $("#flow-of").addEventListener("change", () => { state.view.flow = source(); load(); });
+  $("#flow-function").addEventListener("change", ({ target }) => { state.view.flow_function = target.value; load(); });
+  $("#pane-flow").addEventListener("click", ({ target }) => {
+    const button = target.closest("[data-flow-zoom]");
+    if (button) zoom(ZOOM[button.dataset.flowZoom]);
+    const block = target.closest(".block");
+    if (block) open(block);
+  });
+  body.addEventListener("keydown", keys);
+  body.addEventListener("pointerover", ({ target }) => mark(target.closest(".block")));
+  body.addEventListener("pointerleave", () => mark(null));
+  $("#panes").addEventListener("pointerover", ({ target }) => { if (target.closest?.(`#body-${source()}`)) point(target.closest(".l")); });
+  load();
+}
+
+const source = () => $("#flow-of").value;
+
+/** Draw the function that is shown, where the pane is open and the text has changed. */
+async function load() {
+  const body = $("#body-flow");
+  if (!body.clientWidth) return;
+  const key = $(`#body-${source()}`)?.dataset.listing ?? "";
+  const address = key && `/flow/${key}?${new URLSearchParams({ function: state.view.flow_function ?? "" })}`;
+  if (address === shown) return;
+  shown = address;
+  if (!key) { show('<p class="empty">The control flow of a function appears here when code was made of it.</p>'); return; }
+  const answer = await fetch(address, { headers: { "HX-Request": "true" } });
+  const html = answer.ok || answer.headers.has("Strata-Fragment") ? await answer.text() : "";
+  if (address !== shown) return;
+  if (html) show(html);
+  else shown = ""; // the server has forgotten the text: the next answer brings it back
+}
+
+function show(html) {
+  const body = $("#body-flow");
+  const before = $("#flow")?.dataset.function;
+  body.innerHTML = html; // rendered and escaped by our own server
+  const drawing = $("#flow");
+  const words = drawing ? drawing.dataset.facts.split("|") : [];
+  $("#facts-flow").replaceChildren(...words.map((word, index) => element("span", {}, index ? ` · ${word}` : word)));
+  $("#facts-flow").title = words.join(" · ");
+  offer(drawing?.dataset.functions.split("|") ?? [], drawing?.dataset.function);
+  if (!drawing) return;
+  Object.assign(drawing.dataset, { width: drawing.getAttribute("width"), height: drawing.getAttribute("height") });
+  zoom(1);
+  tell("drawn");
+  if (before !== drawing.dataset.function) $(".block.hot, .block", drawing).scrollIntoView({ block: "center", inline: "center" });
+}
+
+function offer(names, chosen) {
+  const select = $("#flow-function");
+  select.hidden = names.length < 2;
+  select.replaceChildren(...names.map((name) => element("option", { value: name }, name)));
+  if (chosen) select.value = chosen;
+}
+
+function zoom(factor) {
+  const drawing = $("#flow");
+  if (!drawing) return;
+  scale = Math.min(SCALE.max, Math.max(SCALE.min, scale * factor));
+  for (const side of ["width", "height"]) drawing.setAttribute(side, String(Number(drawing.dataset[side]) * scale));
+}
+
+/** Lines of the text that belong to a block. */
+const linesOf = (block) => $$(`#body-${source()} .l`).filter(({ dataset }) => Number(dataset.i) >= Number(block.dataset.first) && Number(dataset.i) <= Number(block.dataset.last));
+
+/** Whether the text stands alone: in a difference its lines have other numbers. */
+const alone = () => !$(`#body-${source()} .diff`);
+
+function mark(block) {
+  for (const line of $$(".l.in-block")) line.classList.remove("in-block");
+  if (block && alone()) for (const line of linesOf(block)) line.classList.add("in-block");
+}
+
+/** Go to the lines of a block. */
+function open(block) {
+  if (!alone()) return;
+  goToLine(source(), Number(block.dataset.first));
+  mark(block);
+}
+
+/** Show in which block a line is. */
+function point(line) {
+  for (const block of $$("#flow .block.here")) block.classList.remove("here");
+  if (!line || !alone()) return;
+  const index = Number(line.dataset.i);
+  $$("#flow .block").find(({ dataset }) => Number(dataset.first) <= index && index <= Number(dataset.last))?.classList.add("here");
+}
+
+const STEPS = { ArrowDown: 1, ArrowUp: -1 };
+
+function keys(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const block = event.target.closest(".block");
+  if (event.key === "+" || event.key === "=") zoom(ZOOM.in);
+  else if (event.key === "-") zoom(ZOOM.out);
+  else if (block && (event.key === "Enter" || event.key === " ")) open(block);
+  else if (block && event.key in STEPS) {
+    const blocks = $$("#flow .block");
+    const next = blocks[blocks.indexOf(block) + STEPS[event.key]];
+    next?.focus();
+    if (next) mark(next);
+  } else return;
+  event.preventDefault();
+}
