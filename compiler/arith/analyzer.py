@@ -16,7 +16,21 @@ from compiler.arith.modular_set import Congruence, ModularSet
 from compiler.arith.rewrite_simplify import RewriteSimplifier
 from compiler.arith.simplifier import RewriteSimplifyStats
 from compiler.ir.error import ArgumentError, DTypeError, show
-from compiler.ir.primexpr import EQ, ExprLike, IntImm, PrimExpr, Range, Sub, Var, convert
+from compiler.ir.primexpr import (
+    EQ,
+    Broadcast,
+    Div,
+    ExprLike,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Mod,
+    PrimExpr,
+    Range,
+    Sub,
+    Var,
+    convert,
+)
 
 if TYPE_CHECKING:
     from compiler.arith.int_set import IntervalSet
@@ -274,8 +288,13 @@ class Analyzer:
         Returns
         -------
         PrimExpr
+
+        Raises
+        ------
+        ArgumentError
+            If the whole is a division by zero, which has no value.  One inside stays, for it may never be evaluated.
         """
-        return self._rewrite(convert(expr))
+        return _defined(self._rewrite(convert(expr)))
 
     def canonical_simplify(self, expr: ExprLike) -> PrimExpr:
         """Simplify by bringing index arithmetic into normal form.
@@ -288,8 +307,13 @@ class Analyzer:
         Returns
         -------
         PrimExpr
+
+        Raises
+        ------
+        ArgumentError
+            If the whole is a division by zero, which has no value.  One inside stays, for it may never be evaluated.
         """
-        return self._canonical(convert(expr))
+        return _defined(self._canonical(convert(expr)))
 
     def simplify(self, expr: ExprLike, steps: int = 2) -> PrimExpr:
         """Simplify as far as the known facts allow, ``steps`` times in turn by rules and by normal form.
@@ -365,6 +389,15 @@ class Analyzer:
 def _require_unknown(var: Var, old: object, new: object, override: bool) -> None:
     if old != new and not override:
         raise ArgumentError(f"update: {var.name!r} is known to be in {old}, got {new}; override=True replaces it")
+
+
+def _defined(e: PrimExpr) -> PrimExpr:
+    """Return ``e``, which is no division by zero."""
+    if isinstance(e, (FloorDiv, FloorMod, Div, Mod)):
+        divisor = e.b.value if isinstance(e.b, Broadcast) else e.b
+        if isinstance(divisor, IntImm) and divisor.value == 0:
+            raise ArgumentError(f"{type(e).__name__}: division by zero in {show(e)}")
+    return e
 
 
 def _integral(operation: str, expr: ExprLike) -> PrimExpr:

@@ -79,6 +79,9 @@ class RewriteSimplifier(Simplifier):
             rules = SCALAR.get(kind)
         elif dt.lanes(dtype) > 1:
             rules = VECTOR.get(kind)
+            neutral = _identity(kind, e)
+            if neutral is not e:
+                return neutral
         else:
             return _identity(kind, e)
         return e if rules is None else self._apply(rules, e)
@@ -365,21 +368,27 @@ def _is_zero(e: PrimExpr) -> bool:
     return type(value) is IntImm and value.value == 0
 
 
+def _is_finite(e: PrimExpr) -> bool:
+    """Return whether no value of ``e`` is an infinity or no number at all: integers, and what was made of one."""
+    value = e.value if type(e) is Broadcast else e
+    return dt.is_integral(value.dtype) or (type(value) is Cast and dt.is_integral(value.value.dtype))
+
+
 def _fits(value: int, dtype: str) -> bool:
     low, high = dt.int_range(dtype)
     return low <= value <= high
 
 
 def _identity(kind: type[BinaryOp], e: BinaryOp) -> PrimExpr:
-    """Drop neutral operands, which is sound in every type: ``x + 0`` of integers, ``x * 1`` of all."""
-    b = e.b
+    """Drop neutral operands, which every type has, in each lane: ``x + 0``, ``x * 1``."""
+    b = e.b.value if type(e.b) is Broadcast else e.b
     if isinstance(b, (IntImm, FloatImm)):
-        if kind is Mul and b.value == 1:
+        if kind in (Mul, Div, FloorDiv) and b.value == 1:
             return e.a
-        if isinstance(b, IntImm) and kind in (Add, Sub) and b.value == 0:
+        if kind in (Add, Sub) and b.value == 0:
             return e.a
-        if kind is FloorDiv and b.value == 1:
-            return e.a
+        if kind is Mul and b.value == 0 and _is_finite(e.a):
+            return e.b
     if kind in (Min, Max) and deep_equal(e.a, e.b):
         return e.a
     return e

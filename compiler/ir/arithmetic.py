@@ -186,21 +186,25 @@ _DIVISIONS = (Div, Mod, FloorDiv, FloorMod)
 
 
 def _neutral(kind: type[BinaryOp], x: PrimExpr, y: PrimExpr) -> PrimExpr | None:
-    """Return what is left of an operation with a neutral or absorbing constant, or None."""
+    """Return what is left of an operation with a neutral or absorbing constant, or None.
+
+    Zero is neutral in sums of floating-point numbers too, although ``-0.0 + 0.0`` is ``0.0``; it absorbs integers only,
+    for its product with an infinity is no number.
+    """
     if isinstance(y, (IntImm, FloatImm)):
         integer = isinstance(y, IntImm)
-        if y.value == 0 and kind in (Add, Sub) and integer:
+        if y.value == 0 and kind in (Add, Sub):
             return x
         if y.value == 1 and (kind is Mul or (kind in (Div, FloorDiv))):
             return x
         if integer and ((y.value == 0 and kind is Mul) or (y.value == 1 and kind in (Mod, FloorMod))):
             return IntImm(x.dtype, 0)
-    if isinstance(x, IntImm):
+    if isinstance(x, (IntImm, FloatImm)):
         if x.value == 0 and kind is Add:
             return y
         if x.value == 1 and kind is Mul:
             return y
-        if x.value == 0 and kind in (Mul, *_DIVISIONS):
+        if x.value == 0 and kind in (Mul, *_DIVISIONS) and isinstance(x, IntImm):
             return IntImm(x.dtype, 0)
     if kind in (And, Or):
         neutral = _neutral_logic(kind, x, y)

@@ -311,6 +311,8 @@ def alloc_buffer(
     offset_factor: int = 0,
     buffer_type: str = "default",
     axis_separators: Sequence[int] | None = None,
+    *,
+    dtypes: str | None = None,
 ) -> AllocatedBuffer:
     """Allocate a buffer for the block, or for the function: ``B = T.alloc_buffer((16, 16))``.
 
@@ -318,11 +320,14 @@ def alloc_buffer(
     ----------
     shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
         As for :func:`Buffer`.
+    dtypes : str, optional
+        The data type, as scripts of releases before 0.12 name it.
 
     Returns
     -------
     AllocatedBuffer
         Named by the variable that it is assigned to.
     """
+    dtype = dtypes or dtype
     given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators)
     return AllocatedBuffer(lambda name: new_buffer(name, *given))

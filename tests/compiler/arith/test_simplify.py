@@ -15,6 +15,7 @@ from compiler.ir.error import ArgumentError, DTypeError
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import (
     NE,
+    Add,
     And,
     BinaryOp,
     Broadcast,
@@ -28,12 +29,14 @@ from compiler.ir.primexpr import (
     Max,
     Min,
     Mod,
+    Mul,
     Not,
     PrimExpr,
     Ramp,
     Range,
     Select,
     SizeVar,
+    Sub,
     Var,
     const,
 )
@@ -495,7 +498,29 @@ def test_a_division_of_vectors_by_zero_stays(kind: type[BinaryOp]) -> None:
     divisors = (Broadcast(const(0), 4), Broadcast(zero, 4), Ramp(const(0), const(0), 4), Ramp(zero, zero, 4))
     dividends = (Ramp(const(1), const(1), 4), Ramp(x * 4, const(4), 4), Broadcast(x, 4), Broadcast(const(3), 4))
     for e in (kind(dividend, divisor) for dividend in dividends for divisor in divisors):
-        for simplified in (analyzer.simplify(e), analyzer.rewrite_simplify(e), analyzer.canonical_simplify(e)):
-            assert isinstance(simplified, kind)
-            assert isinstance(simplified.b, Broadcast)
-            assert deep_equal(simplified.b.value, const(0))
+        simplified = analyzer.simplify(e)
+        assert isinstance(simplified, kind)
+        assert isinstance(simplified.b, Broadcast)
+        assert deep_equal(simplified.b.value, const(0))
+
+
+@pytest.mark.parametrize("kind", [FloorDiv, FloorMod, Div, Mod])
+def test_a_division_by_zero_alone_has_no_normal_form(kind: type[BinaryOp]) -> None:
+    analyzer = Analyzer()
+    for e in (kind(x, const(0)), kind(Ramp(x, const(1), 4), Broadcast(const(0), 4))):
+        for simplify in (analyzer.rewrite_simplify, analyzer.canonical_simplify):
+            with pytest.raises(ArgumentError, match="division by zero"):
+                simplify(e)
+    assert isinstance(analyzer.rewrite_simplify(Select(x < 0, kind(x, const(0)), y)), Select)
+
+
+def test_zero_and_one_are_neutral_in_every_type() -> None:
+    v = Var("v", "float32")
+    zero, one = const(0.0, "float32"), const(1.0, "float32")
+    for e in (Add(v, zero), Add(zero, v), Sub(v, zero), Mul(v, one), Mul(one, v), Div(v, one)):
+        assert Analyzer().simplify(e) is v
+        assert deep_equal(Analyzer().simplify(Broadcast(e, 4)), Broadcast(v, 4))
+    ramp = Cast("float32x4", Ramp(x, const(1), 4))
+    assert deep_equal(Analyzer().simplify(Add(ramp, Broadcast(zero, 4))), ramp)
+    assert deep_equal(Analyzer().simplify(Mul(ramp, Broadcast(zero, 4))), Broadcast(zero, 4))
+    assert isinstance(Analyzer().simplify(Mul(v, zero)), Mul), "zero times an infinity is no number"
