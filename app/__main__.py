@@ -26,6 +26,7 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--port", type=int, help="port to listen on (8000)")
     out.add_argument("--data", dest="data_dir", type=Path, help="directory for the permalinks (~/.local/share/strata)")
     out.add_argument("--database", dest="database_url", help="SQLAlchemy URL for the permalinks, e.g. postgresql://…")
+    out.add_argument("--lessons", dest="lessons_dir", type=Path, help="directory with lessons of your own")
     out.add_argument("--hosts", help="host names to answer to, with commas")
     out.add_argument("--proxies", type=int, help="trusted proxies in front of this server (0)")
     out.add_argument("--unsafe-local", action="store_const", const=True, help="run scripts without a sandbox")

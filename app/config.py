@@ -43,6 +43,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     data_dir: Path = msgspec.field(default_factory=default_data_dir)
     database_url: str = ""
     """SQLAlchemy URL of the permalinks; empty is SQLite in the data directory."""
+    lessons_dir: Path | None = None
+    """Directory of a teacher's own lessons; they are read again when they change."""
     unsafe_local: bool = False
     """Run scripts without a sandbox; on loopback only."""
     unsafe_public: bool = False

@@ -62,6 +62,8 @@ def create_app(
         config.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigurationError(f"the data directory {config.data_dir} cannot be made: {error.strerror}") from error
+    if config.lessons_dir is not None and not config.lessons_dir.is_dir():
+        raise ConfigurationError(f"there is no directory {config.lessons_dir} with lessons")
     if runner is None:
         runner = start_runner(config)
         atexit.register(runner.close)

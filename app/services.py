@@ -22,6 +22,7 @@ from app.jobs.cores import Cores
 from app.jobs.fair_queue import FairQueue
 from app.jobs.ladders import Ladders
 from app.jobs.launcher import Launcher
+from app.lessons import Library
 from app.memory import Memory
 from app.recorder.environment import CPU
 from app.sandbox import Outcome, Runner
@@ -66,6 +67,7 @@ class Services:
     turns: Turns
     """Bytes of links that are opened at one time."""
     gallery: Gallery
+    lessons: Library
     compiling: FairQueue
     measuring: FairQueue
 
@@ -107,6 +109,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         missing=Rate(RateLimitItemPerMinute(MAX_MISSING), "links that do not exist"),
         turns=Turns(memory.links, TURN_SECONDS),
         gallery=load_gallery(),
+        lessons=Library(config.lessons_dir),
         compiling=compiling,
         measuring=measuring,
     )

@@ -15,9 +15,10 @@ from typing import Literal
 
 import msgspec
 
-from app.artifacts import Event, Workspace
+from app.artifacts import Event, Measured, Measurement, Workspace
 from app.errors import Busy, NotFound, RequestError, Superseded, TooLarge
 from app.jobs.answer_reader import Incoming
+from app.jobs.cache import content_key
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
@@ -57,6 +58,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag="ended"):
 
 
 LadderEvent = Queued | Event | Ended
+_decode_measured = msgspec.json.Decoder(Measured).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +71,17 @@ class Entry:
 
 
 class Ladder:
-    """One ladder: its events until now, and who listens."""
+    """One ladder: its events until now, and who listens.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    workspace : bytes
+        Hash of what is measured.
+    """
+
+    def __init__(self, workspace: bytes = b"") -> None:
         self.id = secrets.token_urlsafe(12)
+        self.workspace = workspace
         self._entries: list[Entry] = []
         self._bytes = 0
         self._lock = threading.RLock()
@@ -151,6 +160,14 @@ class Ladder:
         with self._lock:
             return self._entries[index] if index < len(self._entries) else None
 
+    @property
+    def measurements(self) -> list[Measurement]:
+        """What the server itself measured until now, without what the script reported."""
+        with self._lock:
+            encoded = [entry.data for entry in self._entries if entry.kind == "measured"]
+        measurements = [_decode_measured(data).measurement for data in encoded]
+        return [measurement for measurement in measurements if measurement.source == "server"]
+
     def over(self, index: int) -> bool:
         """Whether no event with that index or a later one will ever come."""
         with self._lock:
@@ -227,7 +244,7 @@ class Ladders:
         except Busy:
             claim.release()
             raise
-        ladder = Ladder()
+        ladder = Ladder(content_key(what, workspace))
         ladder.hold(ticket=ticket)
         with self._lock:
             self._ladders[ladder.id] = ladder

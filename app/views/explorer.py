@@ -31,6 +31,7 @@ from app.jobs.answers import StoredAnswer
 from app.jobs.callers import calling
 from app.jobs.clients import Client
 from app.jobs.compile_service import RunUpdate
+from app.lessons import Lesson
 from app.memory import Claim
 from app.panes import table
 from app.panes.charts import ROOM, Scale, chart
@@ -101,7 +102,7 @@ def index() -> str:
     gallery = current_services().gallery
     example = gallery.find(request.args.get("example", "")) or gallery.first
     workspace = Workspace(script=example.script)
-    return "".join(page_pieces(workspace, compiled=_compiled(workspace), title=example.title))
+    return "".join(page_pieces(workspace, compiled=compiled_parts(workspace), title=example.title))
 
 
 @bp.get("/z/<link>")
@@ -145,7 +146,7 @@ def _modules() -> list[str]:
     ]
 
 
-def _compiled(workspace: Workspace) -> PageParts | None:
+def compiled_parts(workspace: Workspace) -> PageParts | None:
     """Return the panes of a workspace, or None where the page must ask for them by itself."""
     services, client = current_services(), current_client()
     try:
@@ -180,6 +181,7 @@ def page_pieces(
     compiled: PageParts | None,
     title: str = "",
     link: OpenedLink | None = None,
+    lesson: Lesson | None = None,
 ) -> Iterator[str]:
     """Return the whole page for a workspace, piece by piece.
 
@@ -193,6 +195,8 @@ def page_pieces(
         Name of the example, or the script's own.
     link : OpenedLink, optional
         The permalink that was opened.
+    lesson : Lesson, optional
+        The lesson that stands beside the workspace.
     """
     reading = request.args.get("view", "")
     files, workspace = workspace.files, msgspec.structs.replace(workspace, files={})
@@ -214,6 +218,7 @@ def page_pieces(
         panes=table.PANES,
         table=table.served(),
         examples=current_services().gallery.examples,
+        lesson=lesson,
     )
 
 

@@ -14,6 +14,8 @@ from app.graphs.drawings import Drawings
 from app.graphs.flows import draw_flow
 from app.jobs.answers import StoredAnswer, pack
 from app.jobs.assembly import assemble, marked
+from app.lessons.checks import judge
+from app.lessons.evidence import Evidence
 from app.panes import table
 from app.panes.differences import diff
 from app.panes.fingerprints import fingerprints
@@ -27,6 +29,7 @@ from app.workers.tasks import (
     ComputeFingerprints,
     Fingerprints,
     Html,
+    JudgeStep,
     Packed,
     PageParts,
     RenderChunk,
@@ -39,6 +42,7 @@ from app.workers.tasks import (
     Reply,
     Task,
     Update,
+    Verdicts,
 )
 from app.workers.templates import environment
 
@@ -188,6 +192,10 @@ def _fingerprints(_: ComputeFingerprints, answers: Sequence[Decoded]) -> Fingerp
     return Fingerprints(fingerprints(answers[0].answer))
 
 
+def _judge(task: JudgeStep, answers: Sequence[Decoded]) -> Verdicts:
+    return Verdicts(judge(task.checks, Evidence(answers[0].answer, task.measurements, task.predictions)))
+
+
 _PERFORMERS: dict[type, Callable[[Any, Sequence[Decoded]], Reply]] = {
     Assemble: _assemble,
     RenderPanes: _panes,
@@ -198,4 +206,5 @@ _PERFORMERS: dict[type, Callable[[Any, Sequence[Decoded]], Reply]] = {
     RenderGraph: _graph,
     RenderFlow: _flow,
     ComputeFingerprints: _fingerprints,
+    JudgeStep: _judge,
 }

@@ -7,9 +7,10 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from app.artifacts import Options, Source
+from app.artifacts import Measurement, Options, Source
 from app.graphs.folding import Folding
 from app.jobs.answers import StoredAnswer
+from app.lessons.checks import Check, Verdict
 from app.panes.selection import View
 from app.sandbox import Outcome
 
@@ -53,7 +54,13 @@ class Packed(msgspec.Struct, frozen=True, tag=True):
     answer: StoredAnswer
 
 
-Reply = Html | Update | PageParts | Fingerprints | Packed
+class Verdicts(msgspec.Struct, frozen=True, tag=True):
+    """What the checks of a lesson's step came to."""
+
+    verdicts: list[Verdict]
+
+
+Reply = Html | Update | PageParts | Fingerprints | Packed | Verdicts
 
 
 class Assemble(msgspec.Struct, frozen=True, tag=True):
@@ -127,6 +134,15 @@ class ComputeFingerprints(msgspec.Struct, frozen=True, tag=True):
     """Hash what an answer shows."""
 
 
+class JudgeStep(msgspec.Struct, frozen=True, tag=True):
+    """Judge an answer by the checks of a lesson's step."""
+
+    checks: list[Check]
+    measurements: list[Measurement]
+    """Made by the server."""
+    predictions: dict[str, float]
+
+
 Task = (
     Assemble
     | RenderPanes
@@ -137,8 +153,9 @@ Task = (
     | RenderGraph
     | RenderFlow
     | ComputeFingerprints
+    | JudgeStep
 )
-Expected = TypeVar("Expected", Html, Update, PageParts, Fingerprints, Packed)
+Expected = TypeVar("Expected", Html, Update, PageParts, Fingerprints, Packed, Verdicts)
 
 
 class Renderer(Protocol):

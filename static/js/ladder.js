@@ -35,13 +35,25 @@ export function toggleLadder() {
   else start("/api/ladders");
 }
 
-async function start(address) {
-  const body = JSON.stringify(await workspaceJson(editor.text));
+/** Measure a workspace, and show it as it comes; what was under way is stopped.
+ * @param {string} address of the kind of measurement
+ * @param {object} workspace as the JSON API wants it
+ * @returns {Promise<string | null>} the measurement's id once it has ended, or null where there is none */
+export async function measure(address, workspace) {
+  if (running) await stop();
+  if (running) end("stopped", "");
+  const id = await start(address, workspace);
+  if (!id) return null;
+  return new Promise((resolve) => { running.ended = (status) => resolve(status === "ok" ? id : null); });
+}
+
+async function start(address, workspace) {
+  const body = JSON.stringify(workspace ?? (await workspaceJson(editor.text)));
   const response = await fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body });
   const answer = await response.json();
   if (!response.ok) {
     toast(answer.error.message);
-    return;
+    return null;
   }
   shown = { measurements: [], failures: [], reasons: [], done: 0, total: 0, label: "waiting for its turn", running: true };
   const source = new EventSource(answer.events);
@@ -63,6 +75,7 @@ async function start(address) {
   running.clock = setInterval(tick, 1000);
   source.onerror = () => { if (source.readyState === EventSource.CLOSED) { end("error", "the connection was lost"); draw(); } };
   draw();
+  return answer.id;
 }
 
 /** A rung may take seconds: count them. */
@@ -75,6 +88,7 @@ function tick() {
 function end(status, message) {
   running?.source.close();
   clearInterval(running?.clock);
+  running?.ended?.(status);
   running = null;
   shown.running = false;
   buttons(false);

@@ -5,9 +5,12 @@ import { recall, remember } from "./memory.js";
 import { DOCKS, PANES, paneOf } from "./panes.js";
 import { on, state, tell } from "./state.js";
 
+const inLesson = document.body.classList.contains("teaching");
 /** What is divided: the page into columns, a column into the docks of a level, a dock into its panes. */
 const SPLITS = [
-  { name: "columns", parts: ["#left", "#right"], direction: "horizontal", sizes: [24, 76], least: 180 },
+  inLesson
+    ? { name: "lesson-columns", parts: ["#left", "#right"], direction: "horizontal", sizes: [42, 58], least: 180 }
+    : { name: "columns", parts: ["#left", "#right"], direction: "horizontal", sizes: [24, 76], least: 180 },
   ...[["rows", "code"], ["graph-rows", "graph"]].map(([name, level]) => {
     const docks = DOCKS.filter((dock) => dock.level === level);
     return { name, parts: docks.map((dock) => `#${dock.name}`), direction: "vertical", sizes: docks.map(({ size }) => size), least: 60 };
@@ -99,7 +102,7 @@ export function setOpen(pane, open) {
   const atFirst = new Set(PANES.filter((other) => other.open).map(({ name }) => name));
   state.view.closed = NAMES.filter((name) => now.has(name) && atFirst.has(name)).join(" ");
   state.view.opened = NAMES.filter((name) => !now.has(name) && !atFirst.has(name)).join(" ");
-  if (!reading) for (const name of ["closed", "opened"]) remember(name, state.view[name]);
+  if (!reading && !inLesson) for (const name of ["closed", "opened"]) remember(name, state.view[name]);
   arrange();
   menu();
   tell("shown");

@@ -9,6 +9,7 @@ import { startGraph } from "./graph.js";
 import { describeOptions, startKeys } from "./keys.js";
 import { ladder, startLadder } from "./ladder.js";
 import { startLayout } from "./layout.js";
+import { inLesson, startLesson } from "./lesson.js";
 import { startLevels } from "./levels.js";
 import { startLinking } from "./linking.js";
 import { startListings } from "./listings.js";
@@ -38,6 +39,7 @@ on("edited", retitle);
 
 /** The title is the first line of the script's docstring. */
 function retitle() {
+  if (inLesson) return;
   const docstring = /^\s*(?:#[^\n]*\n\s*)*(?:"""|''')\s*([^\n"']+)/.exec(editor.text);
   const title = docstring ? docstring[1].trim() : "script.py";
   $("#title").textContent = title;
@@ -69,5 +71,6 @@ startRemade();
 startKeys();
 startCompiling();
 retitle();
+startLesson();
 offerLastDraft();
 document.documentElement.dataset.ready = "true";

@@ -38,6 +38,8 @@ const EVENTS = {
   cursor: "the keyboard moved to a line of a listing; comes with the pane's name and the line's element",
   goto: "a line of the script is to be shown; comes with its number",
   reveal: "the lines that are linked with the pinned one are to be shown",
+  "lesson-step": "another step of the lesson is shown, or one is done",
+  "lesson-passed": "the checks of a step have passed; comes with its number and with what passed",
   unpin: "nothing is pinned any more",
 };
 const bus = new EventTarget();

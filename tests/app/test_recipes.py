@@ -17,6 +17,7 @@ from jinja2 import ChoiceLoader, DictLoader
 from app import create_app
 from app.artifacts import Answer, Snapshot, Step, Unit
 from app.gallery import load_gallery
+from app.lessons.lesson import read_lesson
 from app.panes import table
 from app.panes.buttons import by_step
 from app.panes.listing_pane import produce_listing
@@ -169,3 +170,14 @@ def test_the_readme_names_files_that_exist() -> None:
     assert len(rooms) > 25
     places = (root, root / "app", root / "static" / "js", root / "templates")
     assert [room for room in rooms if not any((place / room).exists() for place in places)] == []
+
+
+def test_a_lesson_is_read_from_its_file(tmp_path: Path) -> None:
+    [name, text] = re.findall(
+        r"^### A lesson\n.*?`app/lessons/texts/(\S+)`:\n\n````markdown\n(.*?)^````$", README, re.M | re.S
+    )[0]
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    lesson = read_lesson(tmp_path / name)
+    [step] = lesson.steps
+    assert (lesson.name, step.title, len(step.hints)) == ("scale", "Split it", 1)
+    assert [check.sentence for check in step.checks] == ["The loops of B nest in the order i.outer, i.inner"]

@@ -90,6 +90,7 @@ WORKSPACE = {
     "files": {"a.txt": base64.b64encode(b"\0\xff").decode()},
     "options": {"target": "llvm", "assembly": "host", "opt_level": 2, "threads": 1},
 }
+STEP = "/api/lessons/{lesson}/steps/{number}/check"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 MULTIPART = {"Content-Type": "multipart/form-data; boundary=b"}
 
@@ -135,6 +136,13 @@ CALLS = [
     Call("post", "/api/compile", 422, body={"script": "", "uploads": {"model.onnx": "../../etc/passwd"}}),
     Call("get", "/graph/{key}", 404, path="/graph/none"),
     Call("get", "/flow/{key}", 404, path="/flow/none"),
+    Call("get", "/learn", 200),
+    Call("get", "/learn/{lesson}", 200, path="/learn/first-compute"),
+    Call("get", "/learn/{lesson}", 404, path="/learn/none"),
+    Call("get", "/api/lessons/{lesson}/revision", 200, path="/api/lessons/first-compute/revision"),
+    Call("post", STEP, 200, path="/api/lessons/first-compute/steps/1/check", body={"workspace": WORKSPACE}),
+    Call("post", STEP, 404, path="/api/lessons/first-compute/steps/99/check", body={"workspace": WORKSPACE}),
+    Call("post", STEP, 422, path="/api/lessons/first-compute/steps/1/check", body={"workspace": {}}),
     Call("get", "/healthz", 200),
     Call("get", "/api/queue", 200),
     Call("get", "/api/openapi.json", 200),

@@ -1,0 +1,444 @@
+"""The kinds of checks: what a step of a lesson can ask of a student's script.
+
+Each kind is a :class:`msgspec.Struct`, so that a lesson names it by ``kind`` and its fields by their names.  It says
+in words what it asks, and judges the :class:`~app.lessons.evidence.Evidence`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta, Struct
+
+from app.lessons.evidence import Evidence
+from app.panes import table
+
+__all__ = ["Check", "Verdict", "judge", "measured"]
+
+Words = Annotated[str, Meta(max_length=300)]
+Pattern = Annotated[str, Meta(min_length=1, max_length=300)]
+Reference = Literal["default", "numpy"]
+Quantity = Literal["milliseconds", "gflops", "times default", "times numpy"]
+Measuring = Literal["", "kernel", "ladder"]
+"""What a check needs measured: nothing, the kernel beside NumPy, or every prefix of the schedule as well."""
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """What a check came to."""
+
+    words: str
+    """What was asked."""
+    passed: bool
+    detail: str = ""
+    """What the script has instead, or has."""
+
+
+class CheckBase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
+    """A check; subclasses say what they ask in ``default_words`` and judge it in ``judge``."""
+
+    words: Words = ""
+    """The teacher's own sentence, in the place of the default one."""
+
+    measuring: ClassVar[Measuring] = ""
+
+    @property
+    def sentence(self) -> str:
+        """What is asked, in words."""
+        return self.words or self.default_words
+
+    @property
+    def default_words(self) -> str:
+        """What is asked, where the teacher wrote no sentence of his own."""
+        raise NotImplementedError
+
+    @property
+    def needs(self) -> Measuring:
+        """What must be measured for it."""
+        return self.measuring
+
+    def judge(self, evidence: Evidence) -> tuple[bool, str]:
+        """Return whether the evidence passes, and what it shows."""
+        raise NotImplementedError
+
+    def verdict(self, evidence: Evidence) -> Verdict:
+        """Return what this check comes to; what is too long to show is cut."""
+        passed, detail = self.judge(evidence)
+        return Verdict(words=self.sentence, passed=passed, detail=detail[:400])
+
+
+class Loops(CheckBase, frozen=True, kw_only=True, tag="loops"):
+    """Some loops of a stage stand in an order, outermost first; others may stand between them."""
+
+    order: list[str]
+    stage: str = ""
+
+    @property
+    def default_words(self) -> str:
+        return f"The loops of {self.stage or 'the last stage'} nest in the order {', '.join(self.order)}"
+
+    def judge(self, evidence: Evidence) -> tuple[bool, str]:
+        stage = evidence.stage(self.stage)
+        if stage is None:
+            return False, "there is no such stage in the schedule"
+        names = [loop.name for loop in stage.loops]
+        rest = iter(names)
+        return all(name in rest for name in self.order), f"its loops are {', '.join(names)}"
+
+
+class LoopCount(CheckBase, frozen=True, kw_only=True, tag="loop count"):
+    """A stage has some number of loops."""
+
+    at_least: int = 0
+    at_most: int = 1000
+    stage: str = ""
+
+    @property
+    def default_words(self) -> str:
+        return f"{self.stage or 'The last stage'} has {_range(self.at_least, self.at_most, 1000)} loops"
+
+    def judge(self, evidence: Evidence) -> tuple[bool, str]:
+        stage = evidence.stage(self.stage)
+        if stage is None:
+            return False, "there is no such stage in the schedule"
+        names = [loop.name for loop in stage.loops]
+        return self.at_least <= len(names) <= self.at_most, f"{len(names)} loops: {', '.join(names)}"
+
+
+class AnnotatedLoop(CheckBase, frozen=True, kw_only=True, tag="annotated"):
+    """A loop of a stage is vectorised, parallel or unrolled."""
+
+    annotation: Literal["vectorize", "parallel", "unroll"]
+    at: Literal["innermost", "outermost", "anywhere"] = "anywhere"
+    stage: str = ""
+
+    @property
+    def default_words(self) -> str:
+        participle = {"vectorize": "vectorised", "parallel": "parallel", "unroll": "unrolled"}[self.annotation]
+        which = "A loop" if self.at == "anywhere" else f"The {self.at} loop"
+        return f"{which} of {self.stage or 'the last stage'} is {participle}"
+
+    def judge(self, evidence: Evidence) -> tuple[bool, str]:
+        stage = evidence.stage(self.stage)
+        if stage is None:
+            return False, "there is no such stage in the schedule"
+        loops = {"innermost": stage.loops[-1:], "outermost": stage.loops[:1], "anywhere": stage.loops}[self.at]
+        seen = ", ".join(f"{loop.name} ({loop.annotation or 'plain'})" for loop in loops)
+        return any(loop.annotation == self.annotation for loop in loops), seen
+
+
+class Placed(CheckBase, frozen=True, kw_only=True, tag="placed"):
+    """A stage is computed at the root, inlined, or within another stage."""
+
+    stage: str
+    at: str
+    """How its placement begins: ``root``, ``inlined``, ``at C``."""
+
+    @property
+    def default_words(self) -> str:
+        where = {"root": "on its own", "inlined": "inlined"}.get(self.at, self.at)
+        return f"{self.stage} is computed {where}"
+
+    def judge(self, evidence: Evidence) -> tuple[bool, str]:
+        stages = evidence.function.schedule if evidence.function else []
+        stage = next((stage for stage in stages if stage.name == self.stage), None)
+        if stage is None:
+            return False, f"there is no stage {self.stage}"
+        return stage.placement.startswith(self.at), f"its placement is: {stage.placement}"
+
+
+class Applied(CheckBase, frozen=True, kw_only=True, tag="applied"):
+    """A schedule primitive or a pass of some name was applied."""
+
+    step: str
+    times: Annotated[int, Meta(ge=1)] = 1
+    changed: bool = False
+    """Whether it must have changed something."""
+
+    @property
+    def default_words(self) -> str:
+        often = f" {self.times} times" if self.times > 1 else ""
+        return f"{self.step} is applied{often}" + (" and changes something" if self.changed else "")
+
+    def judge(self, evidence: Evidence) -> tuple[bool, str]:
+        steps = [step for step in evidence.steps if step.name == self.step and not step.refused]
+        counted = [step for step in steps if step.changed or not self.changed]
+        return len(counted) >= self.times, f"applied {len(steps)} times, {len(counted)} of them count"
+
+
+class Contains(CheckBase, frozen=True, kw_only=True, tag="contains"):
+    """A pane's text has a match of a regular expression, so often at least and at most."""
+
+    pane: str
+    text: Pattern
+    at_least: Annotated[int, Meta(ge=0)] = 1
+    at_most: Annotated[int, Meta(ge=0)] = 1_000_000
+
+    def __post_init__(self) -> None:
+        _require_listing(self.pane)
+        _require_pattern(self.text)
+
+    @property
+    def default_words(self) -> str:
+        if not self.at_most:
+            return f"“{self.text}” is not in {_title(self.pane)}"
+        often = "" if self.at_least == 1 and self.at_most == 1_000_000 else f" {self._often} times"
+        return f"“{self.text}” is in {_title(self.pane)}{often}"
+
+    @property
+    def _often(self) -> str:
+        return _range(self.at_least, self.at_most, 1_000_000)
+
+    def judge(self, evidence: Evidence) -> tuple[bool, str]:
+        listing = evidence.listing(self.pane)
+        if listing is None:
+            return False, f"nothing was made for {_title(self.pane)}"
+        pattern = re.compile(self.text)
+        count = sum(len(pattern.findall(line.text)) for line in listing.lines)
+        return self.at_least <= count <= self.at_most, f"it is there {count} times"
+
+
+class Fact(CheckBase, frozen=True, kw_only=True, tag="fact"):
+    """A number that a pane's title shows lies between bounds: instructions, vector bits, fma, spills."""
+
+    pane: str
+    fact: str
+    at_least: float = float("-inf")
+    at_most: float = float("inf")
+
+    def __post_init__(self) -> None:
+        _require_listing(self.pane)
+
+    @property
+    def default_words(self) -> str:
+        return f"{_title(self.pane)} has {_range(self.at_least, self.at_most)} {self.fact}"
+
+    def judge(self, evidence: Evidence) -> tuple[bool, str]:
+        listing = evidence.listing(self.pane)
+        value = listing.summary.get(self.fact) if listing else None
+        if not isinstance(value, int | float):
+            return False, f"{_title(self.pane)} has no number of {self.fact}"
+        return self.at_least <= value <= self.at_most, f"it has {_number(value)}"
+
+
+class GraphFact(CheckBase, frozen=True, kw_only=True, tag="graph"):
+    """A number of the graph after its last pass lies between bounds."""
+
+    fact: Literal["operators", "kernels", "bytes read", "bytes written"]
+    at_least: float = float("-inf")
+    at_most: float = float("inf")
+
+    @property
+    def default_words(self) -> str:
+        return f"The graph ends with {_range(self.at_least, self.at_most)} {self.fact}"
+
+    def judge(self, evidence: Evidence) -> tuple[bool, str]:
+        steps = [step for step in (evidence.graph.steps if evidence.graph else []) if self.fact in step.facts]
+        if not steps:
+            return False, "the script has no graph"
+        value = steps[-1].facts[self.fact]
+        return self.at_least <= value <= self.at_most, f"after {steps[-1].name} it has {_number(value)}"
+
+
+class Printed(CheckBase, frozen=True, kw_only=True, tag="printed"):
+    """The script printed a match of a regular expression."""
+
+    text: Pattern
+
+    def __post_init__(self) -> None:
+        _require_pattern(self.text)
+
+    @property
+    def default_words(self) -> str:
+        return f"The script prints “{self.text}”"
+
+    def judge(self, evidence: Evidence) -> tuple[bool, str]:
+        printed = "".join(piece.text for piece in evidence.answer.console if piece.stream == "stdout")
+        return re.search(self.text, printed) is not None, f"it printed {printed[:120].strip() or 'nothing'}"
+
+
+class Question(CheckBase, frozen=True, kw_only=True, tag="question"):
+    """The student types a number that he can read off the page."""
+
+    name: Annotated[str, Meta(pattern="^[a-z_]{1,30}$")]
+    ask: Words
+    answer: float
+    tolerance: Annotated[float, Meta(ge=0)] = 0.0
+
+    @property
+    def default_words(self) -> str:
+        return self.ask
+
+    def judge(self, evidence: Evidence) -> tuple[bool, str]:
+        typed = evidence.predictions.get(self.name)
+        if typed is None:
+            return False, "type a number"
+        right = abs(typed - self.answer) <= self.tolerance
+        return right, f"{_number(typed)}{'' if right else ' is not it'}"
+
+
+class Right(CheckBase, frozen=True, kw_only=True, tag="right"):
+    """The measured kernel computes what its definition says."""
+
+    measuring: ClassVar[Measuring] = "kernel"
+
+    @property
+    def default_words(self) -> str:
+        return "The result is right"
+
+    def judge(self, evidence: Evidence) -> tuple[bool, str]:
+        kernel = evidence.kernel
+        if kernel is None:
+            return False, "nothing was measured"
+        return kernel.checked == "ok", f"checked on random inputs: {kernel.checked}"
+
+
+class Work(CheckBase, frozen=True, kw_only=True, tag="work"):
+    """The measured kernel does the arithmetic of the lesson's definition, neither more nor less."""
+
+    flops: float
+
+    measuring: ClassVar[Measuring] = "kernel"
+
+    @property
+    def default_words(self) -> str:
+        return f"It is the same computation: {self.flops:,.0f} operations"
+
+    def judge(self, evidence: Evidence) -> tuple[bool, str]:
+        kernel = evidence.kernel
+        if kernel is None:
+            return False, "nothing was measured"
+        return kernel.flops == self.flops, f"its definition has {kernel.flops or 0:,.0f}"
+
+
+class Faster(CheckBase, frozen=True, kw_only=True, tag="faster"):
+    """The measured kernel is some times faster than the same definition unscheduled, or than NumPy."""
+
+    times: Annotated[float, Meta(gt=0)]
+    than: Reference = "default"
+
+    @property
+    def default_words(self) -> str:
+        return f"{self.times:g} × as fast as {_REFERENCES[self.than]}"
+
+    @property
+    def needs(self) -> Measuring:
+        return "ladder" if self.than == "default" else "kernel"
+
+    def judge(self, evidence: Evidence) -> tuple[bool, str]:
+        ratio = _times(evidence, self.than)
+        if ratio is None:
+            return False, "nothing was measured"
+        return ratio >= self.times, f"{ratio:.3g} ×"
+
+
+class Prediction(CheckBase, frozen=True, kw_only=True, tag="prediction"):
+    """The student predicts a measurement before it is made, within a factor."""
+
+    name: Annotated[str, Meta(pattern="^[a-z_]{1,30}$")]
+    ask: Words
+    of: Quantity
+    within: Annotated[float, Meta(gt=1)] = 2.0
+
+    @property
+    def default_words(self) -> str:
+        return f"Predicted within a factor of {self.within:g}"
+
+    @property
+    def needs(self) -> Measuring:
+        return "ladder" if self.of == "times default" else "kernel"
+
+    def judge(self, evidence: Evidence) -> tuple[bool, str]:
+        typed = evidence.predictions.get(self.name)
+        if typed is None or not typed > 0:
+            return False, "type a number first"
+        value = measured(evidence, self.of)
+        if not value:
+            return False, "nothing was measured"
+        return (
+            1 / self.within <= typed / value <= self.within,
+            f"you said {_number(typed)}, measured were {_number(value)}",
+        )
+
+
+Check = (
+    Loops
+    | LoopCount
+    | AnnotatedLoop
+    | Placed
+    | Applied
+    | Contains
+    | Fact
+    | GraphFact
+    | Printed
+    | Question
+    | Right
+    | Work
+    | Faster
+    | Prediction
+)
+_REFERENCES: dict[Reference, str] = {"default": "the definition without a schedule", "numpy": "NumPy"}
+
+
+def judge(checks: list[Check], evidence: Evidence) -> list[Verdict]:
+    """Return what each check comes to; a script that fails passes none."""
+    errors = [problem for problem in evidence.answer.problems if problem.severity == "error"]
+    if evidence.answer.status != "ok" or errors:
+        reason = errors[0].message if errors else "the script did not end"
+        return [
+            Verdict(words=check.sentence, passed=False, detail=f"the script fails: {reason}"[:400]) for check in checks
+        ]
+    return [check.verdict(evidence) for check in checks]
+
+
+def measured(evidence: Evidence, of: Quantity) -> float | None:
+    """Return a quantity of the measured kernel, or None where it was not measured."""
+    kernel = evidence.kernel
+    if kernel is None or not kernel.seconds:
+        return None
+    if of == "milliseconds":
+        return kernel.seconds * 1e3
+    if of == "gflops":
+        return kernel.gflops
+    return _times(evidence, "default" if of == "times default" else "numpy")
+
+
+def _times(evidence: Evidence, than: Reference) -> float | None:
+    """Return how many times faster the kernel is than a reference."""
+    kernel, reference = evidence.kernel, evidence.reference(than)
+    if kernel is None or reference is None or not kernel.seconds or not reference.seconds:
+        return None
+    return reference.seconds / kernel.seconds
+
+
+def _title(pane: str) -> str:
+    row = table.find(pane)
+    return row.title if row else pane
+
+
+def _require_listing(pane: str) -> None:
+    """Refuse a pane that shows no text."""
+    listings = [row.name for row in table.PANES if row.listing]
+    if pane not in listings:
+        raise ValueError(f"Expected a pane with a text, one of {', '.join(listings)}, got {pane!r}")
+
+
+def _require_pattern(text: str) -> None:
+    """Refuse a regular expression that is none."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"Expected a regular expression, got {text!r}: {error}") from error
+
+
+def _number(value: float) -> str:
+    """Return a number as people write it: thousands whole, small ones with three digits."""
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:.3g}"
+
+
+def _range(least: float, most: float, endless: float = float("inf")) -> str:
+    if least == most:
+        return f"exactly {_number(least)}"
+    if most >= endless:
+        return f"at least {_number(least)}"
+    return f"at most {_number(most)}" if least in (0, float("-inf")) else f"{_number(least)} to {_number(most)}"

@@ -1,0 +1,74 @@
+"""What the checks of a step read: the answer to a student's script, measurements, and the student's predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.artifacts import Answer, Listing, Measurement, Stage, Step, Unit
+from app.panes import table
+
+__all__ = ["Evidence"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a student's script came to.
+
+    Parameters
+    ----------
+    answer : Answer
+        Of the compilation.
+    measurements : sequence of Measurement
+        Made by the server; empty where nothing was measured.
+    predictions : mapping of str to float
+        What the student typed, by the check's name.
+    """
+
+    answer: Answer
+    measurements: Sequence[Measurement] = ()
+    predictions: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def function(self) -> Unit | None:
+        """The function that was built last, else the one that was lowered last."""
+        return self._last("function")
+
+    @property
+    def graph(self) -> Unit | None:
+        """The graph that was built last, else the one that appeared last."""
+        return self._last("graph")
+
+    def _last(self, kind: str) -> Unit | None:
+        units = [unit for unit in self.answer.units if unit.kind == kind]
+        built = [unit for unit in units if unit.built]
+        return next(reversed(built or units), None)
+
+    @property
+    def steps(self) -> list[Step]:
+        """The applied steps of the last graph, then those of the last function."""
+        return [step for unit in (self.graph, self.function) if unit for step in unit.steps if step.applied]
+
+    def stage(self, name: str) -> Stage | None:
+        """Return a stage of the last schedule by its name; without a name the last stage that has loops."""
+        stages = [stage for stage in (self.function.schedule if self.function else []) if stage.loops]
+        return next((stage for stage in reversed(stages) if name in ("", stage.name)), None)
+
+    def listing(self, pane: str) -> Listing | None:
+        """Return what a listing pane shows after its last step."""
+        row = table.find(pane)
+        group = row.group if row else ""
+        keys = [step.listing for step in self.steps if step.group == group and step.listing]
+        return self.answer.listings.get(keys[-1]) if keys else None
+
+    @property
+    def kernel(self) -> Measurement | None:
+        """The measurement of the schedule with all of its primitives."""
+        own = [m for m in self.measurements if m.kind in ("kernel", "prefix")]
+        return max(own, key=lambda m: m.step or 0, default=None)
+
+    def reference(self, kind: str) -> Measurement | None:
+        """Return what the kernel is compared with: ``default``, ``numpy`` or ``peak``."""
+        if kind == "default":
+            return next((m for m in self.measurements if m.kind == "prefix" and m.step == 0), None)
+        return next((m for m in reversed(self.measurements) if m.kind == kind), None)

@@ -1,0 +1,85 @@
+"""The lessons that a server has: its own, and those of a teacher's folder, which are read again when they change."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.lessons.lesson import Lesson, LessonError, read_lesson
+
+__all__ = ["TEXTS", "Library"]
+
+TEXTS = Path(__file__).parent / "texts"
+MAX_LESSONS = 200
+"""Of a teacher's folder."""
+Stamp = tuple[int, int]
+"""When a file was changed, in nanoseconds, and its size."""
+
+
+@dataclass
+class _File:
+    stamp: Stamp
+    lesson: Lesson | None = None
+    error: str = ""
+
+
+@dataclass
+class Library:
+    """All lessons, in the order of their files' names.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        A teacher's own lessons; one that is named like a lesson of ours takes its place.
+    """
+
+    folder: Path | None = None
+    _ours: list[Lesson] = field(init=False)
+    _files: dict[Path, _File] = field(init=False, default_factory=dict)
+    _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._ours = [read_lesson(path) for path in sorted(TEXTS.glob("*.md"))]
+
+    @property
+    def lessons(self) -> list[Lesson]:
+        """The lessons as they are now: first a teacher's own, then ours."""
+        own = [file.lesson for file in self._current() if file.lesson]
+        names = {lesson.name for lesson in own}
+        return [*own, *(lesson for lesson in self._ours if lesson.name not in names)]
+
+    @property
+    def errors(self) -> list[str]:
+        """What is wrong with files of the teacher's folder."""
+        return [file.error for file in self._current() if file.error]
+
+    def find(self, name: str) -> Lesson | None:
+        """Return the lesson of that name."""
+        return next((lesson for lesson in self.lessons if lesson.name == name), None)
+
+    def _current(self) -> list[_File]:
+        """Read what changed in the teacher's folder; a lesson whose file breaks stays as it was before."""
+        if self.folder is None:
+            return []
+        with self._lock:
+            stamps = {path: _stamp(path) for path in sorted(self.folder.glob("*.md"))[:MAX_LESSONS]}
+            self._files = {path: self._read(path, stamp) for path, stamp in stamps.items()}
+            return list(self._files.values())
+
+    def _read(self, path: Path, stamp: Stamp) -> _File:
+        before = self._files.get(path)
+        if before is not None and before.stamp == stamp:
+            return before
+        try:
+            return _File(stamp, read_lesson(path, own=True))
+        except LessonError as error:
+            return _File(stamp, before.lesson if before else None, str(error))
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size

@@ -1,0 +1,139 @@
+"""Lessons: the list, the page of one beside a live workspace, and the judgement of a step."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from flask import Blueprint, Response, render_template
+from msgspec import Meta
+
+from app.artifacts import Measurement, Mode, Workspace
+from app.errors import InvalidBody, NotFound
+from app.jobs.cache import content_key
+from app.lessons import Lesson, Step, Verdict
+from app.services import current_services
+from app.views.api import answer_json
+from app.views.explorer import compiled_parts, page_pieces
+from app.web.openapi import json_of, operation
+from app.web.requests import current_client, read_body
+from app.workers.tasks import JudgeStep, Verdicts
+
+bp = Blueprint("lessons", __name__)
+
+
+class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a student hands in."""
+
+    workspace: Workspace
+    ladder: Annotated[str, Meta(max_length=64)] = ""
+    """The server's measurement of this very workspace, where the step needs one."""
+    predictions: dict[Annotated[str, Meta(max_length=30)], float] = {}
+    """Numbers that the student typed, by the check's name."""
+
+
+class StepResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What the checks of a step came to."""
+
+    passed: bool
+    verdicts: list[Verdict]
+
+
+class Revision(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of a lesson's file."""
+
+    revision: str
+    errors: list[str]
+    """What is wrong with files of the teacher's folder."""
+
+
+def lesson_of(name: str) -> Lesson:
+    """Return a lesson.
+
+    Raises
+    ------
+    NotFound
+        There is none of that name.
+    """
+    lesson = current_services().lessons.find(name)
+    if lesson is None:
+        raise NotFound(f"there is no lesson {name!r}", field="lesson")
+    return lesson
+
+
+def step_of(lesson: Lesson, number: int) -> Step:
+    """Return a step of a lesson by its number, which begins at 1.
+
+    Raises
+    ------
+    NotFound
+        The lesson has no such step.
+    """
+    if not 1 <= number <= len(lesson.steps):
+        raise NotFound(f"the lesson {lesson.name!r} has {len(lesson.steps)} steps, no step {number}", field="step")
+    return lesson.steps[number - 1]
+
+
+@bp.get("/learn")
+def index() -> str:
+    """The lessons to choose from."""
+    library = current_services().lessons
+    parts: dict[str, list[Lesson]] = {}
+    for lesson in library.lessons:
+        parts.setdefault(lesson.settings.part, []).append(lesson)
+    return render_template("learn.html", parts=parts.items(), errors=library.errors)
+
+
+@bp.get("/learn/<lesson>")
+def open_lesson(lesson: str) -> str:
+    """A lesson beside the workspace that it works on."""
+    chosen = lesson_of(lesson)
+    workspace = Workspace(script=chosen.begins_with)
+    return "".join(page_pieces(workspace, compiled=compiled_parts(workspace), title=chosen.title, lesson=chosen))
+
+
+@bp.get("/api/lessons/<lesson>/revision")
+@operation(answers={200: json_of(Revision)})
+def revision(lesson: str) -> Response:
+    """Return a hash of a lesson's file, which changes when its author saves it."""
+    chosen = lesson_of(lesson)
+    return answer_json(
+        Revision(revision=chosen.revision, errors=current_services().lessons.errors if chosen.own else [])
+    )
+
+
+@bp.post("/api/lessons/<lesson>/steps/<int:number>/check")
+@operation(body=CheckRequest, answers={200: json_of(StepResult)})
+def check(lesson: str, number: int) -> Response:
+    """Judge a workspace by the checks of a lesson's step."""
+    asked = read_body(CheckRequest)
+    return answer_json(judged(step_of(lesson_of(lesson), number), asked))
+
+
+def judged(step: Step, asked: CheckRequest) -> StepResult:
+    """Compile a workspace and judge it by the checks of a step."""
+    services, client = current_services(), current_client()
+    measurements = measurements_of(step, asked)
+    answer = services.compiler.compile(asked.workspace, client)
+    task = JudgeStep(list(step.checks), measurements, asked.predictions)
+    verdicts = services.renderer.perform(task, Verdicts, [answer], client.address).verdicts
+    return StepResult(passed=all(verdict.passed for verdict in verdicts), verdicts=verdicts)
+
+
+def measurements_of(step: Step, asked: CheckRequest) -> list[Measurement]:
+    """Return the server's measurements of a workspace, where a step needs them.
+
+    Raises
+    ------
+    NotFound
+        The measurement is not remembered.
+    InvalidBody
+        It is one of another workspace, or of another kind.
+    """
+    if not step.measuring or not asked.ladder:
+        return []
+    ladder = current_services().ladders.get(asked.ladder)
+    mode: Mode = "ladder" if step.measuring == "ladder" else "record"
+    if ladder.workspace != content_key(mode, asked.workspace):
+        raise InvalidBody("this was measured of another script", field="$.ladder", expected="a measurement of this one")
+    return ladder.measurements

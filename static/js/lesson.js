@@ -1,0 +1,177 @@
+// A lesson beside the workspace: its steps, their checks, and what this browser remembers of it.
+import { $, $$, announce, narrow, readJson, toast } from "./dom.js";
+import { editor } from "./editor.js";
+import { measure } from "./ladder.js";
+import { keepProgress, readProgress } from "./lesson-progress.js";
+import { on, tell, workspaceJson } from "./state.js";
+
+const REVISION_MS = 1000;
+const MEASURERS = { ladder: "/api/ladders", kernel: "/api/measure" };
+
+const lesson = $("#lesson") && readJson("lesson-data"); // {name, revision, own, steps}
+let progress;
+
+export const inLesson = Boolean(lesson);
+export const lessonName = lesson?.name;
+export const currentStep = () => progress.step;
+export const stepsDone = () => progress.done.length;
+
+export function startLesson() {
+  if (!lesson) return;
+  progress = readProgress(lesson.name);
+  progress.step = Math.min(Math.max(progress.step, 1), lesson.steps.length);
+  $("#lesson").addEventListener("click", clicked);
+  for (const button of $$("[data-lesson-view]")) button.addEventListener("click", () => view(button.dataset.lessonView));
+  on("edited", () => {
+    progress.scripts[progress.step] = editor.text;
+    save();
+    forgetVerdicts();
+  });
+  narrow.addEventListener("change", () => view(document.body.classList.contains("at-work") ? "workspace" : "lesson"));
+  view("lesson");
+  open(progress.step);
+  if (lesson.own) setInterval(watch, REVISION_MS);
+}
+
+const step = () => lesson.steps[progress.step - 1];
+const article = () => $(`[data-step-text="${progress.step}"]`);
+const save = () => keepProgress(lesson.name, progress);
+
+function clicked({ target }) {
+  const chosen = target.closest("[data-lesson-step]");
+  if (chosen) open(Number(chosen.dataset.lessonStep));
+  if (target.id === "lesson-previous") open(progress.step - 1);
+  if (target.id === "lesson-next") next();
+  if (target.id === "lesson-check") check();
+  if (target.id === "lesson-reset") editor.text = step().start;
+  if (target.matches("[data-take-answer]")) editor.text = step().answer;
+}
+
+/** Show a step, with the script that it was left with, else the one that it begins with. */
+function open(number) {
+  const before = step();
+  progress.step = number;
+  for (const text of $$("[data-step-text]")) text.hidden = Number(text.dataset.stepText) !== number;
+  const own = progress.scripts[number] ?? (step().fresh || before === step() ? step().start : editor.text);
+  if (own !== editor.text) editor.text = own;
+  progress.scripts[number] = own;
+  $("#lesson-body").scrollTop = 0;
+  forgetVerdicts();
+  mark();
+  save();
+  tell("lesson-step");
+}
+
+/** A step without checks is done when it was read. */
+function next() {
+  if (!step().checks) pass();
+  if (progress.step < lesson.steps.length) open(progress.step + 1);
+  else location.assign("/learn");
+}
+
+function pass() {
+  progress.done = [...new Set([...progress.done, progress.step])];
+  save();
+  mark();
+  tell("lesson-step");
+}
+
+/** The buttons say where the student is and what is done. */
+function mark() {
+  for (const button of $$("[data-lesson-step]")) {
+    const number = Number(button.dataset.lessonStep);
+    if (number === progress.step) button.setAttribute("aria-current", "step");
+    else button.removeAttribute("aria-current");
+    button.classList.toggle("done", progress.done.includes(number));
+  }
+  const checked = step().checks > 0;
+  const ready = !checked || progress.done.includes(progress.step);
+  $("#lesson-previous").disabled = progress.step === 1;
+  $("#lesson-check").hidden = !checked;
+  $("#lesson-check").textContent = step().measuring ? "Measure and check" : "Check";
+  $("#lesson-check").classList.toggle("primary", !ready);
+  $("#lesson-next").classList.toggle("primary", ready);
+  $("#lesson-next").textContent = progress.step < lesson.steps.length ? "Next" : "Finish";
+}
+
+// Checking
+
+async function check() {
+  const button = $("#lesson-check");
+  button.disabled = true;
+  forgetVerdicts();
+  try {
+    await judge(progress.step, await workspaceJson(editor.text));
+  } finally {
+    button.disabled = false;
+  }
+}
+
+async function judge(number, workspace) {
+  const { measuring } = step();
+  say(measuring ? "Measuring …" : "Checking …");
+  const ladder = measuring ? await measure(MEASURERS[measuring], workspace) : "";
+  if (ladder === null) return say("It could not be measured; the Benchmark pane says why.");
+  const response = await fetch(`/api/lessons/${lesson.name}/steps/${number}/check`, {
+    method: "POST", headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ workspace, ladder, predictions: predictions() }),
+  }).catch(() => null);
+  const answer = await response?.json();
+  if (!response?.ok) return say(answer?.error.message ?? "The server does not answer.");
+  if (number === progress.step) show(answer);
+  if (answer.passed) tell("lesson-passed", { number, workspace, ladder });
+  return undefined;
+}
+
+function predictions() {
+  const typed = $$("[data-prediction]", article()).map(({ dataset, value }) => [dataset.prediction, Number(value.trim().replace(",", "."))]);
+  return Object.fromEntries(typed.filter(([, value], index) => Number.isFinite(value) && $$("[data-prediction]", article())[index].value.trim()));
+}
+
+function show({ passed, verdicts }) {
+  $$(".checks li", article()).forEach((item, index) => {
+    item.className = verdicts[index].passed ? "passed" : "failed";
+    $("small", item).textContent = verdicts[index].detail;
+  });
+  if (passed) pass();
+  $("#lesson-verdict").scrollIntoView({ block: "nearest" });
+  const wrong = verdicts.find((verdict) => !verdict.passed);
+  say(passed ? "Done. Go on when you like." : "Not yet.", passed);
+  announce(passed ? "This step is done" : `Not yet: ${wrong.words}, ${wrong.detail}`);
+}
+
+function say(text, passed = false) {
+  $("#lesson-verdict").textContent = text;
+  $("#lesson-verdict").classList.toggle("passed", passed);
+}
+
+function forgetVerdicts() {
+  say("");
+  for (const item of $$(".checks li", article())) {
+    item.className = "";
+    $("small", item).textContent = "";
+  }
+}
+
+// Where there is little room, the text or the workspace
+
+function view(name) {
+  const alone = narrow.matches && name === "lesson"; // then it is the page's main part
+  document.body.classList.toggle("at-work", name === "workspace");
+  $("#lesson").setAttribute("role", alone ? "main" : "complementary");
+  for (const button of $$("[data-lesson-view]")) button.setAttribute("aria-pressed", String(button.dataset.lessonView === name));
+}
+
+/** Load the page anew when its author saved the lesson; what is wrong with the file stands above the text. */
+async function watch() {
+  if (document.hidden) return;
+  const response = await fetch(`/api/lessons/${lesson.name}/revision`).catch(() => null);
+  if (!response?.ok) return;
+  const { revision, errors } = await response.json();
+  if (revision !== lesson.revision) {
+    toast("The lesson has changed");
+    location.reload();
+  }
+  $("#lesson-problem").hidden = !errors.length;
+  $("#lesson-problem").textContent = errors.join(" ");
+}

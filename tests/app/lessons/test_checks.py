@@ -1,0 +1,165 @@
+"""Each kind of check passes what it asks for, fails what it does not, and says what it saw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from app.artifacts import Answer, Console, Line, Listing, Loop, Measurement, Problem, Stage, Step, Unit
+from app.lessons.checks import Check, Verdict, judge
+from app.lessons.evidence import Evidence
+
+
+def stage(name: str, placement: str = "root", **loops: str) -> Stage:
+    made = [Loop(name=loop, extent="4", kind="spatial", annotation=annotation) for loop, annotation in loops.items()]
+    return Stage(name=name, placement=placement, loops=made, body="")
+
+
+def texts(*lines: str) -> Listing:
+    summary: dict[str, int | float | str] = {"fma": 8, "vector bits": 256}
+    return Listing(
+        key="k", level="asm", name="f", language="gas", lines=[Line(line) for line in lines], summary=summary
+    )
+
+
+STEPS = [
+    Step(group="schedule", name="split"),
+    Step(group="schedule", name="split"),
+    Step(group="schedule", name="unroll", refused="no"),
+    Step(group="lowering", name="tir.Simplify", changed=False),
+    Step(group="assembly", name="host", listing="k"),
+]
+GRAPH = Unit(
+    name="main", kind="graph", steps=[Step(group="graph", name="FuseOps", facts={"operators": 5, "kernels": 2})]
+)
+FUNCTION = Unit(
+    name="f", steps=STEPS, schedule=[stage("B", "inlined"), stage("C", i="parallel", k="", j="vectorize")], built=True
+)
+ANSWER = Answer(
+    units=[GRAPH, FUNCTION],
+    listings={"k": texts("vfmadd231ps ymm0", "vmovaps ymm1", "vmovaps ymm2")},
+    console=[Console("stdout", "7 oranges"), Console("stderr", "pears")],
+)
+
+
+def measurement(kind: Any, seconds: float, **more: Any) -> Measurement:
+    return Measurement(name=kind, kind=kind, seconds=seconds, source="server", **more)
+
+
+LADDER = [
+    measurement("numpy", 2e-3),
+    measurement("prefix", 8e-3, step=0, flops=1e6, checked="ok"),
+    measurement("prefix", 1e-3, step=1, flops=1e6, gflops=1.0, checked="ok"),
+]
+
+CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    ({"kind": "loops", "order": ["i", "j"]}, {"kind": "loops", "order": ["j", "i"]}, "its loops are i, k, j"),
+    ({"kind": "loops", "order": ["i"], "stage": "C"}, {"kind": "loops", "order": ["i"], "stage": "D"}, "no such stage"),
+    ({"kind": "loop count", "at_least": 3}, {"kind": "loop count", "at_least": 4}, "3 loops: i, k, j"),
+    (
+        {"kind": "annotated", "annotation": "vectorize", "at": "innermost"},
+        {"kind": "annotated", "annotation": "vectorize", "at": "outermost"},
+        "i (parallel)",
+    ),
+    ({"kind": "placed", "stage": "B", "at": "inlined"}, {"kind": "placed", "stage": "C", "at": "at B"}, "root"),
+    ({"kind": "applied", "step": "split", "times": 2}, {"kind": "applied", "step": "unroll"}, "applied 0 times"),
+    (
+        {"kind": "applied", "step": "tir.Simplify"},
+        {"kind": "applied", "step": "tir.Simplify", "changed": True},
+        "1 times, 0 of them",
+    ),
+    (
+        {"kind": "contains", "pane": "asm", "text": "vmov[a-z]+", "at_least": 2},
+        {"kind": "contains", "pane": "asm", "text": "vmov[a-z]+", "at_most": 0},
+        "2 times",
+    ),
+    (
+        {"kind": "contains", "pane": "asm", "text": "fma"},
+        {"kind": "contains", "pane": "llvm", "text": "fma"},
+        "LLVM IR",
+    ),
+    (
+        {"kind": "fact", "pane": "asm", "fact": "vector bits", "at_least": 256},
+        {"kind": "fact", "pane": "asm", "fact": "spills", "at_most": 9},
+        "no number of spills",
+    ),
+    (
+        {"kind": "fact", "pane": "asm", "fact": "fma", "at_most": 8},
+        {"kind": "fact", "pane": "asm", "fact": "fma", "at_most": 7},
+        "8",
+    ),
+    ({"kind": "graph", "fact": "kernels", "at_most": 2}, {"kind": "graph", "fact": "operators", "at_most": 4}, "has 5"),
+    ({"kind": "printed", "text": r"^\d oranges"}, {"kind": "printed", "text": "pears"}, "it printed 7 oranges"),
+    (
+        {"kind": "question", "name": "n", "ask": "?", "answer": 40, "tolerance": 2},
+        {"kind": "question", "name": "n", "ask": "?", "answer": 40},
+        "42 is not it",
+    ),
+    (
+        {"kind": "question", "name": "n", "ask": "?", "answer": 42},
+        {"kind": "question", "name": "m", "ask": "?", "answer": 42},
+        "type",
+    ),
+    ({"kind": "right"}, {"kind": "work", "flops": 9e5}, "1,000,000"),
+    ({"kind": "work", "flops": 1e6}, {"kind": "work", "flops": 2e6}, "1,000,000"),
+    ({"kind": "faster", "times": 8}, {"kind": "faster", "times": 8.5}, "8 ×"),
+    ({"kind": "faster", "times": 2, "than": "numpy"}, {"kind": "faster", "times": 3, "than": "numpy"}, "2 ×"),
+    (
+        {"kind": "prediction", "name": "x", "ask": "?", "of": "milliseconds"},
+        {"kind": "prediction", "name": "x", "ask": "?", "of": "times default"},
+        "you said 1.5, measured were 8",
+    ),
+    (
+        {"kind": "prediction", "name": "x", "ask": "?", "of": "gflops"},
+        {"kind": "prediction", "name": "n", "ask": "?", "of": "times numpy"},
+        "you said 42, measured were 2",
+    ),
+]
+
+
+def verdict(check: dict[str, Any], measurements: Sequence[Measurement] = LADDER, answer: Answer = ANSWER) -> Verdict:
+    checks = msgspec.convert([check], list[Check])
+    [made] = judge(checks, Evidence(answer, measurements, {"n": 42, "x": 1.5}))
+    return made
+
+
+@pytest.mark.parametrize(("passing", "failing", "detail"), CASES, ids=lambda case: str(case)[:60])
+def test_a_check_passes_and_fails(passing: dict[str, Any], failing: dict[str, Any], detail: str) -> None:
+    assert verdict(passing).passed
+    failed = verdict(failing)
+    assert not failed.passed
+    assert detail in failed.detail
+    assert failed.words
+    assert "\n" not in failed.words
+
+
+def test_every_kind_is_tested() -> None:
+    tags = {kind.__struct_config__.tag for kind in get_args(Check)}
+    assert tags == {case["kind"] for passing, failing, _ in CASES for case in (passing, failing)}
+
+
+def test_what_needs_a_measurement_fails_without_one() -> None:
+    for passing, _, _ in CASES:
+        [check] = msgspec.convert([passing], list[Check])
+        assert verdict(passing, measurements=()).passed is not bool(check.needs)
+
+
+def test_a_wrong_result_is_not_right() -> None:
+    wrong = [measurement("kernel", 0.0, checked="wrong")]
+    assert not verdict({"kind": "right"}, wrong).passed
+    assert not verdict({"kind": "faster", "times": 1, "than": "numpy"}, [*wrong, measurement("numpy", 1.0)]).passed
+
+
+def test_a_script_that_fails_passes_nothing() -> None:
+    answer = Answer(status="error", problems=[Problem(kind="E", message="axis j")], units=ANSWER.units)
+    made = verdict({"kind": "loops", "order": ["i"]}, answer=answer)
+    assert (made.passed, made.detail) == (False, "the script fails: axis j")
+
+
+def test_what_a_hostile_script_answers_is_cut() -> None:
+    answer = Answer(console=[Console("stdout", "x" * 100_000)])
+    assert len(verdict({"kind": "printed", "text": "y"}, answer=answer).detail) <= 400
+    assert not verdict({"kind": "graph", "fact": "kernels"}, answer=Answer()).passed

@@ -1,0 +1,59 @@
+"""Every lesson: its answers pass its checks, in the real sandbox, and what a step begins with does not.
+
+What depends on the machine's speed is left to ``python -m tests.benchmarks.lessons``, which measures.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from app.lessons import Lesson, Library, Step
+from app.lessons.checks import Faster, Prediction, Question
+
+LESSONS = Library().lessons
+STEPS = [(lesson, number) for lesson in LESSONS for number in range(1, len(lesson.steps) + 1)]
+TIMED = (Faster, Prediction)
+
+
+def verdicts(explorer: FlaskClient, lesson: Lesson, number: int, script: str, answers: bool) -> list[dict[str, Any]]:
+    """Return what the checks of a step come to for a script; measured is only what has a result to be checked."""
+    step = lesson.steps[number - 1]
+    body: dict[str, Any] = {"workspace": {"script": script}}
+    if answers:
+        body["predictions"] = {check.name: check.answer for check in step.checks if isinstance(check, Question)}
+    if any(check.needs and not isinstance(check, TIMED) for check in step.checks) and answers:
+        address = "/api/ladders" if step.measuring == "ladder" else "/api/measure"
+        started = explorer.post(address, json=body["workspace"]).get_json()
+        assert b'"status":"ok"' in explorer.get(started["events"]).data
+        body["ladder"] = started["id"]
+    response = explorer.post(f"/api/lessons/{lesson.name}/steps/{number}/check", json=body)
+    assert response.status_code == 200, response.text
+    listed: list[dict[str, Any]] = response.get_json()["verdicts"]
+    return listed
+
+
+def untimed(step: Step, listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [one for check, one in zip(step.checks, listed, strict=True) if not isinstance(check, TIMED)]
+
+
+@pytest.mark.parametrize(("lesson", "number"), STEPS, ids=lambda value: getattr(value, "name", str(value)))
+def test_a_step_tells_its_answer_from_its_beginning(explorer: FlaskClient, lesson: Lesson, number: int) -> None:
+    step = lesson.steps[number - 1]
+    if not step.checks:
+        return
+    assert step.answer is not None
+    listed = untimed(step, verdicts(explorer, lesson, number, step.answer, answers=True))
+    assert [one for one in listed if not one["passed"]] == []
+    begun = verdicts(explorer, lesson, number, lesson.entered_with(number - 1), answers=False)
+    assert not all(one["passed"] for one in begun), "what a step begins with passes it already"
+
+
+def test_there_are_lessons_enough() -> None:
+    assert LESSONS
+    assert len({lesson.title for lesson in LESSONS}) == len(LESSONS)
+    for lesson in LESSONS:
+        assert lesson.settings.part, f"{lesson.name} stands under no heading"
+        assert any(step.checks for step in lesson.steps), f"{lesson.name} asks for nothing"

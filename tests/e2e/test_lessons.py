@@ -1,0 +1,203 @@
+"""Lessons in the browser: steps, checks, hints, answers, progress, a teacher's own file, every size and theme."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from app import create_app
+from tests.e2e.conftest import serving
+from tests.e2e.steps import settled, violations, write
+
+FENCE = "```"
+OWN = f"""\
++++
+title = "Twice"
+summary = "Doubling."
+minutes = 1
+panes = ["source", "loops"]
++++
+
+## First
+
+Double **it**.
+
+{FENCE}python start
+import tvm
+from tvm import te
+A = te.placeholder((8,), name="A")
+B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+s = te.create_schedule(B.op)
+f = tvm.build(s, [A, B], "llvm")
+{FENCE}
+
+{FENCE}python answer
+import tvm
+from tvm import te
+A = te.placeholder((8,), name="A")
+B = te.compute((8,), lambda i: A[i] * 2.0, name="B")
+s = te.create_schedule(B.op)
+f = tvm.build(s, [A, B], "llvm")
+{FENCE}
+
+{FENCE}hint
+Times *two*.
+{FENCE}
+
+{FENCE}checks
+[[check]]
+kind = "contains"
+pane = "loops"
+text = "\\\\* T.float32"
+{FENCE}
+
+## Second
+
+{FENCE}checks
+[[check]]
+kind = "right"
+
+[[check]]
+kind = "prediction"
+name = "ms"
+ask = "Milliseconds"
+of = "milliseconds"
+within = 1e9
+{FENCE}
+
+{FENCE}python answer
+import tvm
+{FENCE}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lessons")
+
+
+@pytest.fixture(scope="module")
+def school(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an explorer with a lesson of a teacher's own, over its real sandbox."""
+    (folder / "01_twice.md").write_text(OWN, encoding="utf-8")
+    app = create_app({"DATA_DIR": tmp_path_factory.mktemp("data"), "RATE_LIMIT": 0, "LESSONS_DIR": folder})
+    with serving(app) as address:
+        yield address
+    app.extensions["strata"].runner.close()
+
+
+def check(page: Page) -> None:
+    page.click("#lesson-check")
+    expect(page.locator("#lesson-check")).to_be_enabled()
+
+
+def test_a_step_is_checked_on_the_students_own_result(school: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{school}/learn/twice")
+    expect(page.locator(".pane:visible")).to_have_count(2)
+    expect(page.locator("article:visible strong")).to_have_text("it")
+    check(page)
+    expect(page.locator(".checks:visible .failed small")).to_have_text("it is there 0 times")
+    expect(page.locator("#lesson-verdict")).to_have_text("Not yet.")
+    expect(page.get_by_text("Times two.")).to_be_hidden()
+    page.get_by_text("Hint").click()
+    expect(page.get_by_text("Times two.")).to_be_visible()
+    write(page, page.locator("#script").input_value().replace("+ 1.0", "* 3.0"))
+    check(page)
+    expect(page.locator(".checks:visible .passed")).to_have_count(1)
+    expect(page.locator("[data-lesson-step='1']")).to_have_class(re.compile("done"))
+
+
+def test_an_error_of_the_script_is_what_a_check_says(school: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{school}/learn/twice")
+    write(page, "x = 1\ny = z")
+    check(page)
+    expect(page.locator(".checks:visible .failed small")).to_have_text("the script fails: name 'z' is not defined")
+
+
+def test_the_answer_is_hidden_until_it_is_asked_for(school: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{school}/learn/twice")
+    take = page.get_by_role("button", name="Put it into the editor")
+    expect(take).to_be_hidden()
+    page.locator("article:visible").get_by_text("Answer", exact=True).click()
+    take.click()
+    settled(page)
+    check(page)
+    expect(page.locator("#lesson-verdict")).to_have_text(re.compile("^Done"))
+
+
+def test_progress_and_scripts_survive_a_reload(school: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{school}/learn/twice")
+    write(page, page.locator("#script").input_value().replace("+ 1.0", "* 5.0"))
+    check(page)
+    page.click("#lesson-next")
+    expect(page.locator("article:visible h3")).to_have_text("Second")
+    expect(page.locator(".cm-content")).to_contain_text("* 5.0")
+    page.goto(f"{school}/learn/twice")
+    page.wait_for_selector("html[data-ready]")
+    expect(page.locator("article:visible h3")).to_have_text("Second")
+    expect(page.locator(".cm-content")).to_contain_text("* 5.0")
+    page.goto(f"{school}/learn")
+    expect(page.locator("[data-lesson='twice'] .lesson-progress")).to_have_text("1 done")
+    page.goto(f"{school}/learn/twice")
+    page.click("[data-lesson-step='1']")
+    page.click("#lesson-reset")
+    expect(page.locator(".cm-content")).to_contain_text("+ 1.0")
+
+
+def test_what_a_step_measures_is_measured_by_the_server(school: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{school}/learn/twice")
+    page.click("[data-lesson-step='2']")
+    check(page)
+    verdicts = page.locator(".checks:visible li small")
+    expect(verdicts.nth(0)).to_have_text("checked on random inputs: ok")
+    expect(verdicts.nth(1)).to_have_text("type a number first")
+    page.fill("[data-prediction]:visible", "0.001")
+    check(page)
+    expect(page.locator("#lesson-verdict")).to_have_text(re.compile("^Done"))
+
+
+def test_a_teacher_sees_what_he_saves(school: str, folder: Path, open_page: Callable[..., Page]) -> None:
+    path = folder / "02_draft.md"
+    path.write_text(OWN, encoding="utf-8")
+    page = open_page(f"{school}/learn/draft")
+    expect(page.locator("article:visible strong")).to_have_text("it")
+    path.write_text(OWN.replace("**it**", "**everything**"), encoding="utf-8")
+    expect(page.locator("article:visible strong")).to_have_text("everything")
+    path.write_text(OWN.replace('"Twice"', ""), encoding="utf-8")
+    expect(page.locator("#lesson-problem")).to_contain_text("02_draft.md: line 1:")
+    path.unlink()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (1920, 1080), (360, 740)])
+def test_a_lesson_fits_and_is_accessible(
+    school: str, open_page: Callable[..., Page], width: int, height: int, theme: str
+) -> None:
+    for path in ("/learn", "/learn/first-compute"):
+        page = open_page(school + path, width, height, color_scheme=theme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert violations(page) == []
+    check(page)
+    expect(page.locator(".checks:visible .failed")).to_be_visible()
+    for button in page.locator(".lesson-foot button:visible").all():
+        box = button.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= width
+        assert box["y"] + box["height"] <= height
+
+
+def test_on_a_phone_the_text_and_the_workspace_take_turns(school: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{school}/learn/twice", 360, 740)
+    expect(page.locator("#lesson")).to_be_visible()
+    expect(page.locator("#panes")).to_be_hidden()
+    page.get_by_role("button", name="Workspace").click()
+    expect(page.locator("#lesson")).to_be_hidden()
+    expect(page.locator("#pane-source")).to_be_visible()
+    page.locator("#tabs").get_by_role("button", name="Loop IR").click()
+    expect(page.locator("#body-loops")).to_be_visible()
+    page.get_by_role("button", name="Lesson", exact=True).click()
+    expect(page.locator("#lesson")).to_be_visible()
