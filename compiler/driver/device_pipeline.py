@@ -36,7 +36,15 @@ from compiler.tir.transform.split_host_device import SplitHostDevice
 from compiler.tir.transform.thread_sync import ThreadSync
 from compiler.tir.transform.verify_memory import VerifyMemory
 
-__all__ = ["SplitModule", "device_passes", "host_passes", "mixed_passes", "split_for_device"]
+__all__ = [
+    "SplitModule",
+    "device_passes",
+    "host_passes",
+    "mixed_passes",
+    "split_for_device",
+    "synchronize",
+    "thread_passes",
+]
 
 
 class SplitModule(NamedTuple):
@@ -88,13 +96,30 @@ def split_for_device(module: IRModule, target: Target) -> SplitModule:
     return SplitModule(_run(mixed, host_passes(whole.host)), _run(mixed, device_passes(whole)))
 
 
-def mixed_passes(target: Target) -> list[Pass]:
-    """Return the passes over functions of host and device together.
+def synchronize(module: IRModule, target: Target) -> IRModule:
+    """Let the threads of each kernel wait for each other, and lower their reductions; nothing is split yet.
+
+    Parameters
+    ----------
+    module : IRModule
+        What ``lower`` returns: loops bound to thread axes.
+    target : Target
+        The device's target.
+
+    Returns
+    -------
+    IRModule
+    """
+    return _run(module, thread_passes(target))
+
+
+def thread_passes(target: Target) -> list[Pass]:
+    """Return the passes over functions with kernels in them, which stand in terms of threads afterwards.
 
     Parameters
     ----------
     target : Target
-        The device's, with a host.
+        The device's.
 
     Returns
     -------
@@ -110,6 +135,23 @@ def mixed_passes(target: Target) -> list[Pass]:
         MergeSharedMemoryAllocations(),
         ThreadSync("warp"),
         LowerThreadAllreduce(),
+    ]
+
+
+def mixed_passes(target: Target) -> list[Pass]:
+    """Return the passes over functions of host and device together.
+
+    Parameters
+    ----------
+    target : Target
+        The device's, with a host.
+
+    Returns
+    -------
+    list of Pass
+    """
+    return [
+        *thread_passes(target),
         AnnotateDeviceRegions(),
         SplitHostDevice(),
         MakePackedAPI(),

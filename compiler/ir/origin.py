@@ -364,3 +364,17 @@ def named_origins(span: Span) -> tuple[Origin, ...]:
     """Return the rows with a name that a span comes from; empty where nothing records."""
     table = current_ambient().table
     return () if table is None or not span else table.named(span)
+
+
+def user_place(span: Span) -> str:
+    """Return ``" (line 12)"`` for the user's line that a span comes from, for the messages of errors.
+
+    Of several lines it is the one that was carried out last: that of the primitive, not of the definition.  Empty where
+    nothing records, or no user's line is known.
+    """
+    table = current_ambient().table
+    if table is None:
+        return ""
+    rows = (table.rows[i] for i in sorted(table.ancestors(span), reverse=True))
+    place = next((row.location for row in rows if row.level == "source" and row.location is not None), None)
+    return "" if place is None else f" (line {place.line})"

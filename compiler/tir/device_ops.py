@@ -56,6 +56,9 @@ WARP_SHUFFLE = register_op(
 WARP_SHUFFLE_DOWN = register_op(
     "tir.tvm_warp_shuffle_down", effect=CallEffect.UPDATE_STATE, doc="A value of a later thread of the warp."
 )
+WARP_SHUFFLE_UP = register_op(
+    "tir.tvm_warp_shuffle_up", effect=CallEffect.UPDATE_STATE, doc="A value of an earlier thread of the warp."
+)
 WARP_ACTIVEMASK = register_op(
     "tir.tvm_warp_activemask", effect=CallEffect.UPDATE_STATE, doc="Which threads of the warp run."
 )

@@ -24,7 +24,6 @@ for _name, _doc in {
     "ptx_commit_group": "Ends a group of asynchronous copies.",
     "ptx_wait_group": "Waits until at most some groups of asynchronous copies are under way.",
     "ptx_cp_async_barrier": "Lets a barrier wait for asynchronous copies.",
-    "tvm_warp_shuffle_up": "A value of an earlier thread of the warp.",
     "tvm_thread_invariant": "A value that is the same in all threads.",
     "tvm_check_return": "Fails unless a call returns what is expected.",
     "lookup_param": "A parameter of the linked model, by its name.",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from compiler.arith.analyzer import Analyzer
@@ -12,6 +13,7 @@ from compiler.ir.error import LoweringError
 from compiler.ir.functor import Functor, Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
+from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Call, IterVar, PrimExpr, Range, StringImm, Var, is_const_int
 from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import free_vars
@@ -36,7 +38,11 @@ from compiler.tir.stmt import (
     While,
 )
 from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.transform.barrier_regions import Uniformity
 from compiler.tir.transform.pass_base import PrimFuncPass
+
+SHARED_SCOPES = ("shared", "shared.dyn", "warp")
+"""Storage that more than one thread sees."""
 
 
 class ThreadSync(PrimFuncPass):
@@ -58,7 +64,7 @@ class ThreadSync(PrimFuncPass):
     Raises
     ------
     LoweringError
-        If the threads had to wait within a branch, which not all of them need reach.
+        If the threads had to wait within a branch or loop that not all of them take, or take as often.
     """
 
     storage_scope: str
@@ -100,7 +106,9 @@ class _Plan(Functor):
         self._analyzer = Analyzer()
         self._threads: set[Var] = set()
         self._ahead = False
-        self._branch = 0
+        self._private: set[Var] = set()
+        self._divergence: For | While | IfThenElse | None = None
+        """The outermost statement around whose body only some threads may come to, or come to as often."""
 
     # statements
 
@@ -108,6 +116,8 @@ class _Plan(Functor):
         return self._joined(n.seq, [self.visit(stmt) for stmt in n.seq])
 
     def visit_Allocate(self, n: Allocate) -> _Summary:
+        if getattr(n.buffer_var.type_annotation, "storage_scope", "") not in SHARED_SCOPES:
+            self._private.add(n.buffer_var)
         return self.visit(n.body)  # type: ignore[no-any-return]
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> _Summary:
@@ -128,10 +138,21 @@ class _Plan(Functor):
 
     def visit_For(self, n: For) -> _Summary:
         self._domains[n.loop_var] = IntSet.from_range(Range.from_min_extent(n.min, n.extent))
-        return self._repeated((n.min, n.extent), n.body)
+        with self._under(n, n.min, n.extent):
+            return self._repeated((n.min, n.extent), n.body)
 
     def visit_While(self, n: While) -> _Summary:
-        return self._repeated((n.condition,), n.body)
+        with self._under(n, n.condition):
+            return self._repeated((n.condition,), n.body)
+
+    @contextmanager
+    def _under(self, n: For | While | IfThenElse, *values: PrimExpr) -> Iterator[None]:
+        """Note that threads come to the statements within as values say, which may differ between threads."""
+        outer = self._divergence
+        if outer is None and not Uniformity(self._threads, self._private).holds(*values):
+            self._divergence = n
+        yield
+        self._divergence = outer
 
     def _repeated(self, values: tuple[PrimExpr, ...], body: Stmt) -> _Summary:
         """Summarise a loop: what an iteration leaves behind meets the next one."""
@@ -148,16 +169,19 @@ class _Plan(Functor):
                 break
         once = self._leaf(*values)
         whole = self._joined(items, summaries)
-        return _Summary(once.head + whole.head, whole.tail if whole.waits else once.tail + whole.tail, whole.waits)
+        tail = whole.tail if whole.waits else once.tail + whole.tail
+        # What an iteration fills ahead is what the next one reads, and so does what comes behind the loop.
+        behind = [access._replace(ahead=False) for access in tail]
+        return _Summary(once.head + whole.head, behind, whole.waits)
 
     def visit_IfThenElse(self, n: IfThenElse) -> _Summary:
-        accesses = list(self._leaf(n.condition).head)
-        self._branch += 1
-        for side in (n.then_case, n.else_case):
-            if side is not None:
-                accesses += self.visit(side).head
-        self._branch -= 1
-        return _Summary(accesses, accesses, False)
+        head, tail = self._leaf(n.condition)[:2]
+        with self._under(n, n.condition):
+            for side in (n.then_case, n.else_case):
+                if side is not None:
+                    summary = self.visit(side)
+                    head, tail = head + summary.head, tail + summary.tail
+        return _Summary(head, tail, False)  # the threads of a block may have taken the side where nobody waits
 
     def visit_LetStmt(self, n: LetStmt) -> _Summary:
         return self._before(self._leaf(n.value), n.body)
@@ -206,8 +230,8 @@ class _Plan(Functor):
         return _Summary(head, pending, waits)
 
     def _wait(self, n: Stmt) -> None:
-        if self._branch:
-            raise LoweringError("ThreadSync: threads cannot wait for each other within a branch")
+        if self._divergence is not None:
+            raise LoweringError(_divergence_message(n, self._divergence, self._scope))
         self.waiting.add(n)
 
     # accesses
@@ -248,6 +272,19 @@ class _Plan(Functor):
             return False
         prove = self._analyzer.can_prove
         return prove(x.max_value < y.min_value) or prove(y.max_value < x.min_value)
+
+
+def _divergence_message(waiting: Stmt, divergent: For | While | IfThenElse, scope: str) -> str:
+    if isinstance(divergent, For):
+        decides = f"the loop over {divergent.loop_var.name} runs {divergent.extent} times"
+    else:
+        decides = f"the condition is {divergent.condition}"
+    return (
+        f"ThreadSync: threads must wait for each other{user_place(waiting.span)} because of what they share in {scope} "
+        f"memory, but they cannot within a branch that not all of them take{user_place(divergent.span)}: {decides}, "
+        "which differs between threads; let the extents divide the loops that are bound to threads, or compute the "
+        "shared stage outside of the branch"
+    )
 
 
 class _Loads(Visitor):

@@ -34,9 +34,32 @@ def test_what_an_iteration_leaves_behind() -> None:
     assert waits("for i in range(8):\n    B[i] = A[i]\nfor i in range(8):\n    C[tx] = C[tx] + B[i]") == 1
 
 
-def test_threads_do_not_wait_within_a_branch() -> None:
-    with pytest.raises(LoweringError, match="within a branch"):
-        waits("if n < 5:\n    B[tx] = A[tx]\n    C[tx] = B[7 - tx]")
+def test_threads_wait_only_where_all_of_them_come() -> None:
+    exchange = "B[tx] = A[tx]\n    C[tx] = B[7 - tx]"
+    assert waits(f"if n < 5:\n    {exchange}") == 1
+    assert waits("if tx < 5:\n    B[tx] = A[tx]\nC[tx] = B[7 - tx]") == 1
+    with pytest.raises(LoweringError, match=r"cannot within a branch .*: the condition is .*tx < 5, which differs"):
+        waits(f"if tx < 5:\n    {exchange}")
+    with pytest.raises(LoweringError, match="the loop over i runs tx times"):
+        waits("for i in range(tx):\n    B[tx] = A[tx]\n    C[tx] = B[7 - tx]")
+    with pytest.raises(LoweringError, match="cannot within a branch"):
+        waits(f"L = T.decl_buffer((1,), 'int32', scope='local')\nL[0] = tx\nif L[0] < 5:\n    {exchange}")
+
+
+def test_what_comes_after_a_branch_where_some_threads_waited() -> None:
+    branch = "if n < 5:\n    B[tx] = A[tx]\n    T.evaluate(T.tvm_storage_sync('shared'))\n    C[tx] = B[7 - tx]\n"
+    assert waits(branch + "B[tx] = n") == 2
+    assert waits("B[tx] = A[tx]\nif n < 5:\n    T.evaluate(T.tvm_storage_sync('shared'))\nC[tx] = B[7 - tx]") == 2
+
+
+def test_what_a_loop_fills_ahead_is_read_behind_it() -> None:
+    loop = (
+        "for k in range(n):\n"
+        "    with T.attr(p, 'double_buffer_write', 1):\n        B[(k + 1) % 2 * 8 + tx] = A[tx]\n"
+        "    C[tx] = B[k % 2 * 8 + 7 - tx]\n"
+    )
+    assert waits(loop) == 1
+    assert waits(loop + "C[tx] = B[n % 2 * 8 + 7 - tx]") == 2
 
 
 def test_a_wait_that_is_there_is_enough() -> None:

@@ -1,0 +1,107 @@
+"""Running what is made for a device on this machine's CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compiler.driver.build import build
+from compiler.driver.device_pipeline import synchronize
+from compiler.driver.lower import lower
+from compiler.ir.error import TargetError
+from compiler.ir.module import IRModule
+from compiler.runtime.module import Module
+from compiler.target.target import Target
+from compiler.te.schedule import Schedule
+from compiler.tir.analysis import is_lowered
+from compiler.tir.function import PrimFunc
+from compiler.tir.transform.emulate_threads import EmulateThreads
+from compiler.tir.transform.simplify import Simplify
+
+__all__ = ["emulate", "lower_for_emulation"]
+
+
+def emulate(
+    inputs: Schedule | PrimFunc | IRModule,
+    args: Sequence[Any] | None = None,
+    target: str | Target | None = None,
+    name: str = "main",
+    binds: Mapping[Any, Any] | None = None,
+) -> Module:
+    """Compile a program for a GPU so that it runs on this machine's CPU.
+
+    The kernels are those of the device, with its barriers and its reductions across threads: blocks run in parallel,
+    the threads of a block take turns from barrier to barrier.
+
+    Parameters
+    ----------
+    inputs : Schedule, PrimFunc or IRModule
+        As for :func:`~compiler.driver.build.build`.
+    args : sequence of Tensor, Var or Buffer
+        The function's parameters in order, of a schedule.
+    target : str or Target, optional
+        The device's target, e.g. ``cuda``; the current one, else ``cuda``, when left out.  Code is generated for its
+        host, where that is a CPU like this one.
+    name : str
+        Name of the function.
+    binds : mapping of Tensor to Buffer, optional
+        Buffers that stand for tensors.
+
+    Returns
+    -------
+    Module
+        Its functions take arrays of the CPU.
+
+    Raises
+    ------
+    TargetError
+        If the target launches no kernels.
+    LoweringError
+        If loops are not bound to thread axes, one axis has two extents, or a barrier is under a condition that differs
+        between threads.
+
+    Examples
+    --------
+    >>> f = emulate(s, [A, B], "cuda")
+    >>> f(a, b)
+    """
+    module = inputs
+    if not (isinstance(inputs, IRModule) and all(is_lowered(f) for _, f in inputs.items() if isinstance(f, PrimFunc))):
+        module = lower(inputs, args, name=name, binds=binds)
+    assert isinstance(module, IRModule)
+    device = Target(target) if target is not None else Target.current() or Target("cuda")
+    host = device.host if device.host is not None and device.host.is_host else "llvm"
+    return build(lower_for_emulation(module, device), target=host, name=name)
+
+
+def lower_for_emulation(module: IRModule, target: Target) -> IRModule:
+    """Lower functions that launch threads to functions of a CPU that do the same.
+
+    Parameters
+    ----------
+    module : IRModule
+        What ``lower`` returns: loops bound to thread axes.
+    target : Target
+        The device's target.
+
+    Returns
+    -------
+    IRModule
+
+    Raises
+    ------
+    TargetError
+        If the target launches no kernels.
+    LoweringError
+        If the program cannot run on a device.
+    """
+    if "gpu" not in target.keys:
+        raise TargetError(f"emulate: target {str(target)!r} launches no kernels; build runs its code")
+    module = synchronize(module, target)
+    for each in (EmulateThreads(max(target.thread_warp_size, 1)), Simplify()):
+        module = each.run_if_enabled(module)
+    return module.with_functions({var: _for_cpu(func) for var, func in module.items()})
+
+
+def _for_cpu(func: object) -> object:
+    return func.without_attr("target") if isinstance(func, PrimFunc) else func

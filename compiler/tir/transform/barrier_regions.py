@@ -1,0 +1,198 @@
+"""Running the threads of a block one after the other, as far as the next barrier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from compiler.ir.error import LoweringError, show
+from compiler.ir.functor import Functor, Visitor
+from compiler.ir.node import rebuild
+from compiler.ir.origin import user_place
+from compiler.ir.primexpr import Call, PrimExpr, Var
+from compiler.ir.substitute import free_vars, substitute
+from compiler.tir.analysis.side_effect import is_pure
+from compiler.tir.buffer import BufferLoad
+from compiler.tir.builtin import STORAGE_SYNC
+from compiler.tir.stmt import (
+    AssertStmt,
+    AttrStmt,
+    DeclBuffer,
+    Evaluate,
+    For,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+    While,
+    is_no_op,
+    no_op,
+    seq,
+)  # fmt: skip
+from compiler.tir.stmt_functor import StmtVisitor
+
+__all__ = ["BarrierRegions", "Barriers", "Uniformity", "is_barrier"]
+
+
+def is_barrier(n: Stmt) -> bool:
+    """Return whether a statement lets threads wait for each other."""
+    return isinstance(n, Evaluate) and isinstance(n.value, Call) and n.value.op is STORAGE_SYNC
+
+
+class Barriers(StmtVisitor):
+    """Collects the statements that a barrier is in, or that are one."""
+
+    def __init__(self, body: Stmt) -> None:
+        self.around: set[Stmt] = set()
+        self._path: list[Stmt] = []
+        self.visit(body)
+
+    def visit_Stmt(self, n: Stmt) -> None:
+        self._path.append(n)
+        self.visit_Node(n)
+        self._path.pop()
+
+    def visit_Evaluate(self, n: Evaluate) -> None:
+        if is_barrier(n):
+            self.around.update((*self._path, n))
+
+
+class Uniformity(Visitor):
+    """Tells which expressions have one value for all threads of a block.
+
+    Parameters
+    ----------
+    threads : iterable of Var
+        The variables that differ from thread to thread.
+    private : collection of Var
+        Pointers to memory that each thread has its own of.
+    """
+
+    def __init__(self, threads: Iterable[Var], private: Iterable[Var]) -> None:
+        self.varying = set(threads)
+        self._private = set(private)
+        self._uniform = True
+
+    def holds(self, *values: PrimExpr) -> bool:
+        """Return whether all threads agree about some values."""
+        self._uniform = True
+        for value in values:
+            self.visit(value)
+        return self._uniform
+
+    def visit_Var(self, n: Var) -> None:
+        self._uniform = self._uniform and n not in self.varying
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self._uniform = self._uniform and n.buffer.data not in self._private
+        self.visit_Node(n)
+
+
+class BarrierRegions(Functor):
+    """Splits the code of a thread at its barriers into regions, each of which all threads of a block run in turn.
+
+    For example, for 8 threads::
+
+        B[tx] = A[tx]                             for tx in range(8):
+        T.tvm_storage_sync("shared")     →            B[tx] = A[tx]
+        C[tx] = B[7 - tx]                         for tx in range(8):
+                                                      C[tx] = B[7 - tx]
+
+    Parameters
+    ----------
+    uniformity : Uniformity
+        What all threads agree about.
+    each_thread : callable
+        Returns the loops over the threads around a region.
+    keep : callable
+        Called with the variable, the value and the body of a definition that reads memory and is used beyond a barrier;
+        returns the definition for each thread, and the body that reads it.
+    """
+
+    def __init__(
+        self,
+        uniformity: Uniformity,
+        each_thread: Callable[[Stmt], Stmt],
+        keep: Callable[[LetStmt], tuple[Stmt, Stmt]],
+    ) -> None:
+        self._uniformity = uniformity
+        self._each_thread = each_thread
+        self._keep = keep
+        self._around: set[Stmt] = set()
+        self._definitions: list[tuple[Var, PrimExpr]] = []
+
+    def split(self, body: Stmt) -> Stmt:
+        """Return what all threads of a block do, for the code of one of them."""
+        self._around = Barriers(body).around
+        return self._split(body)
+
+    def _split(self, n: Stmt) -> Stmt:
+        return self.visit(n) if n in self._around else self._region([n])
+
+    def _region(self, statements: Sequence[Stmt]) -> Stmt:
+        """Return the loops over threads around some statements, with the definitions that they use."""
+        region = seq(statements)
+        if is_no_op(region):
+            return region
+        for var, value in reversed(self._definitions):
+            if var in free_vars(region):
+                copy = Var(var.name, var.dtype, var.type_annotation)
+                region = LetStmt(copy, value, substitute(region, {var: copy}))
+        return self._each_thread(region)
+
+    def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
+        parts: list[Stmt] = []
+        pending: list[Stmt] = []
+        for stmt in n.seq:
+            if stmt in self._around:
+                parts += [self._region(pending), self.visit(stmt)]
+                pending = []
+            else:
+                pending.append(stmt)
+        return seq([*parts, self._region(pending)])
+
+    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+        return no_op()
+
+    def visit_For(self, n: For) -> Stmt:
+        self._require(n, f"the loop over {n.loop_var.name}", n.min, n.extent)
+        return rebuild(n, body=self._split(n.body))
+
+    def visit_While(self, n: While) -> Stmt:
+        self._require(n, "the loop", n.condition)
+        return rebuild(n, body=self._split(n.body))
+
+    def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
+        self._require(n, "the branch", n.condition)
+        other = None if n.else_case is None else self._split(n.else_case)
+        return rebuild(n, then_case=self._split(n.then_case), else_case=other)
+
+    def _require(self, n: Stmt, what: str, *values: PrimExpr) -> None:
+        if not self._uniformity.holds(*values):
+            decides = next(value for value in values if not self._uniformity.holds(value))
+            raise LoweringError(
+                f"barrier under a condition that differs between threads: {what}{user_place(n.span)} depends on "
+                f"{show(decides)}, so that not all threads of a block come to the barrier in it; move the barrier out, "
+                "or let the condition depend on the block alone"
+            )
+
+    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+        if self._uniformity.holds(n.value):
+            return rebuild(n, body=self._split(n.body))
+        if not is_pure(n.value):
+            definition, body = self._keep(n)
+            self._around |= Barriers(body).around
+            return seq([self._region([definition]), self._split(body)])
+        self._uniformity.varying.add(n.var)
+        self._definitions.append((n.var, n.value))
+        body = self._split(n.body)
+        self._definitions.pop()
+        return body
+
+    def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
+        return seq([self._region([rebuild(n, body=no_op())]), self._split(n.body)])
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        return rebuild(n, body=self._split(n.body))
+
+    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
+        return rebuild(n, body=self._split(n.body))

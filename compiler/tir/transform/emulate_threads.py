@@ -1,0 +1,280 @@
+"""Running the kernels of a device on a CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir import dtype as dt
+from compiler.ir.error import LoweringError
+from compiler.ir.functor import Mutator
+from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
+from compiler.ir.origin import user_place
+from compiler.ir.primexpr import Broadcast, Call, IntImm, IterVar, PrimExpr, Ramp, Var, cast, const
+from compiler.ir.substitute import substitute
+from compiler.ir.transform import PassContext
+from compiler.tir.analysis.features import features
+from compiler.tir.analysis.thread_axes import ThreadAxis, is_thread, thread_axes
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
+from compiler.tir.builtin import ACCESS_PTR
+from compiler.tir.device_ops import ATOMIC_ADD
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, For, ForKind, LetStmt, Stmt
+from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.transform.barrier_regions import BarrierRegions, Barriers, Uniformity
+from compiler.tir.transform.emulate_shuffles import EmulateShuffles
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+
+class EmulateThreads(PrimFuncPass):
+    """Make loops of the threads that kernels launch: what a device would compute, for a CPU.
+
+    Blocks run in parallel.  The threads of a block take turns from barrier to barrier; shared memory is the block's,
+    and local memory that is used beyond a barrier has a part for each thread.  For example::
+
+        bx = T.launch_thread("blockIdx.x", 4)           for bx in T.parallel(4):
+        tx = T.launch_thread("threadIdx.x", 8)              S = T.allocate([8], "float32", "shared")
+        S = T.allocate([8], "float32", "shared")            for tx in range(8):
+        S[tx] = A[bx * 8 + tx]                      →           S[tx] = A[bx * 8 + tx]
+        T.tvm_storage_sync("shared")                        for tx in range(8):
+        B[bx * 8 + tx] = S[7 - tx]                              B[bx * 8 + tx] = S[7 - tx]
+
+    Barriers and reductions across threads must have been inserted: run ``ThreadSync`` and ``LowerThreadAllreduce``
+    before.
+
+    Parameters
+    ----------
+    warp_size : int
+        How many threads run in lockstep.
+
+    Raises
+    ------
+    LoweringError
+        If a barrier is under a condition that differs between threads, or one axis is launched with two extents.
+
+    References
+    ----------
+    Stratton, Stone, Hwu: MCUDA: An Efficient Implementation of CUDA Kernels for Multi-core CPUs, 2008.
+    """
+
+    warp_size: int = 32
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        occurring = features(func)
+        if "thread_extent" not in occurring.attrs and ForKind.THREAD_BINDING not in occurring.kinds:
+            return func
+        return func.with_body(_Kernels(self.warp_size).visit(func.body))
+
+
+class _Kernels(StmtMutator):
+    """Replaces each kernel of a function."""
+
+    def __init__(self, warp_size: int) -> None:
+        self._warp_size = warp_size
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
+            return _Kernel(n, self._warp_size).emulated()
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_For(self, n: For) -> Stmt:
+        if n.thread_binding is not None:
+            return _Kernel(n, self._warp_size).emulated()
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+
+class _Kernel:
+    """One kernel: its axes, and the code of a thread."""
+
+    def __init__(self, kernel: Stmt, warp_size: int) -> None:
+        axes = thread_axes(kernel)
+        self._blocks = [axis for axis in axes.values() if not is_thread(axis.tag)]
+        self._threads = sorted((axis for axis in axes.values() if is_thread(axis.tag)), key=lambda axis: axis.tag)
+        self._warp_size = warp_size
+        self._analyzer = Analyzer()
+        self._variables = {axis.tag: Var(axis.tag.replace(".", "_"), axis.extent.dtype) for axis in axes.values()}
+        values = {var: self._variables[axis.tag] for axis in axes.values() for var in axis.variables}
+        self._code: Stmt = substitute(_WithoutLaunches().visit(kernel), values)
+        self._thread, self._count = self._position()
+
+    def _position(self) -> tuple[PrimExpr, PrimExpr]:
+        """Return the position of a thread in its block, x first, and the number of threads."""
+        position: PrimExpr = const(0)
+        count: PrimExpr = const(1)
+        for axis in self._threads:
+            position = position + cast("int32", self._variables[axis.tag]) * count
+            count = count * cast("int32", axis.extent)
+        return self._analyzer.simplify(position), self._analyzer.simplify(count)
+
+    def emulated(self) -> Stmt:
+        """Return the loops over blocks, with all that the threads of a block do."""
+        shuffles = EmulateShuffles(self._thread, self._count, self._warp_size)
+        code = shuffles.visit(self._code)
+        memory = _BlockMemory(code, self._thread, self._count, self._warp_size)
+        code = memory.visit(code)
+        uniformity = Uniformity([self._variables[axis.tag] for axis in self._threads], memory.private)
+        body = BarrierRegions(uniformity, self._each_thread, memory.keep).split(code)
+        for buffer in shuffles.exchanges:
+            body = Allocate(buffer.data, buffer.dtype, buffer.shape, const(True), DeclBuffer(buffer, body))
+        for allocation in reversed(memory.allocations):
+            body = rebuild(allocation, body=body)
+        return self._each_block(body, memory.atomic)
+
+    def _each_thread(self, region: Stmt) -> Stmt:
+        for axis in self._threads:
+            old = self._variables[axis.tag]
+            var = Var(old.name, old.dtype)
+            region = For(var, const(0, var.dtype), axis.extent, ForKind.SERIAL, substitute(region, {old: var}))
+        return region
+
+    def _each_block(self, body: Stmt, in_order: bool) -> Stmt:
+        """Return the loop over all blocks; they run one after the other where they add to the same memory."""
+        kind = ForKind.SERIAL if in_order else ForKind.PARALLEL
+        sizes: list[int] = [axis.extent.value for axis in self._blocks if isinstance(axis.extent, IntImm)]
+        if len(sizes) < len(self._blocks):
+            return self._nested(self._blocks, body, kind)
+        if not sizes:
+            return body
+        block = Var("block", "int32")
+        values: dict[Var, PrimExpr] = {}
+        for position, axis in enumerate(self._blocks):
+            inner = prod(sizes[position + 1 :])
+            var, outermost = self._variables[axis.tag], position == 0
+            place = block // inner if outermost else block // inner % sizes[position]
+            values[var] = cast(var.dtype, self._analyzer.simplify(place))
+        return For(block, const(0), const(prod(sizes)), kind, substitute(body, values))
+
+    def _nested(self, axes: Sequence[ThreadAxis], body: Stmt, kind: ForKind) -> Stmt:
+        for axis in reversed(axes):
+            var, own = self._variables[axis.tag], kind if axis is axes[0] else ForKind.SERIAL
+            body = For(var, const(0, var.dtype), axis.extent, own, body)
+        return body
+
+
+class _WithoutLaunches(StmtMutator):
+    """Removes the launches of thread axes, whose variables stay."""
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if n.attr_key == "thread_extent":
+            return self.visit(n.body)  # type: ignore[no-any-return]
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_For(self, n: For) -> Stmt:
+        if n.thread_binding is not None:
+            return self.visit(n.body)  # type: ignore[no-any-return]
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+
+class _BlockMemory(Mutator):
+    """Moves the memory of a block, and the threads' own that is used beyond a barrier, out of the threads' code.
+
+    Attributes
+    ----------
+    allocations : list of Allocate
+        The memory of a block.
+    private : set of Var
+        Pointers to memory that each thread has its own of.
+    atomic : bool
+        Whether threads add to memory in one step.
+    """
+
+    def __init__(self, code: Stmt, thread: PrimExpr, threads: PrimExpr, warp_size: int) -> None:
+        self._around = Barriers(code).around
+        self._thread = thread
+        self._threads = threads
+        self._warp_size = warp_size
+        self._shifts: dict[Var, tuple[PrimExpr, PrimExpr]] = {}
+        """By pointer: the position of a thread's or warp's part, and the bytes of a part."""
+        self._parts: dict[Buffer, Buffer] = {}
+        self.allocations: list[Allocate] = []
+        self.private: set[Var] = set()
+        self.atomic = False
+
+    def visit_Allocate(self, n: Allocate) -> Stmt:
+        scope = getattr(n.buffer_var.type_annotation, "storage_scope", "")
+        if scope.startswith("shared"):
+            self.allocations.append(n)
+        elif scope == "warp":
+            warps = (self._threads + (self._warp_size - 1)) // self._warp_size
+            self._divide(n, self._thread // self._warp_size, warps)
+        else:
+            self.private.add(n.buffer_var)
+            if n not in self._around:
+                return self.visit_Node(n)  # type: ignore[no-any-return]
+            self._divide(n, self._thread, self._threads)
+        return self.visit(n.body)  # type: ignore[no-any-return]
+
+    def _divide(self, n: Allocate, position: PrimExpr, parts: PrimExpr) -> None:
+        """Make one allocation of all parts."""
+        elements: PrimExpr = const(1)
+        for extent in n.extents:
+            elements = elements * cast("int32", extent)
+        self._shifts[n.buffer_var] = (position, elements * dt.storage_bytes(n.dtype))
+        self.allocations.append(rebuild(n, extents=(parts * elements,)))
+
+    def keep(self, n: LetStmt) -> tuple[Stmt, Stmt]:
+        """Return the definition of a value for each thread, and its body, which reads that of its thread."""
+        buffer = decl_buffer((self._threads,), n.var.dtype, n.var.name, scope="local")
+        self.private.add(buffer.data)
+        self.allocations.append(Allocate(buffer.data, buffer.dtype, buffer.shape, const(True), n.body))
+        element = BufferLoad(buffer, (self._thread,))
+        return BufferStore(buffer, n.value, (self._thread,)), substitute(n.body, {n.var: element})
+
+    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
+        return DeclBuffer(self._part(n.buffer), self.visit(n.body))
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        indices = self._visit_tuple(n.indices)
+        return rebuild(n, buffer=self._part(n.buffer), indices=self._shifted(n, indices))
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        value, indices = self.visit(n.value), self._visit_tuple(n.indices)
+        return rebuild(n, buffer=self._part(n.buffer), value=value, indices=self._shifted(n, indices))
+
+    def _part(self, buffer: Buffer) -> Buffer:
+        """Return the buffer of all parts."""
+        if buffer.data not in self._shifts:
+            return buffer
+        if buffer not in self._parts:
+            _, size = self._shifts[buffer.data]
+            self._parts[buffer] = rebuild(buffer, shape=(self._threads * size // dt.storage_bytes(buffer.dtype),))
+        return self._parts[buffer]
+
+    def _shifted(self, n: BufferLoad | BufferStore, indices: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
+        shift = self._shifts.get(n.buffer.data)
+        if shift is None:
+            return indices
+        if len(indices) != 1:
+            raise LoweringError(f"emulation: buffer {n.buffer.name} must be flat; run FlattenBuffer before")
+        position, size = shift
+        return (_moved(indices[0], position * (size // dt.storage_bytes(n.buffer.dtype))),)
+
+    def visit_Call(self, n: Call) -> PrimExpr:
+        args: tuple[PrimExpr, ...] = self._visit_tuple(n.args)
+        if n.op is not ACCESS_PTR or not isinstance(args[1], Var) or args[1] not in self._shifts:
+            return rebuild(n, args=args)
+        position, size = self._shifts[args[1]]
+        kind, pointer, offset, *rest = args
+        return rebuild(n, args=(kind, pointer, offset + position * (size // dt.storage_bytes(kind.dtype)), *rest))
+
+    def visit_Evaluate(self, n: Evaluate) -> Stmt:
+        call = n.value
+        if not isinstance(call, Call) or call.op is not ATOMIC_ADD:
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        address, value = call.args
+        element = address.args[0] if isinstance(address, Call) and address.args else None
+        if not isinstance(element, BufferLoad):
+            raise LoweringError(f"emulation: atomic_add{user_place(n.span)} must be given the address of an element")
+        self.atomic = True
+        return self.visit(BufferStore(element.buffer, element + value, element.indices))  # type: ignore[no-any-return]
+
+
+def _moved(index: PrimExpr, shift: PrimExpr) -> PrimExpr:
+    """Return an index of one or more elements, all of them moved."""
+    if isinstance(index, Ramp):
+        return Ramp(_moved(index.base, shift), index.stride, index.lanes)
+    lanes = dt.lanes(index.dtype)
+    shift = cast(dt.element(index.dtype), shift)
+    return index + (shift if lanes == 1 else Broadcast(shift, lanes))

@@ -1,0 +1,93 @@
+"""A 512³ float32 matrix multiplication for a GPU, emulated on the CPU, against the gallery's schedule for the CPU.
+
+    python -m tests.benchmarks.emulation [--rounds N]
+
+The GPU's has tiles in shared memory and in the registers of its threads.  The two take turns; the ratio is the median
+over the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import statistics
+from typing import Any
+
+import numpy as np
+
+import compiler as tvm
+from compiler import alias, te
+from compiler.driver.emulate import emulate
+from compiler.runtime.module import Module
+from tests.benchmarks.matmul import SCRIPT, turn
+
+SIZE = 512
+LIMIT = 20
+"""Times that emulation may take of the CPU's schedule."""
+BLOCK, TILE, STEP = 64, 4, 8
+"""Rows and columns of a block's and of a thread's tile, and how much of the reduction is staged at a time."""
+
+
+def cpu_matmul() -> Module:
+    """Return the gallery's packed multiplication for this size."""
+    alias.install()
+    text = SCRIPT.read_text().replace("1024", str(SIZE))
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(text, str(SCRIPT), "exec"), names)
+    return names["matmul"]  # type: ignore[no-any-return]
+
+
+def gpu_schedule() -> tuple[te.Schedule, list[te.Tensor]]:
+    """Return a schedule with tiles in shared memory and in registers."""
+    a, b = te.placeholder((SIZE, SIZE), name="A"), te.placeholder((SIZE, SIZE), name="B")
+    k = te.reduce_axis((0, SIZE), name="k")
+    c = te.compute((SIZE, SIZE), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    s = te.create_schedule(c.op)
+    staged, local = [s.cache_read(tensor, "shared", [c]) for tensor in (a, b)], s.cache_write(c, "local")
+    tx, ty = te.thread_axis("threadIdx.x"), te.thread_axis("threadIdx.y")
+    rows, columns, i, j = s[c].tile(*c.op.axis, BLOCK, BLOCK)
+    ti, tj, i, j = s[c].tile(i, j, TILE, TILE)
+    for loop, axis in (
+        (rows, te.thread_axis("blockIdx.y")),
+        (columns, te.thread_axis("blockIdx.x")),
+        (ti, ty),
+        (tj, tx),
+    ):
+        s[c].bind(loop, axis)
+    s[local].compute_at(s[c], tj)
+    outer, inner = s[local].split(s[local].op.reduce_axis[0], factor=STEP)
+    s[local].reorder(outer, inner, *s[local].op.axis)
+    for tensor in staged:
+        s[tensor].compute_at(s[local], outer)
+        fused = s[tensor].fuse(*s[tensor].op.axis)
+        for axis in (tx, ty):
+            fused, thread = s[tensor].split(fused, factor=BLOCK // TILE)
+            s[tensor].bind(thread, axis)
+    return s, [a, b, c]
+
+
+def main() -> None:
+    """Measure, check both results, print."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=5)
+    rounds = parser.parse_args().rounds
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal((SIZE, SIZE), dtype="float32") for _ in range(2))
+    args = [tvm.nd.array(array) for array in (x, y, np.zeros((SIZE, SIZE), "float32"))]
+    runs = {"emulated": emulate(*gpu_schedule(), target="cuda"), "cpu": cpu_matmul()}
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, function in runs.items():
+            seconds[name].append(turn(lambda function=function: function(*args)))  # type: ignore[misc]
+            np.testing.assert_allclose(args[2].numpy(), x @ y, rtol=1e-3, atol=1e-3)
+    ratio = statistics.median(e / c for e, c in zip(seconds["emulated"], seconds["cpu"], strict=True))
+    for name, each in seconds.items():
+        median = statistics.median(each)
+        print(f"{name:8} {median * 1e3:7.2f} ms  {2 * SIZE**3 / median / 1e9:6.1f} GFLOP/s")
+    print(f"emulation takes {ratio:.1f} x the time of the CPU's schedule (at most {LIMIT})")
+
+
+if __name__ == "__main__":
+    main()
