@@ -20,6 +20,9 @@ Level = Literal["source", "graph", "te", "schedule", "loop", "llvm", "asm"]
 Name = Annotated[str, Meta(pattern="^[a-z]{1,20}$")]
 Group = Name
 """Kind of a step, e.g. ``lowering``; a row of ``app.panes.table`` says which pane shows its steps."""
+AssemblyFilter = Literal["labels", "directives", "comments", "unspilled", "hot"]
+"""Of assembly are also shown labels that nothing jumps to, directives, LLVM's comments; left out are spills of vector
+registers, or all but the hot loop."""
 Mode = Literal["compile", "run", "ladder", "record", "measure"]
 """What a child is for: all but ``measure`` run a script; that one measures a program which another child recorded."""
 MOMENTARY: frozenset[Mode] = frozenset({"compile", "record"})
@@ -35,6 +38,7 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """What ``tvm.target.Target("llvm")`` means for panes that the script itself did not choose a target for."""
     assembly: Annotated[str, Meta(max_length=64)] = "host"
     """Key of the assembly pane's target, one of ``compiler.target.assembly_targets()``."""
+    assembly_filters: Annotated[tuple[AssemblyFilter, ...], Meta(max_length=5)] = ()
     opt_level: Annotated[int, Meta(ge=0, le=3)] = 3
     threads: Annotated[int, Meta(ge=1, le=256)] = 1
     prefix: Annotated[int, Meta(ge=0, le=10_000)] | None = None

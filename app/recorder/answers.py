@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 
-from app.artifacts import Answer, Measurement, Mode, Unit
+from app.artifacts import Answer, AssemblyFilter, Measurement, Mode, Unit
 from app.recorder.environment import environment
 from app.recorder.function_units import FunctionUnits
 from app.recorder.graph_units import GraphUnits
@@ -27,16 +28,25 @@ class AnswerBuilder:
     recorder : Recorder
     table : OriginTable
     script : Script
+    filters : collection of str
+        What is shown of assembly.
     """
 
-    def __init__(self, mode: Mode, recorder: Recorder, table: OriginTable, script: Script) -> None:
+    def __init__(
+        self,
+        mode: Mode,
+        recorder: Recorder,
+        table: OriginTable,
+        script: Script,
+        filters: Collection[AssemblyFilter] = (),
+    ) -> None:
         self._mode: Mode = mode
         self._recorder = recorder
         self._script = script
         self._rows = OriginRows(table)
         self._printing = Printing()
         self._graphs = GraphUnits(self._printing, table)
-        self._functions = FunctionUnits(self._printing, self._rows)
+        self._functions = FunctionUnits(self._printing, self._rows, filters)
         self._sent: set[str] = set()
         self._began = time.perf_counter()
 

@@ -16,7 +16,7 @@ from compiler.ir.error import TargetError, TVMError
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Var
-from compiler.target.assembly_targets import HOST, assembly_targets
+from compiler.target.assembly_targets import HOST, assembly_target, assembly_targets
 from compiler.target.codegen.llvm import codegen
 from compiler.target.codegen.llvm.pass_trace import trace_passes
 from compiler.target.target import Target
@@ -143,9 +143,10 @@ class Completion:
         key = self._options.assembly
         if key == HOST:
             return
-        machine = assembly_targets().get(key)
+        machine = assembly_target(key)
         if machine is None:
-            self._note(f"assembly: there is no target {key!r}; there are {', '.join(assembly_targets())}")
+            listed = ", ".join(assembly_targets())
+            self._note(f"assembly: there is no target {key!r}; there are {listed}, and any architecture:cpu")
             return
         for function in self._recorder.functions:
             if function.final is None:

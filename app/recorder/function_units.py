@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 
-from app.artifacts import Group, Listing, Stage, Step, Unit
+from app.artifacts import AssemblyFilter, Group, Listing, Stage, Step, Unit
+from app.recorder.assembly_listing import from_assembly
 from app.recorder.block_tree import block_stages
 from app.recorder.failures import brief, clean
-from app.recorder.listings import FinalListing, from_assembly, from_builder, from_drawing, from_llvm
+from app.recorder.listings import FinalListing, from_builder, from_drawing, from_llvm
 from app.recorder.origins import OriginRows
 from app.recorder.pass_summary import pass_summary
 from app.recorder.printing import Memo, Printing
@@ -40,11 +41,14 @@ class FunctionUnits:
     printing : Printing
     rows : OriginRows
         Where the final loop IR mints a row for each of its nodes.
+    filters : collection of str
+        What is shown of assembly.
     """
 
-    def __init__(self, printing: Printing, rows: OriginRows) -> None:
+    def __init__(self, printing: Printing, rows: OriginRows, filters: Collection[AssemblyFilter] = ()) -> None:
         self._printing = printing
         self._rows = rows
+        self._filters = filters
         self._loops: Memo[Listing] = Memo()
         self._finals: Memo[FinalListing] = Memo()
         self._codes: Memo[Listing] = Memo()
@@ -229,7 +233,7 @@ class FunctionUnits:
                 return from_builder(code.printed, name, {}, "llvm", code.form)
             if code.form in LLVM_STEPS:
                 return from_llvm(code.text, name, final)
-            return from_assembly(code.text, name, final, assembly_summary(code.text))
+            return from_assembly(code.text, name, final, assembly_summary(code.text), self._filters)
 
         listing = self._printing.once(self._codes, code, make)
         return self._printing.keep(listing) if listing is not None else None

@@ -139,7 +139,7 @@ def from_llvm(text: str, name: str, final: FinalListing | None) -> Listing:
         place = locations.get(int(attached[1])) if attached else None
         shown = _ATTACHED.sub("", line)
         instructions += bool(_INSTRUCTION.match(shown))
-        lines.append(_linked(shown, place, final))
+        lines.append(linked(shown, place, final))
     return make_listing("llvm", name, "llvm", _without_blank_runs(lines), {"instructions": instructions})
 
 
@@ -154,64 +154,8 @@ def _llvm_locations(raw: Iterable[str]) -> dict[int, Place]:
     return locations
 
 
-_LOC = re.compile(r"^\s*\.loc\s+\d+\s+(\d+)(?:\s+(\d+))?")
-_LABEL = re.compile(r"^([.\w$]+):")
-_DIRECTIVE = re.compile(r"^\s*\.(?!quad|long|short|byte|zero|ascii|asciz|LCPI)\w+")
-_OPERAND_LABEL = re.compile(r"\.?L[A-Za-z_$]*\d+[_\w]*")
-
-
-def from_assembly(text: str, name: str, final: FinalListing | None, summary: dict[str, int | float | str]) -> Listing:
-    """Return the listing of assembly; ``.loc`` directives map instructions to loop IR and are then left out."""
-    body = _before_debug_sections(text.splitlines())
-    used = _used_labels(body)
-    place: Place | None = None
-    lines: list[Line] = []
-    for line in body:
-        loc = _LOC.match(line)
-        if loc:
-            place = (int(loc[1]), int(loc[2] or 0))
-            continue
-        label = _LABEL.match(line)
-        if label:
-            if not label[1].startswith((".L", "L")) or label[1] in used:
-                lines.append(Line(line.split("#")[0].rstrip()))
-            if not label[1].startswith((".L", "L")):
-                place = None
-        elif _DIRECTIVE.match(line) or line.lstrip().startswith(("#", "//", ";")) or not line.strip():
-            continue
-        else:
-            lines.append(_linked(_aligned(line), place, final))
-    return make_listing("asm", name, "gas", lines, summary)
-
-
-def _aligned(line: str) -> str:
-    """Return an instruction with its operands in one column; ``vfmadd231ps`` is as long as mnemonics commonly get."""
-    mnemonic, _, operands = line.strip().partition("\t")
-    return f"    {mnemonic:<11} {operands}".rstrip()
-
-
-def _before_debug_sections(raw: list[str]) -> list[str]:
-    """Drop DWARF and other sections that hold no code and no constants."""
-    code: list[str] = []
-    keep = True
-    for line in raw:
-        text = line.strip()
-        if text.startswith((".section", ".text", ".data", ".rodata")):
-            keep = ".debug" not in text and ".note" not in text and "eh_frame" not in text
-        if keep:
-            code.append(line)
-    return code
-
-
-def _used_labels(body: list[str]) -> set[str]:
-    used: set[str] = set()
-    for line in body:
-        if line[:1].isspace() and not _DIRECTIVE.match(line):
-            used.update(_OPERAND_LABEL.findall(line))
-    return used
-
-
-def _linked(text: str, place: Place | None, final: FinalListing | None) -> Line:
+def linked(text: str, place: Place | None, final: FinalListing | None) -> Line:
+    """Return a line of code that links to what the loop IR has at the place that its debug location names."""
     row = final.row_at(place) if final is not None and place is not None and place[0] > 0 else None
     if row is None:
         return Line(text)

@@ -24,6 +24,7 @@ from compiler.ir.error import TVMError
 from compiler.ir.instrument import instrumented, uninstrumented
 from compiler.ir.origin import OriginTable, recording
 from compiler.runtime.threads import set_num_threads
+from compiler.target.codegen.llvm.pipeline import commented_assembly
 from compiler.target.target import Target
 
 _exit = os._exit
@@ -49,7 +50,8 @@ class Session:
         self._table = OriginTable()
         self._script = Script(request.script)
         self._recorder = Recorder()
-        self._answers = AnswerBuilder(request.mode, self._recorder, self._table, self._script)
+        filters = request.options.assembly_filters
+        self._answers = AnswerBuilder(request.mode, self._recorder, self._table, self._script, filters)
         self._completion = Completion(request.mode, request.options, self._recorder, self._script.transcript.note)
         kernels = Watchdog(MOMENT_SECONDS, self._give_up_kernel) if guarded and request.mode in MOMENTARY else None
         self._policy = CallPolicy(request, self._recorder, self._script.transcript, self._before_native, kernels)
@@ -64,7 +66,8 @@ class Session:
         Target.default_opt_level = self._request.options.opt_level
         instruments = instrumented(self._recorder, self._policy, process_wide=True)
         guard = nullcontext() if self._guard is None else self._guard.watching(None)
-        with recording(self._table, process_wide=True), instruments, guard, self._exits_noted():
+        comments = commented_assembly() if "comments" in self._request.options.assembly_filters else nullcontext()
+        with recording(self._table, process_wide=True), instruments, guard, comments, self._exits_noted():
             budget = self._request.budget_seconds
             self._script.run(budget, self._completion.run, self._completion.show_refusal)
         measures = self._request.mode in ("ladder", "record")

@@ -14,7 +14,7 @@ from app.panes.charts import climb
 from app.panes.numbers import conditions, duration, how_measured, number, operations, size
 from app.panes.sources import sources, wording
 from app.panes.steps import describe
-from compiler.target.assembly_targets import assembly_targets
+from compiler.target.assembly_targets import assembly_target, assembly_targets
 
 FOLDER = Path(__file__).resolve().parents[2] / "templates"
 
@@ -51,4 +51,5 @@ def environment() -> Environment:
     made.filters.update(FILTERS)
     made.globals["panes_with_flow"] = lambda: [pane for pane in table.PANES if pane.flows]
     made.globals["assembly_targets"] = assembly_targets
+    made.globals["assembly_target"] = assembly_target
     return made

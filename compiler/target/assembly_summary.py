@@ -7,7 +7,7 @@ from collections import Counter
 
 from compiler.target.instruction_kinds import architecture_of, instruction_kind
 
-__all__ = ["assembly_summary"]
+__all__ = ["assembly_summary", "is_spill"]
 
 _INSTRUCTION = re.compile(r"^\s+([a-z][\w.]*)(?:\s+(.*))?$")
 _WIDTHS = {
@@ -59,9 +59,7 @@ def assembly_summary(text: str) -> dict[str, int | float | str]:
         if memory:
             use = "load" if memory == "read" or kind == "compare" else "store"
             kinds[use] += kind not in ("load", "store", "address")
-        if architecture in _STACK and kind in ("move", "load", "store"):
-            on_stack = re.search(_STACK[architecture], operands) is not None
-            spills += on_stack and re.search(_VECTOR[architecture], operands) is not None
+        spills += is_spill(mnemonic, operands, architecture)
     return {
         "instructions": len(code),
         "vector bits": _vector_bits(text, [m[0] for m in code], architecture),
@@ -72,6 +70,24 @@ def assembly_summary(text: str) -> dict[str, int | float | str]:
         "branches": kinds["branch"],
         "calls": kinds["call"],
     }
+
+
+def is_spill(mnemonic: str, operands: str, architecture: str) -> bool:
+    """Return whether an instruction moves a vector register to the stack or back.
+
+    Parameters
+    ----------
+    mnemonic, operands : str
+    architecture : str
+        First part of a target triple.
+
+    Returns
+    -------
+    bool
+    """
+    if architecture not in _STACK or instruction_kind(mnemonic, architecture) not in ("move", "load", "store"):
+        return False
+    return re.search(_STACK[architecture], operands) is not None and bool(re.search(_VECTOR[architecture], operands))
 
 
 def _memory_use(operands: str, architecture: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from compiler.target.cpus import TRIPLES
 from compiler.target.target import Target
 
-__all__ = ["HOST", "AssemblyTarget", "assembly_targets"]
+__all__ = ["HOST", "AssemblyTarget", "assembly_target", "assembly_targets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +71,25 @@ def assembly_targets() -> dict[str, AssemblyTarget]:
         This machine first.
     """
     return {row.key: row for row in _TABLE}
+
+
+_CPU = re.compile(r"([a-z0-9_]{1,20}):([A-Za-z0-9_.+-]{1,40})")
+
+
+def assembly_target(key: str) -> AssemblyTarget | None:
+    """Return the target of a key: a row of the selector, or any CPU of an architecture.
+
+    Parameters
+    ----------
+    key : str
+        Such as ``aarch64-neon``, or ``x86_64:znver4``.
+
+    Returns
+    -------
+    AssemblyTarget or None
+        None where the key is neither; whether LLVM knows the CPU shows when code is made for it.
+    """
+    match = _CPU.fullmatch(key)
+    if match and match[1] in TRIPLES:
+        return AssemblyTarget(key, f"{match[2]} ({match[1]})", TRIPLES[match[1]], match[2])
+    return assembly_targets().get(key)

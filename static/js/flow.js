@@ -63,7 +63,7 @@ function show(html) {
   Object.assign(drawing.dataset, { width: drawing.getAttribute("width"), height: drawing.getAttribute("height") });
   zoom(1);
   tell("drawn");
-  if (before !== drawing.dataset.function) $(".block.hot, .block", drawing).scrollIntoView({ block: "center", inline: "center" });
+  if (before !== drawing.dataset.function) ($(".block.hot", drawing) ?? $(".block", drawing)).scrollIntoView({ block: "center", inline: "center" });
 }
 
 function offer(names, chosen) {

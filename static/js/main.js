@@ -1,4 +1,5 @@
 // Starts the explorer, once everything before it has been read.
+import { startAssembly } from "./assembly.js";
 import { startCompiling } from "./compile.js";
 import { $ } from "./dom.js";
 import { lastDraft } from "./draft.js";
@@ -60,6 +61,7 @@ startLayout();
 startLinking();
 startListings();
 startSteps();
+startAssembly();
 startTips();
 startLadder();
 startGraph();

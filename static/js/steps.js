@@ -15,7 +15,6 @@ export function startSteps() {
   document.addEventListener("change", ({ target }) => {
     if (target.matches(".against")) chooseBaseline(target);
     if (target.matches(".step, .against")) showStep(target.dataset.pane);
-    if (target.id === "assembly") setOption("assembly", target.value);
     if (target.id === "of-graph") {
       state.view.of_graph = Number(target.value);
       forgetSteps("graph");

@@ -145,6 +145,7 @@ CALLS = [
     Call("post", STEP, 422, path="/api/lessons/first-compute/steps/1/check", body={"workspace": {}}),
     Call("get", "/healthz", 200),
     Call("get", "/api/queue", 200),
+    Call("get", "/api/cpus", 200),
     Call("get", "/api/openapi.json", 200),
     Call("get", "/", 200),
     Call("get", "/z/{link}", 404, path="/z/none"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.recorder.listings import FinalListing, from_assembly, from_builder, from_llvm
+from app.artifacts import AssemblyFilter
+from app.recorder.assembly_listing import from_assembly
+from app.recorder.listings import FinalListing, from_builder, from_llvm
 from app.recorder.origins import OriginRows
 from compiler.ir.origin import OriginTable, derived_from
 from compiler.ir.primexpr import Add, Var
@@ -117,6 +119,50 @@ def test_assembly_follows_loc_and_keeps_only_labels_that_are_jumped_to(
         "retq",
     ]
     assert [bool(line.origins) for line in listing.lines] == [False, True, False, False, False]
+
+
+COMMENTED = """\
+\t.text
+\t.p2align\t4                               # -- Begin function f
+f:                                      # @f
+# %bb.0:
+\tvmovups\t%ymm1, 32(%rsp)               # 32-byte Spill
+.LBB0_1:                                # =>This Inner Loop Header: Depth=1
+\tvfmadd231ps\t(%rdi), %ymm0, %ymm2
+\tvmovups\t32(%rsp), %ymm1               # 32-byte Reload
+\tjne\t.LBB0_1
+.LBB0_2:
+\tretq
+.Lfunc_end0:
+\t.size\tf, .Lfunc_end0-f
+"""
+
+
+@pytest.mark.parametrize(
+    ("filters", "added", "left_out"),
+    [
+        ((), [], []),
+        (("labels",), [".LBB0_2:"], []),
+        (("directives",), [".text", ".p2align    4", ".size       f, .Lfunc_end0-f"], []),
+        (("unspilled",), [], ["vmovups     %ymm1, 32(%rsp)", "vmovups     32(%rsp), %ymm1"]),
+        (("hot",), [], ["f:", "vmovups     %ymm1, 32(%rsp)", "retq"]),
+    ],
+)
+def test_filters_say_what_is_shown_of_assembly(
+    filters: tuple[AssemblyFilter, ...], added: list[str], left_out: list[str]
+) -> None:
+    plain = [line.text.strip() for line in from_assembly(COMMENTED, "f", None, {}).lines]
+    assert len(plain) == 7
+    shown = [line.text.strip() for line in from_assembly(COMMENTED, "f", None, {}, filters).lines]
+    assert [text for text in shown if text not in plain] == added
+    assert [text for text in plain if text not in shown] == left_out
+
+
+def test_comments_are_llvm_s_own() -> None:
+    shown = [line.text for line in from_assembly(COMMENTED, "f", None, {}, ["comments"]).lines]
+    assert sum("Spill" in text or "Reload" in text for text in shown) == 2
+    assert any("Inner Loop Header: Depth=1" in text for text in shown)
+    assert "    # %bb.0:" in shown
 
 
 def test_equal_listings_have_equal_keys_and_others_do_not(final: tuple[FinalListing, OriginRows]) -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 from llvmlite import binding
 
 from compiler.ir.error import BuildError
 from compiler.target import llvm_machine
 from compiler.target.target import Target
 
-__all__ = ["assembly", "data_layout", "machine_of", "object_code", "optimise", "parse"]
+__all__ = ["assembly", "commented_assembly", "data_layout", "machine_of", "object_code", "optimise", "parse"]
+
+_commented: ContextVar[bool] = ContextVar("commented", default=False)
 
 
 def machine_of(target: Target) -> binding.TargetMachine:
@@ -94,7 +100,19 @@ def assembly(module: binding.ModuleRef, target: Target) -> str:
     -------
     str
     """
-    return str(machine_of(target).emit_assembly(module))
+    machine = machine_of(target)
+    machine.set_asm_verbosity(_commented.get())
+    return str(machine.emit_assembly(module))
+
+
+@contextmanager
+def commented_assembly() -> Iterator[None]:
+    """Let LLVM write comments into the assembly that is made inside the block: loops and their depth, spills."""
+    token = _commented.set(True)
+    try:
+        yield
+    finally:
+        _commented.reset(token)
 
 
 def object_code(module: binding.ModuleRef, target: Target) -> bytes:

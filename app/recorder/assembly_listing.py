@@ -1,0 +1,117 @@
+"""The listing of assembly: instructions linked with the loop IR, and of the rest what the user asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from app.artifacts import AssemblyFilter, Line, Listing
+from app.recorder.listings import FinalListing, Place, linked, make_listing
+from compiler.target.assembly_summary import is_spill
+from compiler.target.control_flow import control_flow, hot_loop
+from compiler.target.instruction_kinds import architecture_of
+
+_LOC = re.compile(r"^\s*\.loc\s+\d+\s+(\d+)(?:\s+(\d+))?")
+_LABEL = re.compile(r"^([.\w$]+):")
+_DIRECTIVE = re.compile(r"^\s*\.(?!quad|long|short|byte|zero|ascii|asciz|LCPI)\w+")
+_DEBUG_DIRECTIVE = re.compile(r"^\s*\.(?:file|loc|cfi_\w+|cv_\w+)\b")
+_OPERAND_LABEL = re.compile(r"\.?L[A-Za-z_$]*\d+[_\w]*")
+_COMMENT = re.compile(r"\s*(?:#|//|;)\s.*")
+_INSTRUCTION = re.compile(r"\s+([a-z][\w.]*)\s*(.*)")
+_DEBUG_LABEL = re.compile(r"\.?L(?:func_(?:begin|end)|tmp|debug_|info_|section_)")
+
+
+def from_assembly(
+    text: str,
+    name: str,
+    final: FinalListing | None,
+    summary: dict[str, int | float | str],
+    filters: Collection[AssemblyFilter] = (),
+) -> Listing:
+    """Return the listing of assembly; ``.loc`` directives map instructions to loop IR and are then left out.
+
+    Parameters
+    ----------
+    text : str
+        Assembly as LLVM prints it.
+    name : str
+    final : FinalListing, optional
+        What its locations name.
+    summary : dict
+        Facts for the title, of all of it.
+    filters : collection of str
+        What is shown beside instructions, constants and the labels that are jumped to, and what is left out.
+    """
+    lines = list(_lines(_before_debug_sections(text.splitlines()), final, filters))
+    if "unspilled" in filters:
+        lines = _without_spills(lines)
+    if "hot" in filters:
+        lines = _hot_loop(lines)
+    return make_listing("asm", name, "gas", lines, summary)
+
+
+def _lines(body: list[str], final: FinalListing | None, filters: Collection[AssemblyFilter]) -> Iterator[Line]:
+    used = _used_labels(body)
+    place: Place | None = None
+    for line in body:
+        shown = line.rstrip() if "comments" in filters else _COMMENT.sub("", line).rstrip()
+        if loc := _LOC.match(line):
+            place = (int(loc[1]), int(loc[2] or 0))
+        elif label := _LABEL.match(line):
+            local = label[1].startswith((".L", "L"))
+            if not local or label[1] in used or ("labels" in filters and not _DEBUG_LABEL.match(label[1])):
+                yield Line(shown)
+            place = place if local else None
+        elif not shown.strip():
+            continue
+        elif _COMMENT.fullmatch(line):
+            yield Line(f"    {shown.strip()}")
+        elif _DIRECTIVE.match(line):
+            if "directives" in filters and not _DEBUG_DIRECTIVE.match(line):
+                yield Line(_aligned(shown))
+        else:
+            yield linked(_aligned(shown), place, final)
+
+
+def _aligned(line: str) -> str:
+    """Return an instruction with its operands in one column; ``vfmadd231ps`` is as long as mnemonics commonly get."""
+    mnemonic, _, operands = line.strip().partition("\t")
+    return f"    {mnemonic:<11} {operands}".expandtabs(4).rstrip()
+
+
+def _before_debug_sections(raw: list[str]) -> list[str]:
+    """Drop DWARF and other sections that hold no code and no constants."""
+    code: list[str] = []
+    keep = True
+    for line in raw:
+        text = line.strip()
+        if text.startswith((".section", ".text", ".data", ".rodata")):
+            keep = ".debug" not in text and ".note" not in text and "eh_frame" not in text
+        if keep:
+            code.append(line)
+    return code
+
+
+def _used_labels(body: list[str]) -> set[str]:
+    used: set[str] = set()
+    for line in body:
+        if line[:1].isspace() and not _DIRECTIVE.match(line):
+            used.update(_OPERAND_LABEL.findall(line))
+    return used
+
+
+def _without_spills(lines: list[Line]) -> list[Line]:
+    """Leave out vector registers that are moved to the stack and back."""
+    architecture = architecture_of("\n".join(line.text for line in lines))
+
+    def spills(line: Line) -> bool:
+        match = _INSTRUCTION.match(line.text)
+        return match is not None and is_spill(match[1], _COMMENT.sub("", match[2]), architecture)
+
+    return [line for line in lines if not spills(line)]
+
+
+def _hot_loop(lines: list[Line]) -> list[Line]:
+    """Return the lines of the loop that is nested deepest; all of them where nothing loops."""
+    graph = hot_loop(control_flow([line.text for line in lines], "gas"))
+    return [lines[number] for number in graph.hot_lines] if graph is not None else lines

@@ -1,0 +1,89 @@
+// What the assembly pane shows: for which CPU, of every that LLVM knows, and which lines.
+import { $, $$, element } from "./dom.js";
+import { state } from "./state.js";
+import { setOption } from "./steps.js";
+
+const MORE = "more";
+let architectures = null; // [{name, cpus}], fetched when they are asked for
+
+export function startAssembly() {
+  const select = $("#assembly");
+  let last = select.value;
+  document.addEventListener("change", ({ target }) => {
+    if (target.id !== "assembly") return;
+    if (target.value === MORE) {
+      target.value = last;
+      search();
+      return;
+    }
+    last = target.value;
+    setOption("assembly", last);
+  });
+  $("#cpu-search").addEventListener("input", list);
+  $("#cpu-search").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== "ArrowDown") return;
+    event.preventDefault();
+    const first = $("#cpu-list button");
+    if (event.key === "Enter") first?.click();
+    else first?.focus();
+  });
+  $("#cpu-list").addEventListener("click", ({ target }) => {
+    const cpu = target.closest("button");
+    if (!cpu) return;
+    $("#cpus").close();
+    last = cpu.value;
+    if (![...select.options].some(({ value }) => value === last)) {
+      const [architecture, name] = last.split(":");
+      select.insertBefore(element("option", { value: last }, `${name} (${architecture})`), select.lastElementChild);
+    }
+    select.value = last;
+    setOption("assembly", last);
+    select.focus();
+  });
+  const filters = $("#asm-filters");
+  filters.addEventListener("change", () => setOption("assembly_filters", chosen()));
+  filters.addEventListener("beforetoggle", place);
+  filters.addEventListener("submit", (event) => event.preventDefault());
+  tell();
+}
+
+/** The filters in the order of their boxes; none is the default. */
+function chosen() {
+  const names = $$("#asm-filters input:checked").map(({ name }) => name);
+  tell(names.length);
+  return names.length ? names : undefined;
+}
+
+function tell(count = (state.options.assembly_filters ?? []).length) {
+  $("#asm-filters-button").textContent = count ? `Filter ${count}` : "Filter";
+}
+
+/** Below its button, inside of the window. */
+function place({ target, newState }) {
+  if (newState !== "open") return;
+  const box = $("#asm-filters-button").getBoundingClientRect();
+  target.style.top = `${box.bottom + 4}px`;
+  target.style.left = `${Math.max(8, Math.min(box.left, window.innerWidth - 288))}px`;
+}
+
+async function search() {
+  $("#cpus").showModal();
+  if (!architectures) {
+    $("#cpu-count").textContent = "asking LLVM …";
+    const answer = await fetch("/api/cpus").catch(() => null); // says so below
+    if (!answer?.ok) { $("#cpu-count").textContent = "the server does not answer"; return; }
+    architectures = await answer.json();
+  }
+  list();
+  $("#cpu-search").select();
+}
+
+/** The CPUs whose names have what is searched for. */
+function list() {
+  const wanted = $("#cpu-search").value.trim().toLowerCase();
+  const groups = (architectures ?? []).map(({ name, cpus }) => [name, cpus.filter((cpu) => `${name} ${cpu}`.toLowerCase().includes(wanted))]);
+  const count = groups.reduce((sum, [, cpus]) => sum + cpus.length, 0);
+  $("#cpu-count").textContent = count === 1 ? "1 CPU" : `${count} CPUs`;
+  $("#cpu-list").replaceChildren(...groups.filter(([, cpus]) => cpus.length).map(([name, cpus]) => element("section", { "aria-label": name },
+    element("h3", {}, name), ...cpus.map((cpu) => element("button", { type: "button", class: "small", value: `${name}:${cpu}` }, cpu)))));
+}

@@ -1,0 +1,71 @@
+"""The assembly pane: which lines it shows, and for which of all CPUs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.steps import MATMUL, lines, settled, violations, write
+
+
+def test_filters_choose_the_lines_and_survive_a_link(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    plain = lines(page, "asm")
+    page.click("#asm-filters-button")
+    page.check("#asm-filters [name=hot]")
+    settled(page)
+    hot = lines(page, "asm")
+    assert 3 < len(hot) < len(plain)
+    assert hot[0].startswith(".LBB")
+    assert set(hot) <= set(plain)
+    assert violations(page) == []
+    page.uncheck("#asm-filters [name=hot]")
+    page.check("#asm-filters [name=comments]")
+    page.check("#asm-filters [name=directives]")
+    settled(page)
+    texts = lines(page, "asm")
+    assert any("Inner Loop Header" in text for text in texts)
+    assert any(text.strip().startswith(".globl") for text in texts)
+    page.keyboard.press("Escape")
+    expect(page.locator("#asm-filters")).to_be_hidden()
+    expect(page.locator("#asm-filters-button")).to_have_text("Filter 2")
+    page.click("#share-button")
+    expect(page).to_have_url(re.compile(r"/z/\w+"))
+    other = open_page(page.url)
+    settled(other)
+    assert lines(other, "asm") == texts
+    expect(other.locator("#asm-filters-button")).to_have_text("Filter 2")
+
+
+def test_any_cpu_is_found_by_searching(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    page.select_option("#assembly", "more")
+    expect(page.locator("#cpu-count")).to_have_text(re.compile(r"[1-9]\d\d CPUs"))
+    assert violations(page) == []
+    page.fill("#cpu-search", "neoverse-v")
+    expect(page.locator("#cpu-list button").first).to_have_text("neoverse-v1")
+    page.keyboard.press("Enter")
+    settled(page)
+    expect(page.locator("#assembly option:checked")).to_have_text("neoverse-v1 (aarch64)")
+    expect(page.locator("#body-asm")).to_contain_text(re.compile(r"\bfml[as]|fmadd"))
+    page.click("#share-button")
+    expect(page).to_have_url(re.compile(r"/z/\w+"))
+    other = open_page(page.url)
+    settled(other)
+    expect(other.locator("#assembly option:checked")).to_have_text("neoverse-v1 (aarch64)")
+    expect(other.locator("#body-asm")).to_contain_text(re.compile(r"\bfml[as]|fmadd"))
+
+
+def test_on_a_phone_filters_stay_inside_of_the_window(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, 360, 740)
+    settled(page)
+    page.locator("#tabs button", has_text="Assembly").click()
+    page.click("#asm-filters-button")
+    box = page.locator("#asm-filters").bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 360
