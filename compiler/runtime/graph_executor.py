@@ -58,6 +58,11 @@ class GraphExecutor:
         """Names of the inputs, parameters last."""
         return list(self._input_values)
 
+    @property
+    def num_outputs(self) -> int:
+        """How many outputs there are."""
+        return len(self.graph.heads)
+
     def set_input(self, key: int | str, value: ArrayLike) -> None:
         """Copy a value into an input.
 

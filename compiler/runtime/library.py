@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from compiler.ir.error import ArgumentError, BuildError
+from compiler.runtime.aot_executor import AotInterface, AotLibrary
 from compiler.runtime.graph_factory import GraphExecutorFactory
 from compiler.runtime.module import Module
 from compiler.runtime.native_code import NativeCode, ObjectCode, SharedLibrary, compiled, host_features, host_triple
@@ -44,6 +45,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
         Of a model its graph; its parameters stand behind a mark of their own.
     model : str
         The name that the model was built under.
+    aot : AotInterface, optional
+        Of a model that was compiled ahead of time, what its main function takes.
     """
 
     triple: str
@@ -52,6 +55,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     signatures: list[Signature]
     graph: str = ""
     model: str = ""
+    aot: AotInterface | None = None
 
 
 def describe(description: Description) -> bytes:
@@ -166,8 +170,8 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
 
     Returns
     -------
-    Module or GraphExecutorFactory
-        The second of a model.
+    Module, GraphExecutorFactory or AotLibrary
+        Of a model one of the last two.
 
     Raises
     ------
@@ -195,11 +199,13 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
         return ObjectCode(data) if library is None else library
 
     module = Module(description.signatures, code, target=description.target)
-    if not description.graph:
+    if not description.graph and description.aot is None:
         return module
     params = find_marked(PARAMS_MARK, data, name, len(data))
     if params is None:
         raise ArgumentError(f"load_module: {name!r} is damaged: the parameters of its model are missing")
+    if description.aot is not None:
+        return AotLibrary(module, description.aot, load_param_dict(params), description.model)
     return GraphExecutorFactory(description.graph, module, load_param_dict(params), description.model)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from compiler.driver.relay.build import build
+from compiler.driver.relay.build import as_module, build_graph, build_target
 from compiler.ir.error import expected
 from compiler.ir.module import IRModule
 from compiler.runtime.device import cpu
@@ -69,7 +69,9 @@ def generate_ref_data(
     dict of str to numpy.ndarray
         By name; ``output``, or ``output0``, ``output1``, … where the function names none.
     """
-    executor = GraphModule(build(mod, target, params=params)["default"](cpu(0)))
+    executor = GraphModule(
+        build_graph(as_module("generate_ref_data", mod), build_target(target), params)["default"](cpu(0))
+    )
     executor.run(**input_data)
     count = executor.get_num_outputs()
     names = dict(mod["main"].attrs).get("output_tensor_names")

@@ -6,13 +6,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from compiler.driver.relay.aot.factory import AOTExecutorFactoryModule, CompiledModel, require_interface
+from compiler.driver.relay.backend.options import as_executor, as_runtime
 from compiler.driver.relay.external import with_functions_compiled_here
 from compiler.driver.relay.graph import GraphProgram, KernelCall, graph_program
 from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
+from compiler.driver.relay.lower import KernelNames, LoweredKernel, StructuralKey, lower_group, structural_key
 from compiler.driver.relay.memory import MemoryPlan, plan_memory
 from compiler.driver.relay.params import bind_params
 from compiler.ir.error import ArgumentError, TargetError, expected, show
-from compiler.ir.instrument import active_instruments
+from compiler.ir.instrument import active_instruments, uninstrumented
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm
 from compiler.relay.function import Function
@@ -74,7 +77,7 @@ def build(
     constant_memory_pools: object = None,
     params: Mapping[str, ArrayLike] | None = None,
     mod_name: str = "default",
-) -> BuiltGraph:
+) -> BuiltGraph | AOTExecutorFactoryModule:
     """Compile a graph: run the passes of the context's level, make kernels of what they fused, plan memory.
 
     Parameters
@@ -83,8 +86,12 @@ def build(
         Its function ``main`` is the model.
     target : str or Target, optional
         E.g. ``llvm -mcpu=native``; the current one, else this machine's when left out.
-    target_host, executor, runtime, workspace_memory_pools, constant_memory_pools : optional
+    target_host, workspace_memory_pools, constant_memory_pools : optional
         Accepted as TVM does.
+    executor : Executor or str, optional
+        ``graph``, the usual one, runs a list of kernels; ``aot`` a function that calls them.
+    runtime : Runtime or str, optional
+        What the code is linked with.
     params : mapping of str to array, optional
         Constant parameters of ``main``: the passes compute with them.
     mod_name : str
@@ -92,25 +99,59 @@ def build(
 
     Returns
     -------
-    BuiltGraph
-        Graph, kernels and parameters.
+    BuiltGraph or AOTExecutorFactoryModule
+        Graph or main function, kernels and parameters.
 
     Raises
     ------
     ArgumentError
         If the graph needs the virtual machine, or ``params`` does not fit.
+    BuildError
+        If the executor cannot run an operator, or does not go with the runtime.
     """
     module, chosen = as_module("relay.build", ir_mod), build_target(target)
+    how, linked = as_executor(executor), as_runtime(runtime)
+    if how.name == "aot":
+        require_interface(how, linked)
+        with uninstrumented():
+            model = _compile_ahead(_optimized(module, chosen, params), chosen)
+            return AOTExecutorFactoryModule(module, model, chosen, how, linked, str(mod_name))
+    return build_graph(module, chosen, params, str(mod_name))
+
+
+def build_graph(
+    module: IRModule, target: Target, params: Mapping[str, ArrayLike] | None = None, mod_name: str = "default"
+) -> BuiltGraph:
+    """Compile a graph for the graph executor.
+
+    Parameters
+    ----------
+    module : IRModule
+        Its function ``main`` is the model.
+    target : Target
+    params : mapping of str to array, optional
+        Constant parameters of ``main``.
+    mod_name : str
+        ``lib[mod_name](dev)`` makes an executor.
+
+    Returns
+    -------
+    BuiltGraph
+        Graph, kernels and parameters.
+    """
     for instrument in active_instruments():
-        instrument.graph_build_begin(module, chosen)
+        instrument.graph_build_begin(module, target)
     built: BuiltGraph | None = None
     try:
-        own = with_functions_compiled_here(module)
-        built = _compile(optimize(bind_params(own, params or {}), chosen), chosen, str(mod_name))
+        built = _compile(_optimized(module, target, params), target, mod_name)
     finally:
         for instrument in active_instruments():
             instrument.graph_build_end(built)
     return built
+
+
+def _optimized(module: IRModule, target: Target, params: Mapping[str, ArrayLike] | None) -> IRModule:
+    return optimize(bind_params(with_functions_compiled_here(module), params or {}), target)
 
 
 def _compile(module: IRModule, target: Target, name: str) -> BuiltGraph:
@@ -120,10 +161,28 @@ def _compile(module: IRModule, target: Target, name: str) -> BuiltGraph:
     with KernelCompiler(target) as compiler:
         for call in program.calls:
             calls.append(None if call.alias or call.reference else compiler.kernel(call.function))
-    _own_constants(program, calls)
+    _own_constants(program, [None if named is None else named.kernel.lowered for named in calls])
     memory = plan_memory(program)
     lib = KernelModule(compiler.kernels, target)
     return BuiltGraph(module, program, memory, lib, name, _graph(program, calls, memory))
+
+
+def _compile_ahead(module: IRModule, target: Target) -> CompiledModel:
+    """Lower the kernels of an optimised module and plan memory."""
+    program = graph_program(module["main"])
+    names = KernelNames()
+    lowered: dict[StructuralKey, LoweredKernel] = {}
+    kernels: list[LoweredKernel | None] = []
+    for call in program.calls:
+        if call.alias or call.reference:
+            kernels.append(None)
+            continue
+        key = structural_key(call.function)
+        if key not in lowered:
+            lowered[key] = lower_group(call.function, names.name(call.function), target)
+        kernels.append(lowered[key])
+    _own_constants(program, kernels)
+    return CompiledModel(module, program, plan_memory(program), kernels)
 
 
 def as_module(who: str, ir_mod: object) -> IRModule:
@@ -182,10 +241,10 @@ def build_target(target: TargetLike | None) -> Target:
     return chosen
 
 
-def _own_constants(program: GraphProgram, calls: list[NamedKernel | None]) -> None:
+def _own_constants(program: GraphProgram, kernels: list[LoweredKernel | None]) -> None:
     """Make constants inside of kernels values of the graph, which the kernels get as their last inputs."""
-    for call, named in zip(program.calls, calls, strict=True):
-        for value in named.kernel.lowered.constants if named is not None else ():
+    for call, kernel in zip(program.calls, kernels, strict=True):
+        for value in kernel.constants if kernel is not None else ():
             number = len(program.types)
             program.types.append(TensorType(value.shape, value.dtype))
             program.constants.append((number, value))

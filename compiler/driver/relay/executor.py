@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.driver.relay import vm
-from compiler.driver.relay.build import TargetLike, as_module, build
+from compiler.driver.relay.build import TargetLike, as_module, build_graph, build_target
 from compiler.driver.relay.params import bind_params
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.module import GlobalVar, IRModule, as_function
@@ -100,7 +100,7 @@ class Executor:
 
     def _graph(self, module: IRModule) -> Callable[..., Any]:
         result = infer_module(module)["main"].body.checked_type
-        lib = build(module, self.target)
+        lib = build_graph(module, build_target(self.target))
         executor = GraphModule(lib["default"](self.device))
         params = infer_module(module)["main"].params
 

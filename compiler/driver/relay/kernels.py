@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from functools import cache, cached_property, partial
 import msgspec
 
 from compiler.driver.relay.lower import (
+    KernelNames,
     LoweredKernel,
     StructuralKey,
     has_program_strategy,
-    kernel_name,
     lower_group,
     structural_key,
 )
@@ -90,7 +90,7 @@ class KernelCompiler:
     def __init__(self, target: Target) -> None:
         self.target = target
         self.kernels: list[NamedKernel] = []
-        self._names: Counter[str] = Counter()
+        self._names = KernelNames()
         self._by_key: dict[StructuralKey, NamedKernel] = {}
         self._options = _options(target)
         # LLVM works on one thing at a time; a second thread would only wait.
@@ -111,15 +111,10 @@ class KernelCompiler:
         key = structural_key(function)
         named = self._by_key.get(key)
         if named is None:
-            name = self._name(function)
+            name = self._names.name(function)
             named = self._by_key[key] = NamedKernel(name, self._compiled(function, name, key))
             self.kernels.append(named)
         return named
-
-    def _name(self, function: Function) -> str:
-        name = kernel_name(function)
-        self._names[name] += 1
-        return name if self._names[name] == 1 else f"{name}_{self._names[name] - 1}"
 
     def _compiled(self, function: Function, name: str, key: StructuralKey) -> CompiledKernel:
         # Instruments hear of every kernel, made from its own lines; what programs say about operators may change.

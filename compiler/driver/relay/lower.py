@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -269,6 +270,29 @@ def kernel_name(function: Function) -> str:
     names = [re.sub(r"\W", "_", operator_of(call).name) for call in group_calls(function)]
     name = "tvmgen_default_fused_" + "_".join(names or ["copy"])
     return name[:MAX_NAME_LENGTH].rstrip("_")
+
+
+class KernelNames:
+    """Gives the kernels of one model names that differ."""
+
+    def __init__(self) -> None:
+        self._taken: Counter[str] = Counter()
+
+    def name(self, function: Function) -> str:
+        """Return a new kernel's name: numbered from the second of its operators on.
+
+        Parameters
+        ----------
+        function : Function
+            The group of operators.
+
+        Returns
+        -------
+        str
+        """
+        name = kernel_name(function)
+        self._taken[name] += 1
+        return name if self._taken[name] == 1 else f"{name}_{self._taken[name] - 1}"
 
 
 def structural_key(function: Function) -> StructuralKey:

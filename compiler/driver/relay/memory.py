@@ -66,7 +66,7 @@ class _Planning:
             self.plan.storage[value] = self._new_buffer(self._bytes[value])
             self.plan.inputs += self._bytes[value]
         fixed = len(self.plan.sizes)
-        self._owner = _owners(program)
+        self._owner = value_owners(program)
         self._users = Counter(self._owner[v] for call in program.calls for v in call.inputs)
         # One user more than there are: it never dies.
         self._users.update({self._owner[v] for v in program.outputs})
@@ -114,8 +114,18 @@ class _Planning:
         return len(self.plan.sizes) - 1
 
 
-def _owners(program: GraphProgram) -> list[int]:
-    """Return for each value the one whose memory it is."""
+def value_owners(program: GraphProgram) -> list[int]:
+    """Return for each value the one whose memory it is.
+
+    Parameters
+    ----------
+    program : GraphProgram
+
+    Returns
+    -------
+    list of int
+        A value's own number, or that of the value that it is under another shape.
+    """
     owner = list(range(len(program.types)))
     for call in program.calls:
         if call.alias:

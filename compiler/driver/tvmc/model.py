@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from compiler.driver.relay.aot.factory import AOTExecutorFactoryModule
 from compiler.driver.relay.build import BuiltGraph
 from compiler.driver.tvmc.errors import TVMCException
 from compiler.ir.json_format import load_json, save_json
@@ -98,7 +99,7 @@ class TVMCModel:
 
     def export_package(
         self,
-        executor_factory: BuiltGraph,
+        executor_factory: BuiltGraph | AOTExecutorFactoryModule,
         package_path: str | os.PathLike[str] | None = None,
         output_format: str = "tar",
     ) -> str:
@@ -106,7 +107,7 @@ class TVMCModel:
 
         Parameters
         ----------
-        executor_factory : BuiltGraph
+        executor_factory : BuiltGraph or AOTExecutorFactoryModule
             What ``relay.build`` returns.
         package_path : str or path, optional
             :meth:`default_package_path` when left out.
@@ -132,7 +133,7 @@ class TVMCModel:
             machine_code = file.read()
         parts = {
             _LIBRARY: machine_code,
-            _GRAPH: executor_factory.get_graph_json().encode(),
+            _GRAPH: (executor_factory.get_executor_config() or "").encode(),
             _PARAMS: bytes(save_param_dict(executor_factory.get_params())),
         }
         _write_tar(path, parts)
@@ -153,10 +154,10 @@ class TVMCPackage:
 
     Attributes
     ----------
-    lib : GraphExecutorFactory
+    lib : GraphExecutorFactory or AotLibrary
         ``lib["default"](device)`` makes an executor.
     graph : str
-        The graph as JSON.
+        The graph as JSON; empty of a model that is run by a main function.
     params : dict of str to NDArray
 
     Raises

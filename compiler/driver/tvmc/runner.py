@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from compiler.driver.tvmc.errors import TVMCException
 from compiler.driver.tvmc.model import TVMCPackage, TVMCResult
+from compiler.runtime.aot_executor import AotLibrary, AotModule
 from compiler.runtime.debug_executor import GraphModuleDebug
 from compiler.runtime.device import device as as_device
 from compiler.runtime.graph_module import GraphModule
@@ -125,10 +126,16 @@ def run_module(
     if hostname is not None or rpc_key is not None or options:
         raise TVMCException("tvmc.run: other machines and boards are not reached from here")
     where = as_device(device)
+    ahead = isinstance(tvmc_package.lib, AotLibrary)
+    if profile and ahead:
+        raise TVMCException(
+            "tvmc.run: profile: the kernels of a model that one function runs are not measured one by one"
+        )
     if profile:
         debugged = GraphModuleDebug(tvmc_package.lib["default"](where))
         print(debugged.profile().table())
-    module = GraphModule(tvmc_package.lib["default"](where))
+    executor = tvmc_package.lib["default"](where)
+    module = AotModule(executor) if ahead else GraphModule(executor)
     shapes, dtypes = module.get_input_info()
     own = {name: shape for name, shape in shapes.items() if name not in tvmc_package.params}
     module.set_input(None, None, **make_inputs_dict(own, dtypes, inputs, fill_mode))

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from compiler.ir.error import ArgumentError, did_you_mean
 
-__all__ = ["Executor", "Runtime"]
+__all__ = ["Executor", "Runtime", "as_executor", "as_runtime"]
 
 Option = bool | int | str
 Options = Mapping[str, tuple[type, Option | None]]
@@ -201,3 +201,51 @@ class Runtime(_Choice):
             The type of each option, as TVM calls it.
         """
         return Runtime.list_registered_options(runtime)
+
+
+def as_executor(executor: object) -> Executor:
+    """Return how a model is to be run.
+
+    Parameters
+    ----------
+    executor : Executor, str or None
+        The graph executor when left out.
+
+    Returns
+    -------
+    Executor
+
+    Raises
+    ------
+    ArgumentError
+        If it is something else.
+    """
+    if executor is None:
+        return Executor("graph")
+    if isinstance(executor, (Executor, str)):
+        return executor if isinstance(executor, Executor) else Executor(executor)
+    raise ArgumentError(f"relay.build: executor must be an Executor, got {type(executor).__name__}")
+
+
+def as_runtime(runtime: object) -> Runtime:
+    """Return what a model is to be linked with.
+
+    Parameters
+    ----------
+    runtime : Runtime, str or None
+        The runtime of C++ when left out.
+
+    Returns
+    -------
+    Runtime
+
+    Raises
+    ------
+    ArgumentError
+        If it is something else.
+    """
+    if runtime is None:
+        return Runtime("cpp")
+    if isinstance(runtime, (Runtime, str)):
+        return runtime if isinstance(runtime, Runtime) else Runtime(runtime)
+    raise ArgumentError(f"relay.build: runtime must be a Runtime, got {type(runtime).__name__}")

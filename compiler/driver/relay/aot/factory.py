@@ -1,0 +1,205 @@
+"""A model compiled for the ahead-of-time executor: its main function and its kernels as one module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from compiler.driver.relay.aot.main_function import MainFunction, main_function
+from compiler.driver.relay.aot.metadata import (
+    ExecutorCodegenMetadata,
+    FunctionInfo,
+    function_metadata,
+    main_info,
+)
+from compiler.driver.relay.backend.options import Executor, Runtime
+from compiler.driver.relay.backend.utils import mangle_module_name
+from compiler.driver.relay.graph import GraphProgram
+from compiler.driver.relay.lower import LoweredKernel
+from compiler.driver.relay.memory import MemoryPlan
+from compiler.ir.error import BuildError
+from compiler.ir.module import IRModule
+from compiler.runtime.aot_executor import AotInterface, AotLibrary
+from compiler.runtime.library import PARAMS_MARK, marked, write_library
+from compiler.runtime.module import ENTRY, Module
+from compiler.runtime.ndarray import NDArray
+from compiler.runtime.params import save_param_dict
+from compiler.target.codegen.llvm import codegen, runtime_module
+from compiler.target.codegen.llvm.generate import Generated, described, linked_object_code
+from compiler.target.target import Target
+
+__all__ = ["AOTExecutorFactoryModule", "CompiledModel", "require_interface"]
+
+
+class CompiledModel:
+    """What a model has become before code is generated.
+
+    Parameters
+    ----------
+    module : IRModule
+        The graph after all passes.
+    program : GraphProgram
+        Its calls in order.
+    memory : MemoryPlan
+        Which values share memory.
+    kernels : list of LoweredKernel or None
+        The kernel of each call.
+    """
+
+    def __init__(
+        self,
+        module: IRModule,
+        program: GraphProgram,
+        memory: MemoryPlan,
+        kernels: list[LoweredKernel | None],
+    ) -> None:
+        self.module = module
+        self.program = program
+        self.memory = memory
+        self.calls = kernels
+        self.kernels = {kernel.name: kernel for kernel in kernels if kernel is not None}
+
+
+def require_interface(executor: Executor, runtime: Runtime) -> None:
+    """Refuse an interface that a runtime does not have.
+
+    Parameters
+    ----------
+    executor : Executor
+    runtime : Runtime
+
+    Raises
+    ------
+    BuildError
+        If the runtime of C++ is to call functions with bare pointers.
+    """
+    interface, unpacked = executor.options.get("interface-api", "packed"), executor.options.get("unpacked-api", False)
+    if runtime.name == "cpp" and (interface != "packed" or unpacked):
+        raise BuildError(
+            f"relay.build: Need unpacked-api == false (got: {int(unpacked)}) and "
+            f'interface-api == "packed" (got: {interface}) when targeting c++ runtime'
+        )
+    if interface == "c" and not unpacked:
+        raise BuildError(
+            'relay.build: Either need interface_api == "packed" (got: c) or unpacked-api == true (got: 0) when '
+            "targeting c runtime"
+        )
+
+
+class AOTExecutorFactoryModule(AotLibrary):
+    """What :func:`relay.build` returns for ``Executor("aot")``.
+
+    Parameters
+    ----------
+    ir_mod : IRModule
+        The graph as it was given.
+    model : CompiledModel
+        What became of it.
+    target : Target
+    executor : Executor
+    runtime : Runtime
+    libmod_name : str
+        ``lib[libmod_name](dev)`` makes an executor.
+
+    Attributes
+    ----------
+    main : MainFunction
+        The function that calls the kernels, with names and sizes.
+    lowered_ir_mods : dict of Target to IRModule
+        The main function as ``__tvm_main__``, and the kernels.
+    function_metadata : dict of str to FunctionInfo
+    executor_codegen_metadata : ExecutorCodegenMetadata
+    """
+
+    def __init__(
+        self,
+        ir_mod: IRModule,
+        model: CompiledModel,
+        target: Target,
+        executor: Executor,
+        runtime: Runtime,
+        libmod_name: str,
+    ) -> None:
+        symbol = f"{mangle_module_name(libmod_name)}_{ENTRY}"
+        self.main: MainFunction = main_function(model.program, model.memory, model.calls, symbol, target)
+        self._generated: Generated = codegen(self.main.module, target)
+        constants: dict[str, NDArray] = dict(
+            zip(self.main.constants, (value for _, value in model.program.constants), strict=True)
+        )
+        interface = AotInterface(
+            main=symbol, inputs=self.main.inputs, constants=self.main.constants, outputs=self.main.outputs
+        )
+        super().__init__(runtime_module(self._generated), interface, constants, libmod_name)
+        self.ir_mod = ir_mod
+        self.model = model
+        self.target = target
+        self.executor = executor
+        self.runtime = runtime
+        self.params = constants
+        self.devices: list[str] = []
+        self.lowered_ir_mods = {target: self.main.module}
+        self.function_metadata: dict[str, FunctionInfo] = function_metadata(self._main_info(), model.kernels, target)
+        self.executor_codegen_metadata = self._metadata()
+
+    def _main_info(self) -> FunctionInfo:
+        program = self.model.program
+        values = [*(value for _, value in program.inputs), *program.outputs]
+        constants = sum(int(value.view().nbytes) for value in self.constants.values())
+        return main_info(
+            self.main.workspace,
+            [program.types[value] for value in values],
+            constants,
+            (self.target, self.model.module["main"], self.main.function),
+        )
+
+    def _metadata(self) -> ExecutorCodegenMetadata:
+        program, options = self.model.program, self.executor.options
+        return ExecutorCodegenMetadata(
+            mod_name=self.libmod_name,
+            executor=self.executor.name,
+            interface_api=str(options.get("interface-api", "packed")),
+            unpacked_api=bool(options.get("unpacked-api", False)),
+            inputs=self.main.inputs,
+            outputs=self.main.outputs,
+            input_tensor_types=[program.types[value] for _, value in program.inputs],
+            output_tensor_types=[program.types[value] for value in program.outputs],
+            workspace_alignment=int(options.get("workspace-byte-alignment", 16)),
+            constant_alignment=int(options.get("constant-byte-alignment", 16)),
+        )
+
+    @property
+    def module(self) -> IRModule:
+        """The graph after all passes."""
+        return self.model.module
+
+    def get_params(self) -> dict[str, NDArray]:
+        """Return the constants by name."""
+        return self.params
+
+    def get_executor_config(self) -> None:
+        """Return nothing: the main function itself says what is run."""
+        return
+
+    def get_devices(self) -> list[str]:
+        """Return the names of devices other than the CPU: none."""
+        return self.devices
+
+    def export_library(self, file_name: str, fcompile: object = None, **options: object) -> None:
+        """Write the main function, the kernels and the constants to a file that ``tvm.runtime.load_module`` reads.
+
+        Parameters
+        ----------
+        file_name : str or path-like
+            Of a shared library where it ends with ``.so`` and there is a linker.
+        fcompile, **options
+            Accepted as TVM does; the linker of this machine links.
+        """
+        description = msgspec.structs.replace(
+            described(self.target, self._generated.signatures, model=self.libmod_name), aot=self.interface
+        )
+        code = linked_object_code([(self._generated, {})], description)
+        write_library(code, str(file_name), marked(PARAMS_MARK, bytes(save_param_dict(self.constants))))
+
+    def __iter__(self) -> Iterator[IRModule | Module | dict[str, NDArray]]:
+        return iter((self.ir_mod, self.lib, self.params))

@@ -1,0 +1,138 @@
+"""What is known of the functions of a built model: ``function_metadata`` and ``executor_codegen_metadata``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from compiler.driver.relay.lower import LoweredKernel, tensor_bytes
+from compiler.driver.relay.memory import type_bytes
+from compiler.relay.function import Function
+from compiler.relay.ty import TensorType
+from compiler.runtime.module import ENTRY
+from compiler.target.target import Target
+from compiler.tir.analysis.memory import calculate_workspace_bytes
+from compiler.tir.function import PrimFunc
+
+__all__ = ["ExecutorCodegenMetadata", "FunctionInfo", "function_metadata"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FunctionInfo:
+    """The memory that a function needs, by the target that it is for.
+
+    Attributes
+    ----------
+    workspace_sizes : dict of Target to int
+        Bytes that it allocates.
+    io_sizes : dict of Target to int
+        Bytes of its results; of the main function of its inputs as well.
+    constant_sizes : dict of Target to int
+        Bytes of the constants that it is given.
+    tir_primfuncs : dict of Target to PrimFunc
+    relay_primfuncs : dict of Target to Function
+    """
+
+    workspace_sizes: dict[Target, int]
+    io_sizes: dict[Target, int]
+    constant_sizes: dict[Target, int]
+    tir_primfuncs: dict[Target, PrimFunc] = field(default_factory=dict)
+    relay_primfuncs: dict[Target, Function] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExecutorCodegenMetadata:
+    """How the code of a model is called.
+
+    Attributes
+    ----------
+    mod_name : str
+        The name that it was built under.
+    executor : str
+    interface_api : str
+        ``packed`` or ``c``.
+    unpacked_api : bool
+        Whether kernels get bare pointers.
+    inputs, outputs : list of str
+        The main function's parameters.
+    input_tensor_types, output_tensor_types : list of TensorType
+    devices : list of str
+    pools : list of str
+        Memory that is given from outside: none.
+    workspace_alignment, constant_alignment : int
+        In bytes.
+    """
+
+    mod_name: str
+    executor: str
+    interface_api: str
+    unpacked_api: bool
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    input_tensor_types: Sequence[TensorType]
+    output_tensor_types: Sequence[TensorType]
+    workspace_alignment: int
+    constant_alignment: int
+    devices: Sequence[str] = ()
+    pools: Sequence[str] = ()
+
+
+def function_metadata(
+    main: FunctionInfo, kernels: Mapping[str, LoweredKernel], target: Target
+) -> dict[str, FunctionInfo]:
+    """Return what is known of the main function of a model and of its kernels.
+
+    Parameters
+    ----------
+    main : FunctionInfo
+    kernels : mapping of str to LoweredKernel
+    target : Target
+
+    Returns
+    -------
+    dict of str to FunctionInfo
+        The main function is ``__tvm_main__``.
+    """
+    return {ENTRY: main, **{name: _kernel_info(kernel, target) for name, kernel in kernels.items()}}
+
+
+def _kernel_info(kernel: LoweredKernel, target: Target) -> FunctionInfo:
+    return FunctionInfo(
+        workspace_sizes={target: calculate_workspace_bytes(kernel.prim_func)},
+        io_sizes={target: sum(tensor_bytes(tensor) for tensor in kernel.outputs)},
+        constant_sizes={target: sum(int(value.view().nbytes) for value in kernel.constants)},
+        tir_primfuncs={target: kernel.prim_func},
+        relay_primfuncs={target: kernel.function},
+    )
+
+
+def main_info(
+    workspace: Mapping[str, int],
+    inputs_and_outputs: Sequence[TensorType],
+    constants: int,
+    main: tuple[Target, Function, PrimFunc | None],
+) -> FunctionInfo:
+    """Return what is known of a model's main function.
+
+    Parameters
+    ----------
+    workspace : mapping of str to int
+        Bytes of each piece of memory that it allocates.
+    inputs_and_outputs : sequence of TensorType
+    constants : int
+        Bytes of all constants.
+    main : tuple of Target, Function and PrimFunc or None
+        The function as a graph, and as loops where it is one.
+
+    Returns
+    -------
+    FunctionInfo
+    """
+    target, graph, loops = main
+    return FunctionInfo(
+        workspace_sizes={target: sum(workspace.values())},
+        io_sizes={target: sum(map(type_bytes, inputs_and_outputs))},
+        constant_sizes={target: constants},
+        tir_primfuncs={} if loops is None else {target: loops},
+        relay_primfuncs={target: graph},
+    )

@@ -1,0 +1,8 @@
+"""What ``relay.build`` returns, under TVM's names: ``tvm.relay.backend.executor_factory``."""
+
+from __future__ import annotations
+
+from compiler.driver.relay.aot.factory import AOTExecutorFactoryModule
+from compiler.runtime.graph_factory import GraphExecutorFactory as GraphExecutorFactoryModule
+
+__all__ = ["AOTExecutorFactoryModule", "GraphExecutorFactoryModule"]

@@ -1,0 +1,272 @@
+"""Runs a model whose calls are compiled ahead of time: one function gets all inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from compiler.ir.error import ArgumentError, expected, show
+from compiler.runtime.device import Device
+from compiler.runtime.measurement import BenchmarkResult, benchmark
+from compiler.runtime.model_module import ModelModule
+from compiler.runtime.module import Module
+from compiler.runtime.ndarray import ArrayLike, NDArray, aligned_empty
+from compiler.runtime.signature import Parameter
+
+__all__ = ["AotExecutor", "AotInterface", "AotLibrary", "AotModule"]
+
+
+class AotInterface(msgspec.Struct, frozen=True, kw_only=True):
+    """What the main function of a model takes, in its order.
+
+    Attributes
+    ----------
+    main : str
+        Name of the main function.
+    inputs, constants, outputs : list of str
+        Its arrays; the constants' values are kept beside the code.
+    """
+
+    main: str
+    inputs: list[str]
+    constants: list[str]
+    outputs: list[str]
+
+
+class AotExecutor:
+    """A model with memory for its inputs and outputs; ``lib["default"](dev)`` makes one.
+
+    Parameters
+    ----------
+    lib : Module
+        The main function and the kernels.
+    interface : AotInterface
+        What the main function takes.
+    device : Device
+    constants : mapping of str to NDArray
+        By the names in ``interface``.
+
+    Raises
+    ------
+    ArgumentError
+        If a constant is missing.
+    """
+
+    def __init__(self, lib: Module, interface: AotInterface, device: Device, constants: Mapping[str, NDArray]) -> None:
+        self.lib = lib
+        self.interface = interface
+        self.device = device.require("aot_executor")
+        self._main = lib.get_function(interface.main)
+        parameters = {p.name: p for p in self._main.signature.parameters}
+        self._arrays = {}
+        for name in (*interface.inputs, *interface.outputs):
+            self._arrays[name] = _memory(parameters[name], device)
+        missing = [name for name in interface.constants if name not in constants]
+        if missing:
+            raise ArgumentError(f"aot_executor: there is no value of constant {missing[0]!r}")
+        order = (*interface.inputs, *interface.constants, *interface.outputs)
+        self._arguments = [self._arrays[n] if n in self._arrays else constants[n] for n in order]
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the inputs."""
+        return self.interface.inputs
+
+    @property
+    def num_outputs(self) -> int:
+        """How many outputs there are."""
+        return len(self.interface.outputs)
+
+    def set_input(self, key: int | str, value: ArrayLike) -> None:
+        """Copy a value into an input.
+
+        Parameters
+        ----------
+        key : int or str
+            The input's index or name.
+        value : array_like or NDArray
+            In the input's shape; converted to its type.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such input, or the shapes differ.
+        """
+        target = self.get_input(key)
+        given = value.view() if isinstance(value, NDArray) else np.asarray(value)
+        if given.shape != target.shape:
+            raise ArgumentError(f"set_input: {key!r} must have shape {target.shape}, got {given.shape}")
+        target.copyfrom(given)
+
+    def get_input(self, key: int | str) -> NDArray:
+        """Return an input's memory.
+
+        Parameters
+        ----------
+        key : int or str
+            The input's index or name.
+
+        Returns
+        -------
+        NDArray
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such input.
+        """
+        names = self.input_names
+        if isinstance(key, (int, np.integer)) and 0 <= key < len(names):
+            key = names[int(key)]
+        if key not in names:
+            raise ArgumentError(f"aot_executor: there is no input {show(key)}; there are {', '.join(names) or 'none'}")
+        return self._arrays[str(key)]
+
+    def get_output(self, index: int) -> NDArray:
+        """Return an output's memory, which the next run overwrites.
+
+        Parameters
+        ----------
+        index : int
+            Which output.
+
+        Returns
+        -------
+        NDArray
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such output.
+        """
+        if not isinstance(index, (int, np.integer)) or not 0 <= index < self.num_outputs:
+            expected("get_output", "index", f"an int from 0 to {self.num_outputs - 1}", index)
+        return self._arrays[self.interface.outputs[int(index)]]
+
+    def run(self) -> None:
+        """Run the model on the inputs that were set."""
+        self._main(*self._arguments)
+
+    def get_function(self, name: str) -> Callable[..., Any]:
+        """Return a method by name, as TVM's modules have them.
+
+        Parameters
+        ----------
+        name : str
+            E.g. ``run`` or ``set_input``.
+
+        Returns
+        -------
+        callable
+
+        Raises
+        ------
+        ArgumentError
+            If there is none of that name.
+        """
+        methods = (self.run, self.set_input, self.get_input, self.get_output)
+        by_name: dict[str, Callable[..., Any]] = {method.__name__: method for method in methods}
+        if name not in by_name:
+            raise ArgumentError(f"aot_executor: there is no function {show(name)}; there are {', '.join(by_name)}")
+        return by_name[name]
+
+    __getitem__ = get_function
+
+    def timed(
+        self, name: str, call: Callable[..., Any], args: tuple[Any, ...], number: int, repeat: int, min_repeat_ms: int
+    ) -> BenchmarkResult:
+        """Measure a call that runs this executor, unless an instrument answers instead.
+
+        Parameters
+        ----------
+        name : str
+            Of the function, for instruments.
+        call : callable
+            What is measured.
+        args : tuple
+            Its arguments.
+        number : int
+            Calls that one measurement averages over.
+        repeat : int
+            Measurements.
+        min_repeat_ms : int
+            A measurement lasts at least this many milliseconds.
+
+        Returns
+        -------
+        BenchmarkResult
+        """
+        return benchmark(self.lib, name, args, lambda: call(*args), number, repeat, min_repeat_ms / 1e3)
+
+
+def _memory(parameter: Parameter, device: Device) -> NDArray:
+    """Return memory for an array of the main function, whose extents are numbers."""
+    shape = tuple(extent for extent in parameter.shape or () if isinstance(extent, int))
+    return NDArray(aligned_empty(shape, parameter.dtype), parameter.dtype, device)
+
+
+class AotModule(ModelModule):
+    """A model that was compiled ahead of time, with TVM's interface.
+
+    Parameters
+    ----------
+    module : AotExecutor
+        What ``lib["default"](dev)`` returned.
+
+    Raises
+    ------
+    ArgumentError
+        If it is something else.
+    """
+
+    def __init__(self, module: AotExecutor) -> None:
+        if not isinstance(module, AotExecutor):
+            expected("AotModule", "module", 'what lib["default"](dev) returns', type(module).__name__)
+        super().__init__(module)
+
+
+class AotLibrary:
+    """A model that was compiled ahead of time, from which executors are made.
+
+    Parameters
+    ----------
+    lib : Module
+        The main function and the kernels.
+    interface : AotInterface
+        What the main function takes.
+    constants : mapping of str to NDArray
+    name : str
+        ``library[name](dev)`` makes an executor.
+    """
+
+    def __init__(self, lib: Module, interface: AotInterface, constants: Mapping[str, NDArray], name: str) -> None:
+        self.lib = lib
+        self.interface = interface
+        self.constants = dict(constants)
+        self.libmod_name = name
+
+    def __getitem__(self, name: str) -> Callable[[Device], AotExecutor]:
+        """Return what makes an executor on a device.
+
+        Raises
+        ------
+        ArgumentError
+            If the model was not built under that name.
+        """
+        if name != self.libmod_name:
+            raise ArgumentError(f"this model's name is {self.libmod_name!r}, got {show(name)}")
+        return lambda device: AotExecutor(self.lib, self.interface, device, self.constants)
+
+    def get_lib(self) -> Module:
+        """Return the main function and the kernels."""
+        return self.lib
+
+    def get_source(self, fmt: str = "") -> str:
+        """Return the code as text; see ``Module.get_source``."""
+        return self.lib.get_source(fmt)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.libmod_name}, {self.lib!r})"

@@ -1,0 +1,222 @@
+"""What the executors' interfaces have in common: inputs are set, the model is run, outputs are got."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from compiler.ir.error import expected
+from compiler.runtime.device import Device
+from compiler.runtime.measurement import BenchmarkResult
+from compiler.runtime.ndarray import ArrayLike, NDArray, array
+
+__all__ = ["ModelExecutor", "ModelModule"]
+
+
+class ModelExecutor(Protocol):
+    """What runs a model: memory for its inputs and outputs, and its kernels."""
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the inputs, parameters included."""
+
+    @property
+    def num_outputs(self) -> int:
+        """How many outputs there are."""
+
+    def set_input(self, key: int | str, value: ArrayLike) -> None:
+        """Copy a value into an input."""
+
+    def get_input(self, key: int | str) -> NDArray:
+        """Return an input's memory."""
+
+    def get_output(self, index: int) -> NDArray:
+        """Return an output's memory."""
+
+    def run(self) -> None:
+        """Run the model on the inputs that were set."""
+
+    def get_function(self, name: str) -> Callable[..., Any]:
+        """Return a method by name, as TVM's modules have them."""
+
+    def timed(
+        self, name: str, call: Callable[..., Any], args: tuple[Any, ...], number: int, repeat: int, min_repeat_ms: int
+    ) -> BenchmarkResult:
+        """Measure a call that runs the model."""
+
+
+class ModelModule:
+    """A model that can be run, with TVM's interface.
+
+    Parameters
+    ----------
+    module : ModelExecutor
+        What runs it.
+    """
+
+    def __init__(self, module: ModelExecutor) -> None:
+        self.module = module
+
+    def set_input(self, key: int | str | None = None, value: ArrayLike | None = None, **params: ArrayLike) -> None:
+        """Copy values into inputs.
+
+        Parameters
+        ----------
+        key : int or str, optional
+            One input, by name or index.
+        value : array_like, optional
+            Its value; of another data type it is converted.
+        **params : array_like or NDArray
+            Further inputs by name; names that the model does not have are left out, as in TVM.
+
+        Raises
+        ------
+        ArgumentError
+            If an input has no value, or the shapes differ.
+        """
+        if key is not None:
+            if value is None:
+                expected("set_input", "value", f"an array, for input {key!r}", value)
+            self.module.set_input(key, value)
+        for name, item in params.items():
+            if name in self.module.input_names:
+                self.module.set_input(name, item)
+
+    def run(self, **input_dict: ArrayLike) -> None:
+        """Set inputs, if any are given, and run the model.
+
+        Parameters
+        ----------
+        **input_dict : array_like or NDArray
+            Inputs by name.
+        """
+        if input_dict:
+            self.set_input(None, None, **input_dict)
+        self.module.run()
+
+    def get_output(self, index: int, out: NDArray | None = None) -> NDArray:
+        """Return an output.
+
+        Parameters
+        ----------
+        index : int
+            Which one.
+        out : NDArray, optional
+            Where to copy it to; without it the memory is returned, which the next run overwrites.
+
+        Returns
+        -------
+        NDArray
+        """
+        output = self.module.get_output(index)
+        return output if out is None else out.copyfrom(output)
+
+    def get_input(self, index: int | str, out: NDArray | None = None) -> NDArray:
+        """Return an input.
+
+        Parameters
+        ----------
+        index : int or str
+            By index or name.
+        out : NDArray, optional
+            Where to copy it to; without it the memory itself is returned.
+
+        Returns
+        -------
+        NDArray
+        """
+        value = self.module.get_input(index)
+        return value if out is None else out.copyfrom(value)
+
+    def get_num_outputs(self) -> int:
+        """Count the outputs.
+
+        Returns
+        -------
+        int
+        """
+        return self.module.num_outputs
+
+    def get_num_inputs(self) -> int:
+        """Count the inputs, parameters included.
+
+        Returns
+        -------
+        int
+        """
+        return len(self.module.input_names)
+
+    def get_input_index(self, name: str) -> int:
+        """Return the index of an input.
+
+        Parameters
+        ----------
+        name : str
+            The input.
+
+        Returns
+        -------
+        int
+            -1 if there is none of that name.
+        """
+        names = self.module.input_names
+        return names.index(name) if name in names else -1
+
+    def get_input_info(self) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
+        """Return shapes and data types of all inputs.
+
+        Returns
+        -------
+        tuple of two dicts
+            Shapes by name, and data types by name.
+        """
+        arrays = {name: self.module.get_input(name) for name in self.module.input_names}
+        return {n: a.shape for n, a in arrays.items()}, {n: a.dtype for n, a in arrays.items()}
+
+    def benchmark(
+        self,
+        device: Device,
+        func_name: str = "run",
+        repeat: int = 5,
+        number: int = 5,
+        min_repeat_ms: int | None = None,
+        end_to_end: bool = False,
+        **inputs: ArrayLike,
+    ) -> BenchmarkResult:
+        """Measure the model, or one of its functions.
+
+        Parameters
+        ----------
+        device : Device
+            Where it runs.
+        func_name : str
+            E.g. ``run``.
+        repeat : int
+            Measurements.
+        number : int
+            Calls that one measurement averages over.
+        min_repeat_ms : int, optional
+            A measurement lasts at least this many milliseconds.
+        end_to_end : bool
+            Whether copying the inputs in and the outputs out is part of it.
+        **inputs : array_like or NDArray
+            Values to set before.
+
+        Returns
+        -------
+        BenchmarkResult
+            In seconds a call.
+        """
+        self.set_input(None, None, **inputs)
+        if not end_to_end:
+            call = self.module.get_function(func_name)
+            return self.module.timed(func_name, call, (), number, repeat, min_repeat_ms or 0)
+        values = {name: array(value) for name, value in inputs.items()}
+
+        def run_end_to_end() -> None:
+            self.set_input(None, None, **values)
+            self.module.run()
+            for index in range(self.get_num_outputs()):
+                array(self.get_output(index))
+
+        return self.module.timed(func_name, run_end_to_end, (), number, repeat, min_repeat_ms or 0)
