@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from compiler.driver.build_device import build_for_device, is_device
 from compiler.driver.lower import lower
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, TargetError, expected, show
@@ -44,8 +45,10 @@ def build(
         The function's parameters in order, of a schedule; what is a function already has its own.
     target : str or Target, optional
         E.g. ``llvm -mcpu=native``; the current one, else this machine's when left out.
-    target_host, runtime : optional
-        Accepted as TVM does; the host is always the target itself.
+    target_host : str or Target, optional
+        The target of the functions that launch a device's kernels; ``llvm`` when left out.
+    runtime : optional
+        Accepted as TVM does.
     name : str
         Name of the function.
     binds : mapping of Tensor to Buffer, optional
@@ -66,6 +69,8 @@ def build(
     if isinstance(inputs, Mapping):
         target, inputs = _only_target(inputs), list(inputs.values())
     chosen = _target(target)
+    if target_host is not None:
+        chosen = chosen.with_host(target_host)
     if not isinstance(inputs, (Schedule, PrimFunc, IRModule)) and isinstance(inputs, Sequence):
         inputs = _joined(inputs)
     if isinstance(inputs, IRModule) and all(is_lowered(f) for _, f in inputs.items() if isinstance(f, PrimFunc)):
@@ -73,6 +78,8 @@ def build(
     else:
         module = lower(inputs, args if isinstance(inputs, Schedule) else None, name=name, binds=binds)
     _check(module, chosen)
+    if is_device(chosen):
+        return build_for_device(module, chosen, name)
     if any(_uses_bfloat16(func) for _, func in module.items() if isinstance(func, PrimFunc)):
         module = BF16StorageLegalize()(BF16ComputeLegalize()(module))
     for instrument in active_instruments():
@@ -151,7 +158,7 @@ def _check(module: IRModule, target: Target) -> None:
     for name, func in functions:
         if not isinstance(func, PrimFunc):
             raise ArgumentError(f"build: function {name!r} must be a PrimFunc, got {type(func).__name__} {show(func)}")
-        tags = thread_tags(func)
+        tags = [] if is_device(target) else thread_tags(func)
         if tags:
             raise TargetError(
                 f"build: function {name!r} binds loops to {', '.join(tags)}, and target {str(target)!r} has no such "

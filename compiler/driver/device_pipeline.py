@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from compiler.ir.error import TargetError
 from compiler.ir.module import IRModule
-from compiler.ir.transform import Pass
+from compiler.ir.transform import Pass, PassContext
 from compiler.target.target import Target
 from compiler.tir.function import PrimFunc
 from compiler.tir.transform.annotate_device_regions import AnnotateDeviceRegions
@@ -31,6 +31,7 @@ from compiler.tir.transform.lower_thread_allreduce import LowerThreadAllreduce
 from compiler.tir.transform.lower_tvm_builtin import LowerTVMBuiltin
 from compiler.tir.transform.make_packed_api import MakePackedAPI
 from compiler.tir.transform.merge_shared_memory_allocations import MergeSharedMemoryAllocations
+from compiler.tir.transform.pass_base import prim_func_pass
 from compiler.tir.transform.simplify import Simplify
 from compiler.tir.transform.split_host_device import SplitHostDevice
 from compiler.tir.transform.thread_sync import ThreadSync
@@ -63,7 +64,7 @@ class SplitModule(NamedTuple):
     device: IRModule
 
 
-def split_for_device(module: IRModule, target: Target) -> SplitModule:
+def split_for_device(module: IRModule, target: Target, packed: bool = True) -> SplitModule:
     """Lower functions that launch threads, and split what runs on the device from what runs on the host.
 
     For example, ``B[blockIdx_x * 64 + threadIdx_x] = A[…]`` in a function ``main`` for ``cuda`` becomes a kernel
@@ -76,6 +77,8 @@ def split_for_device(module: IRModule, target: Target) -> SplitModule:
         What ``lower`` returns: loops bound to thread axes.
     target : Target
         The device's target; its host is ``llvm`` where it has none.
+    packed : bool
+        Whether functions of the host take packed arguments; else their parameters are those of ``module``.
 
     Returns
     -------
@@ -92,8 +95,8 @@ def split_for_device(module: IRModule, target: Target) -> SplitModule:
         raise TargetError(f"split_for_device: target {str(target)!r} has no device that kernels are launched on")
     whole = target if target.host is not None else target.with_host("llvm")
     assert whole.host is not None
-    mixed = _run(module, mixed_passes(whole))
-    return SplitModule(_run(mixed, host_passes(whole.host)), _run(mixed, device_passes(whole)))
+    mixed = _run(module, mixed_passes(whole, packed))
+    return SplitModule(_run(mixed, host_passes(whole.host, packed)), _run(mixed, device_passes(whole)))
 
 
 def synchronize(module: IRModule, target: Target) -> IRModule:
@@ -138,13 +141,15 @@ def thread_passes(target: Target) -> list[Pass]:
     ]
 
 
-def mixed_passes(target: Target) -> list[Pass]:
+def mixed_passes(target: Target, packed: bool = True) -> list[Pass]:
     """Return the passes over functions of host and device together.
 
     Parameters
     ----------
     target : Target
         The device's, with a host.
+    packed : bool
+        Whether functions of the host take packed arguments.
 
     Returns
     -------
@@ -154,23 +159,27 @@ def mixed_passes(target: Target) -> list[Pass]:
         *thread_passes(target),
         AnnotateDeviceRegions(),
         SplitHostDevice(),
-        MakePackedAPI(),
+        MakePackedAPI() if packed else prim_func_pass(_bind_host, opt_level=0, name="BindHost"),
         BF16StorageLegalize(),
         LowerDeviceKernelLaunch(),
     ]
 
 
-def host_passes(host: Target) -> list[Pass]:
+def host_passes(host: Target, packed: bool = True) -> list[Pass]:
     """Return the passes that make the host module of the mixed one.
 
     Parameters
     ----------
     host : Target
+    packed : bool
+        Whether its functions take packed arguments.
 
     Returns
     -------
     list of Pass
     """
+    if not packed:
+        return [Filter(_runs_on_host), BindTarget(host)]
     return [
         Filter(_runs_on_host),
         BindTarget(host),
@@ -206,6 +215,12 @@ def _runs_on_device(func: PrimFunc) -> bool:
 
 def _runs_on_host(func: PrimFunc) -> bool:
     return not _runs_on_device(func)
+
+
+def _bind_host(func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+    """Return a function that launches kernels as one of its target's host."""
+    host = func.attrs["target"].host
+    return func if host is None else func.with_attr("target", host)
 
 
 def _run(module: IRModule, passes: Sequence[Pass]) -> IRModule:

@@ -13,7 +13,7 @@ from compiler.runtime.arguments import Binder
 from compiler.runtime.device import Device
 from compiler.runtime.measurement import BenchmarkResult, benchmark, call_instrumented
 from compiler.runtime.native_code import NativeCode
-from compiler.runtime.packed_call import take_failure
+from compiler.runtime.packed_call import importing, take_failure
 from compiler.runtime.returned import Returned, ReturnSlot
 from compiler.runtime.signature import Signature
 from compiler.runtime.threads import num_threads
@@ -69,9 +69,14 @@ class Function:
             values.append(result.address)
         entry = self._native()
         messages = self.signature.messages
+        imported = self._module.imported_functions()
 
         def run() -> Returned:
-            status = entry(*values)
+            if imported:
+                with importing(imported):
+                    status = entry(*values)
+            else:
+                status = entry(*values)
             if status:
                 failure = take_failure()
                 if failure is not None:
@@ -197,6 +202,20 @@ class Module:
 
     def _reaches(self, module: Module) -> bool:
         return self is module or any(each._reaches(module) for each in self._imports)
+
+    def imported_functions(self) -> dict[str, Function]:
+        """Return the functions of the modules that this one imports, by name.
+
+        Returns
+        -------
+        dict of str to Function
+            The first module's where several have the name.
+        """
+        functions: dict[str, Function] = {}
+        for module in self._imports:
+            for name, function in (module._functions | module.imported_functions()).items():
+                functions.setdefault(name, function)
+        return functions
 
     def clear_imports(self) -> None:
         """Import no modules any more."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import IntEnum
 from typing import Any, Protocol
 
@@ -18,7 +21,7 @@ from compiler.runtime.packed_func import get_global_func
 
 __all__ = [
     "DTYPE_CODES", "FAILED", "VARIABLE", "TypeCode", "call", "call_address", "call_traced", "dtype_bits",
-    "take_failure",
+    "importing", "take_failure",
 ]  # fmt: skip
 
 VARIABLE = "__strata_call_packed"
@@ -56,6 +59,8 @@ class _DLTensor(ctypes.Structure):
 _DTYPE_NAMES = ("int", "uint", "float", "handle", "bfloat")
 DTYPE_CODES = {"int": 0, "uint": 1, "bool": 1, "float": 2, "handle": 3, "bfloat": 4}
 """The codes of data types in a DLTensor."""
+_IMPORTED: ContextVar[Mapping[str, Callable[..., object]]] = ContextVar("imported functions", default={})  # noqa: B039
+"""The functions that the running module imports: its code finds them before those that are registered."""
 _failures: dict[int, BaseException] = {}
 _lock = threading.Lock()
 
@@ -74,6 +79,26 @@ def dtype_bits(dtype: str) -> int:
     """
     parsed = dt.parse(dtype)
     return DTYPE_CODES[parsed.code] | parsed.bits << 8 | parsed.lanes << 16
+
+
+@contextmanager
+def importing(functions: Mapping[str, Callable[..., object]]) -> Iterator[None]:
+    """Let the machine code that runs inside of the block find functions of other modules.
+
+    Parameters
+    ----------
+    functions : mapping of str to callable
+        By the names that it calls them by.
+
+    Returns
+    -------
+    context manager
+    """
+    token = _IMPORTED.set(functions)
+    try:
+        yield
+    finally:
+        _IMPORTED.reset(token)
 
 
 def call(name: str, args: list[Any], expected: TypeCode = TypeCode.INT) -> Any:
@@ -98,7 +123,8 @@ def call(name: str, args: list[Any], expected: TypeCode = TypeCode.INT) -> Any:
     TVMError
         If no function has the name, or it returns anything else.
     """
-    result = get_global_func(name)(*args)  # type: ignore[misc]
+    function = _IMPORTED.get().get(name) or get_global_func(name)
+    result = function(*args)  # type: ignore[misc]
     if isinstance(result, ctypes.c_void_p):
         return result.value or 0
     if isinstance(result, (bool, np.integer)):

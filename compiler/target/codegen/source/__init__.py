@@ -1,6 +1,7 @@
 """Code generation as source code: one file for each language, over one printer."""
 
+from compiler.target.codegen.source.device_module import device_module
 from compiler.target.codegen.source.generate import LANGUAGES, SourceCode, source_code
 from compiler.target.codegen.source.runtime_module import source_module
 
-__all__ = ["LANGUAGES", "SourceCode", "source_code", "source_module"]
+__all__ = ["LANGUAGES", "SourceCode", "device_module", "source_code", "source_module"]

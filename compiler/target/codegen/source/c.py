@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from compiler.target.codegen.source.language import Language
 
-__all__ = ["C"]
+__all__ = ["BINARY", "C_KEYWORDS", "UNARY", "C"]
 
 _INTEGERS = {f"{kind}{bits}": f"{kind}{bits}_t" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
 
-_UNARY = (
+UNARY = (
     "exp", "exp2", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
     "tanh", "asinh", "acosh", "atanh", "erf", "floor", "ceil", "trunc", "round", "nearbyint", "fabs",
 )  # fmt: skip
-_BINARY = ("pow", "atan2", "hypot", "fmod", "copysign", "nextafter", "ldexp")
+BINARY = ("pow", "atan2", "hypot", "fmod", "copysign", "nextafter", "ldexp")
 
 
 def _functions(suffix: str, one: str) -> dict[str, str]:
     """Return the calls of the C library for the type of numbers that a suffix stands for."""
     return {
-        **{f"tir.{name}": f"{name}{suffix}({{0}})" for name in _UNARY},
-        **{f"tir.{name}": f"{name}{suffix}({{0}}, {{1}})" for name in _BINARY},
+        **{f"tir.{name}": f"{name}{suffix}({{0}})" for name in UNARY},
+        **{f"tir.{name}": f"{name}{suffix}({{0}}, {{1}})" for name in BINARY},
         "tir.fma": f"fma{suffix}({{0}}, {{1}}, {{2}})",
         "tir.exp10": f"pow{suffix}(10, {{0}})",
         "tir.rsqrt": f"({one} / sqrt{suffix}({{0}}))",
@@ -28,7 +28,7 @@ def _functions(suffix: str, one: str) -> dict[str, str]:
     }
 
 
-_KEYWORDS = (
+C_KEYWORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true "
     "false NULL NAN INFINITY isnan memcpy free aligned_alloc asm result"
@@ -97,6 +97,6 @@ C = Language(
         ),
     },
     parameter="{type}* restrict {name}",
-    reserved=frozenset(_KEYWORDS.split()) | {f"{name}{s}" for name in (*_UNARY, *_BINARY, "fma") for s in ("", "f")},
+    reserved=frozenset(C_KEYWORDS.split()) | {f"{name}{s}" for name in (*UNARY, *BINARY, "fma") for s in ("", "f")},
 )
 """The table of the language."""

@@ -6,6 +6,7 @@ import math
 import struct
 from collections.abc import Callable
 from functools import partial
+from string import Formatter
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
@@ -45,6 +46,7 @@ from compiler.ir.primexpr import (
 )
 from compiler.ir.substitute import substitute
 from compiler.ir.text import TextBuilder
+from compiler.target.codegen.source.device import scope_of
 from compiler.target.codegen.source.program import Program
 from compiler.tir import builtin
 from compiler.tir.buffer import Buffer, BufferLoad, compact_strides
@@ -79,6 +81,8 @@ class Expressions(Functor):
         The variables that hold what calls of functions returned, which are made before the statement.
     elements : dict of Var to str
         The type that each pointer points to.
+    read_only : set of Var
+        The pointers to memory that nothing writes while the function runs.
     """
 
     def __init__(self, program: Program, out: TextBuilder) -> None:
@@ -88,6 +92,7 @@ class Expressions(Functor):
         self.names = program.names()
         self.results: dict[Node, str] = {}
         self.elements: dict[Var, str] = {}
+        self.read_only: set[Var] = set()
 
     def visit(self, n: PrimExpr, *args: int) -> None:
         """Write an expression, in parentheses where its operator binds less tightly than ``args`` say."""
@@ -104,6 +109,33 @@ class Expressions(Functor):
                 self.out.write(part)
             else:
                 self.visit(part, _ANY)
+
+    def fill(self, template: str, *args: str | PrimExpr, **parts: str | PrimExpr) -> None:
+        """Write a template whose fields are texts and expressions.
+
+        Parameters
+        ----------
+        template : str
+            With fields such as ``{0}`` and ``{type}``; ``{{`` is a brace.
+        *args, **parts : str or PrimExpr
+            What stands in the fields.
+        """
+        for text, field, _, _ in Formatter().parse(template):
+            self.out.write(text)
+            if field is not None:
+                self.write(args[int(field)] if field.isdigit() else parts[field])
+
+    def cast(self, dtype: str, value: str | PrimExpr) -> None:
+        """Write a conversion of a value to a data type."""
+        template = self.language.spelling.cast
+        typ, prefix = self.language.type(dtype), template.endswith("{value}")
+        before, after = template.format(type=typ, value="\0").split("\0")
+        self.out.write(before)
+        if isinstance(value, str):
+            self.out.write(value)
+        else:
+            self.visit(value, _UNARY if prefix else _ANY)
+        self.out.write(after)
 
     def _bound(self, level: int, needed: int, write: Callable[[], None]) -> None:
         if level < needed:
@@ -131,7 +163,7 @@ class Expressions(Functor):
         text = self.language.literals.get(str(value), "")
         text = text or _shortest(value, n.dtype) + self.language.suffixes.get(n.dtype, "")
         if n.dtype == "float16":
-            text = f"(({self.language.type(n.dtype)}){text})"
+            text = f"({self.language.cast(n.dtype, f'({text})' if text.startswith('-') else text)})"
         self.out.write(f"({text})" if text.startswith("-") and level else text)
 
     def visit_StringImm(self, n: StringImm, level: int) -> None:
@@ -149,16 +181,20 @@ class Expressions(Functor):
         sign, own = _SIGNS[type(n)]
         if isinstance(n, _ARITHMETIC) and dt.bits(n.dtype) < 32:
             # C computes what is narrow in int or float.
-            self.out.write(f"({self.language.type(n.dtype)})")
+            before, after = self.language.cast(n.dtype, "\0").split("\0")
+            self.out.write(before)
             self._infix(sign, n.a, n.b, own, _UNARY)
+            self.out.write(after)
         else:
             self._infix(sign, n.a, n.b, own, level)
 
     def _infix(self, sign: str, a: PrimExpr, b: PrimExpr, own: int, level: int) -> None:
+        strict = self.language.spelling.parenthesized and own <= _ORDER
+
         def write() -> None:
-            self.visit(a, own)
+            self.visit(a, _UNARY if strict else own)
             self.out.write(f" {sign} ")
-            self.visit(b, own + 1)
+            self.visit(b, _UNARY if strict else own + 1)
 
         self._bound(own, level, write)
 
@@ -166,14 +202,17 @@ class Expressions(Functor):
         if dt.is_float(n.dtype) and isinstance(n, (Div, FloorDiv)):
             self._infix("/", n.a, n.b, _PRODUCT, level)
         elif dt.is_float(n.dtype) and isinstance(n, (Mod, FloorMod)):
-            name = "fmod" if n.dtype == "float64" else "fmodf"
-            self.write(f"{name}(", n.a, ", ", n.b, ")")
+            self.fill(self._template("tir.fmod", n.dtype), n.a, n.b)
+        elif isinstance(n, (Min, Max)) and type(n).__name__ in self.language.intrinsics and dt.bits(n.dtype) >= 32:
+            self.fill(self.language.intrinsics[type(n).__name__], n.a, n.b)
         elif isinstance(n, (FloorDiv, FloorMod)) and (shift := _power_of_two(n.b)) is not None:
             sign, number = (">>", shift) if isinstance(n, FloorDiv) else ("&", (1 << shift) - 1)
             suffix = self.language.suffixes.get(n.dtype, "")
             self.out.write("(")
             self.visit(n.a, _UNARY)
             self.out.write(f" {sign} {number}{suffix})")
+        elif isinstance(n, (Div, Mod)) and isinstance(n.b, IntImm) and n.b.value not in (0, -1):
+            self._infix("/" if isinstance(n, Div) else "%", n.a, n.b, _PRODUCT, level)
         else:
             unsigned = not dt.is_int(n.dtype) and isinstance(n, (FloorDiv, FloorMod))
             name = _HELPERS[type(n)].removeprefix("floor") if unsigned else _HELPERS[type(n)]
@@ -187,14 +226,17 @@ class Expressions(Functor):
         self._choice(n.condition, n.true_value, n.false_value, level)
 
     def _choice(self, condition: PrimExpr, then: PrimExpr, other: PrimExpr, level: int) -> None:
-        def write() -> None:
-            self.visit(condition, _CHOICE + 1)
-            self.out.write(" ? ")
-            self.visit(then, _CHOICE + 1)
-            self.out.write(" : ")
-            self.visit(other, _CHOICE + 1)
+        template = self.language.spelling.choice
+        own = _CHOICE if template.startswith("{") else _UNARY
+        parts = {"condition": condition, "then": then, "other": other}
 
-        self._bound(_CHOICE, level, write)
+        def write() -> None:
+            for text, field, _, _ in Formatter().parse(template):
+                self.out.write(text)
+                if field is not None:
+                    self.visit(parts[field], _CHOICE + 1 if own == _CHOICE else _ANY)
+
+        self._bound(own, level, write)
 
     def visit_Let(self, n: Let, level: int) -> None:
         self.visit(substitute(n.body, {n.var: n.value}), level)
@@ -203,23 +245,39 @@ class Expressions(Functor):
         if dt.is_bool(n.dtype):
             self._bound(_EQUALITY, level, lambda: self._is_not_zero(n.value))
         else:
-            self.out.write(f"({self.language.type(n.dtype)})")
-            self.visit(n.value, _UNARY)
+            self.cast(n.dtype, n.value)
 
     def _is_not_zero(self, value: PrimExpr) -> None:
-        self.visit(value, _EQUALITY)
+        self.visit(value, _UNARY if self.language.spelling.parenthesized else _EQUALITY)
         self.out.write(" != 0")
 
     # memory
 
     def visit_BufferLoad(self, n: BufferLoad, level: int) -> None:
+        device = self.language.device
+        template = device.read_only.get(n.dtype) if device and n.buffer.data in self.read_only else None
+        if template is None:
+            self.element(n.buffer, n.indices)
+            return
+        before, after = template.split("{}")
+        self.out.write(before)
         self.element(n.buffer, n.indices)
+        self.out.write(after)
+
+    def pointer(self, buffer: Buffer) -> str:
+        """Return the pointer to a buffer's memory, of the type of its elements."""
+        pointer, typ = self.names[buffer.data], self.language.type(dt.element(buffer.dtype))
+        if self.elements.get(buffer.data) == dt.element(buffer.dtype):
+            return pointer
+        return f"(({self.space(buffer.data)}{typ}*){pointer})"
+
+    def space(self, pointer: Var) -> str:
+        """Return what stands before the type of pointers to the memory that a variable points to."""
+        return self.language.device.pointers.get(scope_of(pointer), "") if self.language.device else ""
 
     def element(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> None:
         """Write an element of a buffer."""
-        pointer, typ = self.names[buffer.data], self.language.type(buffer.dtype)
-        same = self.elements.get(buffer.data) == buffer.dtype
-        self.out.write(pointer if same else f"(({typ}*){pointer})")
+        self.out.write(self.pointer(buffer))
         self.out.write("[")
         terms: list[PrimExpr] = []
         for index, stride in zip(indices, buffer.strides or compact_strides(buffer.shape), strict=True):
@@ -235,7 +293,9 @@ class Expressions(Functor):
     def visit_Call(self, n: Call, level: int) -> None:
         name = n.op.name if isinstance(n.op, Op) else ""
         rule = _CALLS.get(name)
-        if rule is not None:
+        if name in self.language.intrinsics:
+            self.fill(self.language.intrinsics[name], *n.args)
+        elif rule is not None:
             rule(self, n, level)
         elif name in self.language.operators:
             self._operator(n, self.language.operators[name])
@@ -259,15 +319,22 @@ class Expressions(Functor):
         dtype = n.args[0].dtype
         if not dt.is_float(dtype):
             raise BuildError(f"code generation: {n} needs a floating-point operand, got {dtype}; cast it with .astype")
-        half = dtype == "float16"
-        if half and name in ("tir.nextafter",):
+        if dtype == "float16" and name in ("tir.nextafter",):
             raise BuildError(f"code generation: target {self.language.name!r} has no {name} of {dtype}")
-        if half:
-            self.out.write(f"({self.language.type(n.dtype)})")
+        before, after = "", ""
+        if dtype == "float16" and not dt.is_bool(n.dtype):
+            before, after = self.language.cast(n.dtype, "\0").split("\0")
+        self.out.write(before)
+        self.fill(self._template(name, dtype), *n.args)
+        self.out.write(after)
+
+    def _template(self, name: str, dtype: str) -> str:
+        """Return the call of a mathematical function, whose helper the program defines from now on."""
         template = (self.language.double_functions if dtype == "float64" else self.language.functions)[name]
-        pieces = template.replace("}", "{").split("{")
-        for number, piece in enumerate(pieces):
-            self.write(piece if number % 2 == 0 else n.args[int(piece)])
+        helper = name.removeprefix("tir.")
+        if helper in self.language.helpers:
+            self.program.helper(helper, dtype)
+        return template.replace("{t}", dtype)
 
     def extern(self, n: Call) -> None:
         """Write the call of a function that is elsewhere, which the program declares."""
@@ -335,11 +402,16 @@ def _if_then_else(e: Expressions, n: Call, level: int) -> None:
 
 def _counted(name: str, e: Expressions, n: Call, level: int) -> None:
     """Write the call of a helper that counts bits."""
-    e.write(f"({e.language.type(n.dtype)})", e.program.helper(name, n.args[0].dtype), "(", n.args[0], ")")
+    before, after = e.language.cast(n.dtype, "\0").split("\0")
+    e.write(before, e.program.helper(name, n.args[0].dtype), "(", n.args[0], ")", after)
 
 
 def _reinterpret(e: Expressions, n: Call, level: int) -> None:
-    e.write(e.program.reinterpretation(n.args[0].dtype, n.dtype), "(", n.args[0], ")")
+    template = e.language.spelling.reinterpret
+    if template:
+        e.fill(template, type=e.language.type(n.dtype), value=n.args[0])
+    else:
+        e.write(e.program.reinterpretation(n.args[0].dtype, n.dtype), "(", n.args[0], ")")
 
 
 def _not(e: Expressions, n: Call, level: int) -> None:
@@ -352,13 +424,14 @@ def _address_of(e: Expressions, n: Call, level: int) -> None:
     element = n.args[0]
     if not isinstance(element, BufferLoad):
         raise BuildError(f"code generation: address_of takes an element of a buffer, got {element}")
-    e.out.write("(void*)&")
+    e.out.write("&" if e.language.device else "(void*)&")
     e.element(element.buffer, element.indices)
 
 
 def _access_ptr(e: Expressions, n: Call, level: int) -> None:
     kind, data, offset = n.args[:3]
-    e.write(f"(void*)(({e.language.type(kind.dtype)}*)", data, " + ")
+    space = e.space(data) if isinstance(data, Var) else ""
+    e.write(f"({space}void*)(({space}{e.language.type(kind.dtype)}*)", data, " + ")
     e.visit(offset, _SUM + 1)
     e.write(")")
 

@@ -15,16 +15,21 @@ from compiler.ir.text import TextBuilder
 from compiler.runtime.signature import Signature
 from compiler.target.codegen.signatures import passed_type, signatures_of
 from compiler.target.codegen.source.c import C
+from compiler.target.codegen.source.cuda import CUDA
+from compiler.target.codegen.source.kernels import is_kernel, write_kernel
 from compiler.target.codegen.source.lanes import without_vectors
 from compiler.target.codegen.source.language import Language
+from compiler.target.codegen.source.metal import METAL
 from compiler.target.codegen.source.names import identifier
+from compiler.target.codegen.source.opencl import OPENCL
 from compiler.target.codegen.source.program import Declared, Program
 from compiler.target.codegen.source.statements import Statements
+from compiler.target.codegen.source.webgpu import WEBGPU
 from compiler.tir.function import PrimFunc
 
 __all__ = ["LANGUAGES", "SourceCode", "source_code"]
 
-LANGUAGES: dict[str, Language] = {language.name: language for language in (C,)}
+LANGUAGES: dict[str, Language] = {language.name: language for language in (C, CUDA, OPENCL, METAL, WEBGPU)}
 """The languages, by the kind of targets that they are for."""
 
 
@@ -76,7 +81,8 @@ def source_code(module: IRModule, kind: str) -> SourceCode:
     bodies = TextBuilder()
     for function in declared:
         bodies.newline()
-        _write(program, bodies, function)
+        write = write_kernel if is_kernel(function.func) else _write
+        write(program, bodies, function)
     signatures = [msgspec.structs.replace(d.signature, messages=program.messages) for d in declared]
     code = SourceCode(language=program.language, signatures=signatures, listing=_joined(program, declared, bodies))
     for instrument in active_instruments():
@@ -134,16 +140,18 @@ def _write(program: Program, out: TextBuilder, function: Declared) -> None:
 def _joined(program: Program, declared: Sequence[Declared], bodies: TextBuilder) -> TextBuilder:
     """Return the whole program: what the functions need comes first, which is known when they are written."""
     out = TextBuilder()
-    for line in program.language.prologue:
+    text = "\n".join(line.text for line in bodies.lines) + str(program.definitions)
+    for line in (*program.language.needed(text), *program.language.prologue):
         out.line(line)
     for lines in program.definitions.values():
         out.newline()
         for line in lines:
             out.line(line)
-    if len(declared) > 1:
+    heads = [function.head[0] for function in declared if function.head]
+    if len(heads) > 1:
         out.newline()
-        for function in declared:
-            out.line(f"{function.head[0]};")
+        for head in heads:
+            out.line(f"{head};")
     first = len(out.lines)
     out.lines += bodies.lines
     out.positions.update({node: (line + first, column) for node, (line, column) in bodies.positions.items()})

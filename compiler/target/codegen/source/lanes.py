@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.functor import Mutator, Visitor
@@ -24,14 +25,15 @@ from compiler.ir.primexpr import (
 from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import substitute
 from compiler.ir.types import PointerType, PrimType
+from compiler.target.codegen.source.device import VectorRules
 from compiler.tir import builtin
 from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
 from compiler.tir.stmt import Allocate, BufferStore, Evaluate, For, ForKind, IfThenElse, LetStmt, SeqStmt, Stmt
 
-__all__ = ["without_vectors"]
+__all__ = ["is_side_by_side", "without_vectors"]
 
 
-def without_vectors(stmt: Stmt) -> Stmt:
+def without_vectors(stmt: Stmt, vectors: VectorRules | None = None) -> Stmt:
     """Return a statement in which each vector is computed lane by lane.
 
     ::
@@ -44,21 +46,25 @@ def without_vectors(stmt: Stmt) -> Stmt:
     Parameters
     ----------
     stmt : Stmt
+    vectors : VectorRules, optional
+        The vectors that memory is read and written by: copies of them between memory and rows of lanes are left.
 
     Returns
     -------
     Stmt
     """
-    result: Stmt = _Lanes().visit(stmt)
+    result: Stmt = _Lanes(vectors).visit(stmt)
     return result
 
 
 class _Lanes(Mutator):
     """Rewrites statements; expressions have one lane, which :meth:`lane` picks."""
 
-    def __init__(self) -> None:
+    def __init__(self, vectors: VectorRules | None) -> None:
+        self._rules = vectors
         self._views: dict[Buffer, Buffer] = {}
         self._vectors: dict[Var, Buffer] = {}
+        self._rows: dict[Node, Buffer] = {}
 
     # statements
 
@@ -66,11 +72,44 @@ class _Lanes(Mutator):
         count = dt.lanes(n.value.dtype)
         if count == 1 and dt.lanes(n.buffer.dtype) == 1:
             return self._guarded(n, None, rebuild(n, value=self.visit(n.value), indices=self._all(n.indices)))
+        if self._rules is not None and self._rules.has(n.value.dtype) and (at_once := self._at_once(n)) is not None:
+            return at_once
         if _reads_elsewhere(n):
             return self._through_copy(n, count)
         lane = Var("lane", "int32")
         buffer, indices = self._element(n.buffer, n.indices, lane)
         return _over_lanes(lane, count, self._guarded(n, lane, BufferStore(buffer, self.lane(n.value, lane), indices)))
+
+    def _at_once(self, n: BufferStore) -> Stmt | None:
+        """Return a store that moves whole vectors; None where its memory does not lie side by side.
+
+        ::
+
+            C[T.Ramp(i * 4, 1, 4)] = A[T.Ramp(i * 4, 1, 4)] + x
+            →
+            A_row[T.Ramp(0, 1, 4)] = A[T.Ramp(i * 4, 1, 4)]
+            for lane in T.unroll(4):
+                C_row[lane] = A_row[lane] + x
+            C[T.Ramp(i * 4, 1, 4)] = C_row[T.Ramp(0, 1, 4)]
+        """
+        assert self._rules is not None
+        if not is_side_by_side(n):
+            return None
+        if isinstance(n.value, BufferLoad) and is_side_by_side(n.value) and n.value.buffer.dtype == n.buffer.dtype:
+            return n
+        loads = [load for load in _unconditional_loads(n.value) if self._rules.has(load.dtype)]
+        rows = {load: _row(f"{load.buffer.name}_row", load.dtype) for load in loads}
+        for load, row in rows.items():
+            self._rows[load] = row
+        result, lane = _row(f"{n.buffer.name}_row", n.value.dtype), Var("lane", "int32")
+        computed = BufferStore(result, self.lane(n.value, lane), (lane,))
+        loop = For(lane, const(0), const(dt.lanes(n.value.dtype)), ForKind.UNROLLED, computed)
+        reads = [BufferStore(row, load, (_all_lanes(load.dtype),)) for load, row in rows.items()]
+        written = rebuild(n, value=BufferLoad(result, (_all_lanes(n.value.dtype),)))
+        body: Stmt = SeqStmt((*reads, loop, written))
+        for row in (result, *rows.values()):
+            body = Allocate(row.data, row.dtype, row.shape, const(True), body)
+        return body
 
     def _guarded(self, n: BufferStore, lane: PrimExpr | None, store: Stmt) -> Stmt:
         """Return a store where its condition holds."""
@@ -174,6 +213,8 @@ class _Lanes(Mutator):
         raise BuildError(f"code generation: a shuffle picks lane {index} of vectors that have no such lane")
 
     def _lane_of_BufferLoad(self, e: BufferLoad, lane: PrimExpr) -> PrimExpr:
+        if e in self._rows:
+            return BufferLoad(self._rows[e], (lane,))
         buffer, indices = self._element(e.buffer, e.indices, lane)
         load = BufferLoad(buffer, indices)
         condition = _condition(e)
@@ -215,6 +256,55 @@ def _condition(n: BufferLoad | BufferStore) -> PrimExpr | None:
     condition = n.predicate
     lane = condition.value if isinstance(condition, Broadcast) else condition
     return None if lane is None or is_const_int(lane, 1) else condition
+
+
+def is_side_by_side(n: BufferLoad | BufferStore) -> bool:
+    """Return whether an access is one of a vector's lanes that lie side by side, at a multiple of their number.
+
+    Parameters
+    ----------
+    n : BufferLoad or BufferStore
+
+    Returns
+    -------
+    bool
+    """
+    index, buffer = n.indices[0], n.buffer
+    plain = len(n.indices) == 1 and _condition(n) is None and dt.lanes(buffer.dtype) == 1 and not buffer.strides
+    if not plain or not isinstance(index, Ramp) or not is_const_int(index.stride, 1) or dt.lanes(index.base.dtype) > 1:
+        return False
+    lanes, start = dt.lanes(index.dtype), Analyzer().modular_set(index.base + buffer.elem_offset)
+    return start.coeff % lanes == 0 and start.base % lanes == 0
+
+
+def _unconditional_loads(e: PrimExpr) -> list[BufferLoad]:
+    """Return the loads of vectors side by side that an expression carries out in any case."""
+    loads = _Loads()
+    loads.visit(e)
+    return loads.loads
+
+
+class _Loads(Visitor):
+    def __init__(self) -> None:
+        self.loads: list[BufferLoad] = []
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        if is_side_by_side(n):
+            self.loads.append(n)
+
+    def visit_Call(self, n: Call) -> None:
+        if n.op is not builtin.IF_THEN_ELSE:
+            self.visit_Node(n)
+
+    def visit_Let(self, n: Let) -> None:
+        """The value's variable is not there where the load would go."""
+
+    def visit_Var(self, n: Node) -> None:
+        """A variable reads nothing."""
+
+
+def _all_lanes(dtype: str) -> Ramp:
+    return Ramp(const(0), const(1), dt.lanes(dtype))
 
 
 def _over_lanes(lane: Var, count: int, body: Stmt) -> Stmt:

@@ -2,13 +2,55 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
+from compiler.target.codegen.source.device import DeviceRules
 
-__all__ = ["Language"]
+__all__ = ["Language", "Spelling"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spelling:
+    """The phrases of a language, as templates; the defaults are those of C.
+
+    Attributes
+    ----------
+    declaration : str
+        A variable with its first value.
+    cast : str
+        A conversion; ``value`` binds as tightly as a prefix operator's operand.
+    choice : str
+        One of two values.
+    loop : str
+        The head of a loop that counts up.
+    unrolled : str
+        The line before a loop that the compiler is to unroll; empty for none.
+    function : str
+        The head of a helper function.
+    reinterpret : str
+        The same bits as another type; empty where a helper function copies them.
+    extern : str
+        The declaration of a function that is elsewhere; empty where calls need none.
+    parenthesized : bool
+        Whether operands of comparisons and of logical operators have parentheses wherever they are operators.
+    """
+
+    declaration: str = "{type} {name} = {value};"
+    cast: str = "({type}){value}"
+    choice: str = "{condition} ? {then} : {other}"
+    loop: str = "for ({type} {name} = {min}; {name} < {end}; ++{name}) {{"
+    unrolled: str = ""
+    function: str = "static inline {type} {name}({parameters}) {{"
+    reinterpret: str = ""
+    extern: str = "extern {type} {name}({parameters});"
+    parenthesized: bool = False
+
+
+_C_SPELLING = Spelling()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +65,10 @@ class Language:
         The first lines of a program.
     types : mapping of str to str
         How a data type of scalars is spelled.
+    requirements : mapping of str to str
+        The line that a program begins with where it contains a word.
+    missing : mapping of str to str
+        For a data type that the language lacks, what to use in its place.
     suffixes : mapping of str to str
         What literals of a data type end with.
     literals : mapping of str to str
@@ -31,6 +77,8 @@ class Language:
         What an operator on single-precision numbers calls; ``{0}``, ``{1}``, … are its arguments.
     double_functions : mapping of str to str
         The same for double precision.
+    intrinsics : mapping of str to str
+        What an operator on values of any type calls.
     operators : mapping of str to str
         Operators that have a sign between their arguments.
     helpers : mapping of str to tuple of str
@@ -40,6 +88,9 @@ class Language:
         A pointer among the parameters that shares memory with no other.
     reserved : frozenset of str
         Words that no variable may be named.
+    spelling : Spelling
+    device : DeviceRules, optional
+        How kernels are written; None for a language of CPUs.
     """
 
     name: str
@@ -51,8 +102,13 @@ class Language:
     double_functions: Mapping[str, str]
     operators: Mapping[str, str]
     helpers: Mapping[str, tuple[str, ...]]
-    parameter: str
     reserved: frozenset[str]
+    parameter: str = "{type}* {name}"
+    requirements: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    intrinsics: Mapping[str, str] = field(default_factory=dict)
+    spelling: Spelling = _C_SPELLING
+    device: DeviceRules | None = None
 
     def type(self, dtype: str) -> str:
         """Return how a data type of scalars is spelled.
@@ -68,12 +124,42 @@ class Language:
         Raises
         ------
         BuildError
-            If the language has no such type.
+            If the language has no such type; the message says what to use in its place.
         """
         spelled = self.types.get(dtype)
         if spelled is None:
-            raise BuildError(f"build: target {self.name!r} has no values of type {dtype}")
+            cure = f"; {self.missing[dtype]}" if dtype in self.missing else ""
+            raise BuildError(f"build: target {self.name!r} has no values of type {dtype}{cure}")
         return spelled
+
+    def needed(self, text: str) -> list[str]:
+        """Return the lines that a program begins with for the sake of words in its text.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        list of str
+        """
+        return [line for word, line in self.requirements.items() if re.search(rf"\b{word}\d?\b", text)]
+
+    def cast(self, dtype: str, value: str) -> str:
+        """Return a conversion of what is written already.
+
+        Parameters
+        ----------
+        dtype : str
+            The new type.
+        value : str
+            A name, a literal or what is in parentheses.
+
+        Returns
+        -------
+        str
+        """
+        return self.spelling.cast.format(type=self.type(dtype), value=value)
 
     def helper(self, name: str, dtype: str) -> list[str]:
         """Return the definition of a helper function.
@@ -92,5 +178,5 @@ class Language:
         parameters, *lines = self.helpers[name]
         t = self.type(dtype)
         u = self.type(f"uint{dt.bits(dtype)}") if dt.is_int(dtype) else t
-        head = f"static inline {t} {name}_{dtype}({parameters}) {{"
+        head = self.spelling.function.format(type=t, name=f"{name}_{dtype}", parameters=parameters)
         return [line.replace("{t}", t).replace("{u}", u) for line in (head, *(f"    {line}" for line in lines), "}")]

@@ -25,7 +25,8 @@ def identifier(name: str, reserved: frozenset[str]) -> str:
     -------
     str
     """
-    clean = re.sub(r"[^A-Za-z0-9_]", "_", name) or "_"
+    clean = re.sub(r"^_+", "_", re.sub(r"[^A-Za-z0-9_]", "_", name))  # two underscores begin names of the compiler
+    clean = "v_" if clean in ("", "_") else clean
     clean = clean if clean[0].isalpha() or clean[0] == "_" else f"_{clean}"
     return f"{clean}_" if clean in reserved else clean
 

@@ -48,16 +48,19 @@ class Program:
         Texts of failed assertions; a function that returns ``n > 0`` failed with message ``n - 1``.
     definitions : dict of str to list of str
         Lines of what is defined before the functions, by name.
+    globals : set of str
+        Names of variables that are declared outside of functions.
     """
 
     language: Language
     functions: dict[str, Declared] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
     definitions: dict[str, list[str]] = field(default_factory=dict)
+    globals: set[str] = field(default_factory=set)
 
     def names(self) -> Names:
         """Return the names of a new function: no variable hides a function."""
-        return Names(self.language.reserved | {d.signature.symbol for d in self.functions.values()})
+        return Names(self.language.reserved | self.globals | {d.signature.symbol for d in self.functions.values()})
 
     def message(self, text: str) -> int:
         """Return the number that a function returns to fail with ``text``."""
@@ -100,8 +103,11 @@ class Program:
             raise BuildError(f"code generation: {name!r} is no name of a function")
         if name in self.language.reserved:
             return name  # the headers declare it
+        template = self.language.spelling.extern
+        if not template:
+            return name
         kinds = ", ".join(self.language.type(a) if a else "const char*" for a in arguments)
-        line = f"extern {self.language.type(result)} {name}({kinds or 'void'});"
+        line = template.format(type=self.language.type(result), name=name, parameters=kinds or "void")
         if self.definitions.setdefault(f"extern {name}", [line]) != [line]:
             raise BuildError(f"call_extern: {name!r} is called with arguments of different types")
         return name

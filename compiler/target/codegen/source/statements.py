@@ -57,6 +57,7 @@ class Statements(Functor):
     def __init__(self, program: Program, out: TextBuilder, returns: str) -> None:
         self.program = program
         self.out = out
+        self.spelling = program.language.spelling
         self.expressions = Expressions(program, out)
         self.names = self.expressions.names
         self._returns = returns
@@ -77,6 +78,11 @@ class Statements(Functor):
 
     def _line(self, *parts: str | PrimExpr) -> None:
         self.expressions.write(*parts)
+        self.out.newline()
+
+    def _fill(self, template: str, **parts: str | PrimExpr) -> None:
+        """Write a line by a template."""
+        self.expressions.fill(template, **parts)
         self.out.newline()
 
     def _braces(self, body: Stmt) -> None:
@@ -106,9 +112,8 @@ class Statements(Functor):
 
     def visit_LetStmt(self, n: LetStmt) -> None:
         typ = self.program.language.type(n.var.dtype)
-        self.out.write(f"{typ} ")
         name = self.names.fresh(n.var.name)
-        self._line(f"{name} = ", n.value, ";")
+        self._fill(self.spelling.declaration, type=typ, name=name, value=n.value)
         self.names.bind(n.var, name)
         self.visit(n.body)
 
@@ -140,9 +145,10 @@ class Statements(Functor):
             raise BuildError(f"build: the loop over {n.loop_var.name} is bound to a thread axis; a CPU has none")
         typ = self.program.language.type(n.loop_var.dtype)
         with self.names.braces():
+            if n.kind is ForKind.UNROLLED and self.spelling.unrolled:
+                self._line(self.spelling.unrolled)
             name = self.names.define(n.loop_var)
-            self.expressions.write(f"for ({typ} {name} = ", n.min, f"; {name} < ", n.min + n.extent)
-            self._line(f"; ++{name}) {{")
+            self._fill(self.spelling.loop, type=typ, name=name, min=n.min, end=n.min + n.extent)
             self._braces(n.body)
             self._line("}")
 

@@ -1,0 +1,121 @@
+"""Modules of kernels: their sources, and what a launch says where there is no device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from compiler.ir.error import UnavailableError
+from compiler.ir.module import IRModule
+from compiler.runtime.module import Function, Module
+from compiler.runtime.native_code import NativeCode
+from compiler.runtime.returned import Returned
+from compiler.runtime.signature import Signature
+
+if TYPE_CHECKING:
+    from compiler.target.target import Target
+
+__all__ = ["DeviceModule", "KernelFunction", "Launcher"]
+
+Launcher: TypeAlias = Callable[[str, tuple[object, ...], Mapping[str, int]], None]
+"""Runs a kernel, given its name, its arguments and its launch parameters."""
+
+
+class KernelFunction(Function):
+    """A kernel; the functions of the host launch it.
+
+    Parameters
+    ----------
+    module : DeviceModule
+    signature : Signature
+    code : callable
+        Says why there is no machine code.
+    """
+
+    def __init__(self, module: DeviceModule, signature: Signature, code: Callable[[], NativeCode]) -> None:
+        super().__init__(module, signature, code)
+        self._kernels = module
+
+    def prepare(self, args: tuple[object, ...]) -> Callable[[], Returned]:
+        """Return what launches the kernel.
+
+        Parameters
+        ----------
+        args : tuple of object
+            Addresses and numbers, then the extents of the launch.
+
+        Raises
+        ------
+        UnavailableError
+            If the module has no launcher.
+        """
+        launcher = self._kernels.launcher
+        if launcher is None:
+            self._code()
+        func = self._kernels.kernels[self.name]
+        axes = [str(axis) for axis in func.attrs.get("tir.kernel_launch_params", ())]
+        count = len(args) - len(axes)
+        extents = {axis: int(extent) for axis, extent in zip(axes, args[count:], strict=True)}  # type: ignore[call-overload]
+
+        def run() -> None:
+            assert launcher is not None
+            launcher(self.name, args[:count], extents)
+
+        return run
+
+    def __repr__(self) -> str:
+        return f"KernelFunction({self.name})"
+
+
+class DeviceModule(Module):
+    """Kernels for a kind of device.
+
+    Parameters
+    ----------
+    kind : str
+        The kind of module as TVM names it, e.g. ``cuda``.
+    signatures : sequence of Signature
+        Its kernels.
+    sources : mapping of str to callable
+        What :meth:`get_source` answers by format, the usual one first.
+    target : Target
+    kernels : IRModule
+        The loop IR of the kernels, as the code was made of it.
+
+    Attributes
+    ----------
+    launcher : callable, optional
+        Runs a kernel: takes its name, its arguments - addresses (``c_void_p``) and numbers - and the launch
+        parameters by name, such as ``blockIdx.x``.  None where no device is here.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        signatures: Sequence[Signature],
+        sources: Mapping[str, Callable[[], str]],
+        target: Target,
+        kernels: IRModule,
+    ) -> None:
+        files = {name: lambda make=make: make().encode() for name, make in sources.items()}
+        super().__init__(signatures, self._explain, sources, None, target, files)
+        self._kind = kind
+        self.kernels = kernels
+        self.launcher: Launcher | None = None
+        self._functions = {s.name: KernelFunction(self, s, self._explain) for s in signatures}
+
+    @property
+    def type_key(self) -> str:
+        """The kind of module, as TVM names it."""
+        return self._kind
+
+    @property
+    def is_runnable(self) -> bool:
+        """Whether its kernels can be launched here."""
+        return self.launcher is not None
+
+    def _explain(self) -> NativeCode:
+        raise UnavailableError(
+            f"launch: this machine has no runtime for {self._kind} devices; imported_modules[0].get_source() is the "
+            "program of its kernels, and target 'llvm' computes on the CPU"
+        )

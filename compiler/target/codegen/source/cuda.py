@@ -1,0 +1,89 @@
+"""CUDA C++, as NVRTC and nvcc compile it."""
+
+from __future__ import annotations
+
+from compiler.target.codegen.source.c import C_KEYWORDS, C
+from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, KernelParameter, VectorRules
+from compiler.target.codegen.source.language import Language, Spelling
+
+__all__ = ["CUDA"]
+
+_TYPES = {
+    "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long",
+    "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long long",
+    "float16": "half", "float32": "float", "float64": "double", "handle": "void*", "void": "void",
+}  # fmt: skip
+_VECTORS = {
+    "int8": "char", "uint8": "uchar", "int16": "short", "uint16": "ushort", "int32": "int", "uint32": "uint",
+    "float32": "float", "int64": "longlong", "uint64": "ulonglong", "float64": "double",
+}  # fmt: skip
+_CPP = (
+    "and and_eq alignas alignof bitand bitor catch class compl concept const_cast constexpr decltype delete "
+    "dynamic_cast explicit export friend mutable namespace new noexcept not not_eq nullptr operator or or_eq "
+    "private protected public reinterpret_cast requires static_assert static_cast template this thread_local "
+    "throw try typeid typename using virtual wchar_t xor xor_eq half half2 dim3 threadIdx blockIdx blockDim "
+    "gridDim warpSize min max"
+)
+
+
+def _head(kernel: Kernel) -> Head:
+    threads = kernel.threads
+    bounds = f"__launch_bounds__({threads[0] * threads[1] * threads[2]}) " if threads else ""
+    parameters = ", ".join(_parameter(each, kernel.noalias) for each in kernel.parameters)
+    return Head(f'extern "C" __global__ void {bounds}{kernel.symbol}({parameters}) {{')
+
+
+def _parameter(p: KernelParameter, noalias: bool) -> str:
+    if not p.is_pointer:
+        return f"{p.type} {p.name}"
+    return f"{'' if p.is_written else 'const '}{p.type}*{' __restrict__' if noalias else ''} {p.name}"
+
+
+_SHARED = "__shared__ __align__(16) {type} {name}[{count}];"
+
+CUDA = Language(
+    name="cuda",
+    prologue=(),
+    types=_TYPES,
+    requirements={"half": "#include <cuda_fp16.h>"},
+    suffixes={**C.suffixes, "float64": ""},
+    literals={
+        "inf": "__int_as_float(0x7f800000)",
+        "-inf": "(-__int_as_float(0x7f800000))",
+        "nan": "__int_as_float(0x7fffffff)",
+        str(-(1 << 31)): "(-2147483647 - 1)",
+        str(-(1 << 63)): "(-9223372036854775807LL - 1)",
+    },
+    functions=C.functions,
+    double_functions=C.double_functions,
+    intrinsics={
+        "Min": "min({0}, {1})",
+        "Max": "max({0}, {1})",
+        "tir.tvm_warp_shuffle": "__shfl_sync({0}, {1}, {2}, {3})",
+        "tir.tvm_warp_shuffle_up": "__shfl_up_sync({0}, {1}, {2}, {3})",
+        "tir.tvm_warp_shuffle_down": "__shfl_down_sync({0}, {1}, {2}, {3})",
+        "tir.tvm_warp_activemask": "__activemask()",
+        "tir.atomic_add": "atomicAdd({0}, {1})",
+    },
+    operators=C.operators,
+    helpers=C.helpers,
+    reserved=C.reserved | frozenset(C_KEYWORDS.split()) | frozenset(_CPP.split()),
+    spelling=Spelling(
+        unrolled="#pragma unroll",
+        function="static __device__ __forceinline__ {type} {name}({parameters}) {{",
+        extern="",
+    ),
+    device=DeviceRules(
+        head=_head,
+        axes={axis: axis for axis in (f"{of}.{along}" for of in ("blockIdx", "threadIdx") for along in "xyz")},
+        memory={
+            "local": "__align__(16) {type} {name}[{count}];",
+            "shared": _SHARED,
+            "shared.dyn": f"extern {_SHARED}",
+        },
+        barriers={"shared": "__syncthreads();", "shared.dyn": "__syncthreads();", "warp": "__syncwarp();"},
+        vectors=VectorRules(types=_VECTORS),
+        read_only=dict.fromkeys((*_VECTORS, "float16"), "__ldg(&{})"),
+    ),
+)
+"""The table of the language."""

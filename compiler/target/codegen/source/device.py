@@ -1,0 +1,168 @@
+"""How a language says what runs on a device: kernels, threads, address spaces, barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from compiler.ir import dtype as dt
+from compiler.ir.primexpr import Var
+from compiler.ir.types import PointerType
+
+__all__ = ["DeviceRules", "Head", "Kernel", "KernelParameter", "VectorRules", "scope_of"]
+
+
+def scope_of(pointer: Var) -> str:
+    """Return the storage scope of the memory that a variable points to.
+
+    Parameters
+    ----------
+    pointer : Var
+
+    Returns
+    -------
+    str
+        E.g. ``shared``; ``global`` where the variable does not say.
+    """
+    kind = pointer.type_annotation
+    return (kind.storage_scope if isinstance(kind, PointerType) else "") or "global"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelParameter:
+    """A parameter of a kernel.
+
+    Attributes
+    ----------
+    name : str
+        As the program spells it.
+    dtype : str
+        Of the value; of a pointer, of what it points to.
+    type : str
+        The data type in the language's words.
+    is_pointer, is_written : bool
+        Whether it is memory, and whether the kernel stores there.
+    """
+
+    name: str
+    dtype: str
+    type: str
+    is_pointer: bool
+    is_written: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What the head of a kernel says.
+
+    Attributes
+    ----------
+    symbol : str
+    parameters : list of KernelParameter
+    threads : tuple of int, optional
+        Threads of a block along x, y and z; None where they are only known when it is launched.
+    noalias : bool
+        Whether no two pointers lead to the same memory.
+    """
+
+    symbol: str
+    parameters: list[KernelParameter]
+    threads: tuple[int, int, int] | None
+    noalias: bool
+
+
+class Head(NamedTuple):
+    """The lines that a kernel begins with.
+
+    Attributes
+    ----------
+    line : str
+        Ends with the brace that opens the body.
+    before : list of str
+        What is declared outside of the kernel; its parameters' names are then names of the program.
+    first : list of str
+        Lines of the body.
+    """
+
+    line: str
+    before: list[str] = []
+    first: list[str] = []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorRules:
+    """How elements that lie side by side are read and written at once.
+
+    Attributes
+    ----------
+    types : mapping of str to str
+        The type of vectors of a data type, without the number of lanes.
+    lanes : tuple of int
+        Numbers of lanes that there are.
+    max_bytes : int
+        Size of the largest access.
+    load, store : str
+        Templates of ``pointer``, ``vector`` (the type), ``lanes``, ``space``, and of ``value`` to store.
+    """
+
+    types: Mapping[str, str]
+    lanes: tuple[int, ...] = (2, 4)
+    max_bytes: int = 16
+    load: str = "*({space}{vector}*)({pointer})"
+    store: str = "*({space}{vector}*)({pointer}) = {value};"
+
+    def has(self, dtype: str) -> bool:
+        """Return whether there are vectors of a type.
+
+        Parameters
+        ----------
+        dtype : str
+            E.g. ``float32x4``.
+
+        Returns
+        -------
+        bool
+        """
+        bytes_ = dt.lanes(dtype) * dt.storage_bytes(dt.element(dtype))
+        return dt.lanes(dtype) in self.lanes and dt.element(dtype) in self.types and bytes_ <= self.max_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceRules:
+    """The tables of a language of kernels.
+
+    Attributes
+    ----------
+    head : callable
+        From a :class:`Kernel` to its :class:`Head`.
+    axes : mapping of str to str
+        The index of a thread along each axis.
+    memory : mapping of str to str
+        How an array of a storage scope is declared: a template of ``type``, ``name`` and ``count``.
+    module_memory : frozenset of str
+        Scopes whose arrays are declared outside of the kernel.
+    barriers : mapping of str to str
+        The statement that lets threads wait for each other, by scope.
+    pointers : mapping of str to str
+        What stands before the type of pointers into a scope.
+    vectors : VectorRules, optional
+        None where memory is read and written element by element.
+    read_only : mapping of str to str
+        How an element that no thread writes is read, by data type; ``{}`` is its address.
+    needs_constant_threads : bool
+        Whether the number of threads of a block is a part of the program.
+    unstored : mapping of str to str
+        Data types that memory cannot hold, and what to use in their place.
+    """
+
+    head: Callable[[Kernel], Head]
+    axes: Mapping[str, str]
+    memory: Mapping[str, str]
+    barriers: Mapping[str, str]
+    module_memory: frozenset[str] = frozenset()
+    pointers: Mapping[str, str] = field(default_factory=dict)
+    vectors: VectorRules | None = None
+    read_only: Mapping[str, str] = field(default_factory=dict)
+    needs_constant_threads: bool = False
+    unstored: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,287 @@
+"""Kernels: functions that the threads of a device run."""
+
+from __future__ import annotations
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import BuildError, TargetError
+from compiler.ir.primexpr import Call, IntImm, IterVar, PrimExpr, StringImm, Var
+from compiler.ir.text import TextBuilder
+from compiler.ir.types import PointerType, PrimType
+from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, KernelParameter, scope_of
+from compiler.target.codegen.source.lanes import without_vectors
+from compiler.target.codegen.source.program import Declared, Program
+from compiler.target.codegen.source.statements import Statements
+from compiler.tir import builtin
+from compiler.tir.buffer import BufferLoad
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Allocate, AssertStmt, AttrStmt, BufferStore, DeclBuffer, Evaluate
+from compiler.tir.stmt_functor import StmtVisitor
+
+__all__ = ["is_kernel", "write_kernel"]
+
+_AXES = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
+_BLOCK_SCOPES = ("shared", "shared.dyn")
+"""Storage of a block: languages declare it outside of all braces."""
+
+
+def is_kernel(func: PrimFunc) -> bool:
+    """Return whether a function launches threads.
+
+    Parameters
+    ----------
+    func : PrimFunc
+
+    Returns
+    -------
+    bool
+    """
+    facts = _KernelFacts()
+    facts.visit(func.body)
+    return bool(facts.extents)
+
+
+def write_kernel(program: Program, out: TextBuilder, function: Declared) -> None:
+    """Write a kernel.
+
+    Parameters
+    ----------
+    program : Program
+    out : TextBuilder
+    function : Declared
+
+    Raises
+    ------
+    BuildError
+        If the language cannot say what the kernel contains.
+    TargetError
+        If the language has no kernels, or must know the number of threads of a block, and this one does not.
+    """
+    rules, func = program.language.device, function.func
+    if rules is None:
+        raise TargetError(f"build: {function.signature.name!r} launches threads; {program.language.name!r} has none")
+    facts = _KernelFacts()
+    facts.visit(func.body)
+    statements = KernelStatements(program, out, rules)
+    kernel = Kernel(
+        symbol=function.signature.symbol,
+        parameters=_parameters(statements, function, facts),
+        threads=facts.threads(function.signature.name, rules),
+        noalias=function.signature.noalias,
+    )
+    head = rules.head(kernel)
+    if head.before:
+        program.globals.update(parameter.name for parameter in kernel.parameters)
+        program.definitions[f"parameters of {kernel.symbol}"] = head.before
+    _write(statements, head, function, facts)
+
+
+def _write(statements: KernelStatements, head: Head, function: Declared, facts: _KernelFacts) -> None:
+    out = statements.out
+    with out.at(function.func):
+        out.line(head.line)
+    with out.indented():
+        for line in head.first:
+            out.line(line)
+        for allocation in facts.of_blocks:
+            with out.at(allocation):
+                statements.declare(allocation)
+        statements.visit(without_vectors(function.func.body, statements.rules.vectors))
+    out.line("}")
+
+
+def _parameters(statements: KernelStatements, function: Declared, facts: _KernelFacts) -> list[KernelParameter]:
+    language, names = statements.program.language, statements.names
+    parameters = []
+    for var, described in zip(function.func.params, function.signature.parameters, strict=True):
+        is_pointer = var.dtype == "handle"
+        dtype = facts.element(var) if is_pointer else var.dtype
+        name = names.define(var)
+        if is_pointer:
+            _require_stored(statements, dtype)
+            statements.expressions.elements[var] = dtype
+            if not described.written and function.signature.noalias:
+                statements.expressions.read_only.add(var)
+        written = described.written or not is_pointer
+        parameters.append(KernelParameter(name, dtype, language.type(dtype), is_pointer, written))
+    return parameters
+
+
+def _require_stored(statements: KernelStatements, dtype: str) -> None:
+    cure = statements.rules.unstored.get(dtype)
+    if cure is not None:
+        raise BuildError(f"build: target {statements.program.language.name!r} has no memory of type {dtype}; {cure}")
+
+
+class _KernelFacts(StmtVisitor):
+    """What must be known of a kernel before its first line is written."""
+
+    def __init__(self) -> None:
+        self.extents: dict[str, PrimExpr] = {}
+        self.of_blocks: list[Allocate] = []
+        self._elements: dict[Var, str] = {}
+
+    def element(self, pointer: Var) -> str:
+        """Return the data type that a pointer among the parameters points to."""
+        kind = pointer.type_annotation
+        if isinstance(kind, PointerType) and isinstance(kind.element_type, PrimType) and kind.element_type.dtype:
+            return dt.element(kind.element_type.dtype)
+        return dt.element(self._elements.get(pointer, "float32"))
+
+    def threads(self, name: str, rules: DeviceRules) -> tuple[int, int, int] | None:
+        """Return the threads of a block along the three axes; None where they are not constant."""
+        extents = [self.extents.get(axis, IntImm("int32", 1)) for axis in _AXES]
+        counts = [e.value for e in extents if isinstance(e, IntImm)]
+        if len(counts) == len(_AXES):
+            return counts[0], counts[1], counts[2]
+        if rules.needs_constant_threads:
+            raise TargetError(
+                f"build: kernel {name!r} has {', '.join(map(str, extents))} threads a block, and the program must say "
+                "how many; split the axis by a constant and bind the inner part to threadIdx"
+            )
+        return None
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
+            self.extents.setdefault(n.node.thread_tag, n.value)
+        self.visit_Node(n)
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        if scope_of(n.buffer_var) in _BLOCK_SCOPES:
+            self.of_blocks.append(n)
+        self.visit_Node(n)
+
+    def visit_DeclBuffer(self, n: DeclBuffer) -> None:
+        self._elements.setdefault(n.buffer.data, n.buffer.dtype)
+        self.visit_Node(n)
+
+
+class KernelStatements(Statements):
+    """Writes the statements of one kernel.
+
+    Parameters
+    ----------
+    program : Program
+    out : TextBuilder
+    rules : DeviceRules
+    """
+
+    def __init__(self, program: Program, out: TextBuilder, rules: DeviceRules) -> None:
+        super().__init__(program, out, "")
+        self.rules = rules
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        """A thread axis is an expression of the language; it has no line of its own."""
+        if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
+            axis = self.rules.axes.get(n.node.thread_tag)
+            if axis is None:
+                raise TargetError(
+                    f"build: target {self.program.language.name!r} has no thread axis {n.node.thread_tag!r}; it has "
+                    f"{', '.join(self.rules.axes)}"
+                )
+            index = self.program.language.cast(n.node.var.dtype, axis)
+            self.names.bind(n.node.var, f"({index})" if index.startswith("(") else index)
+        self.visit(n.body)
+
+    # memory
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        if scope_of(n.buffer_var) not in _BLOCK_SCOPES:
+            self.declare(n)
+        self.visit(n.body)
+
+    def declare(self, n: Allocate) -> None:
+        """Write the declaration of an array, where the language wants one of its scope."""
+        scope, element = scope_of(n.buffer_var), dt.element(n.dtype)
+        scope = "local" if scope == "global" else scope
+        template = self.rules.memory.get(scope)
+        if template is None:
+            raise BuildError(f"build: target {self.program.language.name!r} has no memory of scope {scope!r}")
+        name = self.names.define(n.buffer_var)
+        self.expressions.elements[n.buffer_var] = element
+        typ = self.program.language.type(element)
+        line = template.format(type=typ, name=name, count=_count(n, scope))
+        if scope in self.rules.module_memory:
+            self.program.globals.add(name)
+            self.program.definitions[f"memory {name}"] = [line]
+        else:
+            self._line(line)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        if dt.lanes(n.value.dtype) == 1:
+            super().visit_BufferStore(n)
+            return
+        vectors, value = self.rules.vectors, n.value
+        assert vectors is not None
+        assert isinstance(value, BufferLoad)
+        before, after = self._vector(vectors.store, n).split("{value}")
+        self._at(before, n)
+        self._load(value)
+        self._at(after, n)
+        self.out.newline()
+
+    def _load(self, n: BufferLoad) -> None:
+        assert self.rules.vectors is not None
+        with self.out.at(n):
+            template = self._vector(self.rules.vectors.load, n)
+            read_only = self.rules.read_only.get(dt.element(n.dtype))
+            if read_only is not None and n.buffer.data in self.expressions.read_only:
+                template = read_only.format(template.removeprefix("*")).replace("&(", "(", 1)
+            self._at(template, n)
+
+    def _vector(self, template: str, n: BufferLoad | BufferStore) -> str:
+        """Return a template of a vector's access in which only the pointer and the value are left to write."""
+        assert self.rules.vectors is not None
+        dtype = n.dtype if isinstance(n, BufferLoad) else n.value.dtype
+        vector = f"{self.rules.vectors.types[dt.element(dtype)]}{dt.lanes(dtype)}"
+        space = self.expressions.space(n.buffer.data)
+        return template.format(vector=vector, lanes=dt.lanes(dtype), space=space, pointer="{pointer}", value="{value}")
+
+    def _at(self, template: str, n: BufferLoad | BufferStore) -> None:
+        """Write a piece of a template, with the address of the first lane for the pointer."""
+        before, *after = template.split("{pointer}")
+        self.out.write(before)
+        for text in after:
+            start = n.indices[0].base + n.buffer.elem_offset  # type: ignore[attr-defined]
+            self.expressions.write(f"{self.expressions.pointer(n.buffer)} + ", start, text)
+
+    # calls
+
+    def visit_Evaluate(self, n: Evaluate) -> None:
+        value = n.value
+        if isinstance(value, Call) and value.op is builtin.STORAGE_SYNC:
+            self._barrier(value)
+        elif isinstance(value, Call) and value.op is builtin.RET:
+            self._line("return;")
+        elif not isinstance(value, IntImm):
+            super().visit_Evaluate(n)
+
+    def _barrier(self, n: Call) -> None:
+        scope = n.args[0].value if isinstance(n.args[0], StringImm) else str(n.args[0])
+        statement = self.rules.barriers.get(scope)
+        if statement is None:
+            raise BuildError(
+                f"build: target {self.program.language.name!r} has no barrier for memory of scope {scope!r}"
+            )
+        if statement:
+            self._line(statement)
+
+    def visit_AssertStmt(self, n: AssertStmt) -> None:
+        raise BuildError(
+            f"build: a kernel cannot fail, and this one asserts {n.condition}; the pass context's "
+            "tir.disable_assert leaves assertions out"
+        )
+
+
+def _count(n: Allocate, scope: str) -> str:
+    """Return the number of elements of an array."""
+    count = dt.lanes(n.dtype)
+    for extent in n.extents:
+        if not isinstance(extent, IntImm):
+            if scope == "shared.dyn":
+                return ""
+            raise BuildError(
+                f"build: {n.buffer_var.name} of scope {scope!r} has {extent} elements, and a kernel's arrays are of "
+                "constant size; split the axes that it is computed at by constants"
+            )
+        count *= extent.value
+    return str(count)
