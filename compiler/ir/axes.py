@@ -108,6 +108,7 @@ class IterVar(Node, ExprOperators):
     CommReduce: ClassVar[int] = 2
     Ordered: ClassVar[int] = 3
     DimInfo: ClassVar[int] = 4
+    Opaque: ClassVar[int] = 4
     Unrolled: ClassVar[int] = 5
     Vectorized: ClassVar[int] = 6
     Parallelized: ClassVar[int] = 7

@@ -12,7 +12,7 @@ from compiler.ir.structural import structural_equal
 from compiler.tir.buffer import BufferLoad, BufferStore
 from compiler.tir.reducer import max_value, min_value
 
-__all__ = ["Reduction", "reduction_of"]
+__all__ = ["Reduction", "is_identity", "other_operand", "reduction_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +64,45 @@ def reduction_of(init: BufferStore, update: BufferStore) -> Reduction | None:
     combination = update.value
     if not isinstance(combination, BinaryOp) or type(combination) not in _IDENTITIES:
         return None
-    value = _other_operand(combination, update)
-    identity = _IDENTITIES[type(combination)](dt.element(update.buffer.dtype))
-    if value is None or not structural_equal(Analyzer().simplify(init.value), identity):
+    value = other_operand(combination, update)
+    if value is None or not is_identity(init.value, type(combination), dt.element(update.buffer.dtype)):
         return None
     return Reduction(type(combination), value)
 
 
-def _other_operand(combination: BinaryOp, update: BufferStore) -> PrimExpr | None:
+def is_identity(value: PrimExpr, kind: type[BinaryOp], dtype: str) -> bool:
+    """Return whether a value changes nothing where it is combined.
+
+    Parameters
+    ----------
+    value : PrimExpr
+    kind : type of BinaryOp
+        How values are combined.
+    dtype : str
+        Their data type.
+
+    Returns
+    -------
+    bool
+        False where values combined so are no reduction.
+    """
+    return kind in _IDENTITIES and structural_equal(Analyzer().simplify(value), _IDENTITIES[kind](dtype))
+
+
+def other_operand(combination: BinaryOp, update: BufferStore) -> PrimExpr | None:
+    """Return what is combined with the element that a store changes.
+
+    Parameters
+    ----------
+    combination : BinaryOp
+        The value of the store.
+    update : BufferStore
+
+    Returns
+    -------
+    PrimExpr or None
+        None where the element is no operand.
+    """
     for element, value in ((combination.a, combination.b), (combination.b, combination.a)):
         if (
             isinstance(element, BufferLoad)

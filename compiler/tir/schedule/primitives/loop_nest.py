@@ -31,7 +31,7 @@ from compiler.tir.schedule.tree import (
 )
 from compiler.tir.stmt import For, ForKind, Stmt
 
-__all__ = ["add_unit_loop", "check_plain", "fuse", "reorder", "split"]
+__all__ = ["add_unit_loop", "check_plain", "check_unbound", "fuse", "reorder", "split"]
 
 
 @primitive("Split", loop=LOOP, factors=Several(VALUE))
@@ -243,19 +243,32 @@ def check_plain(state: ScheduleState, sref: StmtSRef) -> None:
     sref : StmtSRef
         The loop.
     """
+    check_unbound(state, sref)
+    loop = sref.loop
+    if not Analyzer().can_prove_equal(loop.min, 0):
+        refuse(
+            state.mod,
+            "The primitive only supports loop starting with 0",
+            "The loop {0} does not start with 0",
+            loop,
+        )
+
+
+def check_unbound(state: ScheduleState, sref: StmtSRef) -> None:
+    """Refuse a loop that has annotations or is bound to threads.
+
+    Parameters
+    ----------
+    state : ScheduleState
+    sref : StmtSRef
+        The loop.
+    """
     loop = sref.loop
     if loop.annotations or loop.thread_binding is not None:
         refuse(
             state.mod,
             "The primitive can't be applied because the loop has annotation or thread binding",
             "The primitive can't be applied because the loop {0} has annotation or thread binding",
-            loop,
-        )
-    if not Analyzer().can_prove_equal(loop.min, 0):
-        refuse(
-            state.mod,
-            "The primitive only supports loop starting with 0",
-            "The loop {0} does not start with 0",
             loop,
         )
 

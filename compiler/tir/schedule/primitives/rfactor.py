@@ -11,12 +11,12 @@ from compiler.ir.origin import current_span, derived_from
 from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.schedule.bindings import conjunction, conjuncts
+from compiler.tir.schedule.block_reductions import BlockReduction, reduction_of_block
 from compiler.tir.schedule.buffers import inserted, renamed_buffer, statements_of
 from compiler.tir.schedule.conditions import check_reduction_block, scope_root, used_variables
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.reducers import Reduction, reduction_of
 from compiler.tir.schedule.regions import facts_at
 from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import LOOP
@@ -66,16 +66,11 @@ def rfactor(state: ScheduleState, loop: StmtSRef, factor_axis: int) -> StmtSRef:
     check_reduction_block(state, block, scope)
     task = _task(state, scope, block, loop)
     position = _axis(state, task, factor_axis)
-    partial = renamed_buffer(
-        task.buffer,
-        f"{task.buffer.name}_rf",
-        task.buffer.scope,
-        _with(task.buffer.shape, position, loop.loop.extent),
-    )
-    first = _Factorized(task, partial, position)
+    partials = tuple([_partial(buffer, position, loop.loop.extent) for buffer in task.reduction.buffers])
+    first = _Factorized(task, partials, position)
     new_block = first.partial_block()
     final = first.final_block()
-    _replace(state, scope, task, first.partial_nest(new_block), first.final_nest(final), partial, final.block)
+    _replace(state, scope, task, first.partial_nest(new_block), first.final_nest(final), partials, final.block)
     return state.sref_of(new_block)
 
 
@@ -94,11 +89,7 @@ class _Task:
         The loops that belong to the reduction.
     loop : For
         The one that becomes an axis.
-    reduction : Reduction
-    buffer : Buffer
-        What is reduced into.
-    init, update : BufferStore
-        How it begins and goes on.
+    reduction : BlockReduction
     """
 
     realize: BlockRealize
@@ -106,10 +97,7 @@ class _Task:
     srefs: list[StmtSRef]
     reduced: set[Var]
     loop: For
-    reduction: Reduction
-    buffer: Buffer
-    init: BufferStore
-    update: BufferStore
+    reduction: BlockReduction
 
 
 # conditions
@@ -146,17 +134,11 @@ def _task(state: ScheduleState, scope: StmtSRef, block: StmtSRef, loop: StmtSRef
         )
     _check_children(state, block, srefs, reduced | {loop.loop.loop_var})
     _check_all_written(state, block, realize, reduced - {loop.loop.loop_var})
-    init, update = block.block.init, block.block.body
-    simple = isinstance(init, BufferStore) and isinstance(update, BufferStore) and len(block.block.writes) == 1
-    if not simple:
-        _refuse_pattern(state, block)
-    assert isinstance(init, BufferStore)
-    assert isinstance(update, BufferStore)
-    reduction = reduction_of(init, update)
+    reduction = reduction_of_block(block.block)
     if reduction is None:
         _refuse_pattern(state, block)
     loops = [sref.loop for sref in srefs]
-    return _Task(realize, loops, srefs, reduced, loop.loop, reduction, update.buffer, init, update)
+    return _Task(realize, loops, srefs, reduced, loop.loop, reduction)
 
 
 def _check_all_written(state: ScheduleState, block: StmtSRef, realize: BlockRealize, rest: set[Var]) -> None:
@@ -206,19 +188,20 @@ def _refuse_pattern(state: ScheduleState, block: StmtSRef) -> NoReturn:
     refuse(
         state.mod,
         "No matched reducer for the block",
-        "The block {0} must store to one buffer: first the value that changes nothing, then a sum, product, minimum or "
-        "maximum of the element and another value",
+        "The block {0} must store to each buffer first the value that changes nothing, then a sum, product, minimum or "
+        "maximum of the element and another value; or to two, the place and value of the largest or smallest",
         block.block,
     )
 
 
 def _axis(state: ScheduleState, task: _Task, factor_axis: int) -> int:
-    count = len(task.buffer.shape)
+    buffer = task.reduction.buffers[0]
+    count = len(buffer.shape)
     if not -count - 1 <= factor_axis <= count:
         refuse(
             state.mod,
             "The input factor_axis is out of range",
-            f"The write buffer {task.buffer.name} of the block {{0}} has {count} dimensions, so factor_axis must be "
+            f"The write buffer {buffer.name} of the block {{0}} has {count} dimensions, so factor_axis must be "
             f"in [{-count - 1}, {count}], got {factor_axis}",
             task.realize.block,
         )
@@ -229,15 +212,20 @@ def _with(items: Sequence[PrimExpr], position: int, item: PrimExpr) -> tuple[Pri
     return (*items[:position], item, *items[position:])
 
 
+def _partial(buffer: Buffer, position: int, extent: PrimExpr) -> Buffer:
+    """Return the buffer of the results of each iteration."""
+    return renamed_buffer(buffer, f"{buffer.name}_rf", buffer.scope, _with(buffer.shape, position, extent))
+
+
 # building
 
 
 class _Factorized:
     """The two blocks that take the place of a reduction."""
 
-    def __init__(self, task: _Task, partial: Buffer, position: int) -> None:
+    def __init__(self, task: _Task, partials: Sequence[Buffer], position: int) -> None:
         self._task = task
-        self._partial = partial
+        self._partials = partials
         self._position = position
         self._pairs = list(zip(task.realize.block.iter_vars, task.realize.iter_values, strict=True))
         self._ranges = {loop.loop_var: loop_range(loop) for loop in task.loops}
@@ -270,23 +258,26 @@ class _Factorized:
         self, axes: Sequence[tuple[IterVar, PrimExpr]], values: Mapping[Var, PrimExpr], factor: Var
     ) -> BlockRealize:
         task, old = self._task, self._task.realize.block
-        indices = _with(substitute(task.update.indices, values), self._position, factor)
-        value = substitute(task.reduction.value, values)
-        element = BufferLoad(self._partial, indices)
-        reads = [r for r in old.reads if r.buffer is not task.buffer]
-        write = substitute(old.writes[0].region, values)
-        point = Range.from_fields(factor, const(1, factor.dtype))
-        region = (*write[: self._position], point, *write[self._position :])
+        reduction = task.reduction
+        indices = _with(substitute(reduction.stores[0].indices, values), self._position, factor)
+        elements = [BufferLoad(partial, indices) for partial in self._partials]
+        reads = [region for region in old.reads if region.buffer not in reduction.buffers]
         block = Block(
             tuple([axis for axis, _ in axes]),
             substitute(tuple(reads), values),
-            (BufferRegion(self._partial, region),),
+            tuple([self._written(partial, values, factor) for partial in self._partials]),
             f"{old.name_hint}_rf",
-            BufferStore(self._partial, task.reduction.combined(element, value), indices),
-            BufferStore(self._partial, task.init.value, indices),
+            reduction.update(elements, substitute(reduction.values, values)),
+            reduction.initial(elements),
             annotations=old.annotations,
         )
         return BlockRealize(tuple([value for _, value in axes]), task.realize.predicate, block)
+
+    def _written(self, partial: Buffer, values: Mapping[Var, PrimExpr], factor: Var) -> BufferRegion:
+        """Return what the first block writes: the region of the old one at an iteration of the loop."""
+        write = substitute(self._task.realize.block.writes[0].region, values)
+        point = Range.from_fields(factor, const(1, factor.dtype))
+        return BufferRegion(partial, (*write[: self._position], point, *write[self._position :]))
 
     def final_block(self) -> BlockRealize:
         """Return the block that reduces what the other one gives."""
@@ -299,16 +290,17 @@ class _Factorized:
                 own = rebuild(axis, var=Var(axis.var.name, axis.var.dtype))
                 axes.append((own, value))
                 values[axis.var] = own.var
-        indices = substitute(task.update.indices, values)
-        partial = BufferLoad(self._partial, _with(indices, self._position, factor.var))
-        points = tuple([Range.from_fields(index, const(1, index.dtype)) for index in partial.indices])
+        reduction = task.reduction
+        indices = substitute(reduction.stores[0].indices, values)
+        results = [BufferLoad(buffer, indices) for buffer in reduction.buffers]
+        partials = [BufferLoad(partial, _with(indices, self._position, factor.var)) for partial in self._partials]
         block = Block(
             tuple([axis for axis, _ in axes]),
-            (BufferRegion(self._partial, points),),
+            tuple([_point(partial) for partial in partials]),
             substitute(old.writes, values),
             old.name_hint,
-            BufferStore(task.buffer, task.reduction.combined(BufferLoad(task.buffer, indices), partial), indices),
-            BufferStore(task.buffer, task.init.value, indices),
+            reduction.update(results, partials),
+            reduction.initial(results),
             annotations=old.annotations,
         )
         return BlockRealize(tuple([value for _, value in axes]), self._spatial_predicate(), block)
@@ -342,13 +334,19 @@ class _Factorized:
         return stmt
 
 
+def _point(element: BufferLoad) -> BufferRegion:
+    return BufferRegion(
+        element.buffer, tuple([Range.from_fields(index, const(1, index.dtype)) for index in element.indices])
+    )
+
+
 def _replace(
     state: ScheduleState,
     scope: StmtSRef,
     task: _Task,
     partial_nest: Stmt,
     final_nest: Stmt,
-    partial: Buffer,
+    partials: tuple[Buffer, ...],
     final: Block,
 ) -> None:
     with derived_from(current_span() | task.realize.span):
@@ -363,5 +361,5 @@ def _replace(
         body = with_child(around.block, top, stmt).body
         position = next(at for at, sibling in enumerate(siblings) if sibling is top)
         new = changed(scope.block, body=inserted(body, position, partial_nest))
-        new = changed(new, alloc_buffers=(*scope.block.alloc_buffers, partial))
+        new = changed(new, alloc_buffers=(*scope.block.alloc_buffers, *partials))
     state.replace(scope, new, {scope.block: new, task.realize.block: final})

@@ -20,7 +20,13 @@ from compiler.tir.schedule.tree import loops_above, lowest_common_ancestor
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["enter_postproc", "sample_categorical", "sample_compute_location", "sample_perfect_tile"]
+__all__ = [
+    "enter_postproc",
+    "sample_categorical",
+    "sample_compute_location",
+    "sample_partitioned_tile",
+    "sample_perfect_tile",
+]
 
 
 @primitive("SampleCategorical", pure=True)
@@ -145,6 +151,63 @@ def _primes(number: int) -> list[int]:
             number //= divisor
         divisor += 1
     return [*primes, number] if number > 1 else primes
+
+
+@primitive("SamplePartitionedTile", pure=True, gives_list=True, loop=LOOP)
+def sample_partitioned_tile(
+    sch: Schedule,
+    loop: StmtSRef,
+    n: int,
+    partition_pos: int = 0,
+    innerpart_factor: int = 1,
+    decision: Sequence[int] | None = None,
+) -> Chosen:
+    """Draw factors whose product is the number of iterations of a loop, in two groups.
+
+    Parameters
+    ----------
+    loop : LoopRV
+        With a constant number of iterations; of others all but the first factor are 1.
+    n : int
+        How many factors.
+    partition_pos : int
+        How many of them are in the outer group.
+    innerpart_factor : int
+        What the product of the inner group is a multiple of.
+    decision : list of int, optional
+        The factors, instead of drawing them.
+
+    Returns
+    -------
+    list of ExprRV
+        The factors, the outermost first.
+
+    Raises
+    ------
+    ArgumentError
+        If fewer than one factor is asked for, or the groups cannot be as they are asked for.
+    """
+    if n < 1 or not 0 <= partition_pos < n:
+        raise ArgumentError(
+            f"sample_partitioned_tile: n must be positive and partition_pos in [0, n), got {n} and {partition_pos}"
+        )
+    extent = loop.loop.extent
+    if not isinstance(extent, IntImm):
+        factors = [-1, *[1] * (n - 1)] if decision is None else [int(d) for d in decision]
+    elif decision is not None:
+        factors = _fitted(extent.value, [int(d) for d in decision], n)
+    elif extent.value % innerpart_factor:
+        raise ArgumentError(
+            f"sample_partitioned_tile: innerpart_factor {innerpart_factor} does not divide the {extent.value} "
+            "iterations of the loop"
+        )
+    else:
+        inner = [1] * (n - partition_pos)
+        inner[-1] = innerpart_factor
+        factors = [1] * partition_pos + inner
+        for prime in _primes(extent.value // innerpart_factor):
+            factors[sch.random.randrange(n)] *= prime
+    return Chosen(factors, factors)
 
 
 @primitive("SampleComputeLocation", pure=True, block=BLOCK)

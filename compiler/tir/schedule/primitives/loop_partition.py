@@ -1,0 +1,208 @@
+"""Partitioning a loop: several loops, one after the other, in blocks of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from compiler.arith import Analyzer, estimate_region_upper_bound
+from compiler.ir.error import ArgumentError
+from compiler.ir.node import rebuild
+from compiler.ir.origin import current_span, derived_from
+from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
+from compiler.ir.substitute import substitute, uses_var
+from compiler.tir.analysis.block_access import get_block_read_write_region
+from compiler.tir.block import Block, BlockRealize
+from compiler.tir.buffer import Buffer, BufferRegion
+from compiler.tir.renewal import Renewal
+from compiler.tir.schedule.conditions import scope_root
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.primitives.loop_nest import check_unbound, replace_statement
+from compiler.tir.schedule.regions import pointers_at
+from compiler.tir.schedule.registry import primitive
+from compiler.tir.schedule.roles import LOOP, VALUE, Several
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.tree import all_blocks, blocks_in, loop_range
+from compiler.tir.stmt import For, ForKind, SeqStmt, Stmt
+from compiler.tir.stmt_functor import StmtMutator
+
+__all__ = ["loop_partition"]
+
+
+@primitive("LoopPartition", loop=LOOP, factors=Several(VALUE))
+def loop_partition(
+    state: ScheduleState, loop: StmtSRef, factors: Sequence[int | PrimExpr | None], preserve_unit_iters: bool = True
+) -> list[StmtSRef]:
+    """Partition a loop into several that run one after the other, each with blocks of its own.
+
+    For example ``sch.loop_partition(i, [2, None])``::
+
+        for i in range(128):                        with T.block("B_i_common"):
+            with T.block("B"):                          with T.block("B_i0_partition"):
+                vi = T.axis.spatial(128, i)                 for i0 in range(2):
+                B[vi] = A[vi] * 2.0          →                  with T.block("B_i0"): …
+                                                        with T.block("B_i1_partition"):
+                                                            for i1 in range(2, 128):
+                                                                with T.block("B_i1"): …
+
+    The initial value of a reduction is set in the first of the loops.
+
+    Parameters
+    ----------
+    loop : LoopRV
+        A loop without annotations that is not bound to threads.
+    factors : list of int, ExprRV or None
+        The number of iterations of each new loop, in order; at most one is None or -1, and gets what the others leave.
+        Where none is, a last loop gets what is left.
+    preserve_unit_iters : bool
+        Whether loops of one iteration stay in the values of the blocks' axes.
+
+    Returns
+    -------
+    list of LoopRV
+        The new loops, in the order in which they run.
+
+    Raises
+    ------
+    ScheduleError
+        If the loop has annotations or is bound to threads, more than one factor is left open, a factor is not
+        positive, or they sum up to more iterations than the loop has.
+    """
+    old = loop.loop
+    check_unbound(state, loop)
+    realizes = list(blocks_in(old))
+    if not realizes:
+        raise ArgumentError(f"loop_partition: loop {old.loop_var.name!r} has no block inside")
+    above = loop.parent
+    assert above is not None
+    name = realizes[0].block.name_hint
+    pointers = {} if _passes_values_on(old) else pointers_at(state, scope_root(state, loop))
+    pieces: list[Stmt] = []
+    loops: list[For] = []
+    with derived_from(current_span() | old.span):
+        for index, bounds in enumerate(_pieces(state, old, factors)):
+            piece = _piece(old, index, bounds, preserve_unit_iters, pointers)
+            loops.append(piece)
+            pieces.append(_plain_block(f"{name}_{piece.loop_var.name}_partition", piece))
+        new = _plain_block(f"{name}_{old.loop_var.name}_common", SeqStmt(tuple(pieces)))
+    replace_statement(state, above, old, new)
+    return [state.sref_of(piece) for piece in loops]
+
+
+def _pieces(state: ScheduleState, loop: For, factors: Sequence[int | PrimExpr | None]) -> list[Range]:
+    """Return what each of the new loops runs over."""
+    simplify = Analyzer().simplify
+    dtype = loop.loop_var.dtype
+    sizes = [None if f is None or is_const_int(convert(f), -1) else convert(f).astype(dtype) for f in factors]
+    if sizes.count(None) > 1:
+        refuse(
+            state.mod,
+            "Only one factor can be specified as -1 or none",
+            "Only one factor can be specified as -1 or none",
+        )
+    for index, size in enumerate(sizes):
+        if size is not None and not Analyzer().can_prove(size > 0):
+            refuse(
+                state.mod,
+                "All the constant factors are required to be positive",
+                "All the constant factors are required to be positive. However, the factor at position "
+                f"{index} is {size}",
+            )
+    total = simplify(sum((size for size in sizes if size is not None), const(0, dtype)))
+    left = simplify(loop.extent - total)
+    if not Analyzer().can_prove(left > 0):
+        exact = None not in sizes and Analyzer().can_prove(left.equal(0))
+        if not exact:
+            refuse(
+                state.mod,
+                "The sum of factors is larger than or equal to the extent of the loop",
+                "The sum of factors is larger than or equal to the extent of loop {0}",
+                loop,
+            )
+    elif None not in sizes:
+        sizes.append(None)
+    ranges: list[Range] = []
+    start = loop.min
+    for size in sizes:
+        extent = left if size is None else size
+        ranges.append(Range.from_fields(simplify(start), extent))
+        start = start + extent
+    return ranges
+
+
+def _passes_values_on(loop: For) -> bool:
+    """Return whether a block below a loop reads what another one writes, so that wide regions would tell lies."""
+    blocks = [block for block in all_blocks(loop) if block.iter_vars]
+    written = [{region.buffer for region in block.writes} for block in blocks]
+    read = [{region.buffer for region in block.reads} for block in blocks]
+    return any(w & r for at, w in enumerate(written) for other, r in enumerate(read) if other != at)
+
+
+def _piece(loop: For, index: int, bounds: Range, preserve_unit_iters: bool, pointers: Mapping[Var, Buffer]) -> For:
+    """Return one of the new loops, whose blocks have axes and names of their own."""
+    var = Var(f"{loop.loop_var.name}{index}", loop.loop_var.dtype)
+    is_unit = is_const_int(bounds.extent, 1) and not preserve_unit_iters
+    body = substitute(loop.body, {loop.loop_var: bounds.min if is_unit else var})
+    if index:
+        body = Renewal().visit(body)
+    body = _OfPiece(f"_{var.name}", {var: bounds}, pointers, is_first=index == 0).visit(body)
+    return For(var, bounds.min, bounds.extent, ForKind.SERIAL, body)
+
+
+class _OfPiece(StmtMutator):
+    """Renames blocks, and narrows their axes to the loops that they are."""
+
+    def __init__(self, suffix: str, loops: Mapping[Var, Range], pointers: Mapping[Var, Buffer], is_first: bool) -> None:
+        self._suffix = suffix
+        self._loops = dict(loops)
+        (self._var,) = loops
+        self._pointers = pointers
+        self._is_first = is_first
+
+    def visit_For(self, n: For) -> Stmt:
+        self._loops[n.loop_var] = loop_range(n)
+        return rebuild(n, body=self.visit(n.body))
+
+    def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
+        axes = [
+            rebuild(axis, dom=self._loops[value]) if isinstance(value, Var) and value in self._loops else axis
+            for axis, value in zip(n.block.iter_vars, n.iter_values, strict=True)
+        ]
+        block = rebuild(
+            n.block,
+            iter_vars=tuple(axes),
+            name_hint=n.block.name_hint + self._suffix,
+            body=self.visit(n.block.body) if not axes else n.block.body,
+        )
+        if block.init is not None and not self._is_first and self._is_reduced(n):
+            block = rebuild(block, init=None, reads=(*block.writes, *block.reads))
+        return rebuild(n, block=_with_boxes(block, self._pointers) if axes and self._pointers else block)
+
+    def _is_reduced(self, n: BlockRealize) -> bool:
+        """Return whether the loop belongs to a reduction, which the first piece begins."""
+        pairs = zip(n.block.iter_vars, n.iter_values, strict=True)
+        return any(axis.iter_type == IterVar.CommReduce and uses_var(value, self._var) for axis, value in pairs)
+
+
+def _with_boxes(block: Block, pointers: Mapping[Var, Buffer]) -> Block:
+    """Return a block that states all the elements which it accesses while its axes run over their domains."""
+    domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
+    always = const(True, "bool")
+
+    def box(region: BufferRegion) -> BufferRegion:
+        sides = estimate_region_upper_bound(region.region, domains, always)
+        dims = [Range.from_fields(const(0, dim.dtype), dim) for dim in region.buffer.shape]
+        return BufferRegion(
+            region.buffer, tuple([side.cover_range(dim) for side, dim in zip(sides, dims, strict=True)])
+        )
+
+    reads, writes = get_block_read_write_region(block, pointers)
+    return rebuild(
+        block,
+        reads=tuple([box(region) for region in reads]),
+        writes=tuple([box(region) for region in writes]),
+    )
+
+
+def _plain_block(name: str, body: Stmt) -> BlockRealize:
+    return BlockRealize((), const(True, "bool"), Block((), (), (), name, body))
