@@ -23,6 +23,7 @@ __all__ = [
     "parallel",
     "partition_partial_tile",
     "tile_lanes",
+    "tile_registers",
     "vectorize_elements",
 ]
 
@@ -119,10 +120,22 @@ def accumulators(target: Target) -> int:
     -------
     int
     """
+    return tile_registers(target) - _OPERAND_REGISTERS
+
+
+def tile_registers(target: Target) -> int:
+    """Return how many vector registers a register tile may take, with what is multiplied.
+
+    Parameters
+    ----------
+    target : Target
+
+    Returns
+    -------
+    int
+    """
     registers = target.vector_registers
-    if target.vector_bits < _WIDE_BITS:
-        registers = min(registers, _MAX_NARROW_REGISTERS)
-    return registers - _OPERAND_REGISTERS
+    return registers if target.vector_bits >= _WIDE_BITS else min(registers, _MAX_NARROW_REGISTERS)
 
 
 # loops

@@ -1,8 +1,8 @@
 """Schedules of convolutions: a tile of the result stays in registers while channels and window are summed up.
 
-With channels in blocks, or last, a vector is of output channels, and the tile several columns of a row: one vector of
-weights meets one broadcast element of the data for each column.  With columns last, a vector is of columns, and the
-tile several output channels.
+With channels in blocks, or last, a vector is of output channels, and the tile several columns of a row, of several
+blocks: one vector of weights for each block meets one broadcast element of the data for each column.  With columns
+last, a vector is of columns, and the tile several output channels.
 
 References
 ----------
@@ -26,6 +26,7 @@ from compiler.topi.schedules.kit import (
     parallel,
     partition_partial_tile,
     tile_lanes,
+    tile_registers,
     vectorize_elements,
 )
 from compiler.topi.tag import Tag
@@ -34,6 +35,13 @@ __all__ = ["schedule_conv"]
 
 _STORED = (Tag.PAD, Tag.DILATE)
 _MAX_ROW_CHANNELS = 16
+_MIN_ACCUMULATORS = 10
+"""Sums that keep two multiply-adds a cycle busy, each of which takes four or five cycles."""
+_MANY_REGISTERS = 32
+_MAX_BLOCKS = 4
+"""Blocks of a packed tile: with three columns, that many fill 16 registers with 12 sums."""
+_MAX_BLOCKS_OF_MANY_REGISTERS = 3
+"""The same where a tile has seven columns or more: loads are then few enough, and fewer tiles read the weights."""
 
 
 def schedule_conv(attrs: object, outputs: Sequence[Tensor], target: Target) -> Schedule:
@@ -66,11 +74,10 @@ def schedule_conv(attrs: object, outputs: Sequence[Tensor], target: Target) -> S
 
 
 def _packed(group: Group, target: Target) -> None:
-    """Vectors are the last axis; the tile is of columns, and of blocks too where rows are short."""
+    """Vectors are the last axis; the tile is of blocks and columns."""
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     n, c, h, w, b = group.result.op.axis
-    columns = even_tile(extent(w) or 1, accumulators(target))
-    blocks = divisor(extent(c), 4) if columns < 4 else 1
+    blocks, columns = _packed_tile(extent(c), extent(w) or 1, target)
     co, ci = s.split(c, factor=blocks)
     wo, wi = s.split(w, factor=columns)
     s.reorder(n, co, h, wo, ci, wi, b)
@@ -85,6 +92,23 @@ def _packed(group: Group, target: Target) -> None:
     tile.unroll(tile_w)
     tile.vectorize(tile_b)
     parallel(s, [n, co, h])
+
+
+def _packed_tile(blocks: int | None, width: int, target: Target) -> tuple[int, int]:
+    """Return how many blocks and columns of a row a tile has.
+
+    Each block loads a vector of weights and each column broadcasts an element of the data; their products are as many
+    multiply-adds.  LLVM keeps the elements of all columns in registers while it passes over the weights, so a tile
+    takes ``blocks * columns + columns + 1`` of them.
+    """
+    registers = tile_registers(target)
+    most = _MAX_BLOCKS if registers < _MANY_REGISTERS else _MAX_BLOCKS_OF_MANY_REGISTERS
+    rows = divisor(blocks, max(most, -(-_MIN_ACCUMULATORS // width)))
+    if rows == 1:
+        return 1, even_tile(width, accumulators(target))
+    limit = max((registers - 1) // (rows + 1), 1)
+    columns = even_tile(width, limit)
+    return rows, columns if rows * columns >= _MIN_ACCUMULATORS else min(width, limit)
 
 
 def _packed_depthwise(group: Group, target: Target) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,10 +14,12 @@ from compiler import relay, te, tir, topi
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.relay.inference import infer_expr
+from compiler.target.target import Target
 from compiler.tir.data_layout import layout
 from compiler.topi.compute import PanelProduct
 from compiler.topi.nn.matmul import matmul
 from compiler.topi.schedules.anchor import find_anchor
+from compiler.topi.schedules.kit import tile_lanes
 from compiler.topi.tag import Tag
 from tests.compiler.relay.op.nn.harness import Array, check, random, variables
 
@@ -81,6 +84,8 @@ def test_other_targets(target: str) -> None:
         ((1, 3, 11, 17), (8, 3, 3, 3), 1),
         ((1, 24, 5, 2), (40, 24, 1, 1), 1),
         ((2, 16, 9, 30), (32, 16, 3, 3), 1),
+        ((1, 8, 5, 7), (48, 8, 3, 3), 1),
+        ((1, 4, 3, 3), (80, 4, 3, 3), 1),
         ((1, 32, 9, 31), (32, 1, 3, 3), 32),
     ],
 )
@@ -191,3 +196,19 @@ def test_the_anchor_is_found_before_there_is_a_schedule() -> None:
     assert schedules.created == [schedule]
     with pytest.raises(TVMError, match=r"schedule_conv: expected a computation tagged 'conv_packed', .* got panels"):
         topi.x86.schedule_conv2d_nchw(out)
+
+
+@pytest.mark.parametrize("target", ["llvm -mcpu=haswell", "llvm -mcpu=skylake-avx512 -mattr=-prefer-256-bit"])
+@pytest.mark.parametrize("width", [7, 14, 56])
+@pytest.mark.parametrize("blocks", [1, 2, 3, 4])
+def test_tiles_of_packed_convolutions_stay_in_registers(blocks: int, width: int, target: str) -> None:
+    with Target(target) as chosen:
+        lanes = tile_lanes(chosen)
+        names = {"data_layout": "NCHW4c", "kernel_layout": f"OIHW4i{lanes}o", "out_layout": f"NCHW{lanes}c"}
+        types = [((1, 64, 3, width, 4), "float32"), ((blocks, 64, 1, 1, 4, lanes), "float32")]
+        call = nn.contrib_conv2d_nchwc(*[relay.var("x", shape=s, dtype=d) for s, d in types], kernel_size=1, **names)
+        infer_expr(call)
+        inputs = [te.placeholder(shape, dtype, name="x") for shape, dtype in types]
+        outputs = call.op.compute(call.attrs, inputs, call.checked_type)
+        function = compiler.build(call.op.schedule(call.attrs, outputs, chosen), [*inputs, *outputs], target=chosen)
+    assert not re.findall(r"vmov[au]ps\t%[yz]mm\d+, -?\d*\(%rsp\)", function.get_source("asm"))
