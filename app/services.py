@@ -22,6 +22,7 @@ from app.jobs.cores import Cores
 from app.jobs.fair_queue import FairQueue
 from app.jobs.ladders import Ladders
 from app.jobs.launcher import Launcher
+from app.jobs.tracer import Tracer
 from app.lessons import Library
 from app.memory import Memory
 from app.recorder.environment import CPU
@@ -53,6 +54,7 @@ class Services:
     renderer: Renderer
     compiler: Compiler
     ladders: Ladders
+    tracer: Tracer
     links: Links
     liveness: Liveness
     """Whether the database of the links answers."""
@@ -100,6 +102,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         renderer=renderer,
         compiler=Compiler(launcher, AnswerCache(memory.cache), compiling, measuring, incoming),
         ladders=Ladders(launcher, measuring, incoming, memory.bodies, memory.events.total),
+        tracer=Tracer(launcher, compiling, incoming),
         uploads=uploads,
         workspace_limits=workspace_limits,
         links=links,

@@ -13,15 +13,16 @@ from app.errors import Overrun, Superseded, TooLarge, Unavailable
 from app.jobs.answers import StoredAnswer, refused
 from app.memory import Budget
 from app.sandbox import Job, Outcome
+from app.traces import Traced
 
 MAX_EVENT_BYTES = 64 << 10
 """Size of an event of a ladder: decoding that many bytes takes less than a millisecond."""
 MAX_RECORDED_BYTES = 2 << 20
-"""Size of a recorded program, which is one long string."""
-_SNAPSHOT, _RECORDED = b'{"type":"snapshot"', b'{"type":"recorded"'
+"""Size of a recorded program or of a trace, which are a few long strings."""
+_SNAPSHOT, _RECORDED, _TRACED = b'{"type":"snapshot"', b'{"type":"recorded"', b'{"type":"traced"'
 """How the recorder's messages begin."""
 _decode_event = msgspec.json.Decoder[Event](Event).decode
-_decode_recorded = msgspec.json.Decoder(Recorded).decode
+_decode_long = msgspec.json.Decoder[Recorded | Traced](Recorded | Traced).decode
 
 
 class Assemble(Protocol):
@@ -65,7 +66,7 @@ class AnswerReader:
             self._messages.append(raw)
             yield raw
 
-    def events(self) -> Generator[Event | Recorded]:
+    def events(self) -> Generator[Event | Recorded | Traced]:
         """Yield the events among the child's messages as they come, and keep all messages.
 
         Raises
@@ -137,12 +138,12 @@ class Incoming:
         return AnswerReader(job, source, self, client)
 
 
-def _event(raw: bytes) -> Event | Recorded | None:
+def _event(raw: bytes) -> Event | Recorded | Traced | None:
     """Return the event of a message; None for one that is none, of which the complete answer says what is wrong."""
-    recorded = raw.startswith(_RECORDED)
-    if len(raw) > (MAX_RECORDED_BYTES if recorded else MAX_EVENT_BYTES):
+    long = raw.startswith((_RECORDED, _TRACED))
+    if len(raw) > (MAX_RECORDED_BYTES if long else MAX_EVENT_BYTES):
         return None
     try:
-        return _decode_recorded(raw) if recorded else _decode_event(raw)
+        return _decode_long(raw) if long else _decode_event(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None

@@ -51,6 +51,7 @@ class Launcher:
             "ladder": config.ladder_seconds,
             "record": config.compile_seconds,
             "measure": config.ladder_seconds,
+            "trace": config.compile_seconds,
         }
 
     def check(self, workspace: Workspace) -> None:
@@ -100,6 +101,23 @@ class Launcher:
         """
         seed = secrets.randbelow(MAX_SEED)
         request = Request(mode="measure", program=program, options=options, prefixes=prefixes, seed=seed)
+        return self._start(request, Workspace(script="", options=options))
+
+    def start_trace(self, program: str, options: Options) -> Job:
+        """Start a job that runs no script: it traces a program that another job recorded.
+
+        Parameters
+        ----------
+        program : str
+            Text of :mod:`compiler.te.program`.
+        options : Options
+
+        Raises
+        ------
+        Unavailable
+            If the sandbox cannot start a process.
+        """
+        request = Request(mode="trace", program=program, options=options)
         return self._start(request, Workspace(script="", options=options))
 
     def _start(self, request: Request, workspace: Workspace) -> Job:

@@ -12,14 +12,20 @@ from collections.abc import Callable
 
 import msgspec
 
-from app.artifacts import Message, Problem, Request, Snapshot
+from app.artifacts import Message, Mode, Problem, Request, Snapshot
 from app.recorder.integrity import Integrity
 from app.recorder.modules import import_all
 from app.recorder.program_measurement import measure_program
 from app.recorder.session import Session
+from app.recorder.tracing import trace_program
 from app.sandbox.handler import EXIT_DAMAGED
 
 Emit = Callable[[bytes], None]
+WITHOUT_SCRIPT: dict[Mode, Callable[[Request, Callable[[Message], None]], None]] = {
+    "measure": measure_program,
+    "trace": trace_program,
+}
+"""What serves the modes that run no script, but a program that was recorded in another child."""
 GC_THRESHOLDS = (50_000, 20, 100)
 """Children are short-lived and make many nodes that stay: collecting as often as by default only costs time."""
 
@@ -48,8 +54,8 @@ def handle(request: bytes, emit: Emit) -> None:
         emit(encoder.encode(message))
 
     asked = msgspec.json.decode(request, type=Request)
-    if asked.mode == "measure":
-        measure_program(asked, send)
+    if asked.mode in WITHOUT_SCRIPT:
+        WITHOUT_SCRIPT[asked.mode](asked, send)
         return
     integrity = _warm_integrity or Integrity()
     try:

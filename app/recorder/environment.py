@@ -6,6 +6,7 @@ import platform
 
 import compiler
 from compiler.runtime.threads import available_cores, parallel_runtime
+from compiler.target.caches import machine_caches
 
 
 def _cpu_model() -> str:
@@ -20,6 +21,8 @@ def _cpu_model() -> str:
 
 
 CPU = _cpu_model()
+CACHES = machine_caches()
+"""Those that hold data, the fastest first; empty where the operating system does not say."""
 CORES = available_cores()
 """Of the machine: a script may be confined to some of them."""
 

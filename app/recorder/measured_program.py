@@ -20,6 +20,7 @@ from compiler.te.flops import operation_flops, schedule_flops
 from compiler.te.numpy_program import NumPyProgram
 from compiler.te.numpy_reference import NoNumPyProgram, numpy_program
 from compiler.te.schedule import Schedule
+from compiler.te.shrinking import NotShrinkable, shrink_schedule
 from compiler.te.tensor import Tensor
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferStore
@@ -65,6 +66,21 @@ class MeasuredProgram(ABC):
         """Return the function ``main`` after ``count`` primitives; after all of them by default."""
 
     @abstractmethod
+    def small(self, ratio: int) -> IRModule:
+        """Return the function ``main`` of a smaller computation under the same schedule.
+
+        Parameters
+        ----------
+        ratio : int
+            How many times as long an axis is as its parts, at most.
+
+        Raises
+        ------
+        NotShrinkable
+            There is none.
+        """
+
+    @abstractmethod
     def reference(self, inputs: Sequence[Array]) -> tuple[list[Array], NumPyProgram]:
         """Return the outputs as NumPy computes them, and the calls that do.
 
@@ -106,6 +122,10 @@ class TensorProgram(MeasuredProgram):
         prefix, mapped = self._schedule.replay(count)
         return lower(prefix, [mapped(t) for t in self._args], name="main")
 
+    def small(self, ratio: int) -> IRModule:
+        small = shrink_schedule(self._schedule, self._args, ratio)
+        return lower(small.schedule, small.args, name="main")
+
     def reference(self, inputs: Sequence[Array]) -> tuple[list[Array], NumPyProgram]:
         for tensor in (stage.op.output(i) for stage in self._schedule.stages for i in range(stage.op.num_outputs)):
             _check_size(tensor.name, _extents(tensor.shape), tensor.dtype)
@@ -141,6 +161,9 @@ class BlockProgram(MeasuredProgram):
 
     def lowered(self, count: int | None = None) -> IRModule:
         return lower(self._functions[-1 if count is None else count], name="main")
+
+    def small(self, ratio: int) -> IRModule:
+        raise NotShrinkable("a TensorIR schedule is recorded as programs of one size")
 
     def reference(self, inputs: Sequence[Array]) -> tuple[list[Array], NumPyProgram]:
         if self._tensors is None:

@@ -25,7 +25,7 @@ def measure_program(request: Request, send: Callable[[Message], None]) -> None:
     """
     Target.default_opt_level = request.options.opt_level
     try:
-        program, target, name = _read(request.program)
+        program, target, name = read_recorded(request.program)
         ladder = Ladder(program, Target(target), request.options, send, request.seed)
     except TVMError as error:
         send(Failed(label="program", problem=Problem(kind=type(error).__name__, message=str(error))))
@@ -36,8 +36,19 @@ def measure_program(request: Request, send: Callable[[Message], None]) -> None:
         ladder.run_last(name)
 
 
-def _read(text: str) -> tuple[MeasuredProgram, str, str]:
-    """Return the program of a text, its target, and the name of its function."""
+def read_recorded(text: str) -> tuple[MeasuredProgram, str, str]:
+    """Return the program of a text, its target, and the name of its function.
+
+    Parameters
+    ----------
+    text : str
+        Which anybody may have written.
+
+    Raises
+    ------
+    TVMError
+        It is no program.
+    """
     if text.startswith(BEGINNING):
         return read_blocks(text)
     program = read_program(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,9 @@ from compiler.te.tensor import Operation, Tensor
 __all__ = ["replay_onto"]
 
 
-def replay_onto(schedule: ScheduleState, primitives: Sequence[Primitive]) -> Callable[[Tensor], Tensor]:
+def replay_onto(
+    schedule: ScheduleState, primitives: Sequence[Primitive], definitions: Mapping[Operation, Operation] | None = None
+) -> Callable[[Tensor], Tensor]:
     """Apply recorded primitives to a schedule that has none yet.
 
     The origins are those of the recorded calls, so that a replayed step still points at the user's lines.
@@ -30,6 +32,8 @@ def replay_onto(schedule: ScheduleState, primitives: Sequence[Primitive]) -> Cal
         A fresh schedule of the same outputs.
     primitives : sequence of Primitive
         What was applied to the original, in order.
+    definitions : mapping of Operation to Operation, optional
+        What stands for the operations of the original, where the schedule is one of other outputs.
 
     Returns
     -------
@@ -37,6 +41,8 @@ def replay_onto(schedule: ScheduleState, primitives: Sequence[Primitive]) -> Cal
         Maps a tensor of the original to the tensor of ``schedule`` that corresponds to it.
     """
     correspondence = _Correspondence(schedule)
+    for old, new in (definitions or {}).items():
+        correspondence.pair(old, new)
     for p in primitives:
         target = schedule if p.index is None else schedule.target_at(p.index)
         args = tuple(correspondence.of(a) for a in p.args)

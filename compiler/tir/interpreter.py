@@ -7,7 +7,7 @@ was never written.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -25,7 +25,9 @@ from compiler.tir.python_source import PythonSource
 __all__ = ["AssertionFailed", "DivisionByZero", "OutOfBounds", "UninitializedRead", "interpret"]
 
 
-def interpret(func: PrimFunc, arrays: Sequence[Any]) -> None:
+def interpret(
+    func: PrimFunc, arrays: Sequence[Any], source_of: Callable[[dict[Var, Any]], PythonSource] = PythonSource
+) -> None:
     """Run a function on arrays, which it changes in place.
 
     Parameters
@@ -34,6 +36,8 @@ def interpret(func: PrimFunc, arrays: Sequence[Any]) -> None:
         At any stage of lowering that still has its buffer map.
     arrays : sequence of numpy.ndarray or scalar
         One for each parameter: an array for a buffer, of its shape and data type; a number for a scalar.
+    source_of : callable
+        Makes what writes the program as Python, from the values of variables that are given.
 
     Raises
     ------
@@ -52,7 +56,7 @@ def interpret(func: PrimFunc, arrays: Sequence[Any]) -> None:
             values[param] = _scalar(position, param, value)
         else:
             memories.append((buffer, value, _bind_array(values, position, buffer, value)))
-    source = PythonSource(values)
+    source = source_of(values)
     for buffer, _, flat in memories:
         source.add_memory(buffer.data, flat)
     run = source.function(func.body)

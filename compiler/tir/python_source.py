@@ -125,6 +125,10 @@ class PythonSource(PythonExpression):
             return
         value = self._fresh("t")
         self._line(f"{value} = {self.visit(n.value)}")
+        self._store(n, value)
+
+    def _store(self, n: BufferStore, value: str) -> None:
+        """Write the store of a value that has a name."""
         data, written, view, access = self._place(n.buffer, n.indices, "")
         if dt.lanes(n.value.dtype) > 1:
             first = self._row(n.buffer, n.indices)
@@ -154,8 +158,11 @@ class PythonSource(PythonExpression):
         if place is None:
             raise BuildError(f"interpret: the buffer {buffer.name} has no memory")
         name, _, _, local = place
-        access = self._constant(memory.Access(buffer, tuple(i.dtype for i in indices), text))
+        access = self._constant(self._access_of(buffer, tuple(i.dtype for i in indices), text))
         return f"D{name}", f"W{name}" if local else "None", self._view(buffer), access
+
+    def _access_of(self, buffer: Buffer, index_dtypes: tuple[str, ...], text: str) -> memory.Access:
+        return memory.Access(buffer, index_dtypes, text)
 
     def _view(self, buffer: Buffer) -> str:
         box = self._boxes.get(buffer)

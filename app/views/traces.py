@@ -1,0 +1,37 @@
+"""Traces for the player."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from flask import Blueprint, Response
+from msgspec import Meta
+
+from app.artifacts import Workspace
+from app.jobs.tracer import TraceAnswer
+from app.services import current_services
+from app.views.api import answer_json
+from app.web.openapi import json_of, operation
+from app.web.requests import current_client, read_body
+
+bp = Blueprint("traces", __name__)
+
+
+class TraceRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A workspace, and which of its functions is played."""
+
+    unit: Annotated[int, Meta(ge=-1, le=1_000)] = -1
+    """Position among the functions that the script makes; -1 is the last one."""
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace alone."""
+        return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
+
+
+@bp.post("/api/traces")
+@operation(body=TraceRequest, answers={200: json_of(TraceAnswer)})
+def trace() -> Response:
+    """Play a function in a small size: what it reads and writes, in order, and what modelled caches make of it."""
+    asked = read_body(TraceRequest)
+    return answer_json(current_services().tracer.trace(asked.workspace, current_client(), asked.unit))

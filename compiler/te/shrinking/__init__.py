@@ -1,0 +1,10 @@
+"""The same schedule of a smaller computation: loops of few iterations in the place of long ones.
+
+What is made small keeps its structure: splits that divide their loops still do, those that leave a tail leave one, and
+:func:`shrink_schedule` compares the loop nests before it returns one.
+"""
+
+from compiler.te.shrinking.definitions import NotShrinkable
+from compiler.te.shrinking.schedules import SmallSchedule, shrink_schedule
+
+__all__ = ["NotShrinkable", "SmallSchedule", "shrink_schedule"]

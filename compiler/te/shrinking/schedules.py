@@ -1,0 +1,176 @@
+"""A schedule applied to a smaller computation."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from compiler.ir.error import TVMError
+from compiler.ir.primexpr import IntImm, IterVar, Var
+from compiler.te.primitives import Primitive, primitives_of
+from compiler.te.replay import replay_onto
+from compiler.te.schedule import Schedule
+from compiler.te.shrinking.definitions import NotShrinkable, defined_operations, extents_of, redefine
+from compiler.te.shrinking.dimensions import Dimension, Dimensions
+from compiler.te.shrinking.sizes import small_sizes
+from compiler.te.stage import Stage
+from compiler.te.tensor import Tensor
+
+__all__ = ["SmallSchedule", "shrink_schedule"]
+
+FACTORS = {"factor": 0, "nparts": 0, "x_factor": 0, "y_factor": 1}
+"""Arguments of ``split`` and ``tile`` that are factors, and which of the axes that they split each is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmallSchedule:
+    """A schedule of a smaller computation.
+
+    Attributes
+    ----------
+    schedule : Schedule
+    args : list of Tensor
+        What stands for the arguments of the original.
+    """
+
+    schedule: Schedule
+    args: list[Tensor]
+
+
+def shrink_schedule(schedule: Schedule, args: Sequence[Tensor | Var], ratio: int) -> SmallSchedule:
+    """Apply the primitives of a schedule, with smaller factors, to the same computation of smaller tensors.
+
+    ::
+
+        for i_outer in range(32):              for i_outer in range(4):
+            for i_inner in range(32):     →        for i_inner in range(4):
+                B[i_outer * 32 + i_inner]              B[i_outer * 4 + i_inner]
+
+    Parameters
+    ----------
+    schedule : Schedule
+    args : sequence of Tensor
+        The function's arguments.
+    ratio : int
+        How many times as long an axis is as its parts, at most; at least 2.
+
+    Returns
+    -------
+    SmallSchedule
+
+    Raises
+    ------
+    NotShrinkable
+        The definitions depend on their extents, or the primitives cannot be applied.
+    """
+    operations = defined_operations(schedule.outputs)
+    dimensions = Dimensions()
+    dimensions.read([*operations, *(op for p in schedule.primitives for op in p.operations)])
+    extents: dict[Dimension, int] = {}
+    for op in operations:
+        extents.update(extents_of(op))
+    factors = list(_factors(schedule.primitives, dimensions))
+    numbers = _numbers(dimensions, extents, factors)
+    tables = {
+        owner: {value: value for value in values} if dimensions.is_fixed(owner) else small_sizes(values, ratio)
+        for owner, values in numbers.items()
+    }
+    sizes = _sizes(dimensions, extents, tables)
+    small = redefine(operations, dimensions, sizes)
+    new = Schedule([small[op] for op in schedule.outputs])
+    primitives = [_with_small_factors(p, dimensions, tables) for p in schedule.primitives]
+    try:
+        mapped = replay_onto(new, primitives, small)
+        return SmallSchedule(new, [mapped(a) for a in args if isinstance(a, Tensor)])
+    except TVMError as error:
+        raise NotShrinkable(f"the primitives cannot be applied to a smaller computation: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Factor:
+    """A factor of a primitive, and the axis that it splits."""
+
+    owner: Dimension
+    value: int
+
+
+def _factor_arguments(p: Primitive) -> dict[str, tuple[Var, int]]:
+    """Return the axis and the value of each argument that is a factor."""
+    owner = Stage if p.index is not None and p.index >= 0 else None
+    if owner is None or p.name not in ("split", "tile"):
+        return {}
+    bound = inspect.signature(primitives_of(owner)[p.name]).bind(None, *p.args, **p.kwargs).arguments
+    axes = [value for value in bound.values() if isinstance(value, IterVar)]
+    found: dict[str, tuple[Var, int]] = {}
+    for name, position in FACTORS.items():
+        value = bound.get(name)
+        value = value.value if isinstance(value, IntImm) else value
+        if isinstance(value, int):
+            found[name] = axes[position].var, value
+        elif value is not None:
+            raise NotShrinkable(f"{p.label} has a factor that is not constant")
+    return found
+
+
+def _factors(primitives: Sequence[Primitive], dimensions: Dimensions) -> Iterator[_Factor]:
+    """Yield the factors; the parts of an axis join its class."""
+    for p in primitives:
+        arguments = _factor_arguments(p)
+        parents = [var for var, _ in arguments.values()]
+        if arguments and isinstance(p.result, list | tuple):
+            each = len(p.result) // 2 if p.name == "tile" else len(p.result)
+            made = list(p.result)
+            parts = [made[0::2], made[1::2]] if p.name == "tile" else [made[:each]]
+            for parent, children in zip(parents, parts, strict=False):
+                for child in children:
+                    dimensions.join(child.var, parent)
+        for var, value in arguments.values():
+            yield _Factor(var, value)
+
+
+def _numbers(
+    dimensions: Dimensions, extents: Mapping[Dimension, int], factors: Sequence[_Factor]
+) -> dict[Dimension, set[int]]:
+    numbers: dict[Dimension, set[int]] = {}
+    for member, value in [*extents.items(), *((f.owner, f.value) for f in factors)]:
+        numbers.setdefault(dimensions.class_of(member), set()).add(value)
+    return numbers
+
+
+def _sizes(
+    dimensions: Dimensions, extents: Mapping[Dimension, int], tables: Mapping[Dimension, Mapping[int, int]]
+) -> dict[Dimension, int]:
+    """Return the extent of each class; those that are read at sums of axes are as long as the sums need."""
+    sizes = {dimensions.class_of(m): tables[dimensions.class_of(m)][value] for m, value in extents.items()}
+    needed: dict[Dimension, int] = {}
+    for read in dimensions.affine:
+        owner = dimensions.class_of(read.dimension)
+        if dimensions.is_fixed(owner) or read.dimension not in extents:
+            continue
+        old = {v: extents[v] for v in read.coefficients if v in extents}
+        if len(old) < len(read.coefficients):
+            continue  # axes that a primitive made: the definitions say the same of the user's
+        small = {v: sizes[dimensions.class_of(v)] for v in read.coefficients}
+        slack = max(0, extents[read.dimension] - read.extent(old)) if read.coefficients else 0
+        needed[owner] = max(needed.get(owner, 0), read.extent(small) + min(slack, 1))
+    for owner, extent in needed.items():
+        sizes[owner] = max(extent, sizes[owner]) if _is_axis(dimensions, owner, extents) else extent
+    return sizes
+
+
+def _is_axis(dimensions: Dimensions, owner: Dimension, extents: Mapping[Dimension, int]) -> bool:
+    return any(isinstance(m, Var) and dimensions.class_of(m) == owner for m in extents)
+
+
+def _with_small_factors(
+    p: Primitive, dimensions: Dimensions, tables: Mapping[Dimension, Mapping[int, int]]
+) -> Primitive:
+    arguments = _factor_arguments(p)
+    if not arguments:
+        return p
+    bound = inspect.signature(primitives_of(Stage)[p.name]).bind(None, *p.args, **p.kwargs).arguments
+    changed = {name: tables[dimensions.class_of(var)][value] for name, (var, value) in arguments.items()}
+    _, *passed = ({**bound, **changed}).items()
+    return replace(p, args=(), kwargs=dict(passed))
+
