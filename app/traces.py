@@ -86,6 +86,10 @@ class Trace(Struct, frozen=True, kw_only=True):
 
     name: str
     lines: list[str]
+    shown: list[int]
+    """Of each line, its 1-based line in the program's own size; 0 of one that is not there."""
+    shown_lines: int
+    """Lines of the program in its own size."""
     memories: list[TracedMemory]
     loops: list[TracedLoop]
     sites: list[TracedSite]

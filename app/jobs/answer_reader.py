@@ -22,7 +22,8 @@ MAX_RECORDED_BYTES = 2 << 20
 _SNAPSHOT, _RECORDED, _TRACED = b'{"type":"snapshot"', b'{"type":"recorded"', b'{"type":"traced"'
 """How the recorder's messages begin."""
 _decode_event = msgspec.json.Decoder[Event](Event).decode
-_decode_long = msgspec.json.Decoder[Recorded | Traced](Recorded | Traced).decode
+_decode_recorded = msgspec.json.Decoder(Recorded).decode
+_decode_traced = msgspec.json.Decoder(Traced).decode
 
 
 class Assemble(Protocol):
@@ -144,6 +145,8 @@ def _event(raw: bytes) -> Event | Recorded | Traced | None:
     if len(raw) > (MAX_RECORDED_BYTES if long else MAX_EVENT_BYTES):
         return None
     try:
-        return _decode_long(raw) if long else _decode_event(raw)
+        if raw.startswith(_TRACED):
+            return _decode_traced(raw)
+        return _decode_recorded(raw) if long else _decode_event(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None

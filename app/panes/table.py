@@ -22,6 +22,7 @@ DOCKS = (
     Dock(name="graph-lower", level="graph", size=28),
     Dock(name="upper", level="code", size=68, minimum=90),
     Dock(name="lower", level="code", size=32),
+    Dock(name="stage", level="code", size=70),
 )
 """Where panes can stand: beside the script, and in the rows of each level."""
 
@@ -55,7 +56,7 @@ PANES: tuple[Pane, ...] = (
         title="Loop IR",
         dock="upper",
         size=37,
-        template=LISTING_TEMPLATE,
+        template="panes/_loops.html",
         producer=produce_listing,
         empty="Nothing lowered yet. Make a schedule with te.create_schedule or tir.Schedule, or call tvm.lower.",
         listing=True,
@@ -175,6 +176,19 @@ PANES: tuple[Pane, ...] = (
         template="panes/_kernels.html",
         producer=produce_kernels,
         empty="The kernels of a graph appear here when relay.build makes them. Run measures each.",
+    ),
+    Pane(
+        name="player",
+        title="Player",
+        dock="stage",
+        size=100,
+        template="panes/_player.html",
+        producer=_nothing,
+        empty="The loops of the last function run here step by step, in a small size: the elements that they read and"
+        " write, and what modelled caches make of it.",
+        redrawn=False,
+        measured=True,
+        open=False,
     ),
 )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from app.recorder.measured_program import MeasuredProgram, only_function
 from app.recorder.program_measurement import read_recorded
 from app.traces import MAX_EVENTS, CacheModel, ModelLevel, Trace, Traced, TracedLoop, TracedMemory, TracedSite
 from compiler.ir.error import TVMError
+from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm
 from compiler.runtime.ndarray import numpy_dtype
 from compiler.target.caches import TYPICAL
@@ -32,6 +35,7 @@ from compiler.tir.access_trace import (
     simulate_caches,
 )
 from compiler.tir.function import PrimFunc
+from compiler.tir.printer import script
 
 SHORT = 12_000
 """Events of a program that is played in its own size."""
@@ -89,7 +93,9 @@ def _run(program: MeasuredProgram, original: PrimFunc, seed: int) -> _Run:
     except NotShrinkable as error:
         reason = str(error)
     if _bytes(original) > MAX_BYTES:
-        raise TVMError(f"the player needs a smaller computation: {reason}, and the arguments exceed {MAX_BYTES:,} bytes")
+        raise TVMError(
+            f"the player needs a smaller computation: {reason}, and the arguments exceed {MAX_BYTES:,} bytes"
+        )
     trace = _traced(original, seed, MAX_EVENTS)
     return _Run(original, trace, f"the beginning of the program in its own size: {reason}", False)
 
@@ -123,9 +129,12 @@ def _bytes(func: PrimFunc) -> int:
 
 def _described(name: str, original: PrimFunc, run: _Run) -> Trace:
     trace, shapes = run.trace, _shapes(original)
+    own_lines = [line.text for line in script(IRModule({"main": original})).lines]
     return Trace(
         name=name,
         lines=trace.lines,
+        shown=_aligned(trace.lines, own_lines),
+        shown_lines=len(own_lines),
         memories=[
             TracedMemory(
                 name=m.name,
@@ -156,6 +165,20 @@ def _described(name: str, original: PrimFunc, run: _Run) -> Trace:
         complete=trace.complete,
         models=_models(trace, _bytes(run.func) / max(1, _bytes(original))),
     )
+
+
+_SIZED = re.compile(r"\d+|(?<=\[)[^\[\]]*(?=\])")
+"""What of a line depends on the size: numbers, and indices, which common subexpressions are taken out of."""
+
+
+def _aligned(small: Sequence[str], original: Sequence[str]) -> list[int]:
+    """Return the line of the original, counted from 1, that each line of a small program stands for, or 0."""
+    first, second = ([_SIZED.sub("#", line) for line in lines] for lines in (small, original))
+    places = [0] * len(small)
+    for block in SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks():
+        for offset in range(block.size):
+            places[block.a + offset] = block.b + offset + 1
+    return places
 
 
 def _models(trace: AccessTrace, share: float) -> list[CacheModel]:

@@ -30,6 +30,7 @@ export function startLinking() {
   // A pane that was not on the page could not be scrolled.
   on("shown", () => (pinned ? reveal(pinned.pane) : showHeart()));
   on("unpin", unpin);
+  on("played", follow);
   on("reveal", () => reveal(pinned?.pane));
 }
 
@@ -147,6 +148,13 @@ function unpin() {
   pinned = null;
   hovered = null;
   show(null);
+}
+
+/** Light up what became of the line that the player is at, where it plays what is shown. */
+function follow({ index, count }) {
+  const loops = steppedAt("code").name;
+  if (pinned || model.panes.get(loops)?.lines.length !== count) return;
+  show({ pane: loops, index, footprint: model.of(loops, index) });
 }
 
 function relight() {

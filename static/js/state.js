@@ -35,6 +35,7 @@ const EVENTS = {
   shown: "panes were opened, closed or brought forward",
   "source-lines": "the pointer or the cursor is at lines of the script; comes with their numbers",
   "source-pin": "lines of the script are to be pinned; comes with their numbers",
+  played: "the player is at a line of a program; comes with the line's index and the number of lines",
   cursor: "the keyboard moved to a line of a listing; comes with the pane's name and the line's element",
   goto: "a line of the script is to be shown; comes with its number",
   reveal: "the lines that are linked with the pinned one are to be shown",

@@ -173,4 +173,3 @@ def _with_small_factors(
     changed = {name: tables[dimensions.class_of(var)][value] for name, (var, value) in arguments.items()}
     _, *passed = ({**bound, **changed}).items()
     return replace(p, args=(), kwargs=dict(passed))
-

@@ -323,4 +323,3 @@ def _lanes(value: PrimExpr, indices: tuple[PrimExpr, ...]) -> tuple[int, int]:
 
 def _extents(buffer: Buffer) -> tuple[int, ...]:
     return tuple(e.value if isinstance(e, IntImm) else 0 for e in buffer.shape)
-

@@ -19,8 +19,8 @@ COLD = -1
 def stack_distances(lines: Iterable[int]) -> Iterable[int]:
     """Yield, of each use of a line, how many other lines were used since the use before.
 
-    A cache of ``n`` lines that replaces the one used least recently, and holds any line anywhere, has a line at its next
-    use exactly if the distance is less than ``n``.
+    A cache of ``n`` lines that replaces the one used least recently, and holds any line anywhere, has a line at its
+    next use exactly if the distance is less than ``n``.
 
     Parameters
     ----------
