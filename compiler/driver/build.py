@@ -24,6 +24,7 @@ from compiler.tir.stmt import Allocate, AttrStmt, For
 from compiler.tir.stmt_functor import StmtVisitor
 from compiler.tir.transform.bf16_compute_legalize import BF16ComputeLegalize
 from compiler.tir.transform.bf16_storage_legalize import BF16StorageLegalize
+from compiler.tir.transform.lower_intrin import ApplyIntrinRules, needs_intrin_rules
 
 
 def build(
@@ -82,6 +83,8 @@ def build(
         return build_for_device(module, chosen, name)
     if any(_uses_bfloat16(func) for _, func in module.items() if isinstance(func, PrimFunc)):
         module = BF16StorageLegalize()(BF16ComputeLegalize()(module))
+    if any(needs_intrin_rules(func, str(chosen.kind)) for _, func in module.items() if isinstance(func, PrimFunc)):
+        module = ApplyIntrinRules(str(chosen.kind))(module)
     for instrument in active_instruments():
         instrument.build_begin(name, module, chosen)
     built: Module | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.primexpr import const
-from compiler.tir import device_ops, tensor_core_ops  # noqa: F401  (register their operators)
+from compiler.tir import intrinsic_calls
 from compiler.tir.arithmetic import (
     add,
     all,
@@ -49,6 +49,7 @@ from compiler.tir.builtin import (
     vectorhigh,
     vectorlow,
 )
+from compiler.tir.intrinsic_calls import *  # noqa: F403
 from compiler.tir.math import (
     abs,
     acos,
@@ -97,6 +98,7 @@ from compiler.tir.reducer import comm_reducer, infinity, max, max_value, min, mi
 from compiler.tir.trace import trace
 
 __all__ = [
+    *intrinsic_calls.__all__,
     "abs",
     "acos",
     "acosh",

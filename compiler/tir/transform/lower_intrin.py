@@ -29,6 +29,7 @@ from compiler.ir.primexpr import (
     cast,
 )
 from compiler.ir.transform import PassContext
+from compiler.tir.analysis.features import features
 from compiler.tir.arithmetic import bitwise_and, shift_right
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, IfThenElse, Stmt
@@ -80,22 +81,51 @@ class _ApplyRules(Mutator):
     """Applies the rules that programs registered for operators."""
 
     def __init__(self, kind: str) -> None:
-        self._keys = (f"{kind}.{_RULE}", f"default.{_RULE}")
+        self._kind = kind
 
     def visit_Call(self, n: Call) -> PrimExpr:
         new: Call = self.visit_Node(n)
         if not isinstance(new.op, Op):
             return new
-        rule = self._rule(new.op)
+        rule = intrin_rule(new.op, self._kind)
         lowered = None if rule is None else rule(new)
         return new if lowered is None or lowered is new else self.visit(lowered)
 
-    def _rule(self, op: Op) -> Callable[[Call], PrimExpr | None] | None:
-        for key in self._keys:
-            rule: Any = op.get_attr(key)
-            if rule is not None:
-                return rule  # type: ignore[no-any-return]
-        return None
+
+def intrin_rule(op: Op, kind: str) -> Callable[[Call], PrimExpr | None] | None:
+    """Return what makes code of calls of an operator.
+
+    Parameters
+    ----------
+    op : Op
+    kind : str
+        The kind of target; a rule for it comes before one for ``default``.
+
+    Returns
+    -------
+    callable or None
+        From the call to what takes its place.
+    """
+    for key in (f"{kind}.{_RULE}", f"default.{_RULE}"):
+        rule: Any = op.get_attr(key)
+        if rule is not None:
+            return rule  # type: ignore[no-any-return]
+    return None
+
+
+def needs_intrin_rules(func: PrimFunc, kind: str) -> bool:
+    """Return whether a function calls an operator that has a rule for a kind of target.
+
+    Parameters
+    ----------
+    func : PrimFunc
+    kind : str
+
+    Returns
+    -------
+    bool
+    """
+    return any(name and intrin_rule(Op.get(name), kind) is not None for name in features(func).ops)
 
 
 class _Lower(_ApplyRules):
