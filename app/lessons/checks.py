@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
+from app.artifacts import NOISE
 from app.lessons.evidence import Evidence
 from app.panes import table
 
@@ -181,9 +182,9 @@ class Contains(CheckBase, frozen=True, kw_only=True, tag="contains"):
     @property
     def default_words(self) -> str:
         if not self.at_most:
-            return f"“{self.text}” is not in {_title(self.pane)}"
+            return f"“{_plain(self.text)}” is not in {_title(self.pane)}"
         often = "" if self.at_least == 1 and self.at_most == 1_000_000 else f" {self._often} times"
-        return f"“{self.text}” is in {_title(self.pane)}{often}"
+        return f"“{_plain(self.text)}” is in {_title(self.pane)}{often}"
 
     @property
     def _often(self) -> str:
@@ -195,7 +196,7 @@ class Contains(CheckBase, frozen=True, kw_only=True, tag="contains"):
             return False, f"nothing was made for {_title(self.pane)}"
         pattern = re.compile(self.text)
         count = sum(len(pattern.findall(line.text)) for line in listing.lines)
-        return self.at_least <= count <= self.at_most, f"it is there {count} times"
+        return min(self.at_least, self.at_most) <= count <= self.at_most, f"it is there {count} times"
 
 
 class Fact(CheckBase, frozen=True, kw_only=True, tag="fact"):
@@ -250,7 +251,7 @@ class Printed(CheckBase, frozen=True, kw_only=True, tag="printed"):
 
     @property
     def default_words(self) -> str:
-        return f"The script prints “{self.text}”"
+        return f"The script prints “{_plain(self.text)}”"
 
     def judge(self, evidence: Evidence) -> tuple[bool, str]:
         printed = "".join(piece.text for piece in evidence.answer.console if piece.stream == "stdout")
@@ -329,7 +330,7 @@ class Faster(CheckBase, frozen=True, kw_only=True, tag="faster"):
         ratio = _times(evidence, self.than)
         if ratio is None:
             return False, "nothing was measured"
-        return ratio >= self.times, f"{ratio:.3g} ×"
+        return ratio >= self.times, f"{ratio:.3g} ×{_noise(evidence)}"
 
 
 class Prediction(CheckBase, frozen=True, kw_only=True, tag="prediction"):
@@ -409,6 +410,18 @@ def _times(evidence: Evidence, than: Reference) -> float | None:
     if kernel is None or reference is None or not kernel.seconds or not reference.seconds:
         return None
     return reference.seconds / kernel.seconds
+
+
+def _noise(evidence: Evidence) -> str:
+    """Return a note where the kernel's times differ so much that measuring again may come out otherwise."""
+    kernel = evidence.kernel
+    noisy = kernel is not None and kernel.spread > NOISE * kernel.seconds
+    return "; the times differed much, so measure again if this surprises you" if noisy else ""
+
+
+def _plain(pattern: str) -> str:
+    """Return a regular expression as people read it, without what only escapes."""
+    return pattern.replace("\\", "")
 
 
 def _title(pane: str) -> str:

@@ -52,7 +52,7 @@ def test_a_step_tells_its_answer_from_its_beginning(explorer: FlaskClient, lesso
 
 
 def test_there_are_lessons_enough() -> None:
-    assert LESSONS
+    assert len(LESSONS) >= 14
     assert len({lesson.title for lesson in LESSONS}) == len(LESSONS)
     for lesson in LESSONS:
         assert lesson.settings.part, f"{lesson.name} stands under no heading"

@@ -153,6 +153,11 @@ def test_a_wrong_result_is_not_right() -> None:
     assert not verdict({"kind": "faster", "times": 1, "than": "numpy"}, [*wrong, measurement("numpy", 1.0)]).passed
 
 
+def test_noise_is_told() -> None:
+    noisy = [measurement("kernel", 1.0, spread=0.5), measurement("numpy", 1.0)]
+    assert "measure again" in verdict({"kind": "faster", "times": 1, "than": "numpy"}, noisy).detail
+
+
 def test_a_script_that_fails_passes_nothing() -> None:
     answer = Answer(status="error", problems=[Problem(kind="E", message="axis j")], units=ANSWER.units)
     made = verdict({"kind": "loops", "order": ["i"]}, answer=answer)
