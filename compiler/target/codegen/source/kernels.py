@@ -86,7 +86,8 @@ def _write(statements: KernelStatements, head: Head, function: Declared, facts: 
             with out.at(allocation):
                 statements.declare(allocation)
         statements.visit(without_vectors(function.func.body, statements.rules.vectors))
-    out.line("}")
+    with out.at(function.func):
+        out.line("}")
 
 
 def _parameters(statements: KernelStatements, function: Declared, facts: _KernelFacts) -> list[KernelParameter]:

@@ -1,0 +1,149 @@
+"""From CUDA C to a report: PTX, SASS, resources and occupancy of each kernel."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from compiler.ir.error import BuildError, expected
+from compiler.target.cuda_tools.listings import CodeLine, ptx_lines, sass_lines
+from compiler.target.cuda_tools.occupancy import Occupancy, occupancy
+from compiler.target.cuda_tools.processors import PROCESSORS
+from compiler.target.cuda_tools.resources import KernelResources, parse_resources
+from compiler.target.cuda_tools.tools import find_tool, include_folder, run_limited
+
+__all__ = ["DEFAULT_ARCH", "CodeLine", "CudaReport", "KernelReport", "compile_cuda", "ptx_of"]
+
+DEFAULT_ARCH = "sm_90"
+"""The architecture that is compiled for where nothing says another."""
+_NVRTC = str(Path(__file__).with_name("nvrtc.py"))
+_BOUNDS = re.compile(r"__launch_bounds__\((\d+)\) (\w+)\(")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelReport:
+    """One kernel.
+
+    Attributes
+    ----------
+    name : str
+    threads : int, optional
+        Of a block; None where the program does not say.
+    resources : KernelResources
+    occupancy : Occupancy, optional
+        None where the threads are unknown.
+    """
+
+    name: str
+    threads: int | None
+    resources: KernelResources
+    occupancy: Occupancy | None
+
+
+@dataclass(frozen=True, slots=True)
+class CudaReport:
+    """What NVIDIA's compilers make of a program.
+
+    Attributes
+    ----------
+    arch : str
+        The architecture that it was compiled for.
+    ptx, sass : list of CodeLine
+        The code, each line with the line of the CUDA C.
+    kernels : list of KernelReport
+    """
+
+    arch: str
+    ptx: list[CodeLine]
+    sass: list[CodeLine]
+    kernels: list[KernelReport]
+
+
+def compile_cuda(source: str, arch: str = DEFAULT_ARCH) -> CudaReport:
+    """Compile CUDA C with NVRTC and ptxas, and disassemble the result, each in a process with limits.
+
+    Parameters
+    ----------
+    source : str
+        A program as ``get_source()`` gives it.
+    arch : str
+        ``sm_75`` to ``sm_120``, as far as the installed compilers know it.
+
+    Returns
+    -------
+    CudaReport
+
+    Raises
+    ------
+    UnavailableError
+        If the tools are not installed.
+    ArgumentError
+        If the architecture is not in the table.
+    BuildError
+        If a compiler refuses the program; the message has its first lines.
+    """
+    if arch not in PROCESSORS:
+        expected("compile_cuda", "arch", f"one of {', '.join(PROCESSORS)}", arch)
+    with tempfile.TemporaryDirectory() as folder:
+        _compile_to_ptx(source, arch, folder)
+        ptx = Path(folder, "kernel.ptx").read_text(errors="replace")
+        log = _run(["bin/ptxas", "-v", "-lineinfo", f"-arch={arch}", "kernel.ptx", "-o", "kernel.cubin"], folder)
+        sass = _run(["bin/nvdisasm", "-g", "-c", "kernel.cubin"], folder)
+    return CudaReport(arch, ptx_lines(ptx), sass_lines(sass), _kernels(source, arch, parse_resources(log)))
+
+
+def ptx_of(source: str, arch: str = DEFAULT_ARCH) -> str:
+    """Return the PTX that NVRTC makes of CUDA C.
+
+    Parameters
+    ----------
+    source : str
+    arch : str
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    UnavailableError, BuildError
+        As for :func:`compile_cuda`.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        _compile_to_ptx(source, arch, folder)
+        return Path(folder, "kernel.ptx").read_text(errors="replace")
+
+
+def _compile_to_ptx(source: str, arch: str, folder: str) -> None:
+    library, headers = find_tool("lib/libnvrtc.so.*"), include_folder()
+    Path(folder, "kernel.cu").write_text(source)
+    options = [f"--gpu-architecture={arch.replace('sm', 'compute')}", "-lineinfo", "-default-device"]
+    options += [f"--include-path={headers}"] if headers else []
+    done = run_limited([_NVRTC, str(library), "kernel.cu", "kernel.ptx", *options], folder)
+    if done.returncode:
+        raise BuildError(f"NVRTC refuses the program for {arch}: {_first_lines(done.stderr, folder)}")
+
+
+def _run(command: list[str], folder: str) -> str:
+    """Run a tool; return what it writes."""
+    tool = find_tool(command[0])
+    done = run_limited([str(tool), *command[1:]], folder)
+    if done.returncode:
+        raise BuildError(f"{tool.name} refuses the program: {_first_lines(done.stderr, folder)}")
+    return done.stdout + done.stderr
+
+
+def _first_lines(text: str, folder: str) -> str:
+    return text.replace(folder, ".").strip()[:1000]
+
+
+def _kernels(source: str, arch: str, resources: dict[str, KernelResources]) -> list[KernelReport]:
+    threads = {name: int(count) for count, name in _BOUNDS.findall(source)}
+    reports = []
+    for name, used in resources.items():
+        count = threads.get(name)
+        held = None if count is None else occupancy(arch, count, used.registers, used.shared_bytes)
+        reports.append(KernelReport(name, count, used, held))
+    return reports

@@ -1,0 +1,33 @@
+"""Starts a tool under limits: a script of its own, as limits are set in the process that they are for."""
+
+import os
+import resource
+import runpy
+import sys
+
+__all__: list[str] = []
+
+_MAX_FILE_BYTES = 256 << 20
+
+
+def _limit(seconds: int, memory: int) -> None:
+    for which, value in (
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_FSIZE, _MAX_FILE_BYTES),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(which, (value, value))
+
+
+def _main(seconds: str, memory: str, *command: str) -> None:
+    _limit(int(seconds), int(memory))
+    if command[0].endswith(".py"):
+        sys.argv = list(command)
+        runpy.run_path(command[0], run_name="__main__")
+    else:
+        os.execv(command[0], command)
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -1,0 +1,111 @@
+"""Where NVIDIA's tools are, and running them with limits: they read programs that are made of strangers' schedules."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from compiler.ir.error import BuildError, UnavailableError
+
+__all__ = ["find_tool", "include_folder", "missing_tools", "run_limited"]
+
+_PACKAGES = {
+    "bin/ptxas": "nvidia-cuda-nvcc",
+    "bin/nvdisasm": "nvidia-cuda-nvdisasm",
+    "lib/libnvrtc.so.*": "nvidia-cuda-nvrtc",
+}
+_INSTALL = "pip install -e '.[cuda]' installs them"
+_SECONDS = 20
+_BYTES = 4 << 30
+_LIMITED = str(Path(__file__).with_name("limited.py"))
+
+
+@cache
+def _folders() -> tuple[Path, ...]:
+    """Return the folders of the packages' files: ``nvidia/cu13`` and those like it, the newest first."""
+    spec = importlib.util.find_spec("nvidia")
+    places = [] if spec is None or spec.submodule_search_locations is None else spec.submodule_search_locations
+    return tuple(sorted((folder for place in places for folder in Path(place).glob("cu*")), reverse=True))
+
+
+def find_tool(pattern: str) -> Path:
+    """Return the path of a tool.
+
+    Parameters
+    ----------
+    pattern : str
+        One of ``bin/ptxas``, ``bin/nvdisasm`` and ``lib/libnvrtc.so.*``.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    UnavailableError
+        If the package is not installed; the message says how to.
+    """
+    for folder in _folders():
+        for path in sorted(folder.glob(pattern)):
+            return path
+    raise UnavailableError(
+        f"{Path(pattern).name.split('.')[0]} is in {_PACKAGES[pattern]}, which is missing; {_INSTALL}"
+    )
+
+
+def missing_tools() -> str:
+    """Return what to install so that CUDA C can be compiled.
+
+    Returns
+    -------
+    str
+        Empty where nothing is missing.
+    """
+    missing = []
+    for pattern, package in _PACKAGES.items():
+        if not any(any(folder.glob(pattern)) for folder in _folders()):
+            missing.append(package)
+    return f"NVIDIA's compilers ({', '.join(missing)}) are not installed; {_INSTALL}" if missing else ""
+
+
+def include_folder() -> Path | None:
+    """Return the folder of CUDA's headers, such as ``cuda_fp16.h``; None where they are not installed.
+
+    Returns
+    -------
+    Path or None
+    """
+    return next((folder / "include" for folder in _folders() if (folder / "include" / "cuda_fp16.h").exists()), None)
+
+
+def run_limited(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
+    """Run a tool with limits on its time, memory and files, and without this process's environment.
+
+    Parameters
+    ----------
+    command : sequence of str
+        A tool and its arguments, or a script of this room (ending in ``.py``) and its own.
+    folder : str
+        Where it runs and writes.
+
+    Returns
+    -------
+    subprocess.CompletedProcess
+
+    Raises
+    ------
+    BuildError
+        If it takes too long.
+    """
+    limited = [sys.executable, "-I", "-S", _LIMITED, str(_SECONDS), str(_BYTES), *command]
+    try:
+        return subprocess.run(
+            limited, cwd=folder, env={"HOME": folder, "TMPDIR": folder}, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, errors="replace", timeout=_SECONDS, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise BuildError(f"{Path(command[0]).name} took more than {_SECONDS} seconds") from None
