@@ -112,6 +112,28 @@ def listing_key(listing: Listing) -> str:
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:24]
 
 
+HEIGHTS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/"
+"""Digits of a histogram's bars, the highest of which has the last one."""
+
+
+class Weight(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The values of a constant argument, in figures."""
+
+    name: Annotated[str, Meta(max_length=80)]
+    """Of the operator's input."""
+    type: Annotated[str, Meta(max_length=200)]
+    minimum: float
+    maximum: float
+    zeros: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    """Share of the values that are 0."""
+    unusual: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    """Share of the values that are infinite or no number; the other figures leave them out."""
+    histogram: Annotated[str, Meta(pattern="^[0-9A-Za-z+/]{0,64}$")] = ""
+    """Heights of the bars from the minimum to the maximum, each a digit of :data:`HEIGHTS`."""
+    sampled: bool = False
+    """Whether shares and histogram are of a sample."""
+
+
 NodeKind = Literal["operator", "input", "function", "control"]
 
 
@@ -126,6 +148,10 @@ class GraphNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Attributes that are not at their defaults."""
     type: str = ""
     """Of the value, e.g. ``(1, 64, 56, 56) float32``."""
+    attributes: dict[str, str] = {}
+    """All attributes, as far as they can be told in few letters."""
+    weights: list[Weight] = []
+    """Its constant arguments with more than one value, where the values are known."""
     constants: list[str] = []
     """Its constant arguments, weights and numbers, which are not drawn as nodes."""
     group: str = ""

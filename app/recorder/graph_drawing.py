@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from app.artifacts import Drawing, GraphEdge, GraphNode, NodeKind, drawing_key
+from app.artifacts import Drawing, GraphEdge, GraphNode, NodeKind, Weight, drawing_key
+from app.recorder.weights import Weights
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import Op
@@ -22,11 +23,13 @@ from compiler.relay.ty import TensorType
 
 MAX_NODES = 4_000
 """Nodes of a graph that is still drawn."""
+MAX_ATTRIBUTE = 60
+"""Letters of an attribute that is told of a node."""
 MAX_LAYERS = 50
 """Names of layers that are told of one node or kernel."""
 
 
-def draw_module(module: IRModule, name: str, out: TextBuilder | None) -> Drawing | None:
+def draw_module(module: IRModule, name: str, out: TextBuilder | None, weights: Weights | None = None) -> Drawing | None:
     """Return the drawing of a module's main function; None where it is too large or has none.
 
     Parameters
@@ -35,12 +38,14 @@ def draw_module(module: IRModule, name: str, out: TextBuilder | None) -> Drawing
     name : str
     out : TextBuilder, optional
         The module's listing: the line of each node.
+    weights : Weights, optional
+        Sums up constants; by default each anew.
     """
     func = next((f for var, f in module.items() if var.name_hint == "main"), None)
     if not isinstance(func, Function):
         return None
     lines: dict[Node | Op, int] = {node: line for node, (line, _) in out.positions.items()} if out is not None else {}
-    walk = _Walk(lines)
+    walk = _Walk(lines, weights or Weights())
     walk.function(func, "")
     if not 0 < len(walk.nodes) <= MAX_NODES:
         return None
@@ -51,11 +56,14 @@ def draw_module(module: IRModule, name: str, out: TextBuilder | None) -> Drawing
 class _Walk:
     """Goes through a function in the order of evaluation; values are positions of the nodes that make them."""
 
-    def __init__(self, lines: Mapping[Node | Op, int]) -> None:
+    def __init__(self, lines: Mapping[Node | Op, int], weights: Weights) -> None:
         self.nodes: list[GraphNode] = []
         self.edges: list[GraphEdge] = []
         self._lines = lines
+        self._weights = weights
         self._values: dict[GraphExpr, list[int]] = {}
+        self._sources: dict[GraphExpr, GraphExpr] = {}
+        """Of a fused function's parameters what they stand for."""
         self._seen: Counter[str] = Counter()
 
     def function(self, func: Function, group: str) -> list[int]:
@@ -108,6 +116,7 @@ class _Walk:
         """Draw the operators of a fused function as a group."""
         for param, arg in zip(func.params, call.args, strict=True):
             self._values[param] = self._values[arg]
+            self._sources[param] = self._sources.get(arg, arg)
         self._seen["group"] += 1
         name = f"{_group_name(func)} {self._seen['group']}"
         return self.value(func.body, name)
@@ -139,6 +148,8 @@ class _Walk:
                 kind=kind,
                 detail=detail,
                 type=_type_text(expr),
+                attributes=_all_attributes(expr) if isinstance(expr, Call) else {},
+                weights=self._weights_of(expr) if isinstance(expr, Call) else [],
                 constants=_constant_arguments(expr, self._values) if isinstance(expr, Call) else [],
                 group=group,
                 line=self._lines.get(expr, 0),
@@ -147,6 +158,15 @@ class _Walk:
             )
         )
         return len(self.nodes) - 1
+
+    def _weights_of(self, call: Call) -> list[Weight]:
+        """Return the figures of a call's constant arguments, and of those that a fused function got."""
+        made = (
+            self._weights.of(source, _input_name(call, index), _shape_text(source.tensor_type))
+            for index, arg in enumerate(call.args)
+            if isinstance(source := self._sources.get(arg, arg), Constant)
+        )
+        return [weight for weight in made if weight is not None]
 
 
 def layer_names(span: Span) -> list[str]:
@@ -211,13 +231,16 @@ def _weights(call: Call) -> list[GraphExpr]:
 
 
 def _constant_arguments(call: Call, values: dict[GraphExpr, list[int]]) -> list[str]:
+    return [
+        f"{_input_name(call, index)} {_constant_text(arg)}"
+        for index, arg in enumerate(call.args)
+        if not values.get(arg) and isinstance(arg, (Var, Constant))
+    ]
+
+
+def _input_name(call: Call, index: int) -> str:
     names = tuple(call.op.inputs) if isinstance(call.op, RelayOp) else ()
-    arguments = []
-    for index, arg in enumerate(call.args):
-        if not values.get(arg) and isinstance(arg, (Var, Constant)):
-            name = names[index] if index < len(names) else f"argument {index}"
-            arguments.append(f"{name} {_constant_text(arg)}")
-    return arguments
+    return names[index] if index < len(names) else f"argument {index}"
 
 
 def _constant_text(arg: Var | Constant) -> str:
@@ -246,6 +269,13 @@ def _attributes(call: Call) -> str:
     declared = call.op.attributes
     attributes = [f"{k}={_short(v)}" for k, v in call.attrs.items() if declared[k].default != v and v not in (None, "")]
     return ", ".join(attributes)
+
+
+def _all_attributes(call: Call) -> dict[str, str]:
+    if not isinstance(call.op, RelayOp):
+        return {}
+    told = ((name, _short(value)) for name, value in call.attrs.items() if value not in (None, ""))
+    return {name: text for name, text in told if len(text) <= MAX_ATTRIBUTE}
 
 
 def _short(value: object) -> str:

@@ -9,6 +9,7 @@ from app.recorder.listings import from_builder
 from app.recorder.pass_summary import pass_summary
 from app.recorder.printing import Memo, Printing
 from app.recorder.subjects import GraphSubject, PassRecord
+from app.recorder.weights import Weights
 from compiler.driver.relay.build import BuiltGraph
 from compiler.driver.relay.lower import group_calls
 from compiler.ir.module import IRModule
@@ -34,6 +35,7 @@ class GraphUnits:
         self._printing = printing
         self._table = table
         self._printed: Memo[tuple[Listing, Drawing | None]] = Memo()
+        self._weights = Weights()
         self._facts: Memo[dict[str, float]] = Memo()
 
     def unit(self, graph: GraphSubject) -> Unit:
@@ -92,7 +94,7 @@ class GraphUnits:
         def make() -> tuple[Listing, Drawing | None]:
             out = relay_text(module, show_meta_data=False)
             listing = from_builder(out, "main", {}, level="graph", language="relay")
-            return listing, draw_module(module, "main", out)
+            return listing, draw_module(module, "main", out, self._weights)
 
         listing, drawing = self._printing.once(self._printed, module, make) or (None, None)
         if listing is not None:

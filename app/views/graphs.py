@@ -10,7 +10,7 @@ from markupsafe import Markup
 from app.errors import NotFound, Overrun, RequestError
 from app.graphs.folding import Folding
 from app.views.explorer import FRAGMENT_HEADER, for_ever, having, render
-from app.workers.tasks import RenderFlow, RenderGraph
+from app.workers.tasks import RenderFlow, RenderGraph, RenderNode
 
 bp = Blueprint("graphs", __name__)
 MAX_FUNCTION_NAME = 400
@@ -21,13 +21,26 @@ MAX_FUNCTION_NAME = 400
 def graph(key: str) -> Response:
     """A graph after one pass, as an SVG drawing; no node moves between it and ``last``, the graph's last drawing."""
     last = request.args.get("last", key)
+    try:
+        return for_ever(render(RenderGraph(key, _folding(), last), [having(last)]))
+    except Overrun as error:
+        return sentence(error)
+
+
+def _folding() -> Folding:
     folding = request.args.get("fold", "")
     if folding not in get_args(Folding):
         raise NotFound(f"there is no way {folding!r} to fold a graph")
-    try:
-        return for_ever(render(RenderGraph(key, cast(Folding, folding), last), [having(last)]))
-    except Overrun as error:
-        return sentence(error)
+    return cast(Folding, folding)
+
+
+@bp.get("/graph/<key>/<int:slot>")
+def node(key: str, slot: int) -> Response:
+    """What is known of a node of a graph after one pass: attributes, weights, neighbours, origin, cost."""
+    last = request.args.get("last", key)
+    response = make_response(render(RenderNode(key, _folding(), last, slot), [having(last)]))
+    response.headers["Cache-Control"] = "no-store"  # a run measures its kernels
+    return response
 
 
 @bp.get("/flow/<key>")

@@ -12,6 +12,7 @@ from app.artifacts import Answer, Listing, Snapshot
 from app.errors import NotFound
 from app.graphs.drawings import Drawings
 from app.graphs.flows import draw_flow
+from app.graphs.node_details import node_details
 from app.jobs.answers import StoredAnswer, pack
 from app.jobs.assembly import assemble, marked
 from app.lessons.checks import judge
@@ -35,6 +36,7 @@ from app.workers.tasks import (
     RenderChunk,
     RenderFlow,
     RenderGraph,
+    RenderNode,
     RenderPage,
     RenderPanes,
     RenderText,
@@ -183,6 +185,15 @@ def _graph(task: RenderGraph, answers: Sequence[Decoded]) -> Html:
     raise NotFound("this drawing has expired; compile again to see it")
 
 
+def _node(task: RenderNode, answers: Sequence[Decoded]) -> Html:
+    for decoded in answers:
+        drawn = decoded.drawings.get(task.drawing, task.folding, task.last)
+        details = node_details(decoded.answer, drawn, task.drawing, task.slot) if drawn is not None else None
+        if details is not None:
+            return Html(_template("panes/_node.html", details=details))
+    raise NotFound("this step of the graph does not have the node")
+
+
 def _flow(task: RenderFlow, answers: Sequence[Decoded]) -> Html:
     listing = _listing(task.listing, answers)
     return Html(_template("panes/_flow.html", flow=draw_flow(listing, task.function), listing=listing))
@@ -204,6 +215,7 @@ _PERFORMERS: dict[type, Callable[[Any, Sequence[Decoded]], Reply]] = {
     RenderText: _text,
     RenderChunk: _chunk,
     RenderGraph: _graph,
+    RenderNode: _node,
     RenderFlow: _flow,
     ComputeFingerprints: _fingerprints,
     JudgeStep: _judge,

@@ -123,6 +123,15 @@ class RenderGraph(msgspec.Struct, frozen=True, tag=True):
     """The last drawing of the graph, whose steps are laid out together."""
 
 
+class RenderNode(msgspec.Struct, frozen=True, tag=True):
+    """Draw what is known of a node of a graph."""
+
+    drawing: str
+    folding: Folding
+    last: str
+    slot: int
+
+
 class RenderFlow(msgspec.Struct, frozen=True, tag=True):
     """Draw the control flow of a function of a listing."""
 
@@ -151,6 +160,7 @@ Task = (
     | RenderText
     | RenderChunk
     | RenderGraph
+    | RenderNode
     | RenderFlow
     | ComputeFingerprints
     | JudgeStep

@@ -58,6 +58,7 @@ async function load() {
   body.innerHTML = html;
   bands = $$("#graph .band").map((node) => ({ node, top: Number(node.dataset.top), bottom: Number(node.dataset.bottom) }));
   body.dataset.folding = folding;
+  if ($("#graph")) $("#graph").dataset.common = common;
   cursor = -1;
   if (first || body.dataset.folded !== folding) fit(); else place();
   body.dataset.folded = folding;
@@ -145,6 +146,19 @@ function drag(event) {
 // Nodes
 
 const nodes = () => $$("#graph .node");
+
+/** Bring a node to the middle, unless all of it is in sight.
+ * @param {Element} node
+ * @param {number} foot pixels of the drawing's foot that something else covers */
+export function keepInSight(node, foot = 0) {
+  const box = node.getBoundingClientRect();
+  const body = $("#body-drawing").getBoundingClientRect();
+  const inside = box.left >= body.left && box.right <= body.right && box.top >= body.top && box.bottom <= body.bottom - foot;
+  if (inside) return;
+  centre(node);
+  view.y += foot / 2 / view.scale;
+  place();
+}
 
 /** Bring a node to the middle. */
 function centre(node) {

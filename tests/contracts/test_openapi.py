@@ -137,6 +137,7 @@ CALLS = [
     Call("post", "/api/compile", 404, body={"script": "", "uploads": {"model.onnx": "0" * 64}}),
     Call("post", "/api/compile", 422, body={"script": "", "uploads": {"model.onnx": "../../etc/passwd"}}),
     Call("get", "/graph/{key}", 404, path="/graph/none"),
+    Call("get", "/graph/{key}/{slot}", 404, path="/graph/none/0"),
     Call("get", "/flow/{key}", 404, path="/flow/none"),
     Call("get", "/learn", 200),
     Call("get", "/learn/{lesson}", 200, path="/learn/first-compute"),

@@ -231,6 +231,19 @@ PLACES = """
 """
 
 
+IN_SIGHT = """() => {
+  const body = document.querySelector("#body-drawing").getBoundingClientRect();
+  return [...document.querySelectorAll("#graph .band:not([hidden]) .node rect")].filter((node) => {
+    const box = node.getBoundingClientRect();
+    return box.right > body.left && box.left < body.right && box.bottom > body.top && box.top < body.bottom;
+  }).length;
+}"""
+UNFRAMED = """() => {
+  const groups = [...document.querySelectorAll("#graph .node")].map((node) => node.dataset.group).filter(Boolean);
+  return new Set(groups).size - document.querySelectorAll("#graph .frames path").length;
+}"""
+
+
 def places(page: Page) -> dict[str, tuple[float, float]]:
     """Return where on the screen each node is, by what its tooltip says; only those that no other says."""
     drawn = page.evaluate(PLACES)
@@ -258,12 +271,15 @@ def test_no_node_moves_on_the_screen_from_pass_to_pass(
         expect(page.locator(f'#graph[data-key="{drawing}"]')).to_be_attached()
         now = places(page)
         assert now, "every step has a drawing"
+        assert page.evaluate(IN_SIGHT) > 0, f"nothing of {value} is in sight"
+        assert page.evaluate(UNFRAMED) == 0, f"a fused group of {value} has no frame"
         both = before.keys() & now.keys()
         shifts += [((now[t][0] - before[t][0]) ** 2 + (now[t][1] - before[t][1]) ** 2) ** 0.5 for t in both]
         before = now
     assert len(shifts) > 50 * (len(steps) - 1) / 2
     print(f"{name}: {len(shifts)} shifts, median {statistics.median(shifts):.1f} px, largest {max(shifts):.1f} px")
     assert max(shifts) <= MAX_SHIFT
+    assert page.locator("#graph .frames path").count() > 5
 
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])

@@ -1,0 +1,198 @@
+"""All that is known of one node of a drawn graph: what the side panel shows."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.artifacts import HEIGHTS, Answer, GraphNode, OriginId, Unit, Weight
+from app.graphs.drawings import DrawnGraph, DrawnNode
+from app.panes.kernels import KernelRow, kernel_rows
+from app.panes.limits import MAX_KERNELS, MAX_STEPS
+from compiler.ir.dtype import bits
+from compiler.ir.error import TVMError
+
+MAX_NEIGHBOURS, MAX_WEIGHTS, MAX_ATTRIBUTES, MAX_ORIGINS = 12, 8, 40, 200
+"""Of a node that are told."""
+BAR, PLOT = 7, 46
+"""Width of a histogram's bar and height of its highest, in pixels."""
+_TYPE = re.compile(r"\(([\d, ]*)\) (\w+)")
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A node that another reads, or that reads it, and the type of the value between them."""
+
+    slot: int
+    label: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of a histogram, in pixels."""
+
+    x: int
+    height: float
+
+
+@dataclass(frozen=True)
+class WeightRow:
+    """A weight as the panel shows it."""
+
+    weight: Weight
+
+    @property
+    def bars(self) -> list[Bar]:
+        """Its histogram."""
+        top = len(HEIGHTS) - 1
+        heights = [HEIGHTS.index(digit) for digit in self.weight.histogram]
+        return [Bar(BAR * index, round(PLOT * height / top, 1)) for index, height in enumerate(heights)]
+
+    @property
+    def width(self) -> int:
+        """Of the histogram, in pixels."""
+        return BAR * len(self.weight.histogram)
+
+    @property
+    def words(self) -> str:
+        """What a screen reader hears."""
+        weight = self.weight
+        return f"Histogram of {weight.name} from {weight.minimum:.3g} to {weight.maximum:.3g}"
+
+
+@dataclass(frozen=True)
+class NodeDetails:
+    """A node, what it is connected with, where it comes from, and what it costs."""
+
+    drawn: DrawnNode
+    inputs: list[Neighbour]
+    readers: list[Neighbour]
+    lines: list[int]
+    """Of the script."""
+    kernels: list[KernelRow]
+    """What it became."""
+    fused_with: list[str]
+    """Labels of the other nodes of its group."""
+
+    @property
+    def node(self) -> GraphNode:
+        """The node."""
+        return self.drawn.node
+
+    @property
+    def attributes(self) -> list[tuple[str, str]]:
+        """Names and values."""
+        return list(self.node.attributes.items())[:MAX_ATTRIBUTES]
+
+    @property
+    def weights(self) -> list[WeightRow]:
+        """Its weights with their histograms."""
+        return [WeightRow(weight) for weight in self.node.weights[:MAX_WEIGHTS]]
+
+    @property
+    def shape(self) -> str:
+        """Of its value, as ``1 × 64 × 56 × 56``; empty where it is no tensor of a fixed shape."""
+        match = _TYPE.fullmatch(self.node.type)
+        return " × ".join(re.findall(r"\d+", match[1])) if match else ""
+
+    @property
+    def dtype(self) -> str:
+        """Of its value; empty where it is no tensor."""
+        match = _TYPE.fullmatch(self.node.type)
+        return match[2] if match else ""
+
+    @property
+    def bytes(self) -> float | None:
+        """That its value takes."""
+        return type_bytes(self.node.type)
+
+    @property
+    def moved(self) -> float | None:
+        """Bytes that it reads of other nodes and writes, if nothing is fused; None where a type is not known."""
+        sizes = [type_bytes(neighbour.type) for neighbour in self.inputs]
+        return None if self.bytes is None or None in sizes else self.bytes + sum(size or 0 for size in sizes)
+
+
+def type_bytes(text: str) -> float | None:
+    """Return how many bytes a value of a type takes, which is written like ``(1, 64) float32``; None if unknown."""
+    match = _TYPE.fullmatch(text)
+    if match is None:
+        return None
+    count = math.prod(float(extent) for extent in re.findall(r"\d+", match[1]))
+    try:
+        return count * bits(match[2]) / 8
+    except TVMError:
+        return None
+
+
+def node_details(answer: Answer, graph: DrawnGraph, key: str, slot: int) -> NodeDetails | None:
+    """Return what is known of a node.
+
+    Parameters
+    ----------
+    answer : Answer
+        That has the drawing.
+    graph : DrawnGraph
+    key : str
+        Of the drawing.
+    slot : int
+        Of the node.
+
+    Returns
+    -------
+    NodeDetails, optional
+        None where no node of the drawing has the slot.
+    """
+    nodes = graph.nodes
+    at = next((index for index, item in enumerate(nodes) if item.slot == slot), None)
+    if at is None:
+        return None
+    edges = graph.drawing.edges
+    node = nodes[at].node
+    group = [item.node for item in nodes if item.node.group == node.group] if node.group else [node]
+    return NodeDetails(
+        nodes[at],
+        [_neighbour(nodes[edge.source], edge.type) for edge in edges if edge.target == at][:MAX_NEIGHBOURS],
+        [_neighbour(nodes[edge.target], edge.type) for edge in edges if edge.source == at][:MAX_NEIGHBOURS],
+        source_lines(answer, node.origins[:MAX_ORIGINS]),
+        became(_unit_of(answer, key), group),
+        [other.label for other in group if other is not node],
+    )
+
+
+def _neighbour(drawn: DrawnNode, kind: str) -> Neighbour:
+    return Neighbour(drawn.slot, drawn.node.label, kind)
+
+
+def _unit_of(answer: Answer, key: str) -> Unit | None:
+    """Return the graph that has a drawing among its steps, the last one."""
+    return next((u for u in reversed(answer.units) if any(s.drawing == key for s in u.steps[:MAX_STEPS])), None)
+
+
+def source_lines(answer: Answer, origins: Sequence[OriginId]) -> list[int]:
+    """Return the lines of the script that some origins come from, in order."""
+    rows = {origin.id: origin for origin in answer.origins}
+    lines, seen, todo = set[int](), set[OriginId](), list(origins)
+    while todo:
+        row = rows.get(todo.pop())
+        if row is None or row.id in seen:
+            continue
+        seen.add(row.id)
+        if row.level == "source" and row.line:
+            lines.add(row.line)
+        todo += row.parents
+    return sorted(lines)
+
+
+def became(unit: Unit | None, group: Sequence[GraphNode]) -> list[KernelRow]:
+    """Return the kernels that a group of nodes became: those of its operators, else those that have one of them."""
+    if unit is None:
+        return []
+    origins = {origin for node in group for origin in node.origins}
+    operators = sorted(node.label for node in group)
+    near = [row for row in kernel_rows(unit.kernels[:MAX_KERNELS]) if origins.intersection(row.kernel.origins)]
+    same = [row for row in near if sorted(row.kernel.operators) == operators]
+    return same or [row for row in near if set(operators).intersection(row.kernel.operators)]
