@@ -6,7 +6,7 @@ from compiler import te
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
-from compiler.topi.nn.conv import ConvSpec, moved, pad_spatial, window_extent
+from compiler.topi.nn.conv import ConvSpec, group_channel, moved, pad_spatial, window_extent
 from compiler.topi.operands import Extent, dims
 from compiler.topi.tag import Tag
 
@@ -31,7 +31,8 @@ def conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
     data : Tensor
         ``(N, C / i, H, W, i)`` of a number type.
     kernel : Tensor
-        ``(O / o, C / i, kh, kw, i, o)`` of the data type of ``data``.
+        ``(O / o, C / g / i, kh, kw, i, o)`` of the data type of ``data``, for ``g`` groups; no block of channels, neither
+        of the data nor of the result, belongs to two groups.
     spec : ConvSpec
         Its layouts are those of the tensors.
 
@@ -52,7 +53,8 @@ def conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
 
     def element(n: Var, c: Var, h: Var, w: Var, b: Var) -> PrimExpr:
         rows, columns = (moved(i, window[d], spec, d) for d, i in enumerate((h, w)))
-        x = padded(n, ic.var, rows, columns, ii.var).astype(spec.out_dtype)
+        channels = group_channel(c, ic.var, outer, inputs, spec.groups)
+        x = padded(n, channels, rows, columns, ii.var).astype(spec.out_dtype)
         y = kernel(c, ic.var, window[0].var, window[1].var, ii.var, b).astype(spec.out_dtype)
         return te.sum(x * y, axis=[ic, *window, ii])
 

@@ -37,10 +37,11 @@ def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target)
         return None
     channels, outputs = types[0].concrete_shape[1], types[1].concrete_shape[0]
     width = tile_lanes(target)
-    inner, outer = _block(channels, width), _block(outputs, width)
     depthwise = attrs.groups == channels == outputs and channels > 1
-    if outer < _NARROW or (attrs.groups > 1 and not depthwise):
-        return None
+    groups = 1 if depthwise else attrs.groups
+    inner, outer = _block(channels // groups, width), _block(outputs // groups, width)
+    if outer < (_NARROW if groups == 1 else width):
+        return None  # narrow groups are faster with vectors along rows
     names = {"data_layout": f"NCHW{inner}c", "out_layout": f"NCHW{outer}c"}
     names["kernel_layout"] = f"OIHW1i{outer}o" if depthwise else f"OIHW{inner}i{outer}o"
     packed = "nn.contrib_depthwise_conv2d_NCHWc" if depthwise else "nn.contrib_conv2d_NCHWc"

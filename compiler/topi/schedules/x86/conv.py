@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from compiler.ir.primexpr import IntImm
 from compiler.target.target import Target
 from compiler.te import Schedule, Tensor
 from compiler.topi.compute import RowVectors
@@ -77,7 +78,7 @@ def _packed(group: Group, target: Target) -> None:
     """Vectors are the last axis; the tile is of blocks and columns."""
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     n, c, h, w, b = group.result.op.axis
-    blocks, columns = _packed_tile(extent(c), extent(w) or 1, target)
+    blocks, columns = _packed_tile(_blocks_of_a_group(group), extent(w) or 1, target)
     co, ci = s.split(c, factor=blocks)
     wo, wi = s.split(w, factor=columns)
     s.reorder(n, co, h, wo, ci, wi, b)
@@ -92,6 +93,15 @@ def _packed(group: Group, target: Target) -> None:
     tile.unroll(tile_w)
     tile.vectorize(tile_b)
     parallel(s, [n, co, h])
+
+
+def _blocks_of_a_group(group: Group) -> int | None:
+    """Return how many blocks of output channels read the same data."""
+    data, kernel = group.anchor.input_tensors
+    channels, (blocks, inputs, *_) = data.shape[1], kernel.shape
+    if not all(isinstance(size, IntImm) for size in (channels, blocks, inputs)):
+        return None
+    return int(blocks) // (int(channels) // int(inputs))
 
 
 def _packed_tile(blocks: int | None, width: int, target: Target) -> tuple[int, int]:

@@ -87,6 +87,8 @@ def test_other_targets(target: str) -> None:
         ((1, 8, 5, 7), (48, 8, 3, 3), 1),
         ((1, 4, 3, 3), (80, 4, 3, 3), 1),
         ((1, 32, 9, 31), (32, 1, 3, 3), 32),
+        ((1, 12, 5, 7), (96, 4, 3, 3), 3),
+        ((2, 64, 5, 7), (32, 32, 1, 1), 2),
     ],
 )
 def test_convolution_in_the_layout_of_the_target(target: str, shape: Any, kernel: Any, groups: int) -> None:
@@ -94,7 +96,7 @@ def test_convolution_in_the_layout_of_the_target(target: str, shape: Any, kernel
     call = nn.conv2d(*variables([x, w]), padding=1, strides=(1, 1), groups=groups)
     infer_expr(call)
     packed = call.op.alter_layout(call, [a.checked_type for a in call.args], compiler.target.Target(target))
-    assert packed.op.name == f"nn.contrib_{'depthwise_' if groups > 1 else ''}conv2d_NCHWc"
+    assert packed.op.name == f"nn.contrib_{'depthwise_' if groups == shape[1] else ''}conv2d_NCHWc"
     blocked = [layout(packed.attrs.data_layout).from_plain(x, "NCHW")]
     blocked.append(layout(packed.attrs.kernel_layout).from_plain(w, "OIHW"))
     found = check(lambda *a: packed.op(*a, **packed.attrs), blocked, tolerance=1e-4, target=target)[0]
