@@ -31,8 +31,8 @@ def conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
     data : Tensor
         ``(N, C / i, H, W, i)`` of a number type.
     kernel : Tensor
-        ``(O / o, C / g / i, kh, kw, i, o)`` of the data type of ``data``, for ``g`` groups; no block of channels, neither
-        of the data nor of the result, belongs to two groups.
+        ``(O / o, C / g / i, kh, kw, i, o)`` of the data type of ``data``, for ``g`` groups; no block of channels,
+        neither of the data nor of the result, belongs to two groups.
     spec : ConvSpec
         Its layouts are those of the tensors.
 

@@ -36,6 +36,8 @@ __all__ = ["schedule_conv"]
 
 _STORED = (Tag.PAD, Tag.DILATE)
 _MAX_ROW_CHANNELS = 16
+_MAX_TAPS = 32
+"""Elements of a row of a window that are unrolled: code for more would not stay in the instruction cache."""
 _MIN_ACCUMULATORS = 10
 """Sums that keep two multiply-adds a cycle busy, each of which takes four or five cycles."""
 _MANY_REGISTERS = 32
@@ -98,10 +100,11 @@ def _packed(group: Group, target: Target) -> None:
 def _blocks_of_a_group(group: Group) -> int | None:
     """Return how many blocks of output channels read the same data."""
     data, kernel = group.anchor.input_tensors
-    channels, (blocks, inputs, *_) = data.shape[1], kernel.shape
-    if not all(isinstance(size, IntImm) for size in (channels, blocks, inputs)):
+    sizes = [size.value for size in (data.shape[1], *kernel.shape[:2]) if isinstance(size, IntImm)]
+    if len(sizes) < 3:
         return None
-    return int(blocks) // (int(channels) // int(inputs))
+    channels, blocks, inputs = sizes
+    return blocks // (channels // inputs)
 
 
 def _packed_tile(blocks: int | None, width: int, target: Target) -> tuple[int, int]:
@@ -159,10 +162,14 @@ def _rows(group: Group, target: Target) -> None:
     s.vectorize(wi)
     tile.compute_at(s, wo)
     tile_n, tile_c, *tile_middle, tile_w = op.axis
-    tile.reorder(*op.reduce_axis, tile_n, tile_c, *tile_middle, tile_w)
-    if len(op.reduce_axis) > 1 and extent(op.reduce_axis[0]) == 1:
+    *reduced, taps = op.reduce_axis
+    if reduced and extent(reduced[0]) == 1:
         # One input channel a group: neighbouring taps of the window read much of the same.
-        tile.unroll(op.reduce_axis[-1])
+        many, few = tile.split(taps, factor=divisor(extent(taps), _MAX_TAPS))
+        tile.reorder(*reduced, many, few, tile_n, tile_c, *tile_middle, tile_w)
+        tile.unroll(few)
+    else:
+        tile.reorder(*reduced, taps, tile_n, tile_c, *tile_middle, tile_w)
     tile.unroll(tile_c)
     tile.vectorize(tile_w)
     parallel(s, [n, co, *middle])
