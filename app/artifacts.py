@@ -306,8 +306,9 @@ class Problem(Struct, frozen=True, kw_only=True):
 
 
 MeasurementKind = Literal["kernel", "prefix", "numpy", "peak"]
-Source = Literal["script", "server"]
-"""Who measured: the process that ran the script, which can report whatever it likes, or one that only measures."""
+Source = Literal["script", "server", "link"]
+"""Who measured: the process that ran the script, which can report whatever it likes, or one that only measures; of a
+link, whoever shared it says so."""
 
 
 NOISE = 0.1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -40,6 +40,10 @@ MIN_RATE, MAX_RATE = 1e-12, 1e15
 
 
 Scale = Literal["auto", "linear", "log"]
+GhostKind = Literal["reference", "predicted", "single"]
+"""What stands beside a bar: the bar of an earlier ladder, what was predicted, the same on one thread."""
+MAX_FACTOR = 2.0
+"""Between a prediction and what was measured: from here on it is off."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,34 @@ class Bar:
     @property
     def middle(self) -> float:
         return self.x + self.width / 2
+
+
+@dataclass(frozen=True)
+class Ghost:
+    """What a bar is compared with."""
+
+    kind: GhostKind
+    x: float
+    y: float
+    width: float
+    height: float
+    title: str
+
+
+@dataclass(frozen=True)
+class Others:
+    """What the bars of a ladder are compared with.
+
+    Attributes
+    ----------
+    reference : sequence of Measurement
+        An earlier ladder.
+    predictions : mapping of int to float
+        By step, how many times as fast as the first step it was predicted to be.
+    """
+
+    reference: Sequence[Measurement] = ()
+    predictions: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -98,6 +130,7 @@ class Chart:
     summary: str
     logarithmic: bool = False
     bars: list[Bar] = field(default_factory=list)
+    ghosts: list[Ghost] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
     ticks: list[Tick] = field(default_factory=list)
 
@@ -137,7 +170,11 @@ def _axis(values: Sequence[float], scale: Scale) -> _Axis:
 
 
 def chart(
-    measurements: Sequence[Measurement], pending: int = 0, room: int = ROOM, scale: Scale = "auto"
+    measurements: Sequence[Measurement],
+    pending: int = 0,
+    room: int = ROOM,
+    scale: Scale = "auto",
+    others: Others = Others(),
 ) -> Chart | None:
     """Return the chart of measured kernels, or None when there is nothing to draw.
 
@@ -152,8 +189,10 @@ def chart(
         Width to fit into, in pixels, as far as the least pitch allows.
     scale : str
         Of the heights; ``auto`` is logarithmic where bars would be too low to be seen.
+    others : Others
+        What the bars are compared with.
     """
-    kernels = [m for m in measurements if m.kind in ("kernel", "prefix")]
+    kernels, single = by_threads(measurements)
     lines = [m for m in measurements if m.kind in ("numpy", "peak")]
     slots = len(kernels) + pending
     if not slots and not lines:
@@ -162,7 +201,8 @@ def chart(
     unit = "GFLOP/s" if rated else "calls/s"
     values = [_rate(m, rated) for m in kernels]
     rules = [(m, _rate(m, rated)) for m in lines if _rate(m, rated) > 0]
-    axis = _axis([*values, *(value for _, value in rules)], scale)
+    compared = _compared(kernels, values, single, others, rated)
+    axis = _axis([*values, *(value for _, value in rules), *(value for _, _, value, _ in compared)], scale)
     base = TOP + PLOT_HEIGHT
     pitch = max(MIN_PITCH, min(MAX_PITCH, (room - LEFT - RIGHT) / max(4, slots)))
     width = round(LEFT + max(4, slots) * pitch + RIGHT)
@@ -177,9 +217,83 @@ def chart(
         summary=summary(kernels, values, unit),
         logarithmic=axis.logarithmic,
         bars=_bars(kernels, values, base, pitch, axis.height_of),
+        ghosts=[_ghost(kind, at, value, title, base, pitch, axis.height_of) for kind, at, value, title in compared],
         rules=_spread([Rule(m.kind, base - axis.height_of(v), 0, f"{_line_name(m)} {number(v)}") for m, v in rules]),
         ticks=[Tick(base - axis.height_of(value), number(value)) for value in axis.ticks()],
     )
+
+
+def by_threads(measurements: Sequence[Measurement]) -> tuple[list[Measurement], dict[int, Measurement]]:
+    """Return the kernels and steps, and by step what was measured of it on one thread as well."""
+    kernels = [m for m in measurements if m.kind in ("kernel", "prefix")]
+    most = max((m.threads for m in kernels), default=1)
+    single = {m.step: m for m in kernels if m.step is not None and m.kind == "prefix" and m.threads < most}
+    twice = {m.step for m in kernels if m.threads == most} & set(single)
+    return [m for m in kernels if not (m.step in twice and m.threads < most)], {
+        s: single[s] for s in twice if s is not None
+    }
+
+
+_Compared = tuple[GhostKind, int, float, str]
+"""Kind, position of the bar, value, and words."""
+
+
+def _compared(
+    kernels: Sequence[Measurement],
+    values: Sequence[float],
+    single: Mapping[int, Measurement],
+    others: Others,
+    rated: bool,
+) -> list[_Compared]:
+    reference = {m.step: m for m in others.reference if m.kind == "prefix"}
+    first = next((value for value in values if value), 0.0)
+    compared: list[_Compared] = []
+    for at, m in enumerate(kernels):
+        if m.step is None:
+            continue
+        if m.step in reference:
+            earlier = reference[m.step]
+            compared.append(("reference", at, _rate(earlier, rated), f"{earlier.name}: the ladder that was kept"))
+        if m.step in single:
+            compared.append(("single", at, _rate(single[m.step], rated), f"{m.name}: on one thread"))
+        if m.step in others.predictions and m.step > 0:
+            value = min(others.predictions[m.step] * first, MAX_RATE)
+            compared.append(("predicted", at, value, f"{m.name}: predicted"))
+    return [entry for entry in compared if entry[2] > 0]
+
+
+def _ghost(
+    kind: GhostKind,
+    at: int,
+    value: float,
+    title: str,
+    base: float,
+    pitch: float,
+    height_of: Callable[[float], float],
+) -> Ghost:
+    height = max(height_of(value), 1.5)
+    width = BAR_SHARE * pitch
+    left = LEFT + (at + (1 - BAR_SHARE) / 2) * pitch
+    inset = width / 4 if kind == "single" else -2.0
+    return Ghost(
+        kind=kind,
+        x=round(left + inset, 2),
+        y=base - height,
+        width=round(width - 2 * inset, 2),
+        height=height,
+        title=f"{title}, {number(value)}",
+    )
+
+
+def predictions_met(measurements: Sequence[Measurement], predictions: Mapping[int, float]) -> tuple[int, int] | None:
+    """Return how many predictions are within a factor of two, and how many can be told; None without any."""
+    kernels, _ = by_threads(measurements)
+    seconds = {m.step: m.seconds for m in kernels if m.step is not None and m.seconds > 0}
+    told = [
+        (seconds[0] / seconds[s], factor) for s, factor in predictions.items() if s and s in seconds and 0 in seconds
+    ]
+    met = sum(1 / MAX_FACTOR <= factor / actual <= MAX_FACTOR for actual, factor in told)
+    return (met, len(told)) if told else None
 
 
 def _bars(
@@ -205,7 +319,7 @@ def _bars(
                 slanted=slanted,
                 current=index == len(kernels) - 1,
                 wrong=m.checked == "wrong",
-                reported=m.source == "script",
+                reported=m.source != "server",
                 step=m.step,
             )
         )
@@ -225,7 +339,8 @@ def speedups(values: Sequence[float]) -> tuple[float, float] | None:
 
 def climb(measurements: Sequence[Measurement]) -> list[tuple[float, float] | None]:
     """Return the :func:`speedups` of each measurement of a ladder; nothing where it has less than two steps."""
-    rungs = [m for m in measurements if m.kind == "prefix"]
+    kernels, _ = by_threads(measurements)
+    rungs = [m for m in kernels if m.kind == "prefix"]
     if len(rungs) < 2:
         return []
     rates = [1.0 / m.seconds if m.seconds > 0 else 0.0 for m in rungs]

@@ -33,6 +33,10 @@ WORDINGS: dict[Source, Wording] = {
         "measured by this server",
         "This server measured the recorded schedule, in a process that the script never entered.",
     ),
+    "link": Wording(
+        "from the link",
+        "Whoever shared the link measured this, on the machine and the date that it names. Ladder measures it here.",
+    ),
 }
 
 

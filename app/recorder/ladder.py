@@ -13,7 +13,7 @@ from threadpoolctl import ThreadpoolController
 from app.artifacts import NOISE, Failed, Measured, Measurement, MeasurementKind, Options, Problem, Progress
 from app.recorder.environment import CPU
 from app.recorder.measure import Check, Timing, compare, random_arrays, time_call, time_calls
-from app.recorder.measured_program import MeasuredProgram
+from app.recorder.measured_program import MeasuredProgram, has_parallel_loop
 from compiler.driver.build import build
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import uninstrumented
@@ -31,6 +31,10 @@ Array = np.ndarray[Any, Any]
 BLAS = ThreadpoolController()
 """NumPy's thread pools, listed at import: later the sandbox closes the file that tells which libraries are loaded."""
 
+
+MANY_FLOPS = 2e8
+"""Of a call: plain loops take about a second for them.  Beyond, the last step is measured first and the unscheduled
+definition last, so that whoever does not wait for it has seen the others."""
 
 Turn = tuple[str, int | None, Callable[[], Measurement | None]]
 """A label, the number of primitives of a prefix, and what measures it."""
@@ -66,13 +70,14 @@ class Ladder:
         self._expected: list[Array] | None = None
         parameters = program.parameters
         self._inputs = random_arrays([p.shape for p in parameters], [p.dtype for p in parameters], seed)
-        self._previous: tuple[IRModule, Measurement] | None = None
+        self._previous: tuple[int, IRModule, Measurement] | None = None
         self._references: dict[MeasurementKind, Measurement] = {}
 
     def run(self) -> None:
         """Measure NumPy and the machine's peak, then every prefix from the bare definition on."""
         labels = ["default", *self._program.primitives]
-        self._measure([(label, step, partial(self._rung, step, label)) for step, label in enumerate(labels)])
+        rungs: list[Turn] = [(label, step, partial(self._rung, step, label)) for step, label in enumerate(labels)]
+        self._measure(rungs[::-1] if (self._program.flops or 0) > MANY_FLOPS else rungs)
 
     def run_last(self, name: str) -> None:
         """Measure NumPy and the machine's peak, then the schedule with all of its primitives.
@@ -119,10 +124,10 @@ class Ladder:
 
     def _rung(self, step: int, label: str) -> Measurement:
         module = self._program.lowered(step)
-        if self._previous is not None and structural_equal(module, self._previous[0]):
+        if self._previous is not None and structural_equal(module, self._previous[1]):
             return self._same_as_before(step, label)
         measurement = self._built("prefix", label, module, step)
-        self._previous = (module, measurement)
+        self._previous = (step, module, measurement)
         return measurement
 
     def _kernel(self, name: str) -> Measurement:
@@ -146,11 +151,24 @@ class Ladder:
         first = time_call(call)
         check = self._check([arrays[i].numpy() for i in self._program.outputs])
         timing = time_calls(call, first) if check.ok else None
+        if timing and step is not None and self._options.threads > 1 and has_parallel_loop(module):
+            self._emit(Measured(measurement=self._on_one_thread(kind, name, call, check, step)))
         return self._measurement(kind, name, timing, check, step)
+
+    def _on_one_thread(
+        self, kind: MeasurementKind, name: str, call: Callable[[], object], check: Check, step: int
+    ) -> Measurement:
+        """Time a step with parallel loops once more, all of whose iterations run on one thread."""
+        set_num_threads(1)
+        try:
+            timing = time_calls(call)
+        finally:
+            set_num_threads(self._options.threads)
+        return msgspec.structs.replace(self._measurement(kind, name, timing, check, step), threads=1)
 
     def _same_as_before(self, step: int, label: str) -> Measurement:
         assert self._previous is not None
-        before = self._previous[1]
+        other, _, before = self._previous
         return Measurement(
             name=label,
             kind="prefix",
@@ -166,7 +184,7 @@ class Ladder:
             cpu=before.cpu,
             target=before.target,
             step=step,
-            note="the same loops as the step before; not measured again",
+            note=f"the same loops as the step {'before' if other < step else 'after'}; not measured again",
         )
 
     def _check(self, outputs: list[Array]) -> Check:

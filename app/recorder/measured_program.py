@@ -25,6 +25,7 @@ from compiler.te.tensor import Tensor
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferStore
 from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import For, ForKind
 from compiler.tir.stmt_functor import StmtVisitor
 
 Array = np.ndarray[Any, Any]
@@ -237,6 +238,26 @@ def only_function(program: IRModule) -> PrimFunc:
     if len(functions) != 1:
         raise TVMError(f"measuring needs a program of one function; this one has {len(functions)}")
     return functions[0]
+
+
+def has_parallel_loop(program: IRModule) -> bool:
+    """Return whether a function of a program has a loop whose iterations run on several threads."""
+    loops = _ParallelLoops()
+    for func in program.functions.values():
+        if isinstance(func, PrimFunc):
+            loops.visit(func.body)
+    return loops.present
+
+
+class _ParallelLoops(StmtVisitor):
+    """Looks for parallel loops."""
+
+    def __init__(self) -> None:
+        self.present = False
+
+    def visit_For(self, n: For) -> None:
+        self.present |= n.kind == ForKind.PARALLEL
+        self.visit_Node(n)
 
 
 class _Writes(StmtVisitor):

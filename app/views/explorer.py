@@ -34,7 +34,7 @@ from app.jobs.compile_service import RunUpdate
 from app.lessons import Lesson
 from app.memory import Claim
 from app.panes import table
-from app.panes.charts import ROOM, Scale, chart
+from app.panes.charts import ROOM, Others, Scale, by_threads, chart, predictions_met
 from app.panes.limits import MAX_MEASUREMENTS
 from app.panes.selection import View
 from app.services import current_services
@@ -414,6 +414,14 @@ class ChartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     room: Annotated[int, Meta(ge=0, le=10_000)] = ROOM
     """Width of the pane, in pixels."""
     scale: Scale = "auto"
+    reference: list[Measurement] = []
+    """An earlier ladder that this one is compared with."""
+    reference_label: Annotated[str, Meta(max_length=400)] = ""
+    """When and where that was measured."""
+    predictions: dict[int, Annotated[float, Meta(gt=0, le=1e6)]] = {}
+    """By step, how many times as fast as the first it was predicted to be."""
+    kept: Annotated[str, Meta(max_length=400)] = ""
+    """When and where these were measured, where that was not now and here."""
 
 
 @bp.post("/chart")
@@ -423,13 +431,20 @@ def draw_chart() -> str:
         asked = msgspec.json.decode(_json_field("asked"), type=ChartRequest)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InvalidBody(str(error)) from error
-    if len(asked.measurements) > MAX_MEASUREMENTS:
+    if len(asked.measurements) + len(asked.reference) > MAX_MEASUREMENTS:
         raise InvalidBody(f"at most {MAX_MEASUREMENTS} measurements can be drawn, got {len(asked.measurements)}")
-    bars = sum(m.kind in ("kernel", "prefix") for m in asked.measurements)
+    bars = len(by_threads(asked.measurements)[0])
     pending = max(0, asked.total - REFERENCES - bars) if asked.running else 0
     return render_template(
         "panes/_ladder.html",
-        chart=chart(asked.measurements, min(pending, 40), asked.room, asked.scale),
+        chart=chart(
+            asked.measurements,
+            min(pending, 40),
+            asked.room,
+            asked.scale,
+            Others(asked.reference, asked.predictions),
+        ),
+        predictions_met=predictions_met(asked.measurements, asked.predictions),
         measurements=asked.measurements,
         ladder=asked,
     )

@@ -1,16 +1,21 @@
 // Measures every prefix of the schedule, or each kernel, and draws what comes as it comes.
 import { $, toast } from "./dom.js";
 import { editor } from "./editor.js";
+import { pack, told, unpack } from "./ladder-link.js";
 import { recall, remember } from "./memory.js";
-import { on, tell, workspaceJson } from "./state.js";
+import { forgetPredictions, predictions, togglePredicting } from "./predict.js";
+import { on, state, tell, workspaceJson } from "./state.js";
 
 let running = null; // {id, source, seen}
 let shown = null; // what the chart was drawn from
+let reference = null; // {measurements, date}: an earlier ladder that is drawn under this one
 
 export const ladder = {
   get shown() { return shown !== null; },
   /** Let the measurements of a run take the ladder's place. */
   forget() { if (!running) shown = null; },
+  /** What a link keeps of the ladder and of the one that it is compared with. */
+  packed: () => ({ ...pack("ladder", shown), ...pack("reference", reference) }),
 };
 
 export function startLadder() {
@@ -22,12 +27,34 @@ export function startLadder() {
     remember("scale", target.value);
     if (shown) draw();
   });
+  document.addEventListener("click", ({ target }) => {
+    if (target.id === "ladder-keep") keep();
+    if (target.id === "ladder-predict" && !running) togglePredicting(toggleLadder);
+  });
+  openKept();
   on("unmeasured", () => { if (!running && $("#strip .group.loops, #strip .group.schedule")) start("/api/measure"); });
   on("answered", ({ measurements }) => {
     if (measurements.length && !shown) $("#pane-bench").classList.remove("stale");
     labelSteps();
   });
+  on("edited", forgetPredictions);
   on("edited", () => { if ($("#bench table")) $("#pane-bench").classList.add("stale"); });
+}
+
+/** Show the ladders that a link holds. */
+function openKept() {
+  const kept = unpack("ladder", state.view);
+  reference = unpack("reference", state.view);
+  if (!kept) return;
+  shown = { ...kept, failures: [], reasons: [], done: 0, total: 0, label: "", running: false, kept: `Kept in the link: measured ${told(kept)}.` };
+  draw();
+}
+
+/** Draw the next ladder over this one, or no longer. */
+function keep() {
+  reference = reference || !shown ? null : { measurements: shown.measurements, date: shown.date };
+  toast(reference ? "Kept: the next ladder is drawn over this one" : "The kept ladder is no longer drawn");
+  if (shown) draw();
 }
 
 export function toggleLadder() {
@@ -55,7 +82,7 @@ async function start(address, workspace) {
     toast(answer.error.message);
     return null;
   }
-  shown = { measurements: [], failures: [], reasons: [], done: 0, total: 0, label: "waiting for its turn", running: true };
+  shown = { measurements: [], failures: [], reasons: [], done: 0, total: 0, label: "waiting for its turn", running: true, date: new Date().toISOString() };
   const source = new EventSource(answer.events);
   running = { id: answer.id, source };
   $("#pane-bench").classList.remove("stale");
@@ -69,6 +96,8 @@ async function start(address, workspace) {
     const before = ["numpy", "peak"].includes(measurement.kind) ? shown.measurements.findIndex(({ kind }) => kind === measurement.kind) : -1;
     if (before < 0) shown.measurements.push(measurement);
     else shown.measurements[before] = measurement;
+    // The steps of a large schedule come last first.
+    shown.measurements.sort((a, b) => (a.step ?? -1) - (b.step ?? -1));
   });
   handle("failed", ({ label, problem }) => { shown.failures.push(`${label}: ${problem.message}`); });
   handle("ended", ({ status, message }) => end(status, message));
@@ -132,8 +161,11 @@ async function redraw() {
     labelSteps();
     $("#scale").hidden = false;
     $("#scale").value = shown.scale = recall("scale") ?? "auto";
+    $("#ladder-keep").hidden = shown.running || !shown.measurements.some(({ kind }) => kind === "prefix");
+    $("#ladder-keep").textContent = reference ? "Stop comparing" : "Keep to compare";
+    const compared = { reference: reference?.measurements ?? [], reference_label: reference ? told(reference) : "", predictions: predictions() };
     shown.room = Math.max(340, $("#bench").clientWidth - 28);
-    await htmx.ajax("POST", "/chart", { target: "#bench", swap: "morph", source: "#pane-bench", values: { asked: JSON.stringify({ ...shown, began: undefined }) } });
+    await htmx.ajax("POST", "/chart", { target: "#bench", swap: "morph", source: "#pane-bench", values: { asked: JSON.stringify({ ...shown, ...compared, began: undefined, date: undefined }) } });
   } while (again);
 }
 

@@ -1,6 +1,7 @@
 // Makes a link to exactly this state, and the forms of it: to read, to embed, the script alone.
 import { $, announce, toast } from "./dom.js";
 import { editor } from "./editor.js";
+import { ladder } from "./ladder.js";
 import { forget, recall, remember } from "./memory.js";
 import { on, state, workspaceJson } from "./state.js";
 
@@ -23,7 +24,7 @@ export function share() {
 
 async function make() {
   const view = Object.fromEntries(Object.entries(state.view).filter(([name, value]) => value !== "" && !(name === "unit" && value < 0)));
-  const body = JSON.stringify({ workspace: await workspaceJson(editor.text), view });
+  const body = JSON.stringify({ workspace: await workspaceJson(editor.text), view: { ...view, ...ladder.packed() } });
   const response = await fetch("/api/links", { method: "POST", headers: { "Content-Type": "application/json" }, body });
   const answer = await response.json();
   if (!response.ok) {

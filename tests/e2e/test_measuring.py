@@ -114,3 +114,63 @@ def test_a_run_shows_its_line_and_can_be_stopped(explorer: str, open_page: Calla
     expect(page.locator("#state")).to_contain_text("compiled in", timeout=30_000)
     expect(page.locator(".running-line")).to_have_count(0)
     expect(page.locator("#run-label")).to_have_text("Run")
+
+
+def climb(page: Page) -> None:
+    """Measure the ladder of what the editor holds."""
+    page.click("#ladder-button")
+    expect(page.locator("#ladder-button")).to_have_text("Stop")
+    expect(page.locator("#ladder-button")).to_have_text("Ladder", timeout=60_000)
+
+
+def test_a_link_keeps_the_ladder_with_its_machine_and_date(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    climb(page)
+    times = page.locator("#bench tbody td:nth-child(2)").all_inner_texts()
+    page.click("#share-button")
+    expect(page.locator("#shared-link")).to_have_value(re.compile("/z/"))
+    opened = open_page(page.locator("#shared-link").input_value())
+    expect(opened.locator("#bench .kept")).to_contain_text(re.compile(r"measured \d{4}-\d\d-\d\d \d\d:\d\d UTC on \w"))
+    assert opened.locator("#bench tbody td:nth-child(2)").all_inner_texts() == times
+    assert set(opened.locator("#bench .source").all_inner_texts()) == {"from the link"}
+    expect(opened.locator("#bench g.bar.reported")).to_have_count(len(times) - 2)
+
+
+def test_a_ladder_is_drawn_over_the_one_that_was_kept(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    climb(page)
+    page.click("#ladder-keep")
+    write(page, MATMUL.replace("factor=16", "factor=8"))
+    climb(page)
+    expect(page.locator("#bench .ghost.reference")).to_have_count(4)
+    expect(page.locator("#bench")).to_contain_text("the ladder that was kept")
+    page.click("#ladder-keep")
+    expect(page.locator("#bench .ghost.reference")).to_have_count(0)
+
+
+def test_steps_are_predicted_before_they_are_measured(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    page.click("#ladder-predict")
+    sliders = page.locator("#predict input")
+    expect(sliders).to_have_count(3)
+    sliders.nth(2).press("End")
+    assert page.locator("#predict output").last.inner_text() == "4,100×"
+    page.click("#predict button[type='submit']")
+    expect(page.locator("#ladder-button")).to_have_text("Ladder", timeout=60_000)
+    expect(page.locator("#bench .ghost.predicted")).to_have_count(3)
+    expect(page.locator("#bench .predictions")).to_contain_text(re.compile(r"[0-2] of 3 within a factor of two"))
+
+
+def test_parallel_steps_have_a_second_bar_for_one_thread(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL.replace("n = 64", "n = 128").replace("f = tvm", "s[C].parallel(i)\nf = tvm"))
+    page.click("#options-summary")
+    page.locator("#options-form [name='threads']").fill("2")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(500)
+    climb(page)
+    expect(page.locator("#bench .ghost.single")).to_have_count(1)
+    assert page.locator("#bench tbody tr.prefix", has_text="1 thread").count() == 1

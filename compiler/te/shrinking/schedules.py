@@ -152,8 +152,12 @@ def _sizes(
         if len(old) < len(read.coefficients):
             continue  # axes that a primitive made: the definitions say the same of the user's
         small = {v: sizes[dimensions.class_of(v)] for v in read.coefficients}
-        slack = max(0, extents[read.dimension] - read.extent(old)) if read.coefficients else 0
-        needed[owner] = max(needed.get(owner, 0), read.extent(small) + min(slack, 1))
+        spare = extents[read.dimension] - read.extent(old)
+        if spare < 0:
+            needed[owner] = extents[read.dimension]  # a condition keeps the reads inside
+            continue
+        slack = min(spare, 1) if read.coefficients else 0
+        needed[owner] = max(needed.get(owner, 0), read.extent(small) + slack)
     for owner, extent in needed.items():
         sizes[owner] = max(extent, sizes[owner]) if _is_axis(dimensions, owner, extents) else extent
     return sizes

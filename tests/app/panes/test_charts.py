@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.artifacts import Measurement
-from app.panes.charts import LABEL_DISTANCE, PLOT_HEIGHT, TOP, chart, climb, number, speedups
+from app.panes.charts import LABEL_DISTANCE, PLOT_HEIGHT, TOP, Others, chart, climb, number, predictions_met, speedups
 
 
 def rung(name: str, gflops: float | None, seconds: float = 0.01, **fields: object) -> Measurement:
@@ -130,3 +130,28 @@ def test_rates_that_no_machine_has_are_not_drawn(rate: float, seconds: float) ->
 @given(st.floats())
 def test_any_number_is_written_short(value: float) -> None:
     assert len(number(value)) < 30
+
+
+def prefix(step: int, seconds: float, threads: int = 1) -> Measurement:
+    return Measurement(name=f"s{step}", kind="prefix", step=step, seconds=seconds, threads=threads)
+
+
+def test_what_bars_are_compared_with_stands_at_their_places_and_on_their_scale() -> None:
+    ladder = [prefix(0, 1.0), prefix(1, 0.5), prefix(2, 0.25, 2), prefix(2, 0.4)]
+    made = chart(ladder, others=Others([prefix(1, 0.1)], {1: 4.0, 2: 2.0}))
+    assert made is not None
+    assert [bar.step for bar in made.bars] == [0, 1, 2]
+    assert [ghost.kind for ghost in made.ghosts] == ["reference", "predicted", "single", "predicted"]
+    reference, predicted, single, _ = made.ghosts
+    heights = {bar.step: bar.height for bar in made.bars}
+    assert reference.height == pytest.approx(5 * heights[1], abs=0.05)
+    assert predicted.height == pytest.approx(2 * heights[1], abs=0.05)
+    assert single.height == pytest.approx(heights[2] * 0.25 / 0.4, abs=0.05)
+    assert all(ghost.x < made.bars[2].x + made.bars[2].width for ghost in made.ghosts)
+
+
+def test_predictions_are_met_within_a_factor_of_two() -> None:
+    ladder = [prefix(0, 1.0), prefix(1, 0.5), prefix(2, 0.1)]
+    assert predictions_met(ladder, {1: 1.0, 2: 4.9}) == (1, 2)
+    assert predictions_met(ladder, {1: 4.0, 2: 20.0, 7: 1.0}) == (2, 2)
+    assert predictions_met(ladder, {}) is None
