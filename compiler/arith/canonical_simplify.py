@@ -109,6 +109,8 @@ class CanonicalSimplifier(RewriteSimplifier):
             result = self._sum(n).expression(self.facts.bounds)
         except ArgumentError:  # a constant of the normal form does not fit the type
             return self.visit_BinaryOp(n)
+        if type(n) is Mul and type(result) is Sub and type(result.a) is IntImm and result.a.value == 0:
+            result = Mul(result.b, IntImm(n.dtype, -1))  # a negative stays the product that it is written as
         return n if deep_equal(result, n) else result
 
     def _sum(self, n: PrimExpr) -> Sum:

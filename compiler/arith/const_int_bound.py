@@ -6,6 +6,7 @@ infinity: ``UNBOUNDED * 0`` is 0, and whatever else is made of them is still far
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
@@ -148,9 +149,20 @@ class ConstIntBoundAnalyzer(Functor):
             largest = 1 << _MANTISSA_BITS[dt.element(value.dtype)]
             value = value.value
         if not dt.is_integral(value.dtype):
-            return target
+            return self._rounded_logarithm(n) or target
         low, high = self.visit(value)
         return (low, high) if max(target[0], -largest) <= low and high <= min(target[1], largest) else target
+
+    def _rounded_logarithm(self, n: Cast) -> Interval | None:
+        """Return the bounds of ``int(ceil(log2(float(x))))`` of an integer, where rounding cannot change them."""
+        if not isinstance(n.value, Call) or getattr(n.value.op, "name", "") != "tir.ceil":
+            return None
+        operand = log2_operand(n.value.args[0])
+        if not isinstance(operand, Cast) or not dt.is_integral(operand.value.dtype):
+            return None
+        low, high = self.visit(operand.value)
+        mantissa = _MANTISSA_BITS[dt.element(operand.dtype)]
+        return (ceil_log2(low), ceil_log2(high)) if low > 0 and high <= 1 << mantissa // 2 else None
 
     def visit_Add(self, n: Add) -> Interval:
         (a, b), (c, d) = self.visit(n.a), self.visit(n.b)
@@ -269,7 +281,7 @@ class TrustingConstIntBound(ConstIntBoundAnalyzer):
         while isinstance(value, Cast) and dt.is_float(value.dtype):
             value = value.value
         if not dt.is_integral(value.dtype):
-            return target
+            return self._rounded_logarithm(n) or target
         low, high = self.visit(value)
         low, high = max(low, target[0]), min(high, target[1])
         return (low, high) if low <= high else target
@@ -281,6 +293,17 @@ _CALLS: dict[str, Callable[[ConstIntBoundAnalyzer, Call], Interval]] = {
     "tir.shift_left": ConstIntBoundAnalyzer._shift_left,
     "tir.if_then_else": ConstIntBoundAnalyzer._if_then_else,
 }
+
+
+def log2_operand(e: PrimExpr) -> PrimExpr | None:
+    """Return ``x`` of ``log2(x)``, None for other expressions."""
+    return e.args[0] if isinstance(e, Call) and getattr(e.op, "name", "") == "tir.log2" else None
+
+
+def ceil_log2(number: float) -> int:
+    """Return the smallest ``n`` for which ``2 ** n`` is not less than a positive number."""
+    fraction, exponent = math.frexp(number)
+    return exponent - 1 if fraction == 0.5 else exponent
 
 
 def union(a: Interval, b: Interval) -> Interval:

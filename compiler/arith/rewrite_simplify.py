@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from compiler.arith.const_int_bound import ceil_log2, log2_operand
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.rules import SCALAR, VECTOR
 from compiler.arith.simplifier import Simplifier, negation
@@ -346,6 +348,8 @@ class RewriteSimplifier(Simplifier):
             return args[0]
         if name in _BITWISE and all(isinstance(arg, IntImm) for arg in args):
             return _folded_bits(n, args)
+        if name == "tir.ceil" and isinstance(number := log2_operand(args[0]), FloatImm) and 0 < number.value < math.inf:
+            return FloatImm(n.dtype, float(ceil_log2(number.value)))
         e = rebuild(n, args=args)
         truth = self.assumed_truth(e) if n.dtype == "bool" and self.facts.truths else None
         return e if truth is None else truth

@@ -43,6 +43,7 @@ from compiler.ir.primexpr import (
 from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import post_order_visit
 from compiler.tir.buffer import decl_buffer
+from compiler.tir.math import ceil, log2
 from compiler.tir.op import all as all_of
 from compiler.tir.op import if_then_else, likely, truncdiv, truncmod
 from tests.compiler.arith.expressions import (
@@ -524,3 +525,26 @@ def test_zero_and_one_are_neutral_in_every_type() -> None:
     assert deep_equal(Analyzer().simplify(Add(ramp, Broadcast(zero, 4))), ramp)
     assert deep_equal(Analyzer().simplify(Mul(ramp, Broadcast(zero, 4))), Broadcast(zero, 4))
     assert isinstance(Analyzer().simplify(Mul(v, zero)), Mul), "zero times an infinity is no number"
+
+
+def test_rounded_logarithms_of_integers_are_known() -> None:
+    analyzer = Analyzer()
+    for dtype, largest in (("float32", 1 << 12), ("float64", 1 << 26)):
+        for number in (1, 2, 3, 4, 5, 1023, 1024, 1025, largest - 1, largest):
+            rounded = Cast("int32", ceil(log2(Cast(dtype, const(number)))))
+            assert analyzer.simplify(rounded).value == (number - 1).bit_length()
+        analyzer.bind(x, Range(largest // 2 + 1, largest + 1), override=True)
+        of_range = Cast("int32", ceil(log2(Cast(dtype, x))))
+        exponent = largest.bit_length() - 1
+        assert analyzer.const_int_bound(of_range) == ConstIntBound(exponent, exponent)
+        assert analyzer.can_prove(of_range == exponent)
+        analyzer.bind(x, Range(1, 2 * largest), override=True)
+        assert not analyzer.can_prove(of_range <= exponent + 1), "rounding may change larger ones"
+
+
+def test_a_negative_stays_the_product_that_it_is_written_as() -> None:
+    negative, difference = Mul(x, const(-1)), Sub(const(0), x)
+    for e in (negative, difference):
+        assert Analyzer().simplify(e) is e
+        assert deep_equal(Analyzer().simplify(Add(e, y)), Sub(y, x))
+    assert Analyzer().can_prove_equal(negative, difference)
