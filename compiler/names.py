@@ -146,6 +146,7 @@ PUBLIC = {
     "tvm.tir.ir_builder": "compiler.tir.ir_builder",
     "tvm.tir.schedule": "compiler.tir.schedule",
     "tvm.tir.analysis.OOBChecker": "compiler.tir.schedule.out_of_bounds:OOBChecker",
+    "tvm.tir.tensor_intrin": "compiler.tir.intrinsics",
     "tvm.tir.transform": "compiler.tir.transform",
     "tvm.topi": "compiler.topi",
     "tvm.topi.testing": "compiler.testing.topi",

@@ -359,7 +359,7 @@ class _Function(Statements):
         for arg in n.args:
             with self.at(arg):
                 value = self.variable(arg.annotation, arg.arg, arg)
-                param = Var(arg.arg, "handle") if isinstance(value, Buffer) else value
+                param = Var(f"{arg.arg}_handle", "handle") if isinstance(value, Buffer) else value
             self.names[arg.arg] = value
             params.append(param)
             if isinstance(value, Buffer):

@@ -239,7 +239,7 @@ def emit(
         from compiler.tir import printer
 
         debug = DebugLocations(llvm, printer.script(module).positions)
-    shared = ModuleState(llvm, debug, parallel=openmp() is not None or not target.is_host)
+    shared = ModuleState(llvm, debug, target, parallel=openmp() is not None or not target.is_host)
     signatures = declare_functions(shared, functions)
     for name, _ in functions:
         write_function(shared, shared.functions[name])

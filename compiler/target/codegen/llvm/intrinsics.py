@@ -31,6 +31,7 @@ from compiler.target.codegen.llvm.types import (
     with_lanes,
 )
 from compiler.target.codegen.llvm.vector_math import VECTOR_FUNCTIONS, Lanes
+from compiler.target.vector_registers import vector_bits
 from compiler.tir.buffer import BufferLoad
 
 Handler = Callable[[Emitter, Call], ir.Value]
@@ -239,6 +240,7 @@ def _llvm_intrinsic(e: Emitter, n: Call) -> ir.Value:
     name = _name_of(n)
     if not name.startswith("llvm."):
         raise BuildError(f"call_llvm_intrin: expected the name of an intrinsic such as 'llvm.fma', got {name!r}")
+    _check_processor(e, name)
     # TVM puts the number of arguments of the signature first.
     counted = len(n.args) > 1 and isinstance(n.args[1], IntImm) and dt.is_uint(n.args[1].dtype)
     args = n.args[2:] if counted else n.args[1:]
@@ -247,6 +249,30 @@ def _llvm_intrinsic(e: Emitter, n: Call) -> ir.Value:
     overloads: Sequence[ir.Type] = () if name.startswith(_WITHOUT_OVERLOADS) or _has_suffix(name) else (result,)
     function = e.state.shared.intrinsic(name, result, [v.type for v in values], overloads)
     return e.state.builder.call(function, values)
+
+
+_PROCESSORS = {
+    "x86": ("x86_64", "i386", "i686"),
+    "aarch64": ("aarch64", "arm64"),
+    "arm": ("arm", "thumb"),
+    "hexagon": ("hexagon",),
+    "amdgcn": ("amdgcn",),
+    "nvvm": ("nvptx",),
+    "riscv": ("riscv",),
+    "wasm": ("wasm",),
+}
+"""How the triples of the processors begin that intrinsics belong to, by the second word of their names."""
+
+
+def _check_processor(e: Emitter, name: str) -> None:
+    """Refuse an intrinsic of another processor than the target, at which LLVM would end the process."""
+    target = e.state.shared.target
+    triples = _PROCESSORS.get(name.split(".")[1], ())
+    if triples and not target.triple.startswith(triples):
+        raise BuildError(f"call_llvm_intrin: {name} is an intrinsic of {triples[0]}, the target is {target.triple}")
+    width = vector_bits(target.triple, target.cpu, target.features) if name.startswith("llvm.x86.avx512.") else 512
+    if width < 512:
+        raise BuildError(f"call_llvm_intrin: {name} needs a processor with AVX-512, the target is {target}")
 
 
 def _has_suffix(name: str) -> bool:

@@ -13,6 +13,7 @@ from compiler.runtime.signature import Signature
 from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.types import I32, POINTER, VOID, lane_mask, lanes_of, poison, scalar_of, with_lanes
+from compiler.target.target import Target
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
 
@@ -42,6 +43,8 @@ class ModuleState:
 
     Attributes
     ----------
+    target : Target
+        What the code is for.
     messages : list of str
         Texts of failed assertions; a function that returns ``n > 0`` failed with message ``n - 1``.
     parallel : bool
@@ -52,6 +55,7 @@ class ModuleState:
 
     module: ir.Module
     debug: DebugLocations | None
+    target: Target
     parallel: bool
     functions: dict[str, DeclaredFunction] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)

@@ -1,0 +1,110 @@
+"""What dot-product instructions compute: products of a row of numbers with one or several rows, added to a result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.tir.function import PrimFunc
+from compiler.tir.script import from_source
+from compiler.tir.tensor_intrin import TensorIntrin
+
+__all__ = ["DotProduct", "register_intrinsic"]
+
+
+@dataclass(frozen=True, slots=True)
+class DotProduct:
+    """``C[i] += A[k] * B[i, k]`` over all ``i`` and ``k``.
+
+    Attributes
+    ----------
+    rows : int
+        The number of results, the rows of ``B``.
+    depth : int
+        The number of products that are added up.
+    a, b, c : str
+        The data types; products are of the type of ``C``.
+    scope : str
+        Where ``A`` and ``B`` lie.
+    """
+
+    rows: int
+    depth: int
+    a: str
+    b: str
+    c: str
+    scope: str = "global"
+
+    @property
+    def _head(self) -> str:
+        memory = f'offset_factor=1, scope="{self.scope}"'
+        return f"""
+@T.prim_func
+def main(
+    A: T.Buffer(({self.depth},), "{self.a}", {memory}),
+    B: T.Buffer(({self.rows}, {self.depth}), "{self.b}", {memory}),
+    C: T.Buffer(({self.rows},), "{self.c}", {memory}),
+):
+    with T.block("root"):
+        T.reads(C[0:{self.rows}], A[0:{self.depth}], B[0:{self.rows}, 0:{self.depth}])
+        T.writes(C[0:{self.rows}])
+"""
+
+    def description(self) -> PrimFunc:
+        """Return the loops that the instruction stands for.
+
+        Returns
+        -------
+        PrimFunc
+        """
+        return _function(
+            self._head
+            + f"""
+        for i in range({self.rows}):
+            for k in range({self.depth}):
+                with T.block("update"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    C[vi] = C[vi] + T.cast(A[vk], "{self.c}") * T.cast(B[vi, vk], "{self.c}")
+"""
+        )
+
+    def implementation(self, value: str, *lines: str) -> PrimFunc:
+        """Return a function that computes the same by instructions.
+
+        Parameters
+        ----------
+        value : str
+            The new elements of ``C``, as one vector, in TVMScript.
+        *lines : str
+            Statements before it, such as vectors that it uses.
+
+        Returns
+        -------
+        PrimFunc
+        """
+        body = [*lines, f"C[T.ramp(0, 1, {self.rows})] = {value}"]
+        return _function(self._head + "".join(f"        {line}\n" for line in body))
+
+
+def _function(source: str) -> PrimFunc:
+    func = from_source(source)
+    assert isinstance(func, PrimFunc)
+    return func
+
+
+def register_intrinsic(name: str, description: PrimFunc, implementation: PrimFunc) -> str:
+    """Register an intrinsic, and return its name.
+
+    Parameters
+    ----------
+    name : str
+    description : PrimFunc
+        The loops that it stands for.
+    implementation : PrimFunc
+        What computes the same.
+
+    Returns
+    -------
+    str
+    """
+    TensorIntrin.register(name, description, implementation, override=True)
+    return name

@@ -1,0 +1,149 @@
+"""The registered intrinsics: what they say they compute is what they do, and each can be used."""
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler.ir.error import BuildError
+from compiler.target.vector_registers import vector_bits
+from compiler.tir.intrinsics import arm_cpu, cuda, dot_product_common, hexagon, rocm, x86
+from compiler.tir.schedule import Schedule
+from compiler.tir.script import from_source
+from compiler.tir.tensor_intrin import TensorIntrin
+
+DOTS = {
+    x86.VNNI_DOT_16x4_INTRIN: (16, 4, "uint8", "int8", "int32", "global"),
+    x86.AVX512_DOT_16x4_INTRIN: (16, 4, "uint8", "int8", "int32", "global"),
+    arm_cpu.ARM_DOT_4x4_i8_NEON_INTRIN: (4, 4, "int8", "int8", "int32", "global"),
+    arm_cpu.ARM_DOT_4x4_i8_SDOT_INTRIN: (4, 4, "int8", "int8", "int32", "global"),
+    arm_cpu.ARM_DOT_4x4_u8_UDOT_INTRIN: (4, 4, "uint8", "uint8", "uint32", "global"),
+    arm_cpu.ARM_DOT_4x4_u8_HDOT_INTRIN: (4, 4, "uint8", "uint8", "int32", "global"),
+    hexagon.VRMPY_u8u8i32_INTRIN: (32, 4, "uint8", "uint8", "int32", "global"),
+    hexagon.VRMPY_u8i8i32_INTRIN: (32, 4, "uint8", "int8", "int32", "global"),
+    hexagon.VRMPY_u8i8i32_VTCM_INTRIN: (32, 4, "uint8", "int8", "int32", "global.vtcm"),
+    hexagon.VDMPY_i16i16i32_INTRIN: (32, 2, "int16", "int16", "int32", "global"),
+    dot_product_common.DP4A_S8S8S32_INTRIN: (1, 4, "int8", "int8", "int32", "shared"),
+    rocm.AMDGPU_SDOT4_INTRIN: (1, 4, "int8", "int8", "int32", "shared"),
+}
+
+
+def product(rows: int, depth: int, a: str, b: str, c: str) -> Schedule:
+    """Return a schedule of ``C[m, n] += A[m, k] * B[n, k]``, tiled for a dot product; ``B`` is packed in its tiles."""
+    packed = (64 // rows, 24 // depth, rows, depth)
+    source = f"""
+@T.prim_func
+def main(A: T.Buffer((6, 24), "{a}"), B: T.Buffer({packed}, "{b}"), C: T.Buffer((6, 64), "{c}")):
+    for i, j, k in T.grid(6, 64, 24):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.{c}(0)
+            C[vi, vj] = C[vi, vj] + T.cast(A[vi, vk], "{c}") * T.cast(B[vj // {rows}, vk // {depth}, vj % {rows}, vk % {depth}], "{c}")
+"""
+    sch = Schedule(from_source(source), debug_mask="all")
+    i, j, k = sch.get_loops("C")
+    j_0, j_1 = sch.split(j, [None, rows])
+    k_0, k_1 = sch.split(k, [None, depth])
+    sch.reorder(i, j_0, k_0, j_1, k_1)
+    sch.decompose_reduction("C", k_0)
+    return sch
+
+
+@pytest.mark.parametrize("name", [name for name, dot in DOTS.items() if dot[-1] == "global"])
+def test_dot_products_take_the_place_of_loops(name: str) -> None:
+    sch = product(*DOTS[name][:-1])
+    sch.tensorize(sch.get_loops("C_update")[3], name)
+    assert "call_llvm_pure_intrin" in sch.mod.script()
+    replayed = product(*DOTS[name][:-1])
+    replayed.tensorize(replayed.get_loops("C_update")[3], name)
+    tvm.ir.assert_structural_equal(sch.mod, replayed.mod)
+
+
+@pytest.mark.parametrize("name", [x86.VNNI_DOT_16x4_INTRIN, x86.AVX512_DOT_16x4_INTRIN])
+def test_avx512_computes_what_numpy_does(name: str) -> None:
+    target = tvm.target.Target("llvm -mcpu=cascadelake")
+    sch = product(*DOTS[name][:-1])
+    sch.tensorize(sch.get_loops("C_update")[3], name)
+    built = tvm.build(sch.mod, target=target)
+    host = tvm.target.Target("llvm")
+    if vector_bits(host.triple, host.cpu, host.features) < 512:
+        pytest.skip("no AVX-512 here")
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(0, 127, (6, 24)).astype("uint8"), rng.integers(-100, 100, (64, 24)).astype("int8")
+    c = tvm.nd.array(np.zeros((6, 64), "int32"))
+    packed = b.reshape(4, 16, 6, 4).transpose(0, 2, 1, 3).copy()
+    built(tvm.nd.array(a), tvm.nd.array(packed), c)
+    np.testing.assert_array_equal(c.numpy(), a.astype("int32") @ b.astype("int32").T)
+
+
+@pytest.mark.parametrize("name", [arm_cpu.ARM_DOT_4x4_i8_NEON_INTRIN, arm_cpu.ARM_DOT_4x4_u8_UDOT_INTRIN])
+def test_arm_makes_its_instructions_and_x86_refuses_them(name: str) -> None:
+    sch = product(*DOTS[name][:-1])
+    sch.tensorize(sch.get_loops("C_update")[3], name)
+    arm = tvm.build(sch.mod, target="llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-n1")
+    assert any(word in arm.get_source("asm") for word in ("udot", "smull", "sdot"))
+    with pytest.raises(BuildError, match="is an intrinsic of aarch64, the target is x86_64"):
+        tvm.build(sch.mod, target="llvm -mtriple=x86_64-linux-gnu")
+
+
+def test_a_processor_without_avx512_is_named() -> None:
+    sch = product(*DOTS[x86.VNNI_DOT_16x4_INTRIN][:-1])
+    sch.tensorize(sch.get_loops("C_update")[3], x86.VNNI_DOT_16x4_INTRIN)
+    with pytest.raises(BuildError, match="needs a processor with AVX-512"):
+        tvm.build(sch.mod, target="llvm -mtriple=x86_64-linux-gnu -mcpu=haswell")
+
+
+def test_descriptions_compute_dot_products() -> None:
+    for name, (rows, depth, a, b, c, scope) in DOTS.items():
+        if scope == "shared":
+            continue
+        rng = np.random.default_rng(5)
+        arrays = [
+            rng.integers(0, 100, shape).astype(t) for shape, t in (((depth,), a), ((rows, depth), b), ((rows,), c))
+        ]
+        x, y, z = (tvm.nd.array(array) for array in arrays)
+        tvm.build(TensorIntrin.get(name).desc, target="llvm")(x, y, z)
+        expected = arrays[2].astype(c) + arrays[1].astype(c) @ arrays[0].astype(c)
+        np.testing.assert_array_equal(z.numpy(), expected)
+
+
+@pytest.mark.parametrize("trans_b", [False, True])
+def test_fragments_of_tensor_cores(trans_b: bool) -> None:
+    place = "vj, vk" if trans_b else "vk, vj"
+    source = f"""
+@T.prim_func
+def main(A: T.Buffer((32, 32), "float16"), B: T.Buffer((32, 32), "float16"), C: T.Buffer((32, 32), "float32")):
+    for i, j, k in T.grid(32, 32, 32):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + T.cast(A[vi, vk], "float32") * T.cast(B[{place}], "float32")
+"""
+    names = cuda.get_wmma_intrin_group("shared", "global", "float16", "float32", trans_b)
+    assert all(TensorIntrin.get(name) is not None for name in names.values())
+    assert names["compute"] in (
+        cuda.WMMA_SYNC_16x16x16_f16f16f32_INTRIN,
+        cuda.WMMA_SYNC_16x16x16_f16f16f32_TRANS_INTRIN,
+    )
+    sch = Schedule(from_source(source), debug_mask="all")
+    i, j, k = sch.get_loops("C")
+    tiles = [sch.split(loop, [None, 16]) for loop in (i, j, k)]
+    sch.reorder(*[outer for outer, _ in tiles], *[inner for _, inner in tiles])
+    block = sch.blockize(tiles[0][1])
+    result = sch.cache_write(block, 0, "wmma.accumulator")
+    copies = []
+    for index, scope in ((0, "wmma.matrix_a"), (1, "wmma.matrix_b")):
+        sch.cache_read(block, index, "shared")
+        copies.append(sch.cache_read(block, index, scope))
+    init = sch.decompose_reduction(block, sch.get_loops(block)[2])
+    sch.tensorize(block, names["compute"])
+    sch.tensorize(init, names["init"])
+    for copy, name in ((copies[0], names["load_a"]), (copies[1], names["load_b"]), (result, names["store"])):
+        rows, columns = sch.get_loops(copy)[-2:]
+        (r_0, r_1), (c_0, c_1) = sch.split(rows, [None, 16]), sch.split(columns, [None, 16])
+        sch.reorder(r_0, c_0, r_1, c_1)
+        sch.tensorize(r_1, name)
+    text = sch.mod.script()
+    for call in ("tvm_mma_sync", "tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_store_matrix_sync"):
+        assert call in text
