@@ -28,24 +28,24 @@ DOTS = {
 
 
 def product(rows: int, depth: int, a: str, b: str, c: str) -> Schedule:
-    """Return a schedule of ``C[m, n] += A[m, k] * B[n, k]``, tiled for a dot product; ``B`` is packed in its tiles."""
-    packed = (64 // rows, 24 // depth, rows, depth)
+    """Return a schedule of ``C[m, n] += A[m, k] * B[n, k]``, where ``B`` is packed in tiles for a dot product."""
+    tiles = (64 // rows, 24 // depth, rows, depth)
+    loops = f"6, {tiles[0]}, {tiles[1]}, {rows}, {depth}"
     source = f"""
 @T.prim_func
-def main(A: T.Buffer((6, 24), "{a}"), B: T.Buffer({packed}, "{b}"), C: T.Buffer((6, 64), "{c}")):
-    for i, j, k in T.grid(6, 64, 24):
+def main(A: T.Buffer((6, 24), "{a}"), B: T.Buffer({tiles}, "{b}"), C: T.Buffer((6, 64), "{c}")):
+    for i, j_0, k_0, j_1, k_1 in T.grid({loops}):
         with T.block("C"):
-            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            vi, vj_0, vk_0, vj_1, vk_1 = T.axis.remap("SSRSR", [i, j_0, k_0, j_1, k_1])
             with T.init():
-                C[vi, vj] = T.{c}(0)
-            C[vi, vj] = C[vi, vj] + T.cast(A[vi, vk], "{c}") * T.cast(B[vj // {rows}, vk // {depth}, vj % {rows}, vk % {depth}], "{c}")
+                C[vi, vj_0 * {rows} + vj_1] = T.{c}(0)
+            C[vi, vj_0 * {rows} + vj_1] = (
+                C[vi, vj_0 * {rows} + vj_1]
+                + T.cast(A[vi, vk_0 * {depth} + vk_1], "{c}") * T.cast(B[vj_0, vk_0, vj_1, vk_1], "{c}")
+            )
 """
     sch = Schedule(from_source(source), debug_mask="all")
-    i, j, k = sch.get_loops("C")
-    j_0, j_1 = sch.split(j, [None, rows])
-    k_0, k_1 = sch.split(k, [None, depth])
-    sch.reorder(i, j_0, k_0, j_1, k_1)
-    sch.decompose_reduction("C", k_0)
+    sch.decompose_reduction("C", sch.get_loops("C")[2])
     return sch
 
 
