@@ -18,7 +18,7 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.transform.emulate_threads import EmulateThreads
 from compiler.tir.transform.simplify import Simplify
 
-__all__ = ["emulate", "lower_for_emulation"]
+__all__ = ["emulate", "lower_for_emulation", "lowered_for_device"]
 
 
 def emulate(
@@ -65,13 +65,41 @@ def emulate(
     >>> f = emulate(s, [A, B], "cuda")
     >>> f(a, b)
     """
-    module = inputs
-    if not (isinstance(inputs, IRModule) and all(is_lowered(f) for _, f in inputs.items() if isinstance(f, PrimFunc))):
-        module = lower(inputs, args, name=name, binds=binds)
-    assert isinstance(module, IRModule)
-    device = Target(target) if target is not None else Target.current() or Target("cuda")
+    module, device = lowered_for_device(inputs, args, target, name, binds)
     host = device.host if device.host is not None and device.host.is_host else "llvm"
     return build(lower_for_emulation(module, device), target=host, name=name)
+
+
+def lowered_for_device(
+    inputs: Schedule | PrimFunc | IRModule,
+    args: Sequence[Any] | None,
+    target: str | Target | None,
+    name: str = "main",
+    binds: Mapping[Any, Any] | None = None,
+) -> tuple[IRModule, Target]:
+    """Return a program as loops that are bound to thread axes, and the target of the device.
+
+    Parameters
+    ----------
+    inputs : Schedule, PrimFunc or IRModule
+        A module is lowered, unless it looks like what ``lower`` returns.
+    args : sequence of Tensor, Var or Buffer, or None
+        The function's parameters in order, of a schedule.
+    target : str, Target or None
+        The current one, else ``cuda``, for None.
+    name : str
+        Name of the function.
+    binds : mapping of Tensor to Buffer, optional
+        Buffers that stand for tensors.
+
+    Returns
+    -------
+    tuple of (IRModule, Target)
+    """
+    device = Target(target) if target is not None else Target.current() or Target("cuda")
+    if isinstance(inputs, IRModule) and all(is_lowered(f) for _, f in inputs.items() if isinstance(f, PrimFunc)):
+        return inputs, device
+    return lower(inputs, args, name=name, binds=binds), device
 
 
 def lower_for_emulation(module: IRModule, target: Target) -> IRModule:

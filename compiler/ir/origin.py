@@ -366,15 +366,21 @@ def named_origins(span: Span) -> tuple[Origin, ...]:
     return () if table is None or not span else table.named(span)
 
 
-def user_place(span: Span) -> str:
-    """Return ``" (line 12)"`` for the user's line that a span comes from, for the messages of errors.
+def user_line(span: Span) -> int | None:
+    """Return the user's line that a span comes from, of several the one that was carried out last.
 
-    Of several lines it is the one that was carried out last: that of the primitive, not of the definition.  Empty where
-    nothing records, or no user's line is known.
+    So what a primitive made is at the primitive's line, not at the definition's.  None where nothing records, or no
+    user's line is known.
     """
     table = current_ambient().table
     if table is None:
-        return ""
+        return None
     rows = (table.rows[i] for i in sorted(table.ancestors(span), reverse=True))
     place = next((row.location for row in rows if row.level == "source" and row.location is not None), None)
-    return "" if place is None else f" (line {place.line})"
+    return None if place is None else place.line
+
+
+def user_place(span: Span) -> str:
+    """Return ``" (line 12)"`` for the user's line that a span comes from, for messages; empty where none is known."""
+    line = user_line(span)
+    return "" if line is None else f" (line {line})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,23 @@ from compiler.tir.memory import OutOfBounds, UninitializedRead, compact
 from compiler.tir.python_expression import AssertionFailed, PythonExpression, Returned
 from compiler.tir.python_source import PythonSource
 
-__all__ = ["AssertionFailed", "DivisionByZero", "OutOfBounds", "UninitializedRead", "interpret"]
+__all__ = [
+    "AssertionFailed",
+    "BoundArray",
+    "DivisionByZero",
+    "OutOfBounds",
+    "UninitializedRead",
+    "bind_arguments",
+    "interpret",
+]
+
+
+class BoundArray(NamedTuple):
+    """An array that is an argument: the parameter's buffer, the array, and its flat copy, which a run changes."""
+
+    buffer: Buffer
+    array: np.ndarray[Any, Any]
+    flat: np.ndarray[Any, Any]
 
 
 def interpret(
@@ -46,16 +62,7 @@ def interpret(
     OutOfBounds, UninitializedRead, AssertionFailed, DivisionByZero
         If the program does what it must not do.
     """
-    if len(arrays) != len(func.params):
-        raise ArgumentError(f"interpret: expected {len(func.params)} arguments, got {len(arrays)}")
-    values: dict[Var, Any] = {}
-    memories: list[tuple[Buffer, np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
-    for position, (param, value) in enumerate(zip(func.params, arrays, strict=True)):
-        buffer = func.buffer_map.get(param)
-        if buffer is None:
-            values[param] = _scalar(position, param, value)
-        else:
-            memories.append((buffer, value, _bind_array(values, position, buffer, value)))
+    values, memories = bind_arguments(func, arrays, "interpret")
     source = source_of(values)
     for buffer, _, flat in memories:
         source.add_memory(buffer.data, flat)
@@ -69,15 +76,48 @@ def interpret(
                 array[...] = flat.reshape(array.shape)
 
 
-def _scalar(position: int, param: Var, value: Any) -> Any:
+def bind_arguments(func: PrimFunc, arrays: Sequence[Any], operation: str) -> tuple[dict[Var, Any], list[BoundArray]]:
+    """Return the values of a function's variables, and its memory, for some arguments.
+
+    Parameters
+    ----------
+    func : PrimFunc
+    arrays : sequence of numpy.ndarray or scalar
+        One for each parameter.
+    operation : str
+        Who asks, for messages.
+
+    Returns
+    -------
+    tuple of (dict of Var to object, list of BoundArray)
+
+    Raises
+    ------
+    ArgumentError
+        If the arrays do not fit the parameters.
+    """
+    if len(arrays) != len(func.params):
+        raise ArgumentError(f"{operation}: expected {len(func.params)} arguments, got {len(arrays)}")
+    values: dict[Var, Any] = {}
+    memories: list[BoundArray] = []
+    for position, (param, value) in enumerate(zip(func.params, arrays, strict=True)):
+        buffer = func.buffer_map.get(param)
+        if buffer is None:
+            values[param] = _scalar(f"{operation}: argument {position} ({param.name})", param, value)
+        else:
+            what = f"{operation}: argument {position} ({buffer.name})"
+            memories.append(BoundArray(buffer, value, _bind_array(values, what, buffer, value)))
+    return values, memories
+
+
+def _scalar(what: str, param: Var, value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.ndim:
-        raise ArgumentError(f"interpret: argument {position} ({param.name}) must be a {param.dtype}, got an array")
+        raise ArgumentError(f"{what} must be a {param.dtype}, got an array")
     return cast_value(value, "float64" if isinstance(value, (float, np.floating)) else "int64", param.dtype)
 
 
-def _bind_array(values: dict[Var, Any], position: int, buffer: Buffer, value: Any) -> np.ndarray[Any, Any]:
+def _bind_array(values: dict[Var, Any], what: str, buffer: Buffer, value: Any) -> np.ndarray[Any, Any]:
     """Check an array against its buffer, give values to the variables of its shape, and return a flat copy of it."""
-    what = f"interpret: argument {position} ({buffer.name})"
     if not isinstance(value, np.ndarray):
         raise ArgumentError(f"{what} must be an array, got {type(value).__name__}")
     if value.dtype != numpy_dtype(buffer.dtype):

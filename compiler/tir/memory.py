@@ -88,8 +88,8 @@ class Access:
 
     def read(self, data: Array, written: bytearray | None, view: View, indices: tuple[Any, ...]) -> Any:
         """Return the element or elements."""
-        data, written = self._typed(data, written)
-        flat = self._place("read", data, view, indices)
+        data, written = self.typed(data, written)
+        flat = self.place("read", data, view, indices)
         if written is not None:
             for i in flat.tolist() if isinstance(flat, np.ndarray) else (flat,):
                 if not written[i]:
@@ -102,8 +102,8 @@ class Access:
 
     def write(self, data: Array, written: bytearray | None, view: View, indices: tuple[Any, ...], value: Any) -> None:
         """Set the element or elements."""
-        data, written = self._typed(data, written)
-        flat = self._place("write", data, view, indices)
+        data, written = self.typed(data, written)
+        flat = self.place("write", data, view, indices)
         data[flat] = value
         if written is not None:
             for i in flat.tolist() if isinstance(flat, np.ndarray) else (flat,):
@@ -131,14 +131,14 @@ class Access:
         else:
             self.write(data, written, view, (np.arange(first, last),), value)
 
-    def _typed(self, data: Array, written: bytearray | None) -> tuple[Array, bytearray | None]:
+    def typed(self, data: Array, written: bytearray | None) -> tuple[Array, bytearray | None]:
         """Look at the memory as elements of the buffer's type."""
         kind = numpy_dtype(self.buffer.dtype)
         if data.dtype == kind:
             return data, written
         return data.view(kind), written if data.dtype.itemsize == kind.itemsize else None
 
-    def _place(self, access: str, data: Array, view: View, indices: tuple[Any, ...]) -> Any:
+    def place(self, access: str, data: Array, view: View, indices: tuple[Any, ...]) -> Any:
         flat: Any = view.offset
         wrapped = tuple(self._wrapped(i, dtype) for i, dtype in zip(indices, self.index_dtypes, strict=True))
         for index, low, extent, stride in zip(wrapped, view.low, view.extent, view.stride, strict=True):

@@ -48,7 +48,7 @@ from compiler.tir.stmt import (
     seq,
 )
 
-_DEEPEST_LOOPS = 15
+MAX_NESTED_LOOPS = 15
 """Python allows 20 nested blocks; deeper loops become functions of their own."""
 
 
@@ -310,7 +310,7 @@ class PythonSource(PythonExpression):
     def _nesting(self) -> Iterator[None]:
         """Open a function for the loop that comes where Python allows no more of them."""
         outer = self._loops
-        if self._loops < _DEEPEST_LOOPS:
+        if self._loops < MAX_NESTED_LOOPS:
             self._loops += 1
             yield
         else:

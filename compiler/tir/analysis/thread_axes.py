@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import LoweringError
@@ -11,7 +12,36 @@ from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.tir.stmt import AttrStmt, For, Stmt
 from compiler.tir.stmt_functor import StmtVisitor
 
-__all__ = ["ThreadAxis", "is_thread", "thread_axes"]
+__all__ = ["Launch", "ThreadAxis", "is_thread", "launch_of", "thread_axes"]
+
+
+class Launch(NamedTuple):
+    """What a statement launches: an axis, its extent, and the variables of a thread's position."""
+
+    tag: str
+    extent: PrimExpr
+    variables: tuple[Var, ...]
+
+
+def launch_of(n: Stmt) -> Launch | None:
+    """Return what a statement launches; virtual threads are launched by nothing.
+
+    Parameters
+    ----------
+    n : Stmt
+
+    Returns
+    -------
+    Launch or None
+        None for any other statement.
+    """
+    if isinstance(n, AttrStmt) and n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
+        launch = Launch(n.node.thread_tag, n.value, (n.node.var,))
+    elif isinstance(n, For) and n.thread_binding is not None:
+        launch = Launch(n.thread_binding.thread_tag, n.extent, (n.loop_var, n.thread_binding.var))
+    else:
+        return None
+    return launch if launch.tag.startswith(("blockIdx", "threadIdx")) else None
 
 
 @dataclass(slots=True)
@@ -80,16 +110,18 @@ class _Axes(StmtVisitor):
         self._analyzer = Analyzer()
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
-        if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
-            self._note(n, n.node.thread_tag, n.value, n.node.var)
-        self.visit(n.body)
+        self._note(n)
 
     def visit_For(self, n: For) -> None:
-        if n.thread_binding is not None:
-            self._note(n, n.thread_binding.thread_tag, n.extent, n.loop_var, n.thread_binding.var)
+        self._note(n)
+
+    def _note(self, n: AttrStmt | For) -> None:
+        launch = launch_of(n)
+        if launch is not None:
+            self._launch(n, *launch)
         self.visit(n.body)
 
-    def _note(self, launch: AttrStmt | For, tag: str, extent: PrimExpr, *variables: Var) -> None:
+    def _launch(self, launch: AttrStmt | For, tag: str, extent: PrimExpr, variables: tuple[Var, ...]) -> None:
         axis = self.axes.setdefault(tag, ThreadAxis(tag, extent, launch))
         if axis.extent is not extent and not self._analyzer.can_prove_equal(axis.extent, extent):
             raise LoweringError(

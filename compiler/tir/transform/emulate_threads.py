@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Broadcast, Call, IntImm, IterVar, PrimExpr, Ramp, Var, cast, const
+from compiler.ir.primexpr import Broadcast, Call, IntImm, PrimExpr, Ramp, Var, cast, const
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.analysis.thread_axes import ThreadAxis, is_thread, thread_axes
+from compiler.tir.analysis.thread_axes import ThreadAxis, launch_of
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
 from compiler.tir.builtin import ACCESS_PTR
 from compiler.tir.device_ops import ATOMIC_ADD
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, For, ForKind, LetStmt, Stmt
+from compiler.tir.stmt import Allocate, DeclBuffer, Evaluate, For, ForKind, LetStmt, Stmt
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.barrier_regions import BarrierRegions, Barriers, Uniformity
 from compiler.tir.transform.emulate_shuffles import EmulateShuffles
+from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -65,7 +65,7 @@ class EmulateThreads(PrimFuncPass):
         occurring = features(func)
         if "thread_extent" not in occurring.attrs and ForKind.THREAD_BINDING not in occurring.kinds:
             return func
-        return func.with_body(_Kernels(self.warp_size).visit(func.body))
+        return func.with_body(_Kernels(self.warp_size).visit(with_device_memory(func.body)))
 
 
 class _Kernels(StmtMutator):
@@ -74,47 +74,26 @@ class _Kernels(StmtMutator):
     def __init__(self, warp_size: int) -> None:
         self._warp_size = warp_size
 
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
-        if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
-            return _Kernel(n, self._warp_size).emulated()
-        return self.visit_Node(n)  # type: ignore[no-any-return]
-
-    def visit_For(self, n: For) -> Stmt:
-        if n.thread_binding is not None:
-            return _Kernel(n, self._warp_size).emulated()
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+    def visit_Stmt(self, n: Stmt) -> Stmt:
+        if launch_of(n) is None:
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        return _Kernel(n, self._warp_size).emulated()
 
 
-class _Kernel:
-    """One kernel: its axes, and the code of a thread."""
+class _Kernel(KernelCode):
+    """One kernel, and the loops that do what it does."""
 
     def __init__(self, kernel: Stmt, warp_size: int) -> None:
-        axes = thread_axes(kernel)
-        self._blocks = [axis for axis in axes.values() if not is_thread(axis.tag)]
-        self._threads = sorted((axis for axis in axes.values() if is_thread(axis.tag)), key=lambda axis: axis.tag)
+        super().__init__(kernel)
         self._warp_size = warp_size
-        self._analyzer = Analyzer()
-        self._variables = {axis.tag: Var(axis.tag.replace(".", "_"), axis.extent.dtype) for axis in axes.values()}
-        values = {var: self._variables[axis.tag] for axis in axes.values() for var in axis.variables}
-        self._code: Stmt = substitute(_WithoutLaunches().visit(kernel), values)
-        self._thread, self._count = self._position()
-
-    def _position(self) -> tuple[PrimExpr, PrimExpr]:
-        """Return the position of a thread in its block, x first, and the number of threads."""
-        position: PrimExpr = const(0)
-        count: PrimExpr = const(1)
-        for axis in self._threads:
-            position = position + cast("int32", self._variables[axis.tag]) * count
-            count = count * cast("int32", axis.extent)
-        return self._analyzer.simplify(position), self._analyzer.simplify(count)
 
     def emulated(self) -> Stmt:
         """Return the loops over blocks, with all that the threads of a block do."""
-        shuffles = EmulateShuffles(self._thread, self._count, self._warp_size)
-        code = shuffles.visit(self._code)
-        memory = _BlockMemory(code, self._thread, self._count, self._warp_size)
+        shuffles = EmulateShuffles(self.position, self.count, self._warp_size)
+        code = shuffles.visit(self.code)
+        memory = _BlockMemory(code, self.position, self.count, self._warp_size)
         code = memory.visit(code)
-        uniformity = Uniformity([self._variables[axis.tag] for axis in self._threads], memory.private)
+        uniformity = Uniformity([self.variables[axis.tag] for axis in self.threads], memory.private)
         body = BarrierRegions(uniformity, self._each_thread, memory.keep).split(code)
         for buffer in shuffles.exchanges:
             body = Allocate(buffer.data, buffer.dtype, buffer.shape, const(True), DeclBuffer(buffer, body))
@@ -123,8 +102,8 @@ class _Kernel:
         return self._each_block(body, memory.atomic)
 
     def _each_thread(self, region: Stmt) -> Stmt:
-        for axis in self._threads:
-            old = self._variables[axis.tag]
+        for axis in self.threads:
+            old = self.variables[axis.tag]
             var = Var(old.name, old.dtype)
             region = For(var, const(0, var.dtype), axis.extent, ForKind.SERIAL, substitute(region, {old: var}))
         return region
@@ -132,39 +111,25 @@ class _Kernel:
     def _each_block(self, body: Stmt, in_order: bool) -> Stmt:
         """Return the loop over all blocks; they run one after the other where they add to the same memory."""
         kind = ForKind.SERIAL if in_order else ForKind.PARALLEL
-        sizes: list[int] = [axis.extent.value for axis in self._blocks if isinstance(axis.extent, IntImm)]
-        if len(sizes) < len(self._blocks):
-            return self._nested(self._blocks, body, kind)
+        sizes: list[int] = [axis.extent.value for axis in self.blocks if isinstance(axis.extent, IntImm)]
+        if len(sizes) < len(self.blocks):
+            return self._nested(self.blocks, body, kind)
         if not sizes:
             return body
         block = Var("block", "int32")
         values: dict[Var, PrimExpr] = {}
-        for position, axis in enumerate(self._blocks):
+        for position, axis in enumerate(self.blocks):
             inner = prod(sizes[position + 1 :])
-            var, outermost = self._variables[axis.tag], position == 0
+            var, outermost = self.variables[axis.tag], position == 0
             place = block // inner if outermost else block // inner % sizes[position]
-            values[var] = cast(var.dtype, self._analyzer.simplify(place))
+            values[var] = cast(var.dtype, self.analyzer.simplify(place))
         return For(block, const(0), const(prod(sizes)), kind, substitute(body, values))
 
     def _nested(self, axes: Sequence[ThreadAxis], body: Stmt, kind: ForKind) -> Stmt:
         for axis in reversed(axes):
-            var, own = self._variables[axis.tag], kind if axis is axes[0] else ForKind.SERIAL
+            var, own = self.variables[axis.tag], kind if axis is axes[0] else ForKind.SERIAL
             body = For(var, const(0, var.dtype), axis.extent, own, body)
         return body
-
-
-class _WithoutLaunches(StmtMutator):
-    """Removes the launches of thread axes, whose variables stay."""
-
-    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
-        if n.attr_key == "thread_extent":
-            return self.visit(n.body)  # type: ignore[no-any-return]
-        return self.visit_Node(n)  # type: ignore[no-any-return]
-
-    def visit_For(self, n: For) -> Stmt:
-        if n.thread_binding is not None:
-            return self.visit(n.body)  # type: ignore[no-any-return]
-        return self.visit_Node(n)  # type: ignore[no-any-return]
 
 
 class _BlockMemory(Mutator):

@@ -43,10 +43,9 @@ def lowered(func: PrimFunc, target: Target | None = None) -> PrimFunc:
 
 def check_row_sums(func: PrimFunc, rows: int, columns: int) -> None:
     data = np.random.default_rng(0).integers(0, 100, (rows, columns)).astype("int32")
-    for seed in range(3):
-        sums = np.zeros(rows, "int32")
-        run_threads(func, [data, sums], seed)
-        np.testing.assert_array_equal(sums, data.sum(1))
+    sums = np.zeros(rows, "int32")
+    run_threads(func, [data, sums])
+    np.testing.assert_array_equal(sums, data.sum(1))
 
 
 def shuffles(func: PrimFunc) -> int:

@@ -1,0 +1,174 @@
+"""Running a function whose kernels are watched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.primexpr import Var
+from compiler.ir.substitute import free_vars
+from compiler.tir.analysis.memory import used_buffers
+from compiler.tir.analysis.thread_axes import launch_of
+from compiler.tir.evaluation import numpy_dtype
+from compiler.tir.function import PrimFunc
+from compiler.tir.interpreter import bind_arguments
+from compiler.tir.python_expression import PythonExpression, Returned
+from compiler.tir.python_source import PythonSource
+from compiler.tir.sanitizer.block import Running, run_block
+from compiler.tir.sanitizer.reports import Sanitized
+from compiler.tir.sanitizer.shadow_memory import ShadowMemory, Timeline
+from compiler.tir.sanitizer.thread import LimitReached, Thread
+from compiler.tir.sanitizer.thread_source import ThreadSource
+from compiler.tir.stmt import AttrStmt, For, Stmt
+from compiler.tir.transform.emulate_shuffles import EmulateShuffles
+from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
+
+__all__ = ["sanitize"]
+
+MAX_ACCESSES = 2_000_000
+"""Accesses of a run; about ten seconds."""
+
+
+def sanitize(
+    func: PrimFunc,
+    arrays: Sequence[Any],
+    warp_size: int = 32,
+    max_accesses: int = MAX_ACCESSES,
+) -> Sanitized:
+    """Run a function thread by thread, and report what its kernels do wrong.
+
+    Two accesses of one element by two threads race if one of them is a write and no barrier lies between them; writes
+    of one and the same value do not.  Blocks are never ordered.  All threads of a block must come to the same barriers.
+
+    Parameters
+    ----------
+    func : PrimFunc
+        Its kernels as a device would run them: barriers are not inserted here.
+    arrays : sequence of numpy.ndarray or scalar
+        One for each parameter, changed in place.
+    warp_size : int
+        How many threads a barrier of the scope ``warp`` is for.
+    max_accesses : int
+        After so many accesses the run stops.
+
+    Returns
+    -------
+    Sanitized
+
+    Raises
+    ------
+    ArgumentError
+        If the arrays do not fit the parameters.
+    LoweringError
+        If a kernel launches one axis with two extents.
+    """
+    values, memories = bind_arguments(func, arrays, "sanitize")
+    source = _HostSource(values, warp_size, max_accesses)
+    for buffer, _, flat in memories:
+        source.add_memory(buffer.data, flat)
+    run = source.function(with_device_memory(func.body))
+    with np.errstate(all="ignore"), suppress(Returned):
+        try:
+            run()
+        except LimitReached:
+            source.result.complete = False
+        finally:
+            for _, array, flat in memories:
+                array[...] = flat.reshape(array.shape)
+    return source.result
+
+
+class _HostSource(PythonSource):
+    """The source of the host's part, which launches kernels."""
+
+    def __init__(self, fixed: dict[Var, Any], warp_size: int, max_accesses: int) -> None:
+        super().__init__(fixed)
+        self._warp_size = warp_size
+        self._max_accesses = max_accesses
+        self.result = Sanitized()
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        if launch_of(n) is None:
+            super().visit_AttrStmt(n)
+        else:
+            self._launch(n)
+
+    def visit_For(self, n: For) -> None:
+        if launch_of(n) is None:
+            super().visit_For(n)
+        else:
+            self._launch(n)
+
+    def _launch(self, n: Stmt) -> None:
+        kernel = KernelCode(n)
+        extents = [axis.extent for axis in (*kernel.blocks, *kernel.threads)]
+        axes = set(kernel.variables.values())
+        read, written = used_buffers(kernel.code)
+        layouts = [(*buffer.shape, *buffer.strides, buffer.elem_offset) for buffer in (*read, *written)]
+        free = [var for var in free_vars((*extents, kernel.code, *layouts)) if var not in axes]
+        pointers = [var for var in free if var in self._memory]
+        scalars = [var for var in free if var not in self._memory and var.dtype != "handle"]
+        launch = self._constant(_Launch(kernel, pointers, scalars, self._warp_size, self._max_accesses, self.result))
+        memories = ", ".join(f"({self.memory_of(pointer)})" for pointer in pointers)
+        self._line(f"{launch}.run([{memories}], [{', '.join(self.visit(var) for var in scalars)}])")
+
+
+class _Launch:
+    """One kernel, ready to be launched with memory and values."""
+
+    def __init__(
+        self,
+        kernel: KernelCode,
+        pointers: Sequence[Var],
+        scalars: Sequence[Var],
+        warp_size: int,
+        max_accesses: int,
+        result: Sanitized,
+    ) -> None:
+        self._kernel = kernel
+        self._pointers, self._scalars = pointers, scalars
+        self._warp_size, self._max_accesses, self._result = warp_size, max_accesses, result
+        shuffles = EmulateShuffles(self._kernel.position, self._kernel.count, warp_size)
+        code = shuffles.visit(self._kernel.code)
+        self._exchanges = shuffles.exchanges
+        axes = [*self._kernel.blocks, *self._kernel.threads]
+        self._tags = [axis.tag for axis in axes]
+        source = ThreadSource([*(self._kernel.variables[tag] for tag in self._tags), *scalars])
+        self._program = source.generator(code)
+
+    def run(self, memories: Sequence[tuple[Any, bytearray | None]], scalars: Sequence[Any]) -> None:
+        """Run all blocks, one after the other; what several of them write is compared nevertheless."""
+        values = dict(zip(self._scalars, scalars, strict=True))
+        extents = {
+            axis.tag: int(PythonExpression(values).value(axis.extent))
+            for axis in (*self._kernel.blocks, *self._kernel.threads)
+        }
+        whole = {
+            pointer: ShadowMemory(data, written, shared=True)
+            for pointer, (data, written) in zip(self._pointers, memories, strict=True)
+        }
+        blocks = [range(extents[axis.tag]) for axis in self._kernel.blocks]
+        threads = [range(extents[axis.tag]) for axis in reversed(self._kernel.threads)]
+        for number, block in enumerate(product(*blocks)):
+            shared = self._exchange(prod(map(len, threads)))
+            group: list[Running] = []
+            for position, reverse in enumerate(product(*threads)):
+                if position % self._warp_size == 0:
+                    warp: dict[Var, ShadowMemory] = {}
+                axes = dict(zip(self._tags, (*block, *reversed(reverse)), strict=True))
+                timeline = Timeline(number, position // self._warp_size, axes)
+                thread = Thread(timeline, whole, shared, warp, self._result, self._max_accesses)
+                group.append(Running(timeline, self._program(thread, *axes.values(), *scalars)))
+            self._result.threads += len(group)
+            run_block(group, self._result)
+
+    def _exchange(self, threads: int) -> dict[Var, ShadowMemory]:
+        """Return the memory that shuffles go through, for full warps; nobody waits for threads that do not exist."""
+        size = -(-threads // self._warp_size) * self._warp_size
+        kinds = {buffer.data: numpy_dtype(buffer.dtype) for buffer in self._exchanges}
+        return {data: ShadowMemory(np.zeros(size, kind), None, shared=True) for data, kind in kinds.items()}

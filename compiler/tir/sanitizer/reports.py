@@ -1,0 +1,97 @@
+"""What the sanitizer reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+__all__ = ["Fault", "Report", "Sanitized", "Site"]
+
+MAX_REPORTS = 50
+"""Reports of one run; each pair of statements is reported once."""
+
+
+class Fault(StrEnum):
+    """The kinds of faults."""
+
+    DATA_RACE = "data race"
+    DIVERGENT_BARRIER = "divergent barrier"
+    UNINITIALIZED_READ = "uninitialized read"
+    OUT_OF_BOUNDS = "out of bounds"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What one thread does somewhere.
+
+    Attributes
+    ----------
+    text : str
+        The statement or expression of loop IR.
+    line : int or None
+        The user's line that it comes from; None where nothing records lines.
+    thread : mapping of str to int
+        The position of the thread along each axis, by tag, e.g. ``{"blockIdx.x": 0, "threadIdx.x": 3}``.
+    """
+
+    text: str
+    line: int | None
+    thread: Mapping[str, int]
+
+    def __str__(self) -> str:
+        axes = ", ".join(f"{tag} = {position}" for tag, position in self.thread.items())
+        line = "" if self.line is None else f", line {self.line}"
+        return f"{self.text} ({axes}{line})"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One fault.
+
+    Attributes
+    ----------
+    fault : Fault
+    message : str
+        What is wrong, and what would make it right.
+    sites : tuple of Site
+        The two sides of a race or of a divergence, in the order in which they came; one of any other fault.
+    """
+
+    fault: Fault
+    message: str
+    sites: tuple[Site, ...]
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.fault.value}: {self.message}", *(f"  {site}" for site in self.sites)])
+
+
+@dataclass(slots=True)
+class Sanitized:
+    """The result of a run.
+
+    Attributes
+    ----------
+    reports : list of Report
+        The faults, in the order in which they came up; each pair of statements once.
+    complete : bool
+        Whether the program ran to its end within the limit of accesses.
+    threads, accesses : int
+        How many threads ran, and how many accesses were checked.
+    """
+
+    reports: list[Report] = field(default_factory=list)
+    complete: bool = True
+    threads: int = 0
+    accesses: int = 0
+    _seen: set[tuple[object, ...]] = field(default_factory=set)
+
+    def add(self, key: tuple[object, ...], report: Report) -> None:
+        """Add a report, unless there is one with the same key."""
+        if key not in self._seen and len(self.reports) < MAX_REPORTS:
+            self._seen.add(key)
+            self.reports.append(report)
+
+    def __str__(self) -> str:
+        ran = f"{self.threads} threads, {self.accesses} accesses{'' if self.complete else ', stopped at the limit'}"
+        return "\n".join([*map(str, self.reports), f"{len(self.reports)} faults ({ran})"])

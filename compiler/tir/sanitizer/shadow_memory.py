@@ -1,0 +1,151 @@
+"""Memory that knows who accessed it last: data races are accesses that nothing orders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from compiler.ir.node import Node
+from compiler.ir.origin import user_line
+from compiler.tir.memory import Access
+from compiler.tir.sanitizer.reports import Site
+
+__all__ = ["Event", "Place", "ShadowMemory", "Timeline"]
+
+
+@dataclass(slots=True, eq=False)
+class Timeline:
+    """Where a thread stands: which barriers it has passed.
+
+    Attributes
+    ----------
+    block, warp : int
+        Numbers of the thread's block in its grid, and of its warp in the block.
+    axes : mapping of str to int
+        The thread's position along each axis.
+    block_barriers, warp_barriers : int
+        The barriers of the block, and of the warp, that it has passed.
+    """
+
+    block: int
+    warp: int
+    axes: Mapping[str, int]
+    block_barriers: int = 0
+    warp_barriers: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """One place of the program that reads or writes elements of a buffer."""
+
+    access: Access
+    node: Node
+    writes: bool
+    atomic: bool = False
+
+    def site(self, axes: Mapping[str, int]) -> Site:
+        """Return what a thread does here."""
+        return Site(self.access.text, user_line(self.node.span), axes)
+
+
+class Event(NamedTuple):
+    """One access by one thread."""
+
+    thread: Timeline
+    block_barriers: int
+    warp_barriers: int
+    place: Place
+
+    @classmethod
+    def now(cls, thread: Timeline, place: Place) -> Event:
+        """Return the access that a thread makes now."""
+        return cls(thread, thread.block_barriers, thread.warp_barriers, place)
+
+    def races_with(self, later: Event) -> bool:
+        """Return whether neither a barrier nor a thread's order lies between this and a later access of an element."""
+        return not (self.ordered_with(later) or (self.place.atomic and later.place.atomic))
+
+    def ordered_with(self, later: Event) -> bool:
+        """Return whether a barrier, or the order of one thread's statements, lies between this and a later access."""
+        a, b = self.thread, later.thread
+        if a is b:
+            return True
+        if a.block != b.block:
+            return False
+        if self.block_barriers != later.block_barriers:
+            return True
+        return a.warp == b.warp and self.warp_barriers != later.warp_barriers
+
+
+@dataclass(slots=True)
+class _Cell:
+    write: Event | None = None
+    reads: dict[Timeline, Event] = field(default_factory=dict)
+
+
+class ShadowMemory:
+    """Memory of one allocation, with the last accesses of each of its units.
+
+    A unit is an element, or a byte where the memory is one of bytes.
+
+    Parameters
+    ----------
+    data : numpy.ndarray
+        One-dimensional.
+    written : bytearray or None
+        For each unit, whether it was written; None where all of them were.
+    shared : bool
+        Whether several threads can access it.
+    """
+
+    def __init__(self, data: np.ndarray[Any, Any], written: bytearray | None, shared: bool) -> None:
+        self.data = data
+        self.written = written
+        self._cells: dict[int, _Cell] | None = {} if shared else None
+
+    def units(self, kind: np.dtype[Any], element: int) -> range:
+        """Return the units of an element of a data type."""
+        size = self.data.itemsize
+        first = element * kind.itemsize // size
+        return range(first, max(first + kind.itemsize // size, first + 1))
+
+    def typed(self, kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """Return the memory as elements of a data type."""
+        if self.data.dtype == kind:
+            return self.data
+        whole = self.data.nbytes // kind.itemsize * kind.itemsize // self.data.itemsize
+        return self.data[:whole].view(kind)
+
+    def initialized(self, units: range) -> bool:
+        """Return whether all units were written."""
+        return self.written is None or all(self.written[unit] for unit in units)
+
+    def read(self, units: range, event: Event) -> Event | None:
+        """Note a read; return the write that it races with."""
+        rival = None
+        for cell in self._of(units):
+            if cell.write is not None and cell.write.races_with(event):
+                rival = cell.write
+            cell.reads[event.thread] = event
+        return rival
+
+    def write(self, units: range, event: Event, changes: bool) -> Event | None:
+        """Note a write; return the access that it races with.  Two writes of one value race with nothing."""
+        if self.written is not None:
+            for unit in units:
+                self.written[unit] = 1
+        rival = None
+        for cell in self._of(units):
+            if cell.write is not None and changes and cell.write.races_with(event):
+                rival = cell.write
+            rival = next((read for read in cell.reads.values() if read.races_with(event)), rival)
+            cell.write = event
+            cell.reads.clear()
+        return rival
+
+    def _of(self, units: range) -> list[_Cell]:
+        cells = self._cells
+        return [] if cells is None else [cells.setdefault(unit, _Cell()) for unit in units]

@@ -1,0 +1,155 @@
+"""A thread whose accesses are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from compiler.ir import dtype as dt
+from compiler.ir.primexpr import Var
+from compiler.tir.buffer import Buffer
+from compiler.tir.evaluation import numpy_dtype
+from compiler.tir.memory import OutOfBounds, View
+from compiler.tir.sanitizer.reports import Fault, Report, Sanitized
+from compiler.tir.sanitizer.shadow_memory import Event, Place, ShadowMemory, Timeline
+from compiler.tir.stmt import Allocate
+from compiler.tir.transform.merge_shared_memory_allocations import DYNAMIC
+
+__all__ = ["LimitReached", "Thread"]
+
+
+class LimitReached(Exception):
+    """There were more accesses than a run may have."""
+
+
+class Thread:
+    """One thread: it looks memory up, and checks what it does there.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        Where the thread stands.
+    whole, shared, warp : mapping of Var to ShadowMemory
+        The memory of all threads, of its block and of its warp, by pointer.
+    result : Sanitized
+        Gets the reports.
+    max_accesses : int
+        After so many accesses of all threads the run stops.
+    """
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        whole: Mapping[Var, ShadowMemory],
+        shared: dict[Var, ShadowMemory],
+        warp: dict[Var, ShadowMemory],
+        result: Sanitized,
+        max_accesses: int,
+    ) -> None:
+        self._timeline = timeline
+        self._shared, self._warp = shared, warp
+        self._own: dict[Var, ShadowMemory] = {}
+        self._memories = (self._own, warp, shared, whole)
+        self._result = result
+        self._max_accesses = max_accesses
+
+    def allocate(self, n: Allocate, size: int) -> None:
+        """Allocate memory where its scope says; what others of the block or warp have allocated already is theirs."""
+        scope = getattr(n.buffer_var.type_annotation, "storage_scope", "")
+        kind = numpy_dtype(n.dtype)
+        common = self._shared if scope.startswith("shared") else self._warp if scope == "warp" else None
+        if common is None:
+            self._own[n.buffer_var] = ShadowMemory(np.zeros(size, kind), bytearray(size), shared=False)
+        elif n.buffer_var not in common:
+            common[n.buffer_var] = ShadowMemory(np.zeros(size, kind), bytearray(size), shared=True)
+
+    def read(self, place: Place, view: View, indices: tuple[Any, ...]) -> Any:
+        """Return the elements that indices name; zeros where they are outside of the buffer."""
+        buffer = place.access.buffer
+        kind, memory = numpy_dtype(buffer.dtype), self._memory(buffer.data)
+        data = memory.typed(kind)
+        elements = self._elements("read", place, data, view, indices)
+        if elements is None:
+            elements, data = np.zeros(np.broadcast(*indices).size, "int64"), np.zeros(1, kind)
+            elements = elements if elements.size > 1 else 0
+        else:
+            self._check_read(place, memory, kind, elements)
+        if isinstance(elements, int) and dt.is_integral(buffer.dtype):
+            return data.item(elements)
+        return data[elements]
+
+    def _check_read(self, place: Place, memory: ShadowMemory, kind: np.dtype[Any], elements: Any) -> None:
+        event = Event.now(self._timeline, place)
+        for element in _each(elements):
+            units = memory.units(kind, element)
+            if not memory.initialized(units):
+                self._report_uninitialized(place, element)
+            rival = memory.read(units, event)
+            if rival is not None:
+                self._report_race(rival, event, element)
+
+    def write(self, place: Place, view: View, indices: tuple[Any, ...], value: Any) -> None:
+        """Set the elements that indices name; none outside of the buffer."""
+        buffer = place.access.buffer
+        kind, memory = numpy_dtype(buffer.dtype), self._memory(buffer.data)
+        data = memory.typed(kind)
+        elements = self._elements("write", place, data, view, indices)
+        if elements is None:
+            return
+        event, before = Event.now(self._timeline, place), data[elements].copy()
+        data[elements] = value
+        changes = np.atleast_1d(before != data[elements]).tolist()
+        for element, changed in zip(_each(elements), changes, strict=True):
+            rival = memory.write(memory.units(kind, element), event, changed)
+            if rival is not None:
+                self._report_race(rival, event, element)
+
+    def _memory(self, pointer: Var) -> ShadowMemory:
+        return next(memory[pointer] for memory in self._memories if pointer in memory)
+
+    def _elements(self, kind: str, place: Place, data: Any, view: View, indices: tuple[Any, ...]) -> Any:
+        """Return the places in memory of the elements; None, and a report, where some are outside."""
+        self._result.accesses += 1
+        if self._result.accesses > self._max_accesses:
+            raise LimitReached
+        if self._is_part(place.access.buffer, data):
+            view = View((0,), (len(data),), (1,), view.offset)
+        try:
+            return place.access.place(kind, data, view, indices)
+        except OutOfBounds as error:
+            report = Report(Fault.OUT_OF_BOUNDS, str(error), (place.site(self._timeline.axes),))
+            self._result.add((Fault.OUT_OF_BOUNDS, place), report)
+            return None
+
+    def _is_part(self, buffer: Buffer, data: np.ndarray[Any, Any]) -> bool:
+        """Return whether a buffer lies in merged memory, whose places its indices name."""
+        return len(buffer.shape) == 1 and (
+            buffer.scope == DYNAMIC or self._memory(buffer.data).data.dtype != data.dtype
+        )
+
+    def _report_uninitialized(self, place: Place, element: int) -> None:
+        buffer = place.access.buffer
+        message = (
+            f"nothing was written to element {element} of {buffer.name} in {buffer.scope} memory before it is read"
+        )
+        report = Report(Fault.UNINITIALIZED_READ, message, (place.site(self._timeline.axes),))
+        self._result.add((Fault.UNINITIALIZED_READ, place), report)
+
+    def _report_race(self, first: Event, second: Event, element: int) -> None:
+        buffer = second.place.access.buffer
+        same_block = first.thread.block == second.thread.block
+        cure = (
+            "and no barrier lies between; a barrier must come between the two"
+            if same_block
+            else "and nothing orders blocks; let one block do both, or make two kernels of them"
+        )
+        what = " and ".join("writes" if event.place.writes else "reads" for event in (first, second))
+        message = f"one thread {what.replace(' and ', ', another one ')} element {element} of {buffer.name}, {cure}"
+        sites = tuple(event.place.site(event.thread.axes) for event in (first, second))
+        self._result.add((Fault.DATA_RACE, first.place, second.place), Report(Fault.DATA_RACE, message, sites))
+
+
+def _each(elements: Any) -> Iterable[int]:
+    return elements.tolist() if isinstance(elements, np.ndarray) else (elements,)

@@ -1,0 +1,104 @@
+"""What a thread does, as the source of a Python generator that stops at each barrier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import BuildError
+from compiler.ir.primexpr import Call, PrimExpr, Var
+from compiler.tir import memory
+from compiler.tir.buffer import BufferLoad, BufferStore
+from compiler.tir.device_ops import ATOMIC_ADD
+from compiler.tir.python_source import MAX_NESTED_LOOPS, PythonSource
+from compiler.tir.sanitizer.shadow_memory import Place
+from compiler.tir.stmt import Allocate, Evaluate, Stmt
+from compiler.tir.transform.barrier_regions import is_barrier
+
+__all__ = ["Steps", "ThreadSource"]
+
+Steps = Generator[Evaluate, None, None]
+"""A thread that runs: it gives the barriers that it waits at."""
+
+
+class ThreadSource(PythonSource):
+    """The source of the code of one thread; memory is asked for each access.
+
+    Parameters
+    ----------
+    variables : sequence of Var
+        What differs between threads and launches: the parameters of the generator, after the thread.
+    """
+
+    def __init__(self, variables: Sequence[Var]) -> None:
+        super().__init__({})
+        self._parameters = [self._name(var) for var in variables]
+
+    def generator(self, code: Stmt) -> Callable[..., Steps]:
+        """Return the code as a generator function ``(thread, *values)``."""
+        self.visit(code)
+        head = f"def program({', '.join([*self.constants, 'thread', *self._parameters])}):\n"
+        source = head + "\n".join([*self.lines, " return", " yield"])
+        scope: dict[str, Any] = {}
+        exec(compile(source, "<thread>", "exec"), scope)
+        constants = tuple(self.constants.values())
+        return lambda *values: scope["program"](*constants, *values)
+
+    def _place(  # type: ignore[override]
+        self, n: BufferLoad | BufferStore, writes: bool, atomic: bool = False
+    ) -> str:
+        text = str(n) if isinstance(n, BufferLoad) else str(n).strip().splitlines()[-1].strip()
+        access = memory.Access(n.buffer, tuple(index.dtype for index in n.indices), text)
+        return self._constant(Place(access, n, writes, atomic))
+
+    def visit_BufferLoad(self, n: BufferLoad) -> str:
+        return f"thread.read({self._place(n, False)}, {self._view(n.buffer)}, {self._tuple(n.indices)})"
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        value = self._fresh("t")
+        self._line(f"{value} = {self.visit(n.value)}")
+        place = self._place(n, True)
+        self._line(f"thread.write({place}, {self._view(n.buffer)}, {self._tuple(n.indices)}, {value})")
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        self._line(f"thread.allocate({self._constant(n)}, prod({self._tuple(n.extents)}) * {dt.lanes(n.dtype)})")
+        self.visit(n.body)
+
+    def visit_Evaluate(self, n: Evaluate) -> None:
+        if is_barrier(n):
+            self._line(f"yield {self._constant(n)}")
+        elif isinstance(n.value, Call) and n.value.op is ATOMIC_ADD:
+            self._atomic_add(n.value)
+        else:
+            super().visit_Evaluate(n)
+
+    def _atomic_add(self, call: Call) -> None:
+        address, value = call.args
+        element = address.args[0] if isinstance(address, Call) and address.args else None
+        if not isinstance(element, BufferLoad):
+            raise BuildError("sanitize: atomic_add must be given the address of an element")
+        read, write = self._place(element, False, True), self._place(element, True, True)
+        place = f"{self._view(element.buffer)}, {self._tuple(element.indices)}"
+        self._line(f"thread.write({write}, {place}, thread.read({read}, {place}) + {self.visit(value)})")
+
+    def memory_of(self, pointer: PrimExpr) -> str:
+        raise BuildError(f"sanitize: a kernel passes the pointer {pointer} to a function that cannot be watched")
+
+    @contextmanager
+    def _nesting(self) -> Iterator[None]:
+        """Let loops beyond those that Python nests be generators of their own."""
+        outer = self._loops
+        if self._loops < MAX_NESTED_LOOPS:
+            self._loops += 1
+            yield
+        else:
+            name = self._fresh("f")
+            self._loops = 1
+            with self._block(f"def {name}():"):
+                yield
+                self._line("return")
+                self._line("yield")
+            self._line(f"yield from {name}()")
+        self._loops = outer

@@ -1,0 +1,114 @@
+"""The code of one thread of a kernel."""
+
+from __future__ import annotations
+
+from compiler.arith.analyzer import Analyzer
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import PrimExpr, Var, cast, const
+from compiler.ir.substitute import free_vars, substitute
+from compiler.tir.analysis.thread_axes import is_thread, launch_of, thread_axes
+from compiler.tir.stmt import Allocate, AttrStmt, For, Stmt
+from compiler.tir.stmt_functor import StmtMutator
+
+__all__ = ["KernelCode", "with_device_memory"]
+
+DEVICE_SCOPES = ("local", "shared", "shared.dyn", "warp")
+"""Storage that threads have of their own, wherever it is allocated."""
+
+
+def with_device_memory(body: Stmt) -> Stmt:
+    """Move what is allocated around a kernel, but is memory of its threads, into the kernel.
+
+    For example::
+
+        L = T.allocate([1], "float32", "local")         tx = T.launch_thread("threadIdx.x", 8)
+        tx = T.launch_thread("threadIdx.x", 8)     →    L = T.allocate([1], "float32", "local")
+
+    Parameters
+    ----------
+    body : Stmt
+
+    Returns
+    -------
+    Stmt
+    """
+    return _DeviceMemory().visit(body)  # type: ignore[no-any-return]
+
+
+class _DeviceMemory(StmtMutator):
+    def __init__(self) -> None:
+        self._pending: dict[Var, Allocate] = {}
+        self._moved: set[Var] = set()
+
+    def visit_Allocate(self, n: Allocate) -> Stmt:
+        if getattr(n.buffer_var.type_annotation, "storage_scope", "") not in DEVICE_SCOPES:
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        self._pending[n.buffer_var] = n
+        body = self.visit(n.body)
+        del self._pending[n.buffer_var]
+        return body if n.buffer_var in self._moved else rebuild(n, body=body)
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        return self._into(n) if launch_of(n) else self.visit_Node(n)
+
+    def visit_For(self, n: For) -> Stmt:
+        return self._into(n) if launch_of(n) else self.visit_Node(n)
+
+    def _into(self, n: AttrStmt | For) -> Stmt:
+        used = [self._pending[var] for var in free_vars(n.body) if var in self._pending]
+        self._moved.update(allocation.buffer_var for allocation in used)
+        body = n.body
+        for allocation in used:
+            body = rebuild(allocation, body=body)
+        return rebuild(n, body=body)
+
+
+class KernelCode:
+    """A kernel, taken apart into its axes and what each thread does.
+
+    Parameters
+    ----------
+    kernel : Stmt
+        The outermost launch, with everything in it.
+
+    Attributes
+    ----------
+    blocks, threads : list of ThreadAxis
+        The axes of blocks in the order of their launches, those of the threads of a block with x first.
+    variables : dict of str to Var
+        By tag: the one variable that stands for the position along an axis.
+    code : Stmt
+        What a thread does: the kernel without launches.
+    position, count : PrimExpr
+        The position of a thread in its block, and the number of threads of a block.
+
+    Raises
+    ------
+    LoweringError
+        If one axis is launched with two extents.
+    """
+
+    def __init__(self, kernel: Stmt) -> None:
+        axes = thread_axes(kernel)
+        self.analyzer = Analyzer()
+        self.blocks = [axis for axis in axes.values() if not is_thread(axis.tag)]
+        self.threads = sorted((axis for axis in axes.values() if is_thread(axis.tag)), key=lambda axis: axis.tag)
+        self.variables = {axis.tag: Var(axis.tag.replace(".", "_"), axis.extent.dtype) for axis in axes.values()}
+        values = {var: self.variables[axis.tag] for axis in axes.values() for var in axis.variables}
+        self.code: Stmt = substitute(_WithoutLaunches().visit(kernel), values)
+        position: PrimExpr = const(0)
+        count: PrimExpr = const(1)
+        for axis in self.threads:
+            position = position + cast("int32", self.variables[axis.tag]) * count
+            count = count * cast("int32", axis.extent)
+        self.position, self.count = self.analyzer.simplify(position), self.analyzer.simplify(count)
+
+
+class _WithoutLaunches(StmtMutator):
+    """Removes the launches of thread axes, whose variables stay."""
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        return self.visit(n.body) if launch_of(n) else self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_For(self, n: For) -> Stmt:
+        return self.visit(n.body) if launch_of(n) else self.visit_Node(n)  # type: ignore[no-any-return]
