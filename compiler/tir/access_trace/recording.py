@@ -211,7 +211,7 @@ class _RecordedAccess(memory.Access):
     single: int
 
     def _place(self, access: str, data: Any, view: memory.View, indices: tuple[Any, ...]) -> Any:
-        flat = memory.Access._place(self, access, data, view, indices)
+        flat = memory.Access.place(self, access, data, view, indices)
         self.recorder.access(self.site, self.single, flat)
         return flat
 
