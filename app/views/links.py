@@ -6,6 +6,7 @@ import msgspec
 from flask import Blueprint, Response, request
 
 from app.errors import Forbidden
+from app.panes.selection import View
 from app.services import current_services
 from app.store.links import OpenedLink, SavedLink, SharedState
 from app.views.api import answer_json
@@ -13,7 +14,7 @@ from app.views.opening import opened
 from app.web.openapi import json_of, operation
 from app.web.requests import current_client, read_body
 from app.web.spooling import spooled
-from app.workers.tasks import ComputeFingerprints, Fingerprints
+from app.workers.tasks import ComputeFingerprints, FindTexts, Fingerprints, ShownText, ShownTexts
 
 bp = Blueprint("links", __name__, url_prefix="/api/links")
 TOKEN_HEADER = "X-Delete-Token"
@@ -40,6 +41,27 @@ def open_(link: str) -> Response:
         response = spooled([msgspec.json.encode(content)], "application/json")
     response.headers["Cache-Control"] = "no-store"
     return response
+
+
+class LinkedTexts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the panes of a link show today."""
+
+    id: str
+    texts: dict[str, ShownText]
+    """By the pane's name; each can be compared with another text as long as the answer is kept."""
+
+
+@bp.post("/<link>/texts")
+@operation(answers={200: json_of(LinkedTexts)})
+def texts(link: str) -> Response:
+    """Compile what a link holds, and return the keys of the texts that its panes show, to compare others with them."""
+    services, client = current_services(), current_client()
+    with opened(link) as content:
+        state = content.state
+        answer = services.compiler.compile(state.workspace, client)
+        task = FindTexts(View.read(msgspec.json.encode(state.view).decode()), state.workspace.options)
+        shown = services.renderer.perform(task, ShownTexts, [answer], client.address)
+        return answer_json(LinkedTexts(id=content.id, texts=shown.texts))
 
 
 @bp.delete("/<link>")

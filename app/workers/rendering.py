@@ -28,6 +28,7 @@ from app.panes.selection import View
 from app.workers.tasks import (
     Assemble,
     ComputeFingerprints,
+    FindTexts,
     Fingerprints,
     Html,
     JudgeStep,
@@ -42,6 +43,8 @@ from app.workers.tasks import (
     RenderText,
     RenderUpdate,
     Reply,
+    ShownText,
+    ShownTexts,
     Task,
     Update,
     Verdicts,
@@ -199,6 +202,13 @@ def _flow(task: RenderFlow, answers: Sequence[Decoded]) -> Html:
     return Html(_template("panes/_flow.html", flow=draw_flow(listing, task.function), listing=listing))
 
 
+def _texts(task: FindTexts, answers: Sequence[Decoded]) -> ShownTexts:
+    contents = page(answers[0].answer, task.view, task.options).contents
+    shown = {name: content for name, content in contents.items() if isinstance(content, PaneListing)}
+    texts = {name: ShownText(listing=item.listing.key, label=item.label) for name, item in shown.items()}
+    return ShownTexts(texts)
+
+
 def _fingerprints(_: ComputeFingerprints, answers: Sequence[Decoded]) -> Fingerprints:
     return Fingerprints(fingerprints(answers[0].answer))
 
@@ -217,6 +227,7 @@ _PERFORMERS: dict[type, Callable[[Any, Sequence[Decoded]], Reply]] = {
     RenderGraph: _graph,
     RenderNode: _node,
     RenderFlow: _flow,
+    FindTexts: _texts,
     ComputeFingerprints: _fingerprints,
     JudgeStep: _judge,
 }

@@ -48,6 +48,21 @@ class Fingerprints(msgspec.Struct, frozen=True, tag=True):
     hashes: dict[str, str]
 
 
+class ShownText(msgspec.Struct, frozen=True, kw_only=True):
+    """The text that a pane shows."""
+
+    listing: str
+    """Key of the listing."""
+    label: str
+    """Of the step that it is after."""
+
+
+class ShownTexts(msgspec.Struct, frozen=True, tag=True):
+    """What an answer's panes show, by the pane's name."""
+
+    texts: dict[str, ShownText]
+
+
 class Packed(msgspec.Struct, frozen=True, tag=True):
     """A complete answer."""
 
@@ -60,7 +75,7 @@ class Verdicts(msgspec.Struct, frozen=True, tag=True):
     verdicts: list[Verdict]
 
 
-Reply = Html | Update | PageParts | Fingerprints | Packed | Verdicts
+Reply = Html | Update | PageParts | Fingerprints | ShownTexts | Packed | Verdicts
 
 
 class Assemble(msgspec.Struct, frozen=True, tag=True):
@@ -139,6 +154,13 @@ class RenderFlow(msgspec.Struct, frozen=True, tag=True):
     function: str = ""
 
 
+class FindTexts(msgspec.Struct, frozen=True, tag=True):
+    """Find the text that each pane shows of an answer."""
+
+    view: View
+    options: Options
+
+
 class ComputeFingerprints(msgspec.Struct, frozen=True, tag=True):
     """Hash what an answer shows."""
 
@@ -162,10 +184,11 @@ Task = (
     | RenderGraph
     | RenderNode
     | RenderFlow
+    | FindTexts
     | ComputeFingerprints
     | JudgeStep
 )
-Expected = TypeVar("Expected", Html, Update, PageParts, Fingerprints, Packed, Verdicts)
+Expected = TypeVar("Expected", Html, Update, PageParts, Fingerprints, ShownTexts, Packed, Verdicts)
 
 
 class Renderer(Protocol):

@@ -8,6 +8,32 @@ const compared = new Set(); // panes that show the difference from what they kep
 
 export const KEEP = "keep";
 export const KEPT = "kept";
+export const LINK = "link";
+
+/** Keep what a pane of a link shows, to compare with; every pane that the link has a text for gets its own.
+ * @param {string} pane
+ * @param {string} link an id or an address
+ * @returns {Promise<boolean>} whether there is something to compare this pane with */
+export async function keepLink(pane, link) {
+  const id = /^[\w-]+$/.exec(link.trim().replace(/[?#].*$/, "").replace(/\/+$/, "").replace(/^.*\//, ""))?.[0];
+  const answer = id && (await fetch(`/api/links/${id}/texts`, { method: "POST" }).catch(() => null)); // null is said below
+  if (!answer?.ok) {
+    toast(answer?.status === 404 ? `There is no link ${id}` : "This link cannot be compared with now");
+    return false;
+  }
+  const { texts } = await answer.json();
+  for (const [name, { listing, label }] of Object.entries(texts)) {
+    kept.set(name, { listing, label: [`/z/${id}`, label].filter(Boolean).join(" · ") });
+    offer(name);
+  }
+  if (!texts[pane]) {
+    toast(`The link /z/${id} has no ${paneOf(pane).title}`);
+    return false;
+  }
+  compared.add(pane);
+  offer(pane);
+  return true;
+}
 
 /** Keep what a pane shows. */
 export function keep(pane) {

@@ -1,6 +1,7 @@
 // The timeline: schedule primitives, passes, LLVM's stages; stepping and comparing.
 import { $, $$ } from "./dom.js";
-import { KEEP, baseline, compare, forget, keep, offer, panesThatKeep, shownIn } from "./kept.js";
+import { KEEP, LINK, baseline, compare, forget, keep, keepLink, offer, panesThatKeep, shownIn } from "./kept.js";
+import { askForLink } from "./link-dialog.js";
 import { PANES, paneOf, paneOfGroup, steppedAt } from "./panes.js";
 import { on, state, tell } from "./state.js";
 
@@ -13,6 +14,10 @@ export function startSteps() {
     if (arrow) stepBy(Number(arrow.dataset.step), arrow.dataset.pane);
   });
   document.addEventListener("change", ({ target }) => {
+    if (target.matches(".against") && target.value === LINK) {
+      compareWithLink(target);
+      return;
+    }
     if (target.matches(".against")) chooseBaseline(target);
     if (target.matches(".step, .against")) showStep(target.dataset.pane);
     if (target.id === "of-graph") {
@@ -116,6 +121,16 @@ export function toggleDiff() {
 function chooseBaseline(select) {
   if (select.value === KEEP) keep(select.dataset.pane);
   else compare(select.dataset.pane, select.value);
+}
+
+/** Compare a pane with what the same pane of a link shows. */
+async function compareWithLink(select) {
+  const { pane } = select.dataset;
+  compare(pane, "");
+  select.value = "";
+  const link = await askForLink();
+  if (link && (await keepLink(pane, link))) showStep(pane);
+  $(`#against-${pane}`)?.focus();
 }
 
 /** Panes that are compared with what they kept show the difference of what an answer brought. */

@@ -128,6 +128,7 @@ CALLS = [
     Call("post", "/api/links", 201, body={"workspace": WORKSPACE, "view": {"pane": "asm", "unit": 1}}),
     Call("post", "/api/links", 422, body={"workspace": {"script": None}}),
     Call("get", "/api/links/{link}", 404, path="/api/links/none"),
+    Call("post", "/api/links/{link}/texts", 404, path="/api/links/none/texts"),
     Call("delete", "/api/links/{link}", 403, path="/api/links/none"),
     Call("delete", "/api/links/{link}", 404, path="/api/links/none", headers={"X-Delete-Token": "x"}),
     Call("post", "/api/uploads", 201, data=a_file("file", b"model"), headers=MULTIPART),
@@ -213,6 +214,8 @@ def test_links_and_ladders_from_end_to_end(client: FlaskClient, document: Docume
     saved = client.post("/api/links", json={"workspace": WORKSPACE}).get_json()
     opened = client.get(f"/api/links/{saved['id']}")
     check(document, opened, "/api/links/{link}", "get")
+    texts = client.post(f"/api/links/{saved['id']}/texts")
+    check(document, texts, "/api/links/{link}/texts", "post")
     assert opened.get_json()["state"]["workspace"]["files"] == WORKSPACE["files"]
     token = {"X-Delete-Token": saved["delete_token"]}
     deleted = client.delete(f"/api/links/{saved['id']}", headers=token)

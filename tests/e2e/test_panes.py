@@ -66,7 +66,8 @@ def test_what_a_refused_compilation_leaves_is_marked_as_stale(
     write(page, "refuse = True")
     expect(page.locator("#state")).to_contain_text("scripts cannot be run now")
     stale = page.locator(".pane.stale").evaluate_all("panes => panes.map((pane) => pane.dataset.pane)")
-    assert set(stale) == {"graph", "drawing", "kernels", "loops", "llvm", "asm", "schedule", "bench"}
+    shown = {"graph", "drawing", "kernels", "loops", "llvm", "asm", "flow", "schedule", "bench"}
+    assert set(stale) == shown
     expect(page.locator("#strip")).to_have_class("strip stale")
     assert all("503" in said for said in console.said)
     console.said.clear()

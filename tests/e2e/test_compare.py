@@ -1,0 +1,56 @@
+"""Comparing anything with anything: a pane with that of a link, and a drawing with that of another step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.steps import MATMUL, settled, violations, write
+
+
+def test_what_changed_since_a_link_is_shown_for_assembly_and_loops(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    page.click("#share-button")
+    expect(page).to_have_url(re.compile(r"/z/\w+"))
+    link = page.url.rpartition("/")[2]
+    other = open_page(page.url, 1680, 980)
+    settled(other)
+    write(other, MATMUL.replace("factor=16", "factor=32"))
+    other.select_option("#against-asm", "link")
+    expect(other.locator("#link-input")).to_have_value(f"/z/{link}")
+    assert violations(other) == []
+    other.keyboard.press("Enter")
+    expect(other.locator("#facts-asm")).to_contain_text(f"/z/{link}")
+    expect(other.locator("#body-asm .l.added").first).to_be_attached()
+    expect(other.locator("#body-asm .l.removed").first).to_be_attached()
+    other.select_option("#against-loops", "kept")
+    expect(other.locator("#body-loops .l.added").first).to_be_attached()
+    write(other, MATMUL)
+    expect(other.locator("#facts-asm")).to_contain_text("+0 −0")
+    expect(other.locator("#body-asm .l.added")).to_have_count(0)
+
+
+def test_a_link_that_does_not_exist_is_told(explorer: str, open_page: Callable[..., Page], console: object) -> None:
+    page = open_page(explorer)
+    settled(page)
+    page.select_option("#against-llvm", "link")
+    page.fill("#link-input", "https://example.org/z/nosuchlink?x=1")
+    page.keyboard.press("Enter")
+    expect(page.locator("#toast")).to_contain_text("There is no link nosuchlink")
+    expect(page.locator("#body-llvm .diff")).to_have_count(0)
+    console.said.clear()  # type: ignore[attr-defined]
+
+
+def test_closing_the_dialog_compares_nothing(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    settled(page)
+    page.select_option("#against-loops", "link")
+    page.keyboard.press("Escape")
+    expect(page.locator("#against-loops")).to_be_focused()
+    expect(page.locator("#against-loops")).to_have_value("")
+    expect(page.locator("#body-loops .diff")).to_have_count(0)
