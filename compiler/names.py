@@ -179,7 +179,7 @@ PUBLIC = {
     "tvm.tir.stmt.BufferRegion": "compiler.tir.buffer:BufferRegion",
     "tvm.relay.analysis.analysis": "compiler.relay.analysis",
     "tvm.relay.backend.executor_factory": "compiler.driver.relay.backend.executor_factory",
-    "tvm.runtime.executor": "compiler.runtime.aot_executor",
+    "tvm.runtime.executor": "compiler.runtime.executor",
     "tvm.runtime.executor.aot_executor": "compiler.runtime.aot_executor",
     "tvm.relay.backend.executor": "compiler.driver.relay.backend",
     "tvm.relay.backend.runtime": "compiler.driver.relay.backend",
