@@ -261,11 +261,26 @@ class AotLibrary:
         return lambda device: AotExecutor(self.lib, self.interface, device, self.constants)
 
     def get_lib(self) -> Module:
-        """Return the main function and the kernels."""
+        """Return the main function and the kernels.
+
+        Returns
+        -------
+        Module
+        """
         return self.lib
 
     def get_source(self, fmt: str = "") -> str:
-        """Return the code as text; see ``Module.get_source``."""
+        """Return the code as text; see ``Module.get_source``.
+
+        Parameters
+        ----------
+        fmt : str
+            E.g. ``ll`` or ``asm``.
+
+        Returns
+        -------
+        str
+        """
         return self.lib.get_source(fmt)
 
     def __repr__(self) -> str:

@@ -57,27 +57,63 @@ class GraphExecutorFactory:
         return GraphExecutor(self.graph_json, self.lib, device, self.params)
 
     def get_lib(self) -> Module:
-        """Return the kernels."""
+        """Return the kernels.
+
+        Returns
+        -------
+        Module
+        """
         return self.lib
 
     def get_params(self) -> dict[str, NDArray]:
-        """Return the parameters by name."""
+        """Return the parameters by name.
+
+        Returns
+        -------
+        dict of str to NDArray
+        """
         return self.params
 
     def get_graph_json(self) -> str:
-        """Return the graph as JSON."""
+        """Return the graph as JSON.
+
+        Returns
+        -------
+        str
+        """
         return self.graph_json
 
     def get_executor_config(self) -> str:
-        """Return the graph as JSON, under TVM's newer name."""
+        """Return the graph as JSON, under TVM's newer name.
+
+        Returns
+        -------
+        str
+        """
         return self.graph_json
 
     def get_source(self, fmt: str = "") -> str:
-        """Return the kernels as text; see ``Module.get_source``."""
+        """Return the kernels as text; see ``Module.get_source``.
+
+        Parameters
+        ----------
+        fmt : str
+            E.g. ``ll`` or ``asm``.
+
+        Returns
+        -------
+        str
+        """
         return self.lib.get_source(fmt)
 
     def export_library(self, file_name: str, **options: object) -> None:
         """Write graph, parameters and kernels to one file that ``tvm.runtime.load_module`` reads.
+
+        Parameters
+        ----------
+        file_name : str
+        **options
+            Accepted as TVM does.
 
         Raises
         ------

@@ -30,11 +30,14 @@ from compiler.target.generic_func import (
 from compiler.target.kinds import TargetKind
 from compiler.target.tag import list_tags, register_tag
 from compiler.target.target import Target
+from compiler.target.virtual_device import CompilationConfig, VirtualDevice, make_compilation_config
 
 __all__ = [
+    "CompilationConfig",
     "GenericFunc",
     "Target",
     "TargetKind",
+    "VirtualDevice",
     "adreno",
     "arm_cpu",
     "bifrost",
@@ -46,6 +49,7 @@ __all__ = [
     "hexagon",
     "intel_graphics",
     "list_tags",
+    "make_compilation_config",
     "mali",
     "micro",
     "opengl",

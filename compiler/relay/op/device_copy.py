@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
-from compiler.ir.attr_kinds import INT
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.relay.expr import Call, Expr
+from compiler.relay.function_devices import VIRTUAL_DEVICE
 from compiler.relay.op.type_relations import identity
 from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import OpPattern
 from compiler.runtime.device import Device
-from compiler.runtime.device import device as as_device
+from compiler.target.virtual_device import VirtualDevice
 from compiler.topi import elementwise as topi
+
+if TYPE_CHECKING:
+    from typing import Self
 
 
 class DeviceCopyAttrs(Attrs):
     """Attributes of ``device_copy``."""
 
-    src_dev_type: int = attr_field(INT, "Number of the kind of device that the data is on, as DLPack counts them.", 1)
-    dst_dev_type: int = attr_field(INT, "Number of the kind of device that the result is on.", 1)
+    src_virtual_device: VirtualDevice = attr_field(VIRTUAL_DEVICE, "The device that the data is on.", 1)
+    dst_virtual_device: VirtualDevice = attr_field(VIRTUAL_DEVICE, "The device that the result is on.", 1)
 
+    @classmethod
+    def make(cls, owner: str, values: Mapping[str, Any]) -> Self:
+        """Return attributes made of the values given, in today's or in older spelling.
+
+        Parameters
+        ----------
+        owner : str
+            Name of the operator, for messages.
+        values : mapping of str to object
+            Programs before 0.9 say ``src_dev_type`` and ``dst_dev_type``.
+
+        Returns
+        -------
+        DeviceCopyAttrs
+        """
+        return super().make(owner, {_OLDER.get(name, name): value for name, value in values.items()})
+
+
+_OLDER = {"src_dev_type": "src_virtual_device", "dst_dev_type": "dst_virtual_device"}
 
 _DEVICE_COPY = register(
     "device_copy",
@@ -35,10 +60,9 @@ _DEVICE_COPY = register(
 
 @public_function(
     _DEVICE_COPY,
-    src_device="Device or str: Where the data is.",
-    dst_device="Device or str: Where the result is.",
+    src_device="VirtualDevice, Device or str: Where the data is.",
+    dst_device="VirtualDevice, Device or str: Where the result is.",
 )
-def device_copy(data: Expr, src_device: Device | str, dst_device: Device | str) -> Call:
+def device_copy(data: Expr, src_device: VirtualDevice | Device | str, dst_device: VirtualDevice | Device | str) -> Call:
     """Copy data from one device to another."""
-    source, target = (as_device(d) if isinstance(d, str) else d for d in (src_device, dst_device))
-    return _DEVICE_COPY(data, src_dev_type=source.device_type, dst_dev_type=target.device_type)
+    return _DEVICE_COPY(data, src_virtual_device=src_device, dst_virtual_device=dst_device)

@@ -23,6 +23,7 @@ from compiler.relay.inference.entry import infer_module
 from compiler.relay.parser.lexer import ParseError
 from compiler.relay.parser.program import Program
 from compiler.runtime.ndarray import NDArray
+from compiler.target.virtual_device import VirtualDevice
 
 __all__ = ["ParseError", "fromtext", "parse", "parse_expr"]
 
@@ -31,7 +32,7 @@ def parse(
     source: str,
     source_name: str = "from_string",
     init_module: IRModule | None = None,
-    init_meta_table: Mapping[str, Sequence[Constant]] | None = None,
+    init_meta_table: Mapping[str, Sequence[Constant | VirtualDevice]] | None = None,
 ) -> IRModule:
     """Return the module of a program in Relay's text format.
 
@@ -44,7 +45,7 @@ def parse(
     init_module : IRModule, optional
         Types and functions that the text may use; they become part of the module.
     init_meta_table : mapping, optional
-        The constants that ``meta[relay.Constant][0]`` and so on stand for, by the kind of node.
+        What ``meta[relay.Constant][0]``, ``meta[VirtualDevice][0]`` and so on stand for, by the kind of node.
 
     Returns
     -------
@@ -65,7 +66,10 @@ def parse(
     ... def @main(%x: Tensor[(1, 8), float32]) { nn.relu(%x) }
     ... ''')
     """
-    constants = {kind: [c.data for c in column] for kind, column in (init_meta_table or {}).items()}
+    constants: dict[str, list[NDArray | VirtualDevice]] = {
+        kind: [c.data if isinstance(c, Constant) else c for c in column]
+        for kind, column in (init_meta_table or {}).items()
+    }
     program = read("parse", source, init_module, constants)
     return infer_module(program if isinstance(program, IRModule) else IRModule.from_expr(program))
 
@@ -122,7 +126,7 @@ def read(
     who: str,
     source: str,
     init_module: IRModule | None = None,
-    constants: Mapping[str, Sequence[NDArray]] | None = None,
+    constants: Mapping[str, Sequence[NDArray | VirtualDevice]] | None = None,
 ) -> Any:
     """Return the module or the expression of a text as it is written, without the types of its expressions.
 

@@ -24,10 +24,12 @@ from compiler.relay.adt import (
 )
 from compiler.relay.expr import Call, GraphExpr, If, Let, Tuple, TupleGetItem, Var, const
 from compiler.relay.function import Function
+from compiler.relay.function_devices import with_devices
 from compiler.relay.operator import RelayOp, relay_ops
 from compiler.relay.parser.lexer import Token
 from compiler.relay.parser.values import ValueParser
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
+from compiler.target.virtual_device import VirtualDevice
 
 __all__ = [
     "ExpressionParser",
@@ -58,6 +60,8 @@ class ExpressionParser(ValueParser):
         self.global_vars: dict[str, GlobalVar] = {}
         self.global_uses: dict[str, Token] = {}
         self._scopes: list[dict[str, Any]] = [{}]
+        self._devices: dict[Var, VirtualDevice] = {}
+        """Where parameters are, of which the text says so."""
         self._numbered: dict[str, Any] = {}
         """``%0``, ``%1``, …: seen from the line that has them to the end of the text."""
 
@@ -123,8 +127,13 @@ class ExpressionParser(ValueParser):
 
     def _new_variable(self) -> tuple[str, Var]:
         name = self.cursor.expect_kind("local", "a variable such as %x").text[1:]
+        said = self.cursor.at("{") and self.cursor.ahead().text == "virtual_device" and self.cursor.accept("{")
+        device = dict(self._items("}", self.attribute))["virtual_device"] if said else None
         annotation = self.type() if self.cursor.accept(":") and not self.cursor.accept("_") else None
-        return name, Var(name, annotation)
+        var = Var(name, annotation)
+        if device is not None:
+            self._devices[var] = device
+        return name, var
 
     # --- expressions --------------------------------------------------------------------------------------------------
 
@@ -311,7 +320,12 @@ class ExpressionParser(ValueParser):
         body = self.braces()
         self._scopes.pop()
         self.close_types()
-        return Function(tuple(params), body, ret_type, type_params, DictAttrs(attrs) if attrs else NO_ATTRS)
+        result = attrs.pop("virtual_device", None)
+        func = Function(tuple(params), body, ret_type, type_params, DictAttrs(attrs) if attrs else NO_ATTRS)
+        if result is None and not any(param in self._devices for param in params):
+            return func
+        anywhere = VirtualDevice()
+        return with_devices(func, [self._devices.get(param, anywhere) for param in params], result or anywhere)
 
     # --- matching -----------------------------------------------------------------------------------------------------
 

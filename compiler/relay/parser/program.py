@@ -12,6 +12,7 @@ from compiler.relay.parser.lexer import Cursor, split_metadata
 from compiler.relay.text_metadata import read_metadata
 from compiler.relay.ty import GlobalTypeVar
 from compiler.runtime.ndarray import NDArray
+from compiler.target.virtual_device import VirtualDevice
 
 __all__ = [
     "Program",
@@ -38,7 +39,7 @@ class Program(ExpressionParser):
         self,
         source: str,
         init_module: IRModule | None,
-        constants: Mapping[str, Sequence[NDArray]] | None = None,
+        constants: Mapping[str, Sequence[NDArray | VirtualDevice]] | None = None,
         replace: bool = False,
     ) -> None:
         program, metadata = split_metadata(source)

@@ -15,6 +15,7 @@ from compiler.relay.parser.lexer import Token
 from compiler.relay.parser.types import TypeParser
 from compiler.relay.text_metadata import unquoted
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
+from compiler.target.virtual_device import VirtualDevice
 
 __all__ = [
     "ValueParser",
@@ -28,7 +29,7 @@ INT32 = np.iinfo("int32")
 class ValueParser(TypeParser):
     """Reads constants and attributes; the values of large constants come from ``metadata``."""
 
-    def __init__(self, *args: Any, metadata: Mapping[str, Sequence[NDArray]] | None = None) -> None:
+    def __init__(self, *args: Any, metadata: Mapping[str, Sequence[NDArray | VirtualDevice]] | None = None) -> None:
         super().__init__(*args)
         self._metadata = metadata or {}
         self._constants: dict[int, Constant] = {}
@@ -74,8 +75,8 @@ class ValueParser(TypeParser):
             self.cursor.fail("expected a whole number", token)
         return digits, f"{_KINDS[letter]}{width}" if letter else "int32" if integral else "float32"
 
-    def constant_of_metadata(self) -> Constant:
-        """Read ``meta[relay.Constant][0]``."""
+    def constant_of_metadata(self) -> Constant | VirtualDevice:
+        """Read ``meta[relay.Constant][0]`` or ``meta[VirtualDevice][0]``."""
         cursor = self.cursor
         start = cursor.expect("meta")
         cursor.expect("[")
@@ -84,12 +85,15 @@ class ValueParser(TypeParser):
         cursor.expect("[")
         index = int(cursor.expect_kind("number", "the number of a constant").text)
         cursor.expect("]")
-        constants: Sequence[NDArray] = self._metadata.get(kind, ())
+        constants: Sequence[NDArray | VirtualDevice] = self._metadata.get(kind, ())
         if index >= len(constants):
             has = f"has {len(constants)} of them" if constants else "has none: print it with show_meta_data=True"
             cursor.fail(f"expected the value of meta[{kind}][{index}] in the metadata section, which {has}", start)
+        value = constants[index]
+        if isinstance(value, VirtualDevice):
+            return value
         if index not in self._constants:
-            self._constants[index] = Constant(constants[index])
+            self._constants[index] = Constant(value)
         return self._constants[index]
 
     def at_attribute(self) -> bool:
@@ -116,11 +120,26 @@ class ValueParser(TypeParser):
             return tuple(self._items("]", self.value))
         if cursor.accept("{"):
             return dict(self._items("}", self.attribute))
+        if cursor.accept("VirtualDevice"):
+            return self._virtual_device()
         if cursor.at("meta"):
             return self.constant_of_metadata()
         if cursor.at("?") or token.text in self._dimensions:
             return self.dimension()
         return self.type()
+
+    def _virtual_device(self) -> VirtualDevice:
+        """Read what follows ``VirtualDevice``: ``(device_type=1, virtual_device_id=0)`` or ``(?)``."""
+        self.cursor.expect("(")
+        start = self.cursor.token
+        if self.cursor.accept("?"):
+            self.cursor.expect(")")
+            return VirtualDevice()
+        given = dict(self._items(")", self.attribute))
+        try:
+            return VirtualDevice.of_fields(**given)
+        except (TypeError, TVMError) as exc:
+            self.cursor.fail(f"expected the fields of a VirtualDevice: {exc}", start)
 
     def _plain_number(self) -> Any:
         negative = self._negative()

@@ -19,12 +19,14 @@ from compiler.relay.adt import (
 )
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
+from compiler.relay.function_devices import written_devices
 from compiler.relay.printer.names import Names
 from compiler.relay.printer.plan import Block, LetLine, Plan
 from compiler.relay.printer.spans import span_text
 from compiler.relay.printer.types import tuple_text, type_text
 from compiler.relay.printer.values import ValueText, shown_attrs
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
+from compiler.target.virtual_device import VirtualDevice
 
 __all__ = [
     "BlockPrinter",
@@ -172,8 +174,10 @@ class BlockPrinter:
         if comment:
             self.out.write(f" /* {' '.join(comment)} */")
 
-    def _declared(self, var: Var) -> str:
+    def _declared(self, var: Var, device: VirtualDevice | None = None) -> str:
         text = f"%{self.names.variable(var)}"
+        if device is not None:
+            text += f" {{virtual_device={device}}}"
         if var.type_annotation is not None:
             text += f": {type_text(var.type_annotation, self.names)}"
         if var.checked_type_ is not None:
@@ -191,11 +195,12 @@ class BlockPrinter:
             if func.type_params:
                 out.write(f"[{', '.join(self.names.type_variable(v) for v in func.type_params)}]")
             out.write("(")
+            devices, others = written_devices(func)
             for index, param in enumerate(func.params):
                 out.write(", " if index else "")
                 with out.at(param):
-                    out.write(self._declared(param))
-            attrs = self.values.attributes(func.attrs)
+                    out.write(self._declared(param, devices[index] if devices else None))
+            attrs = self.values.attributes(others)
             out.write((", " if func.params and attrs else "") + ", ".join(attrs) + ")")
             if func.ret_type is not None:
                 out.write(f" -> {type_text(func.ret_type, self.names)}")

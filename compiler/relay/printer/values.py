@@ -18,6 +18,7 @@ from compiler.relay.printer.names import Names
 from compiler.relay.printer.types import dim_text, type_text
 from compiler.relay.text_metadata import quoted
 from compiler.runtime.ndarray import NDArray
+from compiler.target.virtual_device import VirtualDevice
 
 __all__ = [
     "ValueText",
@@ -126,6 +127,8 @@ class ValueText:
                 return type_text(value, self._names)
             case PrimExpr():
                 return self._prim(value)
+            case VirtualDevice():
+                return str(value)
             case _:
                 return quoted(str(value))
 

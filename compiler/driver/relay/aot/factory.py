@@ -174,7 +174,12 @@ class AOTExecutorFactoryModule(AotLibrary):
         return self.model.module
 
     def get_params(self) -> dict[str, NDArray]:
-        """Return the constants by name."""
+        """Return the constants by name.
+
+        Returns
+        -------
+        dict of str to NDArray
+        """
         return self.params
 
     def get_executor_config(self) -> None:
@@ -182,7 +187,13 @@ class AOTExecutorFactoryModule(AotLibrary):
         return
 
     def get_devices(self) -> list[str]:
-        """Return the names of devices other than the CPU: none."""
+        """Return the names of devices other than the CPU.
+
+        Returns
+        -------
+        list of str
+            None of them.
+        """
         return self.devices
 
     def export_library(self, file_name: str, fcompile: object = None, **options: object) -> None:

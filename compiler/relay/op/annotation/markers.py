@@ -5,19 +5,24 @@ Devices and external compilers do not change what is computed.
 
 from __future__ import annotations
 
-from compiler.ir.attr_kinds import BOOL, DTYPE, INT, STRING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from compiler.ir.attr_kinds import BOOL, DTYPE, STRING
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
+from compiler.relay.function import Function
+from compiler.relay.function_devices import VIRTUAL_DEVICE, with_devices
 from compiler.relay.op_registry import OpFunction, composite, register
 from compiler.relay.operator import OpPattern, Types
 from compiler.runtime.device import Device
-from compiler.runtime.device import device as as_device
+from compiler.target.virtual_device import VirtualDevice, as_virtual_device
 from compiler.te.tensor import Tensor
 from compiler.topi.elementwise import identity
 
-_NOWHERE = -1
-"""The number of a device type that says nothing."""
+if TYPE_CHECKING:
+    from typing import Self
 
 
 class CompilerAttrs(Attrs):
@@ -29,10 +34,31 @@ class CompilerAttrs(Attrs):
 class OnDeviceAttrs(Attrs):
     """Attributes of ``on_device``."""
 
-    device_type: int = attr_field(INT, "Number of the kind of device, as DLPack counts them.", _NOWHERE)
-    device_id: int = attr_field(INT, "Number of the device among those of its kind.", 0)
+    virtual_device: VirtualDevice = attr_field(VIRTUAL_DEVICE, "The device.", VirtualDevice())
     constrain_result: bool = attr_field(BOOL, "Whether the result must be on the device.", False)
     constrain_body: bool = attr_field(BOOL, "Whether the data must be computed on the device.", True)
+
+    @classmethod
+    def make(cls, owner: str, values: Mapping[str, Any]) -> Self:
+        """Return attributes made of the values given, in today's or in older spelling.
+
+        Parameters
+        ----------
+        owner : str
+            Name of the operator, for messages.
+        values : mapping of str to object
+            Programs before 0.9 say ``device_type``, and ``is_fixed`` where both ends are on the device.
+
+        Returns
+        -------
+        OnDeviceAttrs
+        """
+        given = dict(values)
+        if "device_type" in given:
+            given["virtual_device"] = given.pop("device_type")
+        if "is_fixed" in given:
+            given["constrain_result"] = given.pop("is_fixed")
+        return super().make(owner, given)
 
 
 class CastHintAttrs(Attrs):
@@ -82,7 +108,11 @@ _ON_DEVICE = _marker("on_device", "Mark what is computed on a device.", OnDevice
 
 @composite
 def on_device(
-    body: Expr, device: Device | str | int, constrain_result: bool = False, constrain_body: bool = True
+    body: Expr,
+    device: VirtualDevice | Device | str | int,
+    constrain_result: bool = False,
+    constrain_body: bool = True,
+    is_fixed: bool = False,
 ) -> Call:
     """Mark what is computed on a device.
 
@@ -90,22 +120,45 @@ def on_device(
     ----------
     body : Expr
         What is computed there.
-    device : Device, str or int
+    device : VirtualDevice, Device, str or int
         The device, its kind as a name or as DLPack's number.
     constrain_result : bool
         Whether the result must be on the device too.
     constrain_body : bool
         Whether ``body`` must be computed on it.
+    is_fixed : bool
+        What programs before 0.9 call ``constrain_result``.
 
     Returns
     -------
     Call
     """
-    at = Device(device, 0) if isinstance(device, int) else as_device(device) if isinstance(device, str) else device
     return _ON_DEVICE(
         body,
-        device_type=at.device_type,
-        device_id=at.device_id,
-        constrain_result=constrain_result,
+        virtual_device=device,
+        constrain_result=constrain_result or is_fixed,
         constrain_body=constrain_body,
     )
+
+
+@composite
+def function_on_device(
+    function: Function,
+    param_devices: Sequence[VirtualDevice | Device | str | int],
+    result_device: VirtualDevice | Device | str | int,
+) -> Function:
+    """Return a function whose parameters and result are on devices.
+
+    Parameters
+    ----------
+    function : Function
+    param_devices : sequence of VirtualDevice, Device, str or int
+        One for each parameter.
+    result_device : VirtualDevice, Device, str or int
+
+    Returns
+    -------
+    Function
+    """
+    params = tuple(as_virtual_device(device) for device in param_devices)
+    return with_devices(function, params, as_virtual_device(result_device))

@@ -1,0 +1,103 @@
+"""On which devices the parameters and the result of a function of a graph are.
+
+They are attributes of the function, ``param_virtual_devices`` and ``result_virtual_device``, so that comparing and
+printing functions takes them into account; programs before 0.9 write them as ``param_device_types`` and
+``result_device_type``, numbers of kinds of devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compiler.ir.attr_kinds import Items
+from compiler.ir.attrs import AttrKind, Attrs
+from compiler.ir.error import ArgumentError
+from compiler.relay.function import Function
+from compiler.target.virtual_device import VirtualDevice, as_virtual_device
+
+__all__ = ["VIRTUAL_DEVICE", "devices_of", "with_devices", "written_devices"]
+
+PARAMS, RESULT = "param_virtual_devices", "result_virtual_device"
+OLDER_PARAMS, OLDER_RESULT = "param_device_types", "result_device_type"
+
+
+class _VirtualDeviceKind(AttrKind[VirtualDevice]):
+    def convert(self, value: object, owner: type[Attrs]) -> VirtualDevice:
+        try:
+            return as_virtual_device(value)
+        except ArgumentError:
+            raise ValueError(self.type_name) from None
+
+
+VIRTUAL_DEVICE = _VirtualDeviceKind("a VirtualDevice, a Device, or the name or number of a kind of device")
+"""A device as an attribute."""
+
+
+def with_devices(
+    func: Function, params: Sequence[VirtualDevice], result: VirtualDevice, older: bool = False
+) -> Function:
+    """Return a function whose parameters and result are on devices.
+
+    Parameters
+    ----------
+    func : Function
+    params : sequence of VirtualDevice
+        One for each parameter.
+    result : VirtualDevice
+    older : bool
+        Whether to write them as programs before 0.9 do.
+
+    Returns
+    -------
+    Function
+
+    Raises
+    ------
+    ArgumentError
+        If there is not one device for each parameter.
+    """
+    if len(params) != len(func.params):
+        raise ArgumentError(f"function_on_device: expected {len(func.params)} param_devices, got {len(params)}")
+    if older:
+        kinds = Items(device.device_type for device in params)
+        return func.with_attr({OLDER_PARAMS: kinds, OLDER_RESULT: result.device_type})
+    return func.with_attr({PARAMS: Items(params), RESULT: result})
+
+
+def written_devices(func: Function) -> tuple[Sequence[VirtualDevice], Mapping[str, Any]]:
+    """Return what is written beside a function's parameters, and as its attributes.
+
+    Parameters
+    ----------
+    func : Function
+
+    Returns
+    -------
+    tuple of sequence of VirtualDevice and mapping of str to object
+        No devices where nothing is said of them; that of the result is then the attribute ``virtual_device``.
+    """
+    if PARAMS not in func.attrs:
+        return (), func.attrs
+    others = {name: value for name, value in func.attrs.items() if name not in (PARAMS, RESULT)}
+    return func.attrs[PARAMS], {**others, "virtual_device": func.attrs[RESULT]}
+
+
+def devices_of(func: Function) -> tuple[Sequence[VirtualDevice], VirtualDevice] | None:
+    """Return the devices of a function's parameters and of its result; None where nothing is said of them.
+
+    Parameters
+    ----------
+    func : Function
+
+    Returns
+    -------
+    tuple of sequence of VirtualDevice and VirtualDevice, or None
+    """
+    attrs = func.attrs
+    params, result = attrs.get(PARAMS, attrs.get(OLDER_PARAMS)), attrs.get(RESULT, attrs.get(OLDER_RESULT))
+    if params is None and result is None:
+        return None
+    given = [as_virtual_device(device) for device in params or ()]
+    given += [VirtualDevice()] * (len(func.params) - len(given))
+    return given, VirtualDevice() if result is None else as_virtual_device(result)

@@ -1,0 +1,230 @@
+"""Where data lies and code runs, as far as a program has said so: ``tvm.target.VirtualDevice``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from compiler.ir.error import ArgumentError, expected
+from compiler.ir.pass_context import PassContext
+from compiler.runtime.device import Device
+from compiler.runtime.device import device as as_device
+from compiler.target.target import Target
+
+__all__ = ["CompilationConfig", "VirtualDevice", "make_compilation_config"]
+
+FALLBACK = "relay.fallback_device_type"
+"""The option of contexts that names the kind of device of kernels that nothing else is said of."""
+_ANY = -1
+_OPEN: Mapping[str, object] = {"device_type": _ANY, "virtual_device_id": _ANY, "target": None, "memory_scope": ""}
+"""What the fields of a device are where they are left open."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class VirtualDevice:
+    """A device, the target of its code and the scope of its memory, each of them given or left open.
+
+    Parameters
+    ----------
+    device : Device or int, optional
+        The device, or DLPack's number of its kind; left open when left out.
+    target : Target, optional
+        What its code is made for.
+    memory_scope : str
+        Which of its memories; left open when empty.
+    """
+
+    device_type: int = _ANY
+    virtual_device_id: int = _ANY
+    target: Target | None = None
+    memory_scope: str = ""
+
+    def __init__(
+        self, device: Device | int | None = None, target: Target | str | None = None, memory_scope: str = ""
+    ) -> None:
+        if isinstance(device, Device):
+            kind, number = device.device_type, device.device_id
+        elif device is None or isinstance(device, int):
+            kind, number = (_ANY, _ANY) if device in (None, _ANY) else (int(device), 0)
+        else:
+            expected("VirtualDevice", "device", "a Device or the number of a kind of device", device)
+        object.__setattr__(self, "device_type", kind)
+        object.__setattr__(self, "virtual_device_id", number)
+        object.__setattr__(self, "target", Target(target) if isinstance(target, str) else target)
+        object.__setattr__(self, "memory_scope", memory_scope)
+
+    @classmethod
+    def of_fields(
+        cls, device_type: int = _ANY, virtual_device_id: int = _ANY, target: str | None = None, memory_scope: str = ""
+    ) -> VirtualDevice:
+        """Return a device by its fields, as texts write them.
+
+        Parameters
+        ----------
+        device_type : int
+            DLPack's number of the kind of device; -1 leaves it open.
+        virtual_device_id : int
+            Which one of that kind; -1 leaves it open.
+        target : str, optional
+            What its code is made for.
+        memory_scope : str
+            Which of its memories; left open when empty.
+
+        Returns
+        -------
+        VirtualDevice
+        """
+        made = cls(None, target, memory_scope)._with("device_type", int(device_type))
+        return made._with("virtual_device_id", int(virtual_device_id))
+
+    @property
+    def device_type_int(self) -> int:
+        """DLPack's number of the kind of device; -1 where it is left open."""
+        return self.device_type
+
+    def joined(self, other: VirtualDevice) -> VirtualDevice | None:
+        """Return what two agree on; None where they differ.
+
+        Parameters
+        ----------
+        other : VirtualDevice
+
+        Returns
+        -------
+        VirtualDevice or None
+        """
+        result = self
+        for name, is_open in _OPEN.items():
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine == is_open:
+                result = result._with(name, theirs)
+            elif theirs not in (is_open, mine):
+                return None
+        return result
+
+    def _with(self, name: str, value: object) -> VirtualDevice:
+        made = object.__new__(VirtualDevice)
+        for each in _OPEN:
+            object.__setattr__(made, each, value if each == name else getattr(self, each))
+        return made
+
+    def __repr__(self) -> str:
+        parts = []
+        if self.device_type != _ANY:
+            parts.append(f"device_type={self.device_type}")
+        if self.virtual_device_id != _ANY:
+            parts.append(f"virtual_device_id={self.virtual_device_id}")
+        if self.target is not None:
+            parts.append(f'target="{self.target}"')
+        if self.memory_scope:
+            parts.append(f'memory_scope="{self.memory_scope}"')
+        return f"VirtualDevice({', '.join(parts) or '?'})"
+
+
+def as_virtual_device(value: object) -> VirtualDevice:
+    """Return a device as programs spell it.
+
+    Parameters
+    ----------
+    value : VirtualDevice, Device, str or int
+        A string names a kind of device, a number is DLPack's.
+
+    Returns
+    -------
+    VirtualDevice
+
+    Raises
+    ------
+    ArgumentError
+        If it is none of them.
+    """
+    if isinstance(value, VirtualDevice):
+        return value
+    if isinstance(value, (str, int)):
+        return VirtualDevice(as_device(value) if isinstance(value, str) else value)
+    if isinstance(value, Device):
+        return VirtualDevice(value)
+    raise ArgumentError(f"expected a Device or a VirtualDevice, got {type(value).__name__}")
+
+
+@dataclass(frozen=True, slots=True)
+class CompilationConfig:
+    """What a module is compiled for.
+
+    Attributes
+    ----------
+    primitive_targets : tuple of Target
+        Of kernels, one for each kind of device.
+    host_target : Target
+        Of what calls them.
+    fallback : int, optional
+        The kind of device of kernels that nothing else is said of; that of the only target, else the CPU, when left
+        out.
+    """
+
+    primitive_targets: tuple[Target, ...]
+    host_target: Target
+    fallback: int | None = None
+
+    @property
+    def host_virtual_device(self) -> VirtualDevice:
+        """The device of what calls kernels."""
+        return VirtualDevice(Device(_device_type(self.host_target)), self.host_target)
+
+    @property
+    def default_primitive_virtual_device(self) -> VirtualDevice:
+        """The device of kernels that nothing else is said of."""
+        only = self.optional_homogenous_target
+        kind = self.fallback or (_device_type(only) if only is not None else Device.kDLCPU)
+        return self.canonical(VirtualDevice(kind))
+
+    @property
+    def optional_homogenous_target(self) -> Target | None:
+        """The one target of all kernels; None where there are several."""
+        return self.primitive_targets[0] if len(self.primitive_targets) == 1 else None
+
+    def canonical(self, device: VirtualDevice) -> VirtualDevice:
+        """Return a device with the target that the configuration has for its kind.
+
+        Parameters
+        ----------
+        device : VirtualDevice
+
+        Returns
+        -------
+        VirtualDevice
+        """
+        for target in self.primitive_targets:
+            if device.target is None and _device_type(target) == device.device_type:
+                return device.joined(VirtualDevice(None, target)) or device
+        return device
+
+
+def _device_type(target: Target) -> int:
+    return as_device(str(target.kind)).device_type
+
+
+def make_compilation_config(
+    ctxt: PassContext, target: Target | str | Iterable[Target | str], target_host: Target | str | None = None
+) -> CompilationConfig:
+    """Return the configuration of a compilation.
+
+    Parameters
+    ----------
+    ctxt : PassContext
+        Its option ``relay.fallback_device_type`` is the kind of device of kernels that nothing else is said of.
+    target : Target, str or sequence of them
+        Of the kernels.
+    target_host : Target or str, optional
+        Of what calls them; that of ``llvm`` when left out.
+
+    Returns
+    -------
+    CompilationConfig
+    """
+    several = [target] if isinstance(target, (Target, str)) or not isinstance(target, Iterable) else list(target)
+    made = tuple(Target(t) if isinstance(t, str) else t for t in several)
+    host = Target(target_host) if isinstance(target_host, str) else target_host
+    own = next((t.host for t in made if t.host is not None), None)
+    fallback = ctxt.config.get(FALLBACK)
+    return CompilationConfig(made, host or own or Target("llvm"), None if fallback is None else int(fallback))
