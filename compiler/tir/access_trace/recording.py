@@ -210,7 +210,7 @@ class _RecordedAccess(memory.Access):
     site: int
     single: int
 
-    def _place(self, access: str, data: Any, view: memory.View, indices: tuple[Any, ...]) -> Any:
+    def place(self, access: str, data: Any, view: memory.View, indices: tuple[Any, ...]) -> Any:
         flat = memory.Access.place(self, access, data, view, indices)
         self.recorder.access(self.site, self.single, flat)
         return flat
