@@ -24,6 +24,7 @@ from app.jobs.ladders import Ladders
 from app.jobs.launcher import Launcher
 from app.jobs.tracer import Tracer
 from app.lessons import Library
+from app.lessons.classes import Classes
 from app.memory import Memory
 from app.recorder.environment import CPU
 from app.sandbox import Outcome, Runner
@@ -70,6 +71,7 @@ class Services:
     """Bytes of links that are opened at one time."""
     gallery: Gallery
     lessons: Library
+    classes: Classes
     compiling: FairQueue
     measuring: FairQueue
 
@@ -113,6 +115,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         turns=Turns(memory.links, TURN_SECONDS),
         gallery=load_gallery(),
         lessons=Library(config.lessons_dir),
+        classes=Classes(),
         compiling=compiling,
         measuring=measuring,
     )

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from app.views import api, editor, explorer, graphs, health, lessons, links, targets, traces
+from app.views import api, classes, editor, explorer, graphs, health, lessons, links, targets, traces
 
-BLUEPRINTS = (explorer.bp, editor.bp, graphs.bp, api.bp, links.bp, lessons.bp, targets.bp, traces.bp, health.bp)
+BLUEPRINTS = (
+    explorer.bp,
+    editor.bp,
+    graphs.bp,
+    api.bp,
+    links.bp,
+    lessons.bp,
+    classes.bp,
+    targets.bp,
+    traces.bp,
+    health.bp,
+)
 """All blueprints of the application."""

@@ -84,6 +84,7 @@ function pressed(event) {
   if (event.altKey && /^Digit[1-9]$/.test(event.code)) return act(event, () => focusPane(PANES[Number(event.code.slice(5)) - 1].name));
   if (event.key === "Escape" && !$("dialog[open]")) {
     for (const menu of $$("details.menu")) menu.open = false;
+    tell("leave");
     return tell("unpin");
   }
   const writing = event.target.closest?.("input, select, textarea, .cm-editor, dialog");

@@ -10,6 +10,7 @@ const MEASURERS = { ladder: "/api/ladders", kernel: "/api/measure" };
 
 const lesson = $("#lesson") && readJson("lesson-data"); // {name, revision, own, steps}
 let progress;
+let following = false; // whether what is shown is somebody else's
 
 export const inLesson = Boolean(lesson);
 export const lessonName = lesson?.name;
@@ -23,6 +24,7 @@ export function startLesson() {
   $("#lesson").addEventListener("click", clicked);
   for (const button of $$("[data-lesson-view]")) button.addEventListener("click", () => view(button.dataset.lessonView));
   on("edited", () => {
+    if (following) return;
     progress.scripts[progress.step] = editor.text;
     save();
     forgetVerdicts();
@@ -31,6 +33,19 @@ export function startLesson() {
   view("lesson");
   open(progress.step);
   if (lesson.own) setInterval(watch, REVISION_MS);
+}
+
+/** Show what somebody else has on the screen; one's own step and script stay as they were.
+ * @param {{step: number, script: string}} theirs */
+export function showAs(theirs) {
+  following = true;
+  showText(Math.min(theirs.step, lesson.steps.length));
+  if (theirs.script !== editor.text) editor.text = theirs.script;
+}
+
+/** Go back to one's own step and script. */
+export function showOwn() {
+  open(progress.step);
 }
 
 const step = () => lesson.steps[progress.step - 1];
@@ -50,8 +65,9 @@ function clicked({ target }) {
 /** Show a step, with the script that it was left with, else the one that it begins with. */
 function open(number) {
   const before = step();
+  following = false;
   progress.step = number;
-  for (const text of $$("[data-step-text]")) text.hidden = Number(text.dataset.stepText) !== number;
+  showText(number);
   const own = progress.scripts[number] ?? (step().fresh || before === step() ? step().start : editor.text);
   if (own !== editor.text) editor.text = own;
   progress.scripts[number] = own;
@@ -60,6 +76,10 @@ function open(number) {
   mark();
   save();
   tell("lesson-step");
+}
+
+function showText(number) {
+  for (const text of $$("[data-step-text]")) text.hidden = Number(text.dataset.stepText) !== number;
 }
 
 /** A step without checks is done when it was read. */
@@ -119,7 +139,7 @@ async function judge(number, workspace) {
   const answer = await response?.json();
   if (!response?.ok) return say(answer?.error.message ?? "The server does not answer.");
   if (number === progress.step) show(answer);
-  if (answer.passed) tell("lesson-passed", { number, workspace, ladder });
+  if (answer.passed) tell("lesson-passed", { number, workspace, ladder, predictions: predictions() });
   return undefined;
 }
 

@@ -1,5 +1,6 @@
 // Starts the explorer, once everything before it has been read.
 import { startAssembly } from "./assembly.js";
+import { startClass } from "./class.js";
 import { startCompiling } from "./compile.js";
 import { $ } from "./dom.js";
 import { lastDraft } from "./draft.js";
@@ -78,5 +79,6 @@ startKeys();
 startCompiling();
 retitle();
 startLesson();
+startClass();
 offerLastDraft();
 document.documentElement.dataset.ready = "true";

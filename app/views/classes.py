@@ -1,0 +1,168 @@
+"""The JSON API of classes: making one, taking part, presenting, the board."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import msgspec
+from flask import Blueprint, Response, request
+from msgspec import Meta
+
+from app.artifacts import Answer
+from app.lessons.classes import LessonClass, News, Presented, StudentRow
+from app.lessons.evidence import Evidence
+from app.services import current_services
+from app.views.api import answer_json
+from app.views.lessons import CheckRequest, StepResult, judged, lesson_of, measurements_of, step_of
+from app.web.openapi import Content, json_of, operation
+from app.web.requests import current_client, read_body
+from app.web.streams import Stream, streamed
+
+bp = Blueprint("classes", __name__, url_prefix="/api/classes")
+SECRET_HEADER = "X-Class-Secret"
+SECRET = {SECRET_HEADER: "The secret of the teacher's link."}
+StudentKey = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
+
+
+class NewClass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The lesson that a class is made for."""
+
+    lesson: Annotated[str, Meta(max_length=100)]
+
+
+class ClassMade(msgspec.Struct, frozen=True, kw_only=True):
+    """A class that was just made."""
+
+    id: str
+    secret: str
+    """Who holds it presents; returned once."""
+
+
+class Attendance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A student says where he is."""
+
+    student: StudentKey
+    """What his browser calls itself; nobody else is told."""
+    step: Annotated[int, Meta(ge=1, le=100)]
+
+
+class Seat(msgspec.Struct, frozen=True, kw_only=True):
+    """The name that a student has in his class."""
+
+    name: str
+
+
+class StudentResult(CheckRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A step that a student hands in for the board."""
+
+    student: StudentKey
+    number: Annotated[int, Meta(ge=1, le=100)]
+    """Of the step."""
+
+
+def class_of(name: str) -> LessonClass:
+    """Return a class by its name."""
+    return current_services().classes.get(name)
+
+
+def taught(name: str) -> LessonClass:
+    """Return a class, if the current request comes from its teacher."""
+    one = class_of(name)
+    one.require(request.headers.get(SECRET_HEADER, ""))
+    return one
+
+
+@bp.post("")
+@operation(body=NewClass, answers={201: json_of(ClassMade)})
+def create() -> Response:
+    """Make a class for a lesson."""
+    lesson = lesson_of(read_body(NewClass).lesson)
+    made = current_services().classes.create(lesson.name, current_client().address)
+    return answer_json(ClassMade(id=made.id, secret=made.secret), 201)
+
+
+@bp.post("/<name>/students")
+@operation(body=Attendance, answers={200: json_of(Seat)})
+def attend(name: str) -> Response:
+    """Say at which step a student is; the first time he gets a name."""
+    one, asked = class_of(name), read_body(Attendance)
+    return answer_json(Seat(name=one.attend(asked.student, asked.step)))
+
+
+@bp.get("/<name>/students")
+@operation(answers={200: json_of(list[StudentRow])}, headers=SECRET)
+def students(name: str) -> Response:
+    """List who is at which step."""
+    return answer_json(taught(name).students)
+
+
+@bp.put("/<name>/presented")
+@operation(body=Presented, answers={204: None}, headers=SECRET)
+def present(name: str) -> Response:
+    """Show everybody what the teacher has on his screen."""
+    taught(name).present(read_body(Presented))
+    return Response(status=204)
+
+
+@bp.delete("/<name>/presented")
+@operation(answers={204: None}, headers=SECRET)
+def stop_presenting(name: str) -> Response:
+    """Show nothing any more."""
+    taught(name).present(None)
+    return Response(status=204)
+
+
+@bp.post("/<name>/results")
+@operation(body=StudentResult, answers={200: json_of(StepResult)})
+def hand_in(name: str) -> Response:
+    """Judge a step once more, and put what the server measured of it on the board."""
+    one, asked = class_of(name), read_body(StudentResult)
+    step = step_of(lesson_of(one.lesson), asked.number)
+    result = judged(step, asked)
+    if result.passed and step.checks:
+        evidence = Evidence(Answer(), measurements_of(step, asked))
+        kernel, numpy = evidence.kernel, evidence.reference("numpy")
+        seconds = kernel.seconds if kernel else None
+        one.credit(asked.student, asked.number, seconds, numpy.seconds / seconds if numpy and seconds else None)
+    return answer_json(result)
+
+
+@bp.get("/<name>/events")
+@operation(answers={200: Content("text/event-stream", News)})
+def events(name: str) -> Response:
+    """Follow a class: what its teacher presents, and its board."""
+    one = class_of(name)
+    one.admit()
+    return streamed(ClassStream(one), "text/event-stream")
+
+
+class ClassStream(Stream):
+    """The news of a class as server-sent events; what a slow client has not read is overtaken by what came after.
+
+    Parameters
+    ----------
+    followed : LessonClass
+    """
+
+    heartbeat = b": still here\n\n"
+
+    def __init__(self, followed: LessonClass) -> None:
+        self._class = followed
+        self._version = 0
+
+    def attach(self, wake: Callable[[], None]) -> None:
+        """Listen to the class."""
+        self._class.listen(self, wake)
+
+    def read(self) -> bytes | None:
+        """Return the newest news."""
+        news = self._class.news(self._version)
+        if news is None:
+            return b""
+        self._version, data = news
+        return b"event: news\ndata: %s\n\n" % data
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._class.leave(self)

@@ -1,0 +1,240 @@
+// A class: the teacher presents, students follow and leave with Escape, and all see the board.
+import { $, announce, element, toast } from "./dom.js";
+import { editor } from "./editor.js";
+import { currentStep, inLesson, lessonName, showAs, showOwn } from "./lesson.js";
+import { recall, remember } from "./memory.js";
+import { on, state, tell } from "./state.js";
+
+const PRESENT_MS = 300;
+const ATTEND_MS = 15_000;
+const LIST_MS = 2_000;
+
+const name = new URLSearchParams(location.search).get("class");
+const secret = new URLSearchParams(location.hash.slice(1)).get("teacher"); // a fragment never leaves the browser
+const address = `/api/classes/${encodeURIComponent(name)}`;
+
+let news = { presented: null, board: [], students: 0 };
+let following = true; // a student follows whoever presents, until he leaves
+let presenting = false;
+let sent = "";
+let timer = 0;
+let line = 0;
+let pupils = []; // what the teacher's list shows
+
+export function startClass() {
+  if (!inLesson) return;
+  $("#teach").addEventListener("click", teach);
+  if (!name) return;
+  $("#teach").hidden = true;
+  $("#class-bar").hidden = false;
+  const source = new EventSource(`${address}/events`);
+  source.addEventListener("news", ({ data }) => heard(JSON.parse(data)));
+  source.onerror = () => { if (source.readyState === EventSource.CLOSED) toast("This class has ended"); };
+  if (secret) startTeacher();
+  else startStudent();
+  draw();
+}
+
+async function ask(path, method, body) {
+  const headers = { ...(body && { "Content-Type": "application/json" }), ...(secret && { "X-Class-Secret": secret }) };
+  const response = await fetch(path, { method, headers, body: body && JSON.stringify(body) }).catch(() => null);
+  if (response?.status === 204) return {};
+  const answer = await response?.json();
+  if (response?.ok) return answer;
+  toast(answer?.error.message ?? "The server does not answer");
+  return null;
+}
+
+async function teach() {
+  const made = await ask("/api/classes", "POST", { lesson: lessonName });
+  if (made) location.assign(`/learn/${lessonName}?class=${made.id}#teacher=${made.secret}`);
+}
+
+function heard(message) {
+  const before = news;
+  news = message;
+  if (!secret) follow(before);
+  draw();
+}
+
+// Students
+
+/** What the server knows this browser by; nobody else hears it. */
+function key() {
+  const own = recall(`student.${name}`);
+  if (own) return own;
+  const made = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  remember(`student.${name}`, made);
+  return made;
+}
+
+let student = "";
+let seat = "";
+
+function startStudent() {
+  student = key();
+  attend();
+  setInterval(attend, ATTEND_MS);
+  on("lesson-step", attend);
+  on("lesson-passed", async ({ number, workspace, ladder, predictions }) => {
+    await ask(`${address}/results`, "POST", { student, number, workspace, ladder, predictions });
+  });
+  on("leave", () => { if (follows()) leave(); });
+  on("edited", () => { if (follows() && editor.text !== news.presented.script) leave(); });
+}
+
+async function attend() {
+  const answer = await ask(`${address}/students`, "POST", { student, step: currentStep() });
+  if (!answer) return;
+  seat = answer.name;
+  draw();
+}
+
+const follows = () => following && news.presented !== null && !secret;
+
+function follow(before) {
+  if (follows()) apply(news.presented);
+  else if (before.presented && !news.presented && following) goBack();
+  document.body.classList.toggle("following", follows());
+}
+
+/** Take over what the teacher has on his screen. */
+function apply({ script, options, view, line: at, step }) {
+  ownOptions ??= state.options;
+  const changed = JSON.stringify([options, view]) !== JSON.stringify([shownOptions, shownView]);
+  showAs({ step, script });
+  if (changed) {
+    state.options = { ...options };
+    Object.assign(state.view, view);
+    [shownOptions, shownView] = [options, view];
+    tell("options");
+  }
+  if (at) editor.reveal(at);
+  tell("source-lines", at ? [at] : []);
+}
+
+let shownOptions = null;
+let shownView = null;
+let ownOptions = null; // those of the student, while he follows
+
+/** Show one's own work again. */
+function goBack() {
+  showOwn();
+  if (!ownOptions) return;
+  state.options = ownOptions;
+  ownOptions = shownOptions = null;
+  tell("options");
+}
+
+function leave() {
+  following = false;
+  goBack();
+  document.body.classList.remove("following");
+  announce("You work by yourself now");
+  draw();
+}
+
+function followAgain() {
+  following = true;
+  follow(news);
+  draw();
+}
+
+// The teacher
+
+function startTeacher() {
+  for (const event of ["edited", "answered", "text", "lesson-step"]) on(event, present);
+  on("source-lines", (lines) => { line = lines[0] ?? 0; present(); });
+  setInterval(list, LIST_MS);
+  list();
+}
+
+function present() {
+  if (!presenting || timer) return;
+  timer = setTimeout(() => { timer = 0; send(); }, PRESENT_MS);
+}
+
+async function send() {
+  const { closed, opened, ...view } = state.view; // which panes are open is everybody's own affair
+  const steps = Object.fromEntries(Object.entries(view).filter(([, value]) => value !== "" && String(value).length < 400));
+  const body = { step: currentStep(), script: editor.text, options: state.options, view: steps, line };
+  if (JSON.stringify(body) === sent) return;
+  if (await ask(`${address}/presented`, "PUT", body)) sent = JSON.stringify(body);
+}
+
+async function togglePresenting() {
+  presenting = !presenting;
+  sent = "";
+  if (presenting) await send();
+  else await ask(`${address}/presented`, "DELETE");
+  draw();
+}
+
+async function list() {
+  if (document.hidden) return;
+  const answer = await ask(`${address}/students`, "GET");
+  if (!answer) return;
+  pupils = answer;
+  draw();
+}
+
+// What is shown
+
+function button(id, text, action, attributes = {}) {
+  const made = element("button", { type: "button", class: "small", id, ...attributes }, text);
+  made.addEventListener("click", action);
+  return made;
+}
+
+function draw() {
+  const bar = $("#class-bar");
+  const parts = secret ? teacherBar() : studentBar();
+  parts.push(button("class-open", `Board${news.board.length ? ` · ${news.board.length}` : ""}`, () => $("#class-room").showModal()));
+  const text = parts.map((part) => part.textContent).join("|");
+  if (bar.dataset.text !== text) {
+    const focused = bar.contains(document.activeElement) ? document.activeElement.id : "";
+    bar.replaceChildren(...parts);
+    bar.dataset.text = text;
+    if (focused) document.getElementById(focused)?.focus();
+  }
+  drawRoom();
+}
+
+function teacherBar() {
+  const here = pupils.filter(({ away }) => !away).length;
+  return [
+    button("class-present", presenting ? "Stop presenting" : "Present", togglePresenting, { "aria-pressed": String(presenting) }),
+    button("class-link", "Copy the students’ link", copyLink),
+    element("span", { class: "hint", id: "class-count" }, `${here} student${here === 1 ? "" : "s"}`),
+  ];
+}
+
+function studentBar() {
+  const parts = [element("span", { class: "hint", id: "class-seat" }, seat ? `You are ${seat}` : "joining …")];
+  if (follows()) parts.push(element("strong", { id: "class-following" }, "Following the teacher"), button("class-leave", "Leave (Esc)", leave));
+  else if (news.presented) parts.push(button("class-follow", "Follow the teacher", followAgain));
+  return parts;
+}
+
+async function copyLink() {
+  const link = `${location.origin}${location.pathname}?class=${encodeURIComponent(name)}`;
+  try {
+    await navigator.clipboard.writeText(link);
+    toast(`Copied ${link}`);
+  } catch {
+    toast(`The link is ${link}`);
+  }
+}
+
+function table(caption, heads, rows) {
+  const cells = (row, tag) => element("tr", {}, ...row.map((cell) => element(tag, {}, String(cell))));
+  return element("table", {}, element("caption", {}, caption), element("thead", {}, cells(heads, "th")), element("tbody", {}, ...rows.map((row) => cells(row, "td"))));
+}
+
+function drawRoom() {
+  const parts = [];
+  if (secret) parts.push(table("Students", ["Name", "Step", "Done", ""], pupils.map(({ name: who, step, done, away }) => [who, step, done, away ? "away" : ""])));
+  const rows = news.board.map(({ name: who, step, milliseconds, times_numpy: times }) => [who, step, `${milliseconds.toPrecision(3)} ms`, times ? `${times.toPrecision(3)} ×` : ""]);
+  parts.push(rows.length ? table("Board, measured by the server", ["Name", "Step", "Time", "NumPy"], rows) : element("p", { class: "hint" }, "The board shows the results of steps that are measured."));
+  $("#class-room-body").replaceChildren(...parts);
+}

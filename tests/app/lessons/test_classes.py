@@ -1,0 +1,205 @@
+"""Classes: who may do what, what everybody hears, and bounds on all that strangers send."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import pytest
+from flask.testing import FlaskClient
+
+from app.artifacts import Measured, Measurement, Recorded
+from app.errors import Busy, Forbidden, InvalidBody, NotFound
+from app.lessons import classes
+from app.lessons.classes import Classes, LessonClass, News, Presented
+from app.services import services_of
+from app.views.classes import ClassStream
+from tests.app.runners import Script, ScriptedRunner, snapshot
+
+MARY, JOHN = "a" * 32, "b" * 32
+
+
+@dataclass
+class Clock:
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def one(clock: Clock) -> LessonClass:
+    return Classes(clock).create("split", "client")
+
+
+def news_of(one: LessonClass) -> News:
+    latest = one.news(0)
+    assert latest is not None
+    return msgspec.json.decode(latest[1], type=News)
+
+
+def test_only_the_secret_makes_a_teacher(one: LessonClass) -> None:
+    one.require(one.secret)
+    for wrong in ("", one.id, one.secret[:-1], "ü"):
+        with pytest.raises(Forbidden):
+            one.require(wrong)
+
+
+def test_a_student_keeps_his_name_and_the_teacher_sees_his_step(one: LessonClass, clock: Clock) -> None:
+    name = one.attend(MARY, 1)
+    assert one.attend(MARY, 3) == name
+    assert one.attend(JOHN, 1) != name
+    one.credit(MARY, 1, None, None)
+    assert [(row.step, row.done) for row in one.students if row.name == name] == [(3, 1)]
+    clock.now += classes.AWAY_SECONDS + 1
+    one.attend(JOHN, 2)
+    assert [(row.name, row.away) for row in one.students] == [(one.attend(JOHN, 2), False), (name, True)]
+    assert MARY.encode() not in one.news(0)[1], "what a browser calls itself is nobody's business"  # type: ignore[index]
+
+
+def test_the_board_has_the_best_of_each(one: LessonClass) -> None:
+    mary, john = one.attend(MARY, 1), one.attend(JOHN, 1)
+    for key, seconds in ((MARY, 3e-3), (MARY, 1e-3), (MARY, 2e-3), (JOHN, 0.5e-3)):
+        one.credit(key, 2, seconds, 2.0)
+    assert [(row.name, row.milliseconds) for row in news_of(one).board] == [(john, 0.5), (mary, 1.0)]
+    with pytest.raises(NotFound):
+        one.credit("c" * 32, 2, 1e-9, None)
+
+
+def test_what_is_presented_replaces_what_was(one: LessonClass) -> None:
+    woken: list[int] = []
+    one.listen("me", lambda: woken.append(1))
+    for number in range(1000):
+        one.present(Presented(step=1, script=f"x = {number}"))
+    stream = ClassStream(one)
+    assert stream.read() == b"event: news\ndata: " + one.news(0)[1] + b"\n\n"  # type: ignore[index]
+    assert b"x = 999" in one.news(0)[1]  # type: ignore[index]
+    assert stream.read() == b"", "older states are kept nowhere"
+    assert len(woken) == 1000
+    one.present(None)
+    assert b"x = 999" not in (stream.read() or b"")
+    with pytest.raises(InvalidBody):
+        one.present(Presented(step=1, script="x" * 50_000, view={f"{n}": "y" * 400 for n in range(100)}))
+
+
+def test_a_class_is_bounded(one: LessonClass, clock: Clock) -> None:
+    for number in range(classes.MAX_STUDENTS):
+        one.attend(f"{number:032x}", 1)
+    with pytest.raises(Busy):
+        one.attend(MARY, 1)
+    assert len({row.name for row in one.students}) == classes.MAX_STUDENTS
+    one.credit("0" * 32, 1, 1.0, None)
+    clock.now += classes.AWAY_SECONDS + 1
+    one.attend(MARY, 1)
+    assert len(one.students) == classes.MAX_STUDENTS
+    assert max(row.done for row in one.students) == 1, "whoever did something stays longer"
+    for number in range(classes.MAX_LISTENERS):
+        one.admit()
+        one.listen(number, lambda: None)
+    with pytest.raises(Busy):
+        one.admit()
+    one.leave(3)
+    one.admit()
+
+
+def test_classes_are_bounded_and_idle_ones_go(clock: Clock) -> None:
+    school = Classes(clock)
+    first = school.create("split", "me")
+    for _ in range(classes.MAX_CLASSES_PER_CLIENT - 1):
+        school.create("split", "me")
+    with pytest.raises(Busy):
+        school.create("split", "me")
+    other = school.create("split", "another")
+    clock.now = classes.IDLE_SECONDS + 1
+    other.attend(MARY, 1)
+    school.create("split", "me")
+    assert school.get(other.id) is other
+    with pytest.raises(NotFound):
+        school.get(first.id)
+
+
+# over HTTP
+
+
+def make(client: FlaskClient, lesson: str = "cache-write") -> tuple[str, dict[str, str]]:
+    made = client.post("/api/classes", json={"lesson": lesson}).get_json()
+    return f"/api/classes/{made['id']}", {"X-Class-Secret": made["secret"]}
+
+
+def test_only_the_teacher_presents_and_sees_the_list(client: FlaskClient) -> None:
+    address, teacher = make(client)
+    state = {"step": 2, "script": "x = 1"}
+    for headers, status in (({}, 403), ({"X-Class-Secret": "guess"}, 403), (teacher, 204)):
+        assert client.put(f"{address}/presented", json=state, headers=headers).status_code == status
+        assert client.delete(f"{address}/presented", headers=headers).status_code == status
+        assert client.get(f"{address}/students", headers=headers).status_code in (200, status)
+    assert client.get(f"{address}/students").status_code == 403
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"student": "me", "step": 1},
+        {"student": MARY.upper(), "step": 1},
+        {"student": MARY, "step": 0},
+        {"student": MARY, "step": 10**9},
+        {"student": MARY, "step": 1, "name": "<b>"},
+    ],
+)
+def test_students_cannot_call_themselves_what_they_like(client: FlaskClient, body: dict[str, Any]) -> None:
+    address, _ = make(client)
+    assert client.post(f"{address}/students", json=body).status_code == 422
+
+
+def measuring(runner: ScriptedRunner, script: str, *sent: Any) -> None:
+    runner.scripts[script] = Script([snapshot(None), *sent])
+
+
+def test_only_what_the_server_measured_counts(client: FlaskClient, runner: ScriptedRunner) -> None:
+    """The script reports a time of its own; the board has none of it."""
+    address, _ = make(client, "measuring")
+    client.post(f"{address}/students", json={"student": MARY, "step": 2})
+    forged = Measured(measurement=Measurement(name="f", kind="kernel", seconds=1e-9, checked="ok", source="server"))
+    measuring(runner, "forged", forged)
+    ladder = measured(client, "forged")
+    result = hand_in(client, address, "forged", ladder)
+    assert not result["passed"]
+    honest = Measurement(name="f", kind="kernel", seconds=2e-3, checked="ok")
+    runner.scripts["honest"] = Script([snapshot(None), Recorded(name="f", program="program")])
+    runner.scripts[""] = Script([Measured(measurement=honest), snapshot(None)])
+    ladder = measured(client, "honest")
+    one = services_of(client.application).classes.get(address.rpartition("/")[2])
+    assert news_of(one).board == []
+    assert hand_in(client, address, "honest", ladder)["passed"]
+    assert [(row.step, row.milliseconds) for row in news_of(one).board] == [(2, 2.0)]
+    assert [row.done for row in one.students] == [1]
+    other = client.post(
+        f"{address}/results",
+        json={"student": MARY, "number": 2, "workspace": {"script": "forged"}, "ladder": ladder},
+    )
+    assert other.status_code == 422, "a measurement of another script"
+
+
+def measured(client: FlaskClient, script: str) -> str:
+    started = client.post("/api/measure", json={"script": script}).get_json()
+    assert b"ended" in client.get(started["events"]).data
+    return str(started["id"])
+
+
+def hand_in(client: FlaskClient, address: str, script: str, ladder: str) -> dict[str, Any]:
+    body = {
+        "student": MARY,
+        "number": 2,
+        "workspace": {"script": script},
+        "ladder": ladder,
+        "predictions": {"milliseconds": 2.0},
+    }
+    answer: dict[str, Any] = json.loads(client.post(f"{address}/results", json=body).data)
+    return answer

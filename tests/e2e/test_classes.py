@@ -1,0 +1,130 @@
+"""A class in several browsers: a teacher presents, students follow and leave, the board fills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from app import create_app
+from tests.e2e.conftest import serving
+from tests.e2e.steps import settled, violations, write
+
+
+@pytest.fixture(scope="module")
+def school(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    app = create_app({"DATA_DIR": tmp_path_factory.mktemp("data"), "RATE_LIMIT": 0})
+    with serving(app) as address:
+        yield address
+    app.extensions["strata"].runner.close()
+
+
+def check_until_it_passes(page: Page) -> None:
+    """Predict what was measured before; the load of a machine decides how often that takes."""
+    guess = "0.05"
+    for _ in range(10):
+        page.fill("[data-prediction]:visible", guess)
+        page.click("#lesson-check")
+        expect(page.locator("#lesson-check")).to_be_enabled()
+        if not page.locator(".checks:visible .failed").count():
+            return
+        guess = page.locator(".checks:visible .failed small").inner_text().rpartition(" ")[2]
+
+
+@pytest.fixture
+def teacher(school: str, open_page: Callable[..., Page]) -> Page:
+    """A teacher's page, just after he made a class."""
+    page = open_page(f"{school}/learn/measuring")
+    page.click("#teach")
+    page.wait_for_selector("#class-present")
+    return page
+
+
+@pytest.fixture
+def join(teacher: Page, open_page: Callable[..., Page]) -> Callable[..., Page]:
+    """Open the students' link in a browser of its own."""
+
+    def open_(**options: object) -> Page:
+        page = open_page(teacher.url.partition("#")[0], **options)
+        expect(page.locator("#class-seat")).to_contain_text("You are ")
+        return page
+
+    return open_
+
+
+def test_the_secret_stays_in_the_fragment(teacher: Page) -> None:
+    asked: list[str] = []
+    teacher.on("request", lambda request: asked.append(request.url))
+    secret = teacher.url.partition("#teacher=")[2]
+    assert len(secret) >= 20
+    teacher.reload()
+    teacher.wait_for_selector("#class-present")
+    teacher.click("#class-link")
+    assert secret not in teacher.evaluate("navigator.clipboard.readText()")
+    assert asked
+    assert all(secret not in address for address in asked)
+
+
+def test_students_see_what_the_teacher_does_and_leave_with_one_key(teacher: Page, join: Callable[..., Page]) -> None:
+    student = join()
+    write(student, "mine = 1")
+    teacher.click("#class-present")
+    expect(student.locator("#class-following")).to_be_visible()
+    write(teacher, "theirs = 2")
+    expect(student.locator(".cm-content")).to_have_text("theirs = 2")
+    teacher.click("[data-lesson-step='2']")
+    expect(student.locator("article:visible h3")).to_have_text("Say what you expect")
+    assert violations(student) == []
+    assert violations(teacher) == []
+    student.locator("#lesson-body").press("Escape")
+    expect(student.locator(".cm-content")).to_have_text("mine = 1")
+    expect(student.locator("article:visible h3")).to_have_text("Many runs")
+    write(teacher, "theirs = 3")
+    settled(student)
+    expect(student.locator(".cm-content")).to_have_text("mine = 1")
+    student.click("#class-follow")
+    expect(student.locator(".cm-content")).to_have_text("theirs = 3")
+    teacher.click("#class-present")
+    expect(student.locator(".cm-content")).to_have_text("mine = 1")
+
+
+def test_an_edit_leaves_too(teacher: Page, join: Callable[..., Page]) -> None:
+    student = join()
+    write(student, "mine = 1")
+    teacher.click("#class-present")
+    expect(student.locator("#class-following")).to_be_visible()
+    student.click(".cm-content")
+    student.keyboard.insert_text("x")
+    expect(student.locator("#class-follow")).to_be_visible()
+    expect(student.locator(".cm-content")).to_have_text("mine = 1")
+
+
+def test_the_teacher_sees_who_is_where_and_all_see_the_board(teacher: Page, join: Callable[..., Page]) -> None:
+    student = join()
+    name = student.locator("#class-seat").inner_text().removeprefix("You are ")
+    expect(teacher.locator("#class-count")).to_have_text("1 student")
+    student.click("[data-lesson-step='2']")
+    answer = student.locator("article:visible")
+    answer.get_by_text("Answer", exact=True).click()
+    answer.get_by_role("button", name="Put it into the editor").click()
+    settled(student)
+    check_until_it_passes(student)
+    expect(student.locator("#lesson-verdict")).to_contain_text("Done")
+    for page in (teacher, student):
+        page.click("#class-open")
+        board = page.get_by_role("table").filter(has_text="Board")
+        expect(board).to_contain_text(name)
+        expect(board).to_contain_text("ms")
+    row = teacher.get_by_role("table").filter(has_text="Students").get_by_role("row").nth(1)
+    expect(row).to_have_text(f"{name}21")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (1920, 1080), (360, 740)])
+def test_a_class_fits(teacher: Page, join: Callable[..., Page], width: int, height: int, theme: str) -> None:
+    student = join(width=width, height=height, color_scheme=theme)
+    teacher.click("#class-present")
+    expect(student.locator("#class-leave")).to_be_visible()
+    assert student.evaluate("document.documentElement.scrollWidth") <= width
+    assert violations(student) == []
