@@ -87,6 +87,8 @@ _PLAIN = {
     "uint64": "uint32",
 }
 
+_LARGEST = float.fromhex("0x1.fffffep+127")
+
 WEBGPU = Language(
     name="webgpu",
     prologue=(),
@@ -108,6 +110,9 @@ WEBGPU = Language(
         "-inf": "(-infinity())",
         "nan": "not_a_number()",
         str(-(1 << 31)): "i32(-2147483648)",
+        # The shortest digits of the largest number are above it, which WGSL refuses.
+        str(_LARGEST): "3.40282346e+38f",
+        str(-_LARGEST): "-3.40282346e+38f",
     },
     functions=_FUNCTIONS,
     double_functions={},
