@@ -24,6 +24,7 @@ TargetLike: TypeAlias = Union["Target", str, Mapping[str, object]]
 """What the constructor of a target takes."""
 
 _AVX512 = "avx512f"
+_SCALAR_REGISTERS = 16
 
 
 class Target:
@@ -163,7 +164,9 @@ class Target:
 
     @property
     def vector_registers(self) -> int:
-        """Number of vector registers."""
+        """Number of vector registers; for C, of registers that a compiler may keep numbers in on any CPU."""
+        if self.kind == "c":
+            return _SCALAR_REGISTERS
         if self.kind != "llvm":
             return 0
         return vector_registers.vector_registers(self.triple, self.cpu, self.features)

@@ -109,8 +109,8 @@ def build(
     BuildError
         If the executor cannot run an operator, or does not go with the runtime.
     """
-    module, chosen = as_module("relay.build", ir_mod), build_target(target)
     how, linked = as_executor(executor), as_runtime(runtime)
+    module, chosen = as_module("relay.build", ir_mod), build_target(target, ahead=how.name == "aot")
     if how.name == "aot":
         require_interface(how, linked)
         with uninstrumented():
@@ -213,7 +213,7 @@ def as_module(who: str, ir_mod: object) -> IRModule:
     return ir_mod
 
 
-def build_target(target: TargetLike | None) -> Target:
+def build_target(target: TargetLike | None, ahead: bool = False) -> Target:
     """Return the target of a build.
 
     Parameters
@@ -221,6 +221,8 @@ def build_target(target: TargetLike | None) -> Target:
     target : str, Target or mapping, optional
         A mapping names one target for its kind of device, or gives a target's options; the current target, else this
         machine's, when left out.
+    ahead : bool
+        Whether calls are compiled ahead of time, which C is written for as well.
 
     Returns
     -------
@@ -236,8 +238,9 @@ def build_target(target: TargetLike | None) -> Target:
             raise TargetError(f"relay.build: code is made for one device, got {show(dict(target))}")
         target = next(iter(target.values()))
     chosen = Target(target) if target is not None else Target.current() or Target("llvm")
-    if chosen.kind != "llvm":
-        raise TargetError(f"relay.build: code is generated through LLVM, not for {chosen.kind}")
+    if chosen.kind != "llvm" and not (ahead and chosen.kind == "c"):
+        hint = '; Executor("aot") writes C' if chosen.kind == "c" else ""
+        raise TargetError(f"relay.build: code is generated through LLVM, not for {chosen.kind}{hint}")
     return chosen
 
 

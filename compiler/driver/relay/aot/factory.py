@@ -27,6 +27,7 @@ from compiler.runtime.ndarray import NDArray
 from compiler.runtime.params import save_param_dict
 from compiler.target.codegen.llvm import codegen, runtime_module
 from compiler.target.codegen.llvm.generate import Generated, described, linked_object_code
+from compiler.target.codegen.source import LANGUAGES, SourceCode, source_code, source_module
 from compiler.target.target import Target
 
 __all__ = ["AOTExecutorFactoryModule", "CompiledModel", "require_interface"]
@@ -123,14 +124,23 @@ class AOTExecutorFactoryModule(AotLibrary):
     ) -> None:
         symbol = f"{mangle_module_name(libmod_name)}_{ENTRY}"
         self.main: MainFunction = main_function(model.program, model.memory, model.calls, symbol, target)
-        self._generated: Generated = codegen(self.main.module, target)
+        self._generated: Generated | SourceCode = (
+            source_code(self.main.module, target.kind)
+            if target.kind in LANGUAGES
+            else codegen(self.main.module, target)
+        )
         constants: dict[str, NDArray] = dict(
             zip(self.main.constants, (value for _, value in model.program.constants), strict=True)
         )
         interface = AotInterface(
             main=symbol, inputs=self.main.inputs, constants=self.main.constants, outputs=self.main.outputs
         )
-        super().__init__(runtime_module(self._generated), interface, constants, libmod_name)
+        library = (
+            source_module(self._generated, target)
+            if isinstance(self._generated, SourceCode)
+            else runtime_module(self._generated)
+        )
+        super().__init__(library, interface, constants, libmod_name)
         self.ir_mod = ir_mod
         self.model = model
         self.target = target
@@ -202,10 +212,14 @@ class AOTExecutorFactoryModule(AotLibrary):
         Parameters
         ----------
         file_name : str or path-like
-            Of a shared library where it ends with ``.so`` and there is a linker.
+            Of a shared library where it ends with ``.so`` and there is a linker; of a model for ``c``, whose program
+            gets its constants as arguments, also a source file, ``.c``.
         fcompile, **options
             Accepted as TVM does; the linker of this machine links.
         """
+        if isinstance(self._generated, SourceCode):
+            self.lib.export_library(str(file_name))
+            return
         description = msgspec.structs.replace(
             described(self.target, self._generated.signatures, model=self.libmod_name), aot=self.interface
         )

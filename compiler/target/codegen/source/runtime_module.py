@@ -11,6 +11,7 @@ from compiler.ir.error import BuildError
 from compiler.runtime.library import Description, describe, write_library
 from compiler.runtime.module import Module
 from compiler.runtime.native_code import NativeCode, SharedLibrary, host_triple
+from compiler.target.codegen.source.c_program import c_header, c_main
 from compiler.target.codegen.source.generate import SourceCode
 from compiler.target.target import Target
 
@@ -49,8 +50,9 @@ def source_module(code: SourceCode, target: Target) -> Module:
         description = _description(describe(_described(code, target)))
         write_library(_compiled(code.text + description, ("-c",)), path)
 
-    files = {suffix: lambda: code.text.encode()}
-    return Module(code.signatures, native, {suffix: lambda: code.text}, export, target, files)
+    sources = {suffix: lambda: code.text, "h": lambda: c_header(code), "main.c": lambda: c_main(code)}
+    files = {name: lambda make=make: make().encode() for name, make in sources.items()}
+    return Module(code.signatures, native, sources, export, target, files)
 
 
 def _described(code: SourceCode, target: Target) -> Description:

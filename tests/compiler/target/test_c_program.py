@@ -1,0 +1,110 @@
+"""What stands beside a program of C: a header and a main program, compiled and run by the C compiler."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import relay, te
+from compiler.driver.build import build
+from compiler.driver.relay.backend import Executor
+from compiler.runtime.aot_executor import AotModule
+
+CC = next((command for command in ("cc", "gcc", "clang") if shutil.which(command)), None)
+pytestmark = pytest.mark.skipif(CC is None, reason="needs a C compiler")
+
+
+def randoms(count, state=1):
+    """Return what the main program fills its arrays with, in order."""
+    values = []
+    for _ in range(count):
+        state = (state * 1664525 + 1013904223) % (1 << 32)
+        values.append((state >> 8) / 16777216.0)
+    return np.array(values)
+
+
+def run(built, folder):
+    """Return what the main program prints."""
+    for name, fmt in (("module.c", "c"), ("module.h", "h"), ("main.c", "main.c")):
+        built.save(str(folder / name), fmt)
+    command = [CC, "-std=c11", "-Wall", "-Werror", "-O2", "-fwrapv", "-o", "program", "module.c", "main.c", "-lm"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return subprocess.run([str(folder / "program")], capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def test_a_main_program_computes_and_times_a_matrix_product(tmp_path):
+    A, B = te.placeholder((32, 48), name="A"), te.placeholder((48, 16), name="main")
+    k = te.reduce_axis((0, 48), name="k")
+    C = te.compute((32, 16), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    s[C].vectorize(s[C].split(C.op.axis[1], 4)[1])
+    s[C].parallel(C.op.axis[0])
+    out = run(build(s, [A, B, C], "c", name="f"), tmp_path)
+    values = randoms(32 * 48 + 48 * 16 + 32 * 16).astype("float32")
+    a, b = values[: 32 * 48].reshape(32, 48), values[32 * 48 : 32 * 48 + 48 * 16].reshape(48, 16)
+    assert re.search(r"^f: \d+\.\d{3} us$", out, re.M), out
+    total = float(re.search(r"^sum of C: (.*)$", out, re.M)[1])
+    np.testing.assert_allclose(total, (a @ b).sum(dtype="float64"), rtol=1e-5)
+
+
+def test_sizes_of_a_call_are_constants_of_the_main_program(tmp_path):
+    n = te.var("n")
+    A = te.placeholder((n,), name="A", dtype="int32")
+    B = te.compute((n,), lambda i: A[i] * 2, name="B")
+    out = run(build(te.create_schedule(B.op), [A, B], "c", name="f"), tmp_path)
+    numbers = (randoms(64) * 16).astype("int32")
+    assert f"sum of B: {2 * numbers.sum()}" in out
+
+
+def _perceptron():
+    weights = np.random.default_rng(0)
+    x = relay.var("x", shape=(4, 32))
+    hidden = relay.nn.relu(
+        relay.nn.bias_add(
+            relay.nn.dense(x, relay.const(weights.standard_normal((64, 32)).astype("float32"))),
+            relay.const(weights.standard_normal(64).astype("float32")),
+        )
+    )
+    last = relay.nn.softmax(relay.nn.dense(hidden, relay.const(weights.standard_normal((10, 64)).astype("float32"))))
+    return tvm.IRModule.from_expr(relay.Function([x], last)), "x", (4, 32)
+
+
+def _convolutions():
+    weights = np.random.default_rng(0)
+    x = relay.var("x", shape=(1, 3, 16, 16))
+    kernel = relay.const(weights.standard_normal((8, 3, 3, 3)).astype("float32"))
+    y = relay.nn.relu(relay.nn.conv2d(x, kernel, padding=(1, 1), channels=8, kernel_size=(3, 3)))
+    y = relay.nn.max_pool2d(y, pool_size=(2, 2), strides=(2, 2))
+    other = relay.const(weights.standard_normal((8, 8, 3, 3)).astype("float32"))
+    y = relay.add(y, relay.nn.conv2d(y, other, padding=(1, 1), channels=8, kernel_size=(3, 3)))
+    return tvm.IRModule.from_expr(relay.Function([x], relay.nn.global_avg_pool2d(y))), "x", (1, 3, 16, 16)
+
+
+@pytest.mark.parametrize("network", [_perceptron, _convolutions])
+def test_a_model_in_c_computes_what_llvms_does(network, tmp_path):
+    mod, name, shape = network()
+    value = np.random.default_rng(1).standard_normal(shape).astype("float32")
+    outputs = []
+    for target in ("llvm", "c"):
+        built = relay.build(mod, target, executor=Executor("aot"))
+        module = AotModule(built["default"](tvm.cpu()))
+        module.set_input(name, value)
+        module.run()
+        outputs.append(module.get_output(0).numpy())
+    np.testing.assert_allclose(outputs[1], outputs[0], rtol=1e-4, atol=1e-5)
+    built.export_library(str(tmp_path / "model.c"))
+    text = (tmp_path / "model.c").read_text()
+    assert "tvmgen_default___tvm_main__(" in text
+    assert "#include" in text
+    assert not re.search(r"#include <(?!math|stdbool|stdint|stdlib|string)", text)
+    assert "sum of" in run(built.lib, tmp_path)
+
+
+def test_a_graph_for_c_is_compiled_ahead_of_time_only():
+    mod, _, _ = _perceptron()
+    with pytest.raises(tvm.TVMError, match=r'Executor\("aot"\) writes C'):
+        relay.build(mod, "c")
