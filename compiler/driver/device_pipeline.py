@@ -17,6 +17,7 @@ from typing import NamedTuple
 from compiler.ir.error import TargetError
 from compiler.ir.module import IRModule
 from compiler.ir.transform import Pass, PassContext
+from compiler.target.device_limits import device_limits
 from compiler.target.target import Target
 from compiler.tir.function import PrimFunc
 from compiler.tir.transform.annotate_device_regions import AnnotateDeviceRegions
@@ -35,6 +36,7 @@ from compiler.tir.transform.pass_base import prim_func_pass
 from compiler.tir.transform.simplify import Simplify
 from compiler.tir.transform.split_host_device import SplitHostDevice
 from compiler.tir.transform.thread_sync import ThreadSync
+from compiler.tir.transform.verify_gpu_code import VerifyGPUCode
 from compiler.tir.transform.verify_memory import VerifyMemory
 
 __all__ = [
@@ -138,6 +140,7 @@ def thread_passes(target: Target) -> list[Pass]:
         MergeSharedMemoryAllocations(),
         ThreadSync("warp"),
         LowerThreadAllreduce(),
+        VerifyGPUCode(device_limits(target)),
     ]
 
 

@@ -32,18 +32,33 @@ def verify_memory(func: PrimFunc) -> bool:
     -------
     bool
     """
+    return host_access(func) is None
+
+
+def host_access(func: PrimFunc) -> BufferLoad | BufferStore | None:
+    """Return the first access to memory where the function's target cannot make it.
+
+    Parameters
+    ----------
+    func : PrimFunc
+
+    Returns
+    -------
+    BufferLoad, BufferStore or None
+        None where there is none: see :func:`verify_memory`.
+    """
     if getattr(func.attrs.get("target"), "kind", "llvm") in CPU_KINDS:
-        return True
+        return None
     visitor = _HostAccess()
     visitor.visit(func.body)
-    return not visitor.violated
+    return visitor.violation
 
 
 class _HostAccess(Visitor):
     """Looks for accesses outside of all thread axes to memory that was not allocated right there."""
 
     def __init__(self) -> None:
-        self.violated = False
+        self.violation: BufferLoad | BufferStore | None = None
         self._local: set[Var] = set()
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
@@ -65,7 +80,8 @@ class _HostAccess(Visitor):
         self._check(n)
 
     def _check(self, n: BufferLoad | BufferStore) -> None:
-        self.violated |= n.buffer.data not in self._local
+        if self.violation is None and n.buffer.data not in self._local:
+            self.violation = n
         self.visit_Node(n)
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.ir.functor import Visitor
+from compiler.ir.node import Node
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var
 from compiler.tir.analysis.memory import allocation_bytes
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, Stmt
+from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind
 
-__all__ = ["verify_gpu_code"]
+__all__ = ["Violation", "gpu_violations", "verify_gpu_code"]
 
 _LIMITS = (
     "max_local_memory_per_block",
@@ -50,12 +52,54 @@ def verify_gpu_code(func: PrimFunc, constraints: Mapping[str, int]) -> bool:
     ArgumentError
         If there is no such limit.
     """
+    return not gpu_violations(func, constraints)
+
+
+class Violation(NamedTuple):
+    """A limit that a kernel does not keep.
+
+    Attributes
+    ----------
+    limit : str
+        Its name; ``one extent`` for an axis that is launched with two.
+    value, allowed : int
+        What the kernel needs, and what it may have.
+    node : Node or None
+        Where.
+    """
+
+    limit: str
+    value: int
+    allowed: int
+    node: Node | None
+
+
+def gpu_violations(func: PrimFunc, constraints: Mapping[str, int]) -> list[Violation]:
+    """Return the limits of a GPU that the kernels of a function do not keep.
+
+    Parameters
+    ----------
+    func : PrimFunc
+        The function, with its loops bound to thread axes.
+    constraints : mapping of str to int
+        As for :func:`verify_gpu_code`.
+
+    Returns
+    -------
+    list of Violation
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such limit.
+    """
     for name in constraints:
         if name not in _LIMITS:
             raise ArgumentError(f"verify_gpu_code: there is no limit {name!r}, there are {', '.join(_LIMITS)}")
     kernels = _Kernels({name: int(value) for name, value in constraints.items()})
     kernels.visit(func.body)
-    return kernels.holds and kernels.within("max_kernels", kernels.count)
+    kernels.check("max_kernels", kernels.count, None)
+    return kernels.violations
 
 
 class _Kernels(Visitor):
@@ -64,34 +108,35 @@ class _Kernels(Visitor):
     def __init__(self, limits: dict[str, int]) -> None:
         self._limits = limits
         self._depth = 0
-        self.holds = True
+        self._launch_node: Node | None = None
+        self.violations: list[Violation] = []
         self.count = 0
         self._begin_kernel()
 
     def _begin_kernel(self) -> None:
         self._extents: dict[str, int] = {}
         self._bytes = {"local": 0, "shared": 0}
+        self._largest: dict[str, Allocate] = {}
         self._local: set[Var] = set()
 
-    def within(self, limit: str, value: int) -> bool:
-        """Return whether a value keeps a limit."""
-        return value <= self._limits.get(limit, value)
-
-    def _check(self, limit: str, value: int) -> None:
-        self.holds &= self.within(limit, value)
+    def check(self, limit: str, value: int, node: Node | None) -> None:
+        """Note a limit that a value does not keep."""
+        allowed = self._limits.get(limit, value)
+        if value > allowed:
+            self.violations.append(Violation(limit, value, allowed, node))
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
         if n.attr_key == "virtual_thread" and isinstance(n.value, IntImm):
-            self._check("max_vthread", n.value.value)
+            self.check("max_vthread", n.value.value, n)
             self.visit(n.body)
         elif n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
-            self._launch(n.node.thread_tag, n.value, n.body)
+            self._launch(n, n.node.thread_tag, n.value)
         else:
             self.visit_Node(n)
 
     def visit_For(self, n: For) -> None:
         if n.kind is ForKind.THREAD_BINDING and n.thread_binding is not None:
-            self._launch(n.thread_binding.thread_tag, n.extent, n.body)
+            self._launch(n, n.thread_binding.thread_tag, n.extent)
             return
         if n.kind is ForKind.VECTORIZED and isinstance(n.extent, IntImm):
             self._vector_loop(n, n.extent.value)
@@ -100,20 +145,25 @@ class _Kernels(Visitor):
     def _vector_loop(self, n: For, extent: int) -> None:
         widths = _Widths()
         widths.visit(n.body)
-        self._check("max_vector_bytes", extent * widths.widest)
+        self.check("max_vector_bytes", extent * widths.widest, n)
 
-    def _launch(self, tag: str, extent: PrimExpr, body: Stmt) -> None:
+    def _launch(self, n: AttrStmt | For, tag: str, extent: PrimExpr) -> None:
         if not self._depth:
             self.count += 1
+            self._launch_node = n
             self._begin_kernel()
         self._depth += 1
         if isinstance(extent, IntImm):
-            self.holds &= self._extents.setdefault(tag, extent.value) == extent.value
+            first = self._extents.setdefault(tag, extent.value)
+            if first != extent.value:
+                self.violations.append(Violation("one extent", extent.value, first, n))
             if tag in _AXES:
-                self._check(_AXES[tag], extent.value)
-        else:
-            self.holds &= tag not in _AXES or _AXES[tag] not in self._limits
-        self.visit(body)
+                self.check(_AXES[tag], extent.value, n)
+        elif tag in _AXES and _AXES[tag] in self._limits:
+            self.violations.append(Violation(_AXES[tag], 0, self._limits[_AXES[tag]], n))
+        if tag.startswith("threadIdx"):
+            self._launch_node = n
+        self.visit(n.body)
         self._depth -= 1
         if not self._depth:
             self._end_kernel()
@@ -122,28 +172,31 @@ class _Kernels(Visitor):
         threads = 1
         for tag, extent in self._extents.items():
             threads *= extent if tag.startswith("threadIdx") else 1
-        self._check("max_threads_per_block", threads)
+        self.check("max_threads_per_block", threads, self._launch_node)
         for scope, size in self._bytes.items():
-            self._check(f"max_{scope}_memory_per_block", size)
+            self.check(f"max_{scope}_memory_per_block", size, self._largest.get(scope))
 
     def visit_Allocate(self, n: Allocate) -> None:
         scope = getattr(n.buffer_var.type_annotation, "storage_scope", "")
         if scope in self._bytes:
-            self._bytes[scope] += allocation_bytes(n)
-        self._check_width(n.dtype)
+            size = allocation_bytes(n)
+            self._bytes[scope] += size
+            if scope not in self._largest or size > allocation_bytes(self._largest[scope]):
+                self._largest[scope] = n
+        self._check_width(n, n.dtype)
         self.visit_Node(n)
 
     def visit_BufferLoad(self, n: BufferLoad) -> None:
-        self._check_width(n.dtype)
+        self._check_width(n, n.dtype)
         self.visit_Node(n)
 
     def visit_BufferStore(self, n: BufferStore) -> None:
-        self._check_width(n.value.dtype)
+        self._check_width(n, n.value.dtype)
         self.visit_Node(n)
 
-    def _check_width(self, dtype: str) -> None:
+    def _check_width(self, n: Node, dtype: str) -> None:
         if dt.lanes(dtype) > 1:
-            self._check("max_vector_bytes", _bytes(dtype))
+            self.check("max_vector_bytes", _bytes(dtype), n)
 
 
 class _Widths(Visitor):

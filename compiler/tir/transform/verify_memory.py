@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from compiler.ir.error import LoweringError
 from compiler.ir.module import IRModule
+from compiler.ir.origin import user_place
 from compiler.ir.transform import PassContext
-from compiler.tir.analysis.verify import verify_memory
+from compiler.tir.analysis.verify import host_access
 from compiler.tir.function import PrimFunc
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -31,9 +32,11 @@ class VerifyMemory(PrimFuncPass):
 
 
 def _check(func: PrimFunc) -> None:
-    if not verify_memory(func):
+    access = host_access(func)
+    if access is not None:
         name = func.attrs.get("global_symbol", "main")
         raise LoweringError(
-            f"Memory verification failed: function {name!r} touches memory from the host, which its target "
+            f"Memory verification failed: function {name!r} touches {access.buffer.name} from the host"
+            f"{user_place(access.span)}, which its target "
             f"{str(func.attrs['target'])!r} cannot; did you forget to bind its loops to thread axes?"
         )

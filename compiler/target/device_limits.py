@@ -1,0 +1,41 @@
+"""The limits of devices, for targets that do not say them themselves."""
+
+from __future__ import annotations
+
+from compiler.target.target import Target
+
+__all__ = ["device_limits"]
+
+_CUDA = {"max_shared_memory_per_block": 48 << 10, "max_thread_z": 64, "max_vector_bytes": 16}
+_LIMITS: dict[str, dict[str, int]] = {
+    "cuda": _CUDA,
+    "nvptx": _CUDA,
+    "rocm": {"max_shared_memory_per_block": 64 << 10, "max_vector_bytes": 16},
+    "opencl": {"max_shared_memory_per_block": 32 << 10, "max_vector_bytes": 128},
+    "metal": {"max_shared_memory_per_block": 32 << 10, "max_vector_bytes": 16},
+    "vulkan": {"max_shared_memory_per_block": 16 << 10, "max_vector_bytes": 16},
+    "webgpu": {"max_shared_memory_per_block": 16 << 10, "max_thread_z": 64, "max_vector_bytes": 16},
+}
+"""By kind: what every device of the kind has, as its language's specification guarantees it."""
+
+
+def device_limits(target: Target) -> dict[str, int]:
+    """Return the limits that kernels for a target must keep, under the names that ``verify_gpu_code`` has for them.
+
+    Parameters
+    ----------
+    target : Target
+        What it says itself comes before what all devices of its kind have.
+
+    Returns
+    -------
+    dict of str to int
+    """
+    threads = int(target.attrs.get("max_threads_per_block", target.max_num_threads))
+    limits = {**_LIMITS.get(target.kind, {}), "max_threads_per_block": threads}
+    limits |= {
+        axis: min(limits.get(axis, threads), threads) for axis in ("max_thread_x", "max_thread_y", "max_thread_z")
+    }
+    if target.max_shared_memory_per_block:
+        limits["max_shared_memory_per_block"] = target.max_shared_memory_per_block
+    return limits

@@ -1,0 +1,110 @@
+"""Refusing kernels that no device of the target can run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from compiler.ir.error import LoweringError
+from compiler.ir.module import IRModule
+from compiler.ir.origin import user_place
+from compiler.ir.transform import PassContext
+from compiler.tir.analysis.thread_axes import is_thread, launch_of
+from compiler.tir.analysis.verify_gpu_code import Violation, gpu_violations
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import AttrStmt, For
+from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+_TEXTS: dict[str, tuple[str, str]] = {
+    "max_threads_per_block": ("a block has {value:,} threads", "split the axes that are bound to threads smaller"),
+    "max_thread_x": (
+        "threadIdx.x has {value:,} threads",
+        "split the axis smaller, or bind a part of it to threadIdx.y",
+    ),
+    "max_thread_y": (
+        "threadIdx.y has {value:,} threads",
+        "split the axis smaller, or bind a part of it to threadIdx.x",
+    ),
+    "max_thread_z": (
+        "threadIdx.z has {value:,} threads",
+        "split the axis smaller, or bind a part of it to threadIdx.x",
+    ),
+    "max_vthread": ("a virtual thread has {value:,} copies", "split its axis smaller"),
+    "max_shared_memory_per_block": (
+        "a block has {value:,} bytes of shared memory",
+        "stage a smaller part at a time, by computing the shared stages at an inner loop, or share with fewer threads",
+    ),
+    "max_local_memory_per_block": ("threads have {value:,} bytes of local memory", "make the tile of a thread smaller"),
+    "max_vector_bytes": ("an access is {value:,} bytes wide", "split the vectorized axis smaller"),
+    "max_kernels": ("the function has {value:,} kernels", "compute stages at others, so that they share a kernel"),
+    "one extent": (
+        "one thread axis has the extents {value:,} and {allowed:,}",
+        "split one of the loops to the other's",
+    ),
+}
+"""By limit: what is too much, and what would make it legal."""
+
+
+class VerifyGPUCode(PrimFuncPass):
+    """Check that kernels keep the limits of a GPU, and launch blocks outside of their threads; nothing changes.
+
+    For example, with ``max_threads_per_block`` 1024::
+
+        with T.launch_thread("threadIdx.x", 2048) as tx:     # refused
+            B[tx] = A[tx]
+
+    Parameters
+    ----------
+    constraints : mapping of str to int
+        The limits, as ``tir.analysis.verify_gpu_code`` names them.
+
+    Raises
+    ------
+    LoweringError
+        If a kernel breaks a limit: the message names the schedule's line, the limit, and what would make it legal.
+    """
+
+    constraints: Mapping[str, int]
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        violations = gpu_violations(func, self.constraints)
+        if violations:
+            raise LoweringError(_message(func, violations[0]))
+        _Nesting().visit(func.body)
+        return func
+
+
+def _message(func: PrimFunc, violation: Violation) -> str:
+    what, cure = _TEXTS[violation.limit]
+    place = "" if violation.node is None else user_place(violation.node.span)
+    value: Any = violation.value or "an unknown number of"
+    text = what.replace("{value:,}", "{value}") if violation.value == 0 else what
+    limit = "" if violation.limit == "one extent" else f", and {violation.limit} is {violation.allowed:,}"
+    needs = text.format(value=value, allowed=violation.allowed)
+    return f"VerifyGPUCode: function {func.attrs.get('global_symbol', 'main')!r}: {needs}{place}{limit}; {cure}"
+
+
+class _Nesting(StmtVisitor):
+    """Refuses block axes that are launched inside of thread axes."""
+
+    def __init__(self) -> None:
+        self._thread: str | None = None
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        self._note(n)
+
+    def visit_For(self, n: For) -> None:
+        self._note(n)
+
+    def _note(self, n: AttrStmt | For) -> None:
+        launch, outer = launch_of(n), self._thread
+        if launch is not None and is_thread(launch.tag):
+            self._thread = launch.tag
+        elif launch is not None and outer is not None:
+            raise LoweringError(
+                f"VerifyGPUCode: {launch.tag} is launched inside of {outer}{user_place(n.span)}: a block has threads, "
+                "a thread has no blocks; reorder the axes, or bind the outer one to blocks and the inner one to threads"
+            )
+        self.visit(n.body)
+        self._thread = outer
