@@ -172,11 +172,14 @@ def _read_by(consumer: Stage, stage: Stage, bounds: Bounds) -> list[Region]:
         else:
             thread = _thread(consumer, axis)
             loops[axis] = IntSet.single_point(axis.var if thread is None else thread.var.astype(axis.var.dtype))
+    enclosing: list[tuple[Stage, IterVar]] = []
     for owner, axis in _enclosing_loops(consumer):
         inside_attach = inside_attach or axis is stage.attach_ivar
         if _runs_over(axis, owner, stage, inside_attach):
-            thread = _thread(owner, axis)
-            relaxed[axis.var if thread is None else thread.var] = IntSet.from_range(bounds.domains[axis])
+            enclosing.append((owner, axis))
+    for owner, axis in reversed(enclosing):
+        thread = _thread(owner, axis)
+        relaxed[axis.var if thread is None else thread.var] = _run_over(axis, owner, relaxed, bounds)
     pass_up_domain(consumer, bounds.domains, loops, bounds.analyzer)
     sets = {axis.var: _cover(axis, loops, relaxed, bounds) for axis in consumer.op.root_iter_vars}
     analyzer = bounds.analyzer
@@ -187,6 +190,15 @@ def _read_by(consumer: Stage, stage: Stage, bounds: Bounds) -> list[Region]:
         (tensor, [_clamped(values, extent, analyzer) for values, extent in zip(region, tensor.shape, strict=True)])
         for tensor, region in consumer.op.regions_read(stage.op, sets, analyzer)
     ]
+
+
+def _run_over(axis: IterVar, owner: Stage, outer: Mapping[Var, IntervalSet], bounds: Bounds) -> IntervalSet:
+    """Return the values of a loop while those around it run, on whose elements its extent may depend."""
+    values = IntSet.from_range(bounds.domains[axis])
+    if not outer or not has_dependent_domains(owner.op):
+        return values
+    elements = {a.var: eval_set(bounds.domains[a], outer, bounds.analyzer) for a in owner.op.axis}
+    return _over_all(values, {**elements, **outer}, bounds.analyzer)
 
 
 def _over_all(values: IntervalSet, elements: Mapping[Var, IntervalSet], analyzer: Analyzer) -> IntervalSet:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from compiler import te, tir
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import PrimExpr
+from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.operands import Extent, Scalar, dims, number
@@ -30,6 +30,7 @@ __all__ = [
     "erf",
     "exp",
     "fixed_point_multiply",
+    "fixed_point_multiply_per_axis",
     "floor",
     "full",
     "full_like",
@@ -328,3 +329,49 @@ def ones_like(x: Tensor) -> Tensor:
         Of the shape and data type of ``x``.
     """
     return full_like(x, 1)
+
+
+def fixed_point_multiply_per_axis(
+    x: Tensor,
+    y: Tensor,
+    lshift: Tensor,
+    rshift: Tensor,
+    is_lshift_required: int,
+    is_rshift_required: int,
+    axes: Sequence[int],
+) -> Tensor:
+    """Return ``x * y * 2 ** (lshift - rshift - 31)`` with factors of each place along some axes.
+
+    The product is computed in 64 bits, so that nothing is rounded twice; halves are rounded up.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape; int32.
+    y : Tensor
+        Fixed-point numbers with 31 fractional bits (Q31).
+    lshift, rshift : Tensor
+        Binary digits that products are shifted to the left and to the right.
+    is_lshift_required, is_rshift_required : int
+        Whether they are shifted so at all.
+    axes : sequence of int
+        The axes of ``x`` that the dimensions of the others are.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; int32.
+    """
+
+    def element(*i: Var) -> PrimExpr:
+        place = [i[int(axis)] for axis in axes]
+        wide = x(*i).astype("int64")
+        if is_lshift_required:
+            wide = wide << lshift(*place).astype("int64")
+        right: PrimExpr = tir.const(31, "int64")
+        if is_rshift_required:
+            right = right + rshift(*place).astype("int64")
+        scaled = wide * y(*place).astype("int64") + (tir.const(1, "int64") << (right - 1))
+        return (scaled >> right).astype(x.dtype)
+
+    return compute(x.shape, element, name="fixed_point_multiply_per_axis", tag=Tag.ELEMWISE)

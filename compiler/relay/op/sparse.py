@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler import te, tir
+from compiler import topi
 from compiler.ir.attrs import Attrs
-from compiler.ir.primexpr import PrimExpr, Var
 from compiler.ir.types import Type
 from compiler.relay.op.common import NOT_SMOOTH, check_same_extent
 from compiler.relay.op.indexing import index_tensor
@@ -14,10 +13,6 @@ from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import register, tuple_function
 from compiler.relay.operator import Array, OpPattern, Types
 from compiler.relay.ty import AnyDim, TensorType, TupleType
-from compiler.te.tensor import Tensor
-from compiler.topi.compute import compute
-from compiler.topi.operands import constant, dims
-from compiler.topi.tag import Tag
 
 # reshaping
 
@@ -50,37 +45,6 @@ def _reshape_reference(attrs: Attrs, indices: Array, old: Array, new: Array) -> 
     return np.stack([flat, *columns[::-1]], 1).astype(indices.dtype), shape
 
 
-def _reshape_compute(attrs: Attrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    indices, old, new = inputs
-    old_rank, new_rank = (constant(dims(t)[0], "sparse_reshape") for t in (old, new))
-
-    def extent(i: PrimExpr) -> PrimExpr:
-        elements, others = tir.const(1, new.dtype), tir.const(1, new.dtype)
-        for d in range(old_rank):
-            elements = elements * old(d).astype(new.dtype)
-        for d in range(new_rank):
-            others = tir.Select(new(d) < 0, others, others * new(d))
-        return tir.Select(new(i) < 0, elements // te.max(others, 1), new(i))
-
-    shape = compute((new_rank,), extent, name="new_shape", tag=Tag.STAGED)
-
-    def coordinate(row: Var, column: Var) -> PrimExpr:
-        flat, inner = tir.const(0, "int64"), tir.const(1, "int64")
-        for d in range(old_rank):
-            flat = flat * old(d).astype("int64") + indices(row, d).astype("int64")
-        for d in range(new_rank):
-            inner = tir.Select(column < d, inner * shape(d).astype("int64"), inner)
-        there = flat // te.max(inner, 1)
-        inside = there % te.max(shape(column).astype("int64"), 1)
-        moved = tir.Select(column.equal(0), there, inside).astype(indices.dtype)
-        if old_rank != new_rank:
-            return moved
-        same = te.all(*(old(d).astype(new.dtype).equal(shape(d)) for d in range(old_rank)))
-        return tir.Select(same, indices(row, column), moved)
-
-    return [compute((dims(indices)[0], new_rank), coordinate, name="sparse_reshape", tag=Tag.INJECTIVE), shape]
-
-
 _RESHAPE = register(
     "sparse_reshape",
     doc="Return the coordinates that the elements of a sparse tensor have in another shape.",
@@ -91,7 +55,7 @@ _RESHAPE = register(
     },
     relation=_reshape_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=_reshape_compute,
+    compute=lambda attrs, inputs, out_type: topi.sparse_reshape(*inputs),
     reference=_reshape_reference,
     waived=NOT_SMOOTH,
 )

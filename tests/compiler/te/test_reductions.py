@@ -255,3 +255,25 @@ def test_bfloat16_is_computed_in_single_precision_and_rounded() -> None:
     result = (out.numpy().astype("uint32") << 16).view("float32")
     single = (x << 16).astype("uint32").view("float32")
     np.testing.assert_allclose(result, single * single + single, rtol=2**-8)
+
+
+def test_what_a_triangular_reduction_reads_at_its_own_loop_is_known_for_all_rows() -> None:
+    X = te.placeholder((4, 6), "int32", name="X")
+    k = te.reduce_axis((0, 6), name="k")
+    T = te.compute((4,), lambda i: te.sum(X[i, k], axis=k), name="T")
+
+    def first_rows(i):
+        r = te.reduce_axis((0, i + 1), name="r")
+        return te.sum(T[r], axis=r)
+
+    U = te.compute((4,), first_rows, name="U")
+    V = te.compute((4,), lambda i: U[i] + 1, name="V")
+    s = te.create_schedule(V.op)
+    s[V].unroll(V.op.axis[0])
+    s[U].compute_at(s[V], V.op.axis[0])
+    s.cache_write(T, "local")
+    s[T].compute_at(s[U], s[U].op.reduce_axis[0])
+    x = np.arange(24, dtype="int32").reshape(4, 6)
+    out = tvm.nd.array(np.zeros(4, "int32"))
+    tvm.build(s, [X, V])(tvm.nd.array(x), out)
+    np.testing.assert_array_equal(out.numpy(), np.cumsum(x.sum(1)) + 1)

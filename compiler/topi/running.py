@@ -1,0 +1,85 @@
+"""Running combinations along an axis by any function of two values, one element after the other: ``scanop``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from compiler import te, tir
+from compiler.ir.primexpr import PrimExpr
+from compiler.te.tensor import Tensor
+from compiler.tir.buffer import Buffer
+from compiler.tir.stmt import Stmt
+from compiler.topi.operands import axis_of, dims, product
+from compiler.topi.transform import reshape
+
+__all__ = ["scanop"]
+
+
+def scanop(
+    data: Tensor,
+    binop: Callable[[PrimExpr, PrimExpr], PrimExpr],
+    identity_value: PrimExpr | float,
+    op_name: str,
+    axis: int | None = None,
+    dtype: str | None = None,
+    exclusive: bool | None = None,
+) -> Tensor:
+    """Return the combination of all elements up to each one along an axis.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and number type.
+    binop : callable
+        Of what was combined so far and an element.
+    identity_value : PrimExpr or number
+        What is first, where the element itself is left out.
+    op_name : str
+        What the result is called.
+    axis : int, optional
+        Negative ones count from the end; all axes as one when left out.
+    dtype : str, optional
+        Of the result; that of ``data`` when left out.
+    exclusive : bool, optional
+        Whether the element itself is left out.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``data``; one-dimensional where ``axis`` is left out.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such axis.
+    """
+    x = reshape(data, (product(dims(data)),)) if axis is None and len(data.shape) != 1 else data
+    shape, of_type = dims(x), dtype or data.dtype
+    at = 0 if axis is None else axis_of(axis, len(shape), op_name)
+    extent, inner = shape[at], product(shape[at + 1 :])
+
+    def statement(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
+        ib = tir.ir_builder.create()
+        source, target = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+        with ib.for_range(0, 0 if extent == 0 else product(shape[:at]) * inner, name="row", kind="parallel") as row:
+            first = row // inner * extent * inner + row % inner
+            begin = identity_value if exclusive else source[first].astype(of_type)
+            target[first] = tir.const(begin, of_type) if isinstance(begin, (int, float)) else begin
+            with ib.for_range(0, extent - 1, name="k") as k:
+                here = first + (k + 1) * inner
+                element = source[here - inner if exclusive else here].astype(of_type)
+                target[here] = binop(target[here - inner], element)
+        return ib.get()
+
+    result = te.extern(
+        [x.shape],
+        [x],
+        statement,
+        dtype=of_type,
+        in_buffers=[tir.decl_buffer(x.shape, x.dtype, "data")],
+        out_buffers=[tir.decl_buffer(x.shape, of_type, "out")],
+        name=op_name,
+        tag=op_name,
+    )
+    assert isinstance(result, Tensor)
+    return result

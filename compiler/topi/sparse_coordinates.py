@@ -1,0 +1,118 @@
+"""Sparse tensors by the coordinates of their elements: ``sparse_reshape``, and ``argwhere``, which finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler import te, tir
+from compiler.ir.primexpr import ExprLike, PrimExpr, Var
+from compiler.te.tensor import Tensor
+from compiler.tir.buffer import Buffer
+from compiler.tir.stmt import Stmt
+from compiler.topi.compute import compute
+from compiler.topi.operands import constant, dims, product
+from compiler.topi.tag import Tag
+
+__all__ = ["argwhere", "sparse_reshape"]
+
+
+def sparse_reshape(
+    sparse_indices: Tensor,
+    prev_shape: Tensor,
+    new_shape: Tensor,
+    new_sparse_indices_shape: Sequence[ExprLike] | None = None,
+    new_shape_shape: Sequence[ExprLike] | None = None,
+) -> list[Tensor]:
+    """Return the coordinates that the elements of a sparse tensor have in another shape, and that shape.
+
+    Parameters
+    ----------
+    sparse_indices : Tensor
+        Coordinates, ``(count, rank)`` integers.
+    prev_shape : Tensor
+        The shape that they are in, a vector.
+    new_shape : Tensor
+        The other shape, a vector; one extent may be -1, and follows from the others.
+    new_sparse_indices_shape, new_shape_shape : sequence of int, optional
+        The shapes of the results, which follow from the others: accepted for compatibility with TVM.
+
+    Returns
+    -------
+    list of Tensor
+        The new coordinates and the new shape, without -1.
+    """
+    old_rank, new_rank = (constant(dims(t)[0], "sparse_reshape") for t in (prev_shape, new_shape))
+
+    def extent(i: PrimExpr) -> PrimExpr:
+        elements, others = tir.const(1, new_shape.dtype), tir.const(1, new_shape.dtype)
+        for d in range(old_rank):
+            elements = elements * prev_shape(d).astype(new_shape.dtype)
+        for d in range(new_rank):
+            others = tir.Select(new_shape(d) < 0, others, others * new_shape(d))
+        return tir.Select(new_shape(i) < 0, elements // te.max(others, 1), new_shape(i))
+
+    shape = compute((new_rank,), extent, name="new_shape", tag=Tag.STAGED)
+
+    def coordinate(row: Var, column: Var) -> PrimExpr:
+        flat, inner = tir.const(0, "int64"), tir.const(1, "int64")
+        for d in range(old_rank):
+            flat = flat * prev_shape(d).astype("int64") + sparse_indices(row, d).astype("int64")
+        for d in range(new_rank):
+            inner = tir.Select(column < d, inner * shape(d).astype("int64"), inner)
+        there = flat // te.max(inner, 1)
+        inside = there % te.max(shape(column).astype("int64"), 1)
+        moved = tir.Select(column.equal(0), there, inside).astype(sparse_indices.dtype)
+        if old_rank != new_rank:
+            return moved
+        same = te.all(*(prev_shape(d).astype(new_shape.dtype).equal(shape(d)) for d in range(old_rank)))
+        return tir.Select(same, sparse_indices(row, column), moved)
+
+    return [compute((dims(sparse_indices)[0], new_rank), coordinate, name="sparse_reshape", tag=Tag.INJECTIVE), shape]
+
+
+def argwhere(output_shape: Sequence[ExprLike], condition: Tensor) -> Tensor:
+    """Return the coordinates of the nonzero elements, in the order of the elements.
+
+    Parameters
+    ----------
+    output_shape : sequence of int
+        ``(count, rank)``: how many rows there is room for.
+    condition : Tensor
+        Of any shape.
+
+    Returns
+    -------
+    Tensor
+        Of data type int32; rows that no element fills are zeros.
+    """
+    shape = dims(condition)
+    rank = len(shape)
+
+    def statement(ins: list[Buffer], outs: list[Buffer]) -> Stmt:
+        ib = tir.ir_builder.create()
+        source, target = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+        count = ib.allocate("int32", (1,), name="count", scope="local")
+        count[0] = tir.const(0, "int32")
+        with ib.for_range(0, outs[0].shape[0] * rank, name="i") as i:
+            target[i] = tir.const(0, "int32")
+        place_loop = ib.for_range(0, product(shape), name="place")
+        with place_loop as place, ib.if_scope(te.all(source[place] != 0, count[0] < outs[0].shape[0])):
+            for d in range(rank):
+                target[count[0] * rank + d] = (place // product(shape[d + 1 :]) % shape[d]).astype("int32")
+            count[0] = count[0] + 1
+        return ib.get()
+
+    source = tir.decl_buffer(condition.shape, condition.dtype, "condition")
+    target = tir.decl_buffer(tuple(output_shape), "int32", "out")
+    result = te.extern(
+        [tuple(output_shape)],
+        [condition],
+        statement,
+        dtype="int32",
+        in_buffers=[source],
+        out_buffers=[target],
+        name="argwhere",
+        tag="argwhere",
+    )
+    assert isinstance(result, Tensor)
+    return result
