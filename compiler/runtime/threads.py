@@ -6,6 +6,7 @@ import ctypes
 import ctypes.util
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,6 +16,13 @@ SYMBOLS = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
 """What generated code calls; libgomp and LLVM's libomp both have them."""
 
 _CANDIDATES = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libomp.dylib", "libiomp5.so")
+_WAITING = {"GOMP_SPINCOUNT": "2000"}
+"""Settings of libgomp that it reads when it is loaded: how often a thread looks for work before it sleeps.
+
+By its own setting it looks for milliseconds.  Where other programs need the cores, those who have work then wait for
+those who look for it: a kernel of 50 microseconds takes up to a second.  These some ten microseconds last from one
+kernel of a model to the next."""
+_WAITING_OF_THE_USER = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 _requested: list[int] = []
 
 
@@ -34,9 +42,28 @@ def _library_names() -> Iterator[str]:
             yield file
 
 
+@contextmanager
+def _short_waiting() -> Iterator[None]:
+    """Let a runtime that is loaded here wait as :data:`_WAITING` says, unless the user said how."""
+    if any(variable in os.environ for variable in _WAITING_OF_THE_USER):
+        yield
+        return
+    os.environ.update(_WAITING)
+    try:
+        yield
+    finally:
+        for variable in _WAITING:
+            del os.environ[variable]
+
+
 @cache
 def openmp() -> OpenMP | None:
     """Load the OpenMP runtime; None when this machine has none."""
+    with _short_waiting():
+        return _load()
+
+
+def _load() -> OpenMP | None:
     for name in _library_names():
         try:
             library = ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)

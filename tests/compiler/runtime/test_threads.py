@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -65,3 +68,29 @@ def test_without_a_runtime_loops_are_serial(monkeypatch: pytest.MonkeyPatch) -> 
     np.testing.assert_array_equal(result.numpy(), np.arange(10) ** 2)
     assert threads.parallel_runtime() == "no OpenMP runtime found: parallel loops run serially"
     assert threads.num_threads() == 1
+
+
+RUNTIME = threads.openmp()
+
+
+@pytest.mark.skipif(RUNTIME is None or "libgomp" not in RUNTIME.file, reason="needs libgomp")
+@pytest.mark.parametrize(
+    ("of_the_user", "waiting"),
+    [
+        ({}, "GOMP_SPINCOUNT = '2000'"),
+        ({"GOMP_SPINCOUNT": "7"}, "GOMP_SPINCOUNT = '7'"),
+        ({"OMP_WAIT_POLICY": "active"}, "OMP_WAIT_POLICY = 'ACTIVE'"),
+    ],
+)
+def test_threads_sleep_soon_unless_the_user_says_otherwise(of_the_user: dict[str, str], waiting: str) -> None:
+    program = "import os; from compiler.runtime.threads import openmp; openmp(); print(os.getenv('GOMP_SPINCOUNT'))"
+    environment = {k: v for k, v in os.environ.items() if k not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**environment, **of_the_user, "OMP_DISPLAY_ENV": "verbose"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert waiting in done.stderr
+    assert done.stdout.strip() == of_the_user.get("GOMP_SPINCOUNT", "None"), "other programs are started as before"
