@@ -156,6 +156,8 @@ class GraphNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Its constant arguments, weights and numbers, which are not drawn as nodes."""
     group: str = ""
     """Name of the fused function that it belongs to."""
+    scope: list[str] = []
+    """The bodies that it is in, outermost first: branches, clauses, functions."""
     line: int = 0
     """1-based line of the listing of the same step."""
     origins: list[OriginId] = []

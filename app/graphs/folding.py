@@ -91,6 +91,7 @@ def _node(members: Sequence[GraphNode], name: str) -> GraphNode:
         kind="function",
         detail=", ".join(node.label for node in members[:12]) + (", …" if len(members) > 12 else ""),
         type=last.type,
+        scope=members[0].scope,
         line=members[0].line,
         origins=sorted({origin for node in members for origin in node.origins}),
         layers=list(dict.fromkeys(layer for node in members for layer in node.layers)),

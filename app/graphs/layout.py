@@ -9,7 +9,7 @@ coordinate assignment" (2001), so that the trunk of a network is straight and it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
 
@@ -24,6 +24,10 @@ MAX_WIDTH = 230.0
 """Of a node, in pixels."""
 SWEEPS = 8
 """Rounds of ordering and moving."""
+MAX_SCOPES = 8
+"""Bodies inside of one another that get boxes."""
+SCOPE_MARGIN = 7.0
+"""Pixels between a box and one inside of it."""
 MAX_DUMMIES = 12_000
 """Dummy nodes of a drawing; edges beyond them are drawn straight."""
 
@@ -51,6 +55,8 @@ class Layout:
     frames: list[Frame]
     width: float
     height: float
+    scopes: list[Frame] = field(default_factory=list)
+    """Boxes around the bodies of branches, clauses and functions, outer ones first."""
 
     @property
     def points(self) -> int:
@@ -97,13 +103,18 @@ def lay_out(drawing: Drawing, widths: Sequence[float] | None = None) -> Layout:
         widths = [node_width(node, line) for node, line in zip(drawing.nodes, second_lines(drawing), strict=True)]
     aside = beside_trunk(drawing)
     items = [
-        _Item(layer, width, 2 * int(beside), node.group)
+        _Item(layer, width, 2 * int(beside), _together(node))
         for node, layer, width, beside in zip(drawing.nodes, _layers(drawing, aside), widths, aside, strict=True)
     ]
     chains = _chains(drawing, items)
     all_items = [*items, *(dummy for chain in chains for dummy in chain[1:-1])]
     _assign_columns(_rows(all_items), _blocks(all_items))
     return _layout(drawing, items, chains, all_items)
+
+
+def _together(node: GraphNode) -> str:
+    """Return a name that nodes share which stand together: of the body and the fused function that they are in."""
+    return "\n".join([*node.scope[:MAX_SCOPES], node.group]) if node.scope else node.group
 
 
 def second_lines(drawing: Drawing) -> list[str]:
@@ -295,7 +306,9 @@ def _layout(drawing: Drawing, items: list[_Item], chains: list[list[_Item]], all
     positions = [Position(round(i.x - left, 1), y(i), i.width, i.layer) for i in items]
     routes = [[(round(item.x - left, 1), y(item)) for item in chain] for chain in chains]
     height = (max(item.layer for item in items) + 1) * LAYER_HEIGHT
-    return Layout(positions, routes, group_frames(drawing, positions, routes), round(right - left, 1), height)
+    framed = group_frames(drawing, positions, routes)
+    scopes = scope_frames(drawing, positions, routes)
+    return Layout(positions, routes, framed, round(right - left, 1), height, scopes)
 
 
 def group_frames(drawing: Drawing, positions: Sequence[Position], routes: Sequence[Route]) -> list[Frame]:
@@ -309,16 +322,47 @@ def group_frames(drawing: Drawing, positions: Sequence[Position], routes: Sequen
     routes : sequence of sequence of (float, float)
         The points that each of its edges goes through.
     """
+    groups = [node.group for node in drawing.nodes]
+    return frames(_members(drawing, positions, routes, groups), NODE_HEIGHT, LAYER_HEIGHT, GAP / 3)
+
+
+def scope_frames(drawing: Drawing, positions: Sequence[Position], routes: Sequence[Route]) -> list[Frame]:
+    """Return the boxes around a drawing's bodies, of several inside of one another the outer ones first.
+
+    Parameters
+    ----------
+    drawing : Drawing
+    positions : sequence of Position
+        Of its nodes.
+    routes : sequence of sequence of (float, float)
+        The points that each of its edges goes through.
+    """
+    deepest = min(MAX_SCOPES, max((len(node.scope) for node in drawing.nodes), default=0))
+    boxes = []
+    for depth in range(1, deepest + 1):
+        names = ["\n".join(node.scope[:depth]) if len(node.scope) >= depth else "" for node in drawing.nodes]
+        room = SCOPE_MARGIN * (deepest - depth + 1)
+        members = _members(drawing, positions, routes, names)
+        for frame in frames(members, NODE_HEIGHT + 2 * room, LAYER_HEIGHT, GAP / 3 + room):
+            name = frame.name.rpartition("\n")[2]
+            boxes.append(replace(frame, name=name, title=name))
+    return boxes
+
+
+def _members(
+    drawing: Drawing, positions: Sequence[Position], routes: Sequence[Route], groups: Sequence[str]
+) -> list[Member]:
+    """Return all items of a drawing with the group of each; an edge is in one if both of its ends are."""
     types = {edge.source: edge.type for edge in reversed(drawing.edges)}
     members = []
-    for index, (node, place) in enumerate(zip(drawing.nodes, positions, strict=True)):
+    for index, (group, place) in enumerate(zip(groups, positions, strict=True)):
         written = len(types.get(index, "").partition(" float32")[0]) * SMALL_LETTER
         half = place.width / 2
-        members.append(Member(node.group, place.layer, place.x - half, place.x + max(half, written)))
+        members.append(Member(group, place.layer, place.x - half, place.x + max(half, written)))
     for edge, route in zip(drawing.edges, routes, strict=True):
-        source, target = drawing.nodes[edge.source].group, drawing.nodes[edge.target].group
+        source, target = groups[edge.source], groups[edge.target]
         for x, y in route[1:-1]:
             layer = int(y // LAYER_HEIGHT)
             half, group = DUMMY_WIDTH / 2, source if source == target else ""
             members.append(Member(group, layer, x - half, x + half, is_edge=True))
-    return frames(members, NODE_HEIGHT, LAYER_HEIGHT, GAP / 3)
+    return members

@@ -15,6 +15,7 @@ from app.graphs.layout import (
     group_frames,
     lay_out,
     node_width,
+    scope_frames,
     second_lines,
 )
 from app.graphs.slots import Union, unite
@@ -60,7 +61,8 @@ class StillLayouts:
         rows = _Rows(positions)
         routes = [rows.straightened(self._routes[slots[edge.source], slots[edge.target]]) for edge in drawing.edges]
         frames = group_frames(drawing, positions, routes)
-        return Layout(positions, routes, frames, self._all.width, self._all.height)
+        scopes = scope_frames(drawing, positions, routes)
+        return Layout(positions, routes, frames, self._all.width, self._all.height, scopes)
 
     def slots(self, step: int) -> list[int]:
         """Return the slot of each node of a step."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -14,7 +14,7 @@ from compiler.ir.node import Node
 from compiler.ir.op import Op
 from compiler.ir.origin import Span, named_origins
 from compiler.ir.text import TextBuilder
-from compiler.relay.adt import Constructor
+from compiler.relay.adt import Constructor, Match
 from compiler.relay.analysis import operands
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
@@ -23,6 +23,8 @@ from compiler.relay.ty import TensorType
 
 MAX_NODES = 4_000
 """Nodes of a graph that is still drawn."""
+MAX_SCOPES = 8
+"""Bodies inside of one another that are drawn; what is in deeper ones is not."""
 MAX_ATTRIBUTE = 60
 """Letters of an attribute that is told of a node."""
 MAX_LAYERS = 50
@@ -65,6 +67,7 @@ class _Walk:
         self._sources: dict[GraphExpr, GraphExpr] = {}
         """Of a fused function's parameters what they stand for."""
         self._seen: Counter[str] = Counter()
+        self._scope: list[str] = []
 
     def function(self, func: Function, group: str) -> list[int]:
         """Draw a function's body and return the nodes of its value."""
@@ -104,11 +107,15 @@ class _Walk:
             case Call():
                 return [self._call(expr, group)]
             case If():
-                return [self._control(expr, "if", group)]
+                branches = [("then", (), expr.true_branch), ("else", (), expr.false_branch)]
+                return [self._branching(expr, "if", branches, group)]
+            case Match():
+                clauses = [(str(clause.lhs), (), clause.rhs) for clause in expr.clauses]
+                return [self._branching(expr, "match", clauses, group)]
             case Var() | Constant() | Op() | GlobalVar() | Constructor():
                 return []
             case Function():
-                return [self._control(expr, "fn", group)]
+                return [self._branching(expr, "fn", [("", expr.params, expr.body)], group)]
             case _:
                 return [self._control(expr, type(expr).__name__, group)]
 
@@ -126,10 +133,35 @@ class _Walk:
         kind: NodeKind = "operator" if isinstance(op, RelayOp) else "function"
         label = op.name if isinstance(op, RelayOp) else getattr(op, "name_hint", "call")
         node = self._add(call, label, kind, group, _attributes(call))
-        for arg in call.args:
-            for source in dict.fromkeys(self._values[arg]):
+        closure = [op] if isinstance(op, Var) else []
+        for arg in (*closure, *call.args):
+            for source in dict.fromkeys(self._values.get(arg, ())):
                 self.edges.append(GraphEdge(source, node, _type_text(arg)))
         return node
+
+    def _branching(
+        self, expr: GraphExpr, label: str, bodies: Sequence[tuple[str, Sequence[Var], GraphExpr]], group: str
+    ) -> int:
+        """Draw the bodies of an expression, each in a box, and the node in which their values meet."""
+        self._seen[label] += 1
+        title = f"{label} {self._seen[label]}"
+        values = [
+            (body, source) for name, params, body in bodies for source in self._body(f"{title} {name}", params, body)
+        ]
+        node = self._control(expr, label, group)
+        self.edges += [GraphEdge(source, node, _type_text(body)) for body, source in dict.fromkeys(values)]
+        return node
+
+    def _body(self, name: str, params: Sequence[Var], body: GraphExpr) -> list[int]:
+        """Draw a body in a box of its own, and return the nodes of its value."""
+        if len(self._scope) >= MAX_SCOPES:
+            return []
+        self._scope.append(name.strip()[:MAX_ATTRIBUTE])
+        for param in params:
+            self._values[param] = [self._add(param, param.name_hint, "input", "")]
+        values = self.value(body, "")
+        self._scope.pop()
+        return values
 
     def _control(self, expr: GraphExpr, label: str, group: str) -> int:
         node = self._add(expr, label, "control", group)
@@ -152,6 +184,7 @@ class _Walk:
                 weights=self._weights_of(expr) if isinstance(expr, Call) else [],
                 constants=_constant_arguments(expr, self._values) if isinstance(expr, Call) else [],
                 group=group,
+                scope=list(self._scope),
                 line=self._lines.get(expr, 0),
                 origins=origins,
                 layers=layer_names(expr.span),
@@ -195,6 +228,8 @@ def _inputs(expr: GraphExpr) -> tuple[GraphExpr, ...]:
         return ()
     if isinstance(expr, If):
         return (expr.cond,)
+    if isinstance(expr, Match):
+        return (expr.data,)
     return operands(expr)
 
 
