@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from compiler.ir import base, diagnostics, instrument, transform
 from compiler.ir.attrs import Attrs, DictAttrs
+from compiler.ir.calling_conv import CallingConv
 from compiler.ir.env_func import EnvFunc
 from compiler.ir.error import TVMError
 from compiler.ir.extension import public_module
@@ -37,6 +38,7 @@ from compiler.ir.types import (
 __all__ = [
     "Attrs",
     "BaseFunc",
+    "CallingConv",
     "DictAttrs",
     "EnvFunc",
     "FuncType",

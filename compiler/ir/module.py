@@ -73,6 +73,21 @@ def register_call_maker(kind: type, make: CallMaker) -> None:
 class BaseFunc(RelayExpr):
     """Base of the functions of all levels."""
 
+    def with_attrs(self, attr_map: Mapping[str, Any]) -> Any:
+        """Return the function with more attributes.
+
+        Parameters
+        ----------
+        attr_map : mapping of str to object
+            Each replaces the one of its name that the function has.
+
+        Returns
+        -------
+        BaseFunc
+            Of the class of this one.
+        """
+        return self.with_attr(attr_map)  # type: ignore[attr-defined]
+
 
 class DefinedName(str):
     """The global symbol of a function that is called so where it is defined, but whose program states none.
@@ -342,6 +357,24 @@ class IRModule(Scriptable):
         IRModule
         """
         return IRModule(self.functions, self.attrs, self.type_definitions)
+
+    def clone(self) -> IRModule:
+        """Return another module with the same functions, as :meth:`shallow_copy` does.
+
+        Returns
+        -------
+        IRModule
+        """
+        return self.shallow_copy()
+
+    def functions_items(self) -> list[tuple[GlobalVar, Any]]:
+        """Return the functions with their global variables, by name.
+
+        Returns
+        -------
+        list of (GlobalVar, BaseFunc)
+        """
+        return sorted(self.functions.items(), key=lambda item: item[0].name_hint)
 
     def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
         """Return a module with one more attribute.

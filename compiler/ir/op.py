@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import Any, ClassVar, TypeVar
 
 from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
@@ -25,6 +25,21 @@ class CallEffect(Enum):
     PURE = 1
     READ_STATE = 2
     UPDATE_STATE = 3
+
+
+class CallEffectKind(IntEnum):
+    """The effects of calls, as programs name them for the attribute ``TCallEffectKind`` of an operator.
+
+    Examples
+    --------
+    >>> tvm.ir.register_op_attr("tir.mylog", "TCallEffectKind", tvm.tir.CallEffectKind.Pure)
+    """
+
+    ExprAnnotation = CallEffect.EXPR_ANNOTATION.value
+    Pure = CallEffect.PURE.value
+    ReadState = CallEffect.READ_STATE.value
+    UpdateState = CallEffect.UPDATE_STATE.value
+    Opaque = UpdateState
 
 
 @dataclass(slots=True, eq=False)
@@ -134,6 +149,8 @@ class Op:
             raise ArgumentError(f"set_attr: {attr_name} of {self.name} is set already with plevel={plevel}")
         if entry is None or entry[1] < plevel:
             _ATTRIBUTES[self.name, attr_name] = (value, plevel)
+            if attr_name == "TCallEffectKind":
+                self.effect = CallEffect(min(int(value), CallEffect.UPDATE_STATE.value))  # type: ignore[call-overload]
 
     def reset_attr(self, attr_name: str) -> None:
         """Forget an attribute that was set.

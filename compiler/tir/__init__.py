@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
+from compiler.ir.op import CallEffectKind
 from compiler.ir.primexpr import (
     EQ,
     GE,
@@ -102,6 +103,7 @@ __all__ = [
     "BufferRegion",
     "BufferStore",
     "Call",
+    "CallEffectKind",
     "Cast",
     "CommReducer",
     "DataProducer",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from compiler.ir import dtype as dt
+from compiler.ir.calling_conv import CallingConv
 from compiler.ir.error import LoweringError
 from compiler.ir.functor import Mutator
 from compiler.ir.module import GlobalVar, IRModule
@@ -20,7 +21,7 @@ from compiler.tir.stmt_functor import StmtVisitor
 from compiler.tir.transform.device_targets import FunctionTarget, device_type
 from compiler.tir.transform.pass_base import PrimFuncPass
 
-DEVICE_KERNEL_LAUNCH = 2
+DEVICE_KERNEL_LAUNCH = int(CallingConv.DEVICE_KERNEL_LAUNCH)
 """The value of ``calling_conv`` of functions that a device's driver launches."""
 DYNAMIC_SHARED_MEMORY = "tir.use_dyn_shared_memory"
 """The launch parameter that says how many bytes of shared memory a block gets."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from compiler.ir import dtype as dt
+from compiler.ir.calling_conv import CallingConv
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import EQ, Call, Not, Or, PrimExpr, StringImm, Var, cast, const
@@ -29,8 +30,7 @@ from compiler.tir.transform.pass_base import PrimFuncPass
 
 __all__ = ["MakePackedAPI"]
 
-_PACKED = 1
-"""The calling convention, as the attribute ``calling_conv`` names it."""
+_PACKED = int(CallingConv.C_PACKED_FUNC)
 _POINTER_KINDS: tuple[int, ...] = (TypeCode.HANDLE, 13, TypeCode.ARRAY, 4)
 """Pointers, arrays of both kinds, and null."""
 _INTEGER_KINDS: tuple[int, ...] = (TypeCode.INT, 15)

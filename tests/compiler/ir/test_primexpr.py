@@ -30,7 +30,7 @@ v = Var("v", "float32x4")
         (i * 0, "0", "int32"),
         (i // 1, "i", "int32"),
         (i % 1, "0", "int32"),
-        (x + 0, "x + T.float32(0.0)", "float32"),
+        (x + 0, "x", "float32"),
         (x * 1, "x", "float32"),
         (const(3) + 4, "7", "int32"),
         (const(-7) // 2, "-4", "int32"),
