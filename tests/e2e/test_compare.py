@@ -54,3 +54,33 @@ def test_closing_the_dialog_compares_nothing(explorer: str, open_page: Callable[
     expect(page.locator("#against-loops")).to_be_focused()
     expect(page.locator("#against-loops")).to_have_value("")
     expect(page.locator("#body-loops .diff")).to_have_count(0)
+
+
+SLOTS = "() => [...document.querySelectorAll('#graph .node')].map((node) => node.dataset.slot)"
+
+
+def test_the_drawing_marks_what_is_added_removed_and_changed(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{explorer}/?example=residual-block", 1680, 1000)
+    expect(page.locator("#graph .node").first).to_be_attached(timeout=60_000)
+    settled(page)
+    options = page.locator("#step-graph option")
+    page.select_option("#step-graph", index=0)
+    settled(page)
+    before = set(page.evaluate(SLOTS))
+    page.select_option("#step-graph", index=options.count() - 1)
+    settled(page)
+    after = set(page.evaluate(SLOTS))
+    page.select_option("#against-graph", options.first.get_attribute("value"))
+    told = page.locator("#graph-compared")
+    expect(told).to_have_text(
+        re.compile(rf"^{len(after - before)} added · {len(before - after)} removed · \d+ changed$")
+    )
+    expect(page.locator("#graph .is-added")).to_have_count(len(after - before))
+    expect(page.locator("#graph .gone")).to_have_count(len(before - after))
+    assert after != before
+    expect(page.locator("#graph .node .sign").first).to_be_attached()
+    assert violations(page) == []
+    page.select_option("#against-graph", "")
+    settled(page)
+    expect(told).to_have_text("")
+    expect(page.locator("#graph :is(.gone, .sign, .is-added)")).to_have_count(0)
