@@ -446,6 +446,8 @@ def _require_pattern(text: str) -> None:
 
 def _number(value: float) -> str:
     """Return a number as people write it: thousands whole, small ones with three digits."""
+    if abs(value) >= 1e15:
+        return f"{value:.3g}"
     return f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:.3g}"
 
 

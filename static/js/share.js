@@ -2,6 +2,7 @@
 import { $, announce, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { ladder } from "./ladder.js";
+import { inLesson } from "./lesson.js";
 import { forget, recall, remember } from "./memory.js";
 import { on, state, workspaceJson } from "./state.js";
 
@@ -22,6 +23,11 @@ export function share() {
   else $("#share-menu").open = true;
 }
 
+/** Say where this state is; a lesson stays where it is, with its class. */
+function address(path) {
+  if (!inLesson) history.replaceState(null, "", path);
+}
+
 async function make() {
   const view = Object.fromEntries(Object.entries(state.view).filter(([name, value]) => value !== "" && !(name === "unit" && value < 0)));
   const body = JSON.stringify({ workspace: await workspaceJson(editor.text), view: { ...view, ...ladder.packed() } });
@@ -35,15 +41,15 @@ async function make() {
   const { id } = answer;
   state.link = id;
   remember(`tokens.${id}`, `${recall(`tokens.${id}`) ?? ""} ${answer.delete_token}`.trim());
-  history.replaceState(null, "", `/z/${id}`);
+  address(`/z/${id}`);
   $("#saved").textContent = `saved · /z/${id}`;
-  const address = `${location.origin}/z/${id}`;
-  $("#shared-link").value = address;
-  $("#shared-read").value = `${address}?view=read`;
-  $("#shared-embed").value = `<iframe src="${address}?view=embed" width="100%" height="640" title="Strata"></iframe>`;
-  $("#shared-code").value = `${address}/code`;
+  const link = `${location.origin}/z/${id}`;
+  $("#shared-link").value = link;
+  $("#shared-read").value = `${link}?view=read`;
+  $("#shared-embed").value = `<iframe src="${link}?view=embed" width="100%" height="640" title="Strata"></iframe>`;
+  $("#shared-code").value = `${link}/code`;
   $("#shared-link").select();
-  announce(`The link is ${address}`);
+  announce(`The link is ${link}`);
 }
 
 async function copy(text) {
@@ -62,7 +68,7 @@ async function remove() {
   for (const token of tokens) await fetch(`/api/links/${link}`, { method: "DELETE", headers: { "X-Delete-Token": token } });
   forget(`tokens.${link}`);
   state.link = "";
-  history.replaceState(null, "", "/");
+  address("/");
   $("#saved").textContent = "";
   $("#share-menu").open = false;
   toast("The link is deleted, unless others shared the same content");

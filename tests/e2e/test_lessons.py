@@ -201,3 +201,10 @@ def test_on_a_phone_the_text_and_the_workspace_take_turns(school: str, open_page
     expect(page.locator("#body-loops")).to_be_visible()
     page.get_by_role("button", name="Lesson", exact=True).click()
     expect(page.locator("#lesson")).to_be_visible()
+
+
+def test_sharing_stays_in_the_lesson(school: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{school}/learn/twice")
+    page.click("#share-button")
+    expect(page.locator("#shared-link")).to_have_value(re.compile(r"/z/\w{8,}$"))
+    assert page.url == f"{school}/learn/twice"

@@ -168,3 +168,14 @@ def test_what_a_hostile_script_answers_is_cut() -> None:
     answer = Answer(console=[Console("stdout", "x" * 100_000)])
     assert len(verdict({"kind": "printed", "text": "y"}, answer=answer).detail) <= 400
     assert not verdict({"kind": "graph", "fact": "kernels"}, answer=Answer()).passed
+
+
+@pytest.mark.parametrize("typed", [1e308, float("inf"), -1e308, 1e-320, 0.0])
+def test_a_strange_prediction_is_a_wrong_one(typed: float) -> None:
+    questions = [
+        {"kind": "question", "name": "n", "ask": "?", "answer": 40},
+        {"kind": "prediction", "name": "n", "ask": "?", "of": "gflops"},
+    ]
+    verdicts = judge(msgspec.convert(questions, list[Check]), Evidence(ANSWER, LADDER, {"n": typed}))
+    assert [one.passed for one in verdicts] == [False, False]
+    assert all(len(one.detail) < 60 for one in verdicts)
