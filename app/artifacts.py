@@ -307,7 +307,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     """The user's own frames, innermost last, one string each."""
 
 
-MeasurementKind = Literal["kernel", "prefix", "numpy", "peak"]
+MeasurementKind = Literal["kernel", "prefix", "numpy", "peak", "bandwidth"]
 Source = Literal["script", "server", "link"]
 """Who measured: the process that ran the script, which can report whatever it likes, or one that only measures; of a
 link, whoever shared it says so."""
@@ -333,6 +333,8 @@ class Measurement(Struct, frozen=True, kw_only=True):
     flops: float | None = None
     """Floating-point operations a call, where the definition determines them."""
     gflops: float | None = None
+    traffic: float | None = None
+    """Bytes between the last cache and memory: of a kernel a call's, by a model; of the bandwidth those copied."""
     checked: Literal["ok", "wrong", "unchecked"] = "unchecked"
     error: float | None = None
     """Largest absolute difference to what NumPy computes of the same inputs, else to the unscheduled definition.

@@ -11,9 +11,9 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from app.artifacts import NOISE, Failed, Measured, Measurement, MeasurementKind, Options, Problem, Progress
-from app.recorder.environment import CPU
+from app.recorder.environment import CACHES, CPU
 from app.recorder.measure import Check, Timing, compare, random_arrays, time_call, time_calls
-from app.recorder.measured_program import MeasuredProgram, has_parallel_loop
+from app.recorder.measured_program import MeasuredProgram, has_parallel_loop, only_function
 from compiler.driver.build import build
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import uninstrumented
@@ -22,9 +22,12 @@ from compiler.ir.structural import structural_equal
 from compiler.runtime.device import cpu
 from compiler.runtime.ndarray import NDArray, array
 from compiler.runtime.threads import set_num_threads
+from compiler.target.bandwidth import measure_bandwidth
+from compiler.target.caches import TYPICAL
 from compiler.target.peak import measure_peak
 from compiler.target.target import Target
 from compiler.te.numpy_reference import NoNumPyProgram
+from compiler.tir.analysis.memory_traffic import memory_traffic
 
 Array = np.ndarray[Any, Any]
 
@@ -94,7 +97,7 @@ class Ladder:
         again: list[Turn] = [
             (f"{label} again", step, partial(self._again, measure)) for label, step, measure in references
         ]
-        turns = [*references, *rungs, *again]
+        turns = [*references, *rungs, *again, ("bandwidth", None, self._bandwidth)]
         total = len(turns)
         set_num_threads(self._options.threads)
         with uninstrumented(), BLAS.limit(limits=self._options.threads, user_api="blas"):
@@ -153,7 +156,8 @@ class Ladder:
         timing = time_calls(call, first) if check.ok else None
         if timing and step is not None and self._options.threads > 1 and has_parallel_loop(module):
             self._emit(Measured(measurement=self._on_one_thread(kind, name, call, check, step)))
-        return self._measurement(kind, name, timing, check, step)
+        measurement = self._measurement(kind, name, timing, check, step)
+        return msgspec.structs.replace(measurement, traffic=_modelled_traffic(module))
 
     def _on_one_thread(
         self, kind: MeasurementKind, name: str, call: Callable[[], object], check: Check, step: int
@@ -179,6 +183,7 @@ class Ladder:
             threads=before.threads,
             flops=before.flops,
             gflops=before.gflops,
+            traffic=before.traffic,
             checked=before.checked,
             error=before.error,
             cpu=before.cpu,
@@ -214,6 +219,20 @@ class Ladder:
             threads=self._options.threads,
             cpu=CPU,
             note="largest rate of fused multiply-adds that this machine was measured to reach",
+        )
+
+    def _bandwidth(self) -> Measurement | None:
+        if not self._program.flops:
+            return None
+        measured = measure_bandwidth(self._options.threads, CACHES)
+        return Measurement(
+            name="memory bandwidth",
+            kind="bandwidth",
+            seconds=measured.seconds,
+            traffic=float(measured.bytes),
+            threads=self._options.threads,
+            cpu=CPU,
+            note=f"{measured.rate / 1e9:.3g} GB/s: the fastest of several copies of an array that no cache holds",
         )
 
     def _measurement(
@@ -259,6 +278,12 @@ def steadied(first: Measurement, second: Measurement) -> Measurement:
     drift = f"{change:.0%} apart before and after: the machine was busy" if change > NOISE else ""
     note = " · ".join(text for text in (faster.note, "the faster of two measurements", drift) if text)
     return msgspec.structs.replace(faster, spread=max(faster.spread, distance), note=note)
+
+
+def _modelled_traffic(module: IRModule) -> float | None:
+    """Return the bytes that a call moves between memory and the largest cache, by the model of its loops."""
+    last = (CACHES or TYPICAL)[-1]
+    return memory_traffic(only_function(module), last.size, last.line)
 
 
 def _reason(error: Exception) -> str:

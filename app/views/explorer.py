@@ -36,6 +36,7 @@ from app.memory import Claim
 from app.panes import table
 from app.panes.charts import ROOM, Others, Scale, by_threads, chart, predictions_met
 from app.panes.limits import MAX_MEASUREMENTS
+from app.panes.roofline import roofline
 from app.panes.selection import View
 from app.services import current_services
 from app.store.links import OpenedLink
@@ -396,8 +397,8 @@ def for_ever(html: str) -> Response:
 # The ladder
 
 
-REFERENCES = 4
-"""Measurements of a ladder that make no bar: NumPy and the peak, before and after all others."""
+REFERENCES = 5
+"""Measurements of a ladder that make no bar: NumPy and the peak, before and after all others, and the bandwidth."""
 
 
 class ChartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -444,6 +445,7 @@ def draw_chart() -> str:
             asked.scale,
             Others(asked.reference, asked.predictions),
         ),
+        roofline=roofline(asked.measurements, asked.room),
         predictions_met=predictions_met(asked.measurements, asked.predictions),
         measurements=asked.measurements,
         ladder=asked,

@@ -64,12 +64,12 @@ def extents_of(op: Operation) -> dict[Dimension, int]:
     NotShrinkable
         One is not constant, or an axis does not begin at zero.
     """
-    found: list[tuple[Dimension, PrimExpr, PrimExpr]] = [
+    pairs: list[tuple[Dimension, PrimExpr, PrimExpr]] = [
         ((op, i), const(0), extent) for i, extent in enumerate(op.output(0).shape)
     ]
-    found += [(axis.var, domain(axis).min, domain(axis).extent) for axis in op.root_iter_vars]
+    pairs += [(axis.var, domain(axis).min, domain(axis).extent) for axis in op.root_iter_vars]
     extents: dict[Dimension, int] = {}
-    for member, low, extent in found:
+    for member, low, extent in pairs:
         if not isinstance(extent, IntImm) or not isinstance(low, IntImm) or low.value:
             raise NotShrinkable(f"{op.name} has an extent that is not constant, or an axis that begins elsewhere")
         extents[member] = extent.value

@@ -102,15 +102,15 @@ def _factor_arguments(p: Primitive) -> dict[str, tuple[Var, int]]:
         return {}
     bound = inspect.signature(primitives_of(owner)[p.name]).bind(None, *p.args, **p.kwargs).arguments
     axes = [value for value in bound.values() if isinstance(value, IterVar)]
-    found: dict[str, tuple[Var, int]] = {}
+    arguments: dict[str, tuple[Var, int]] = {}
     for name, position in FACTORS.items():
         value = bound.get(name)
         value = value.value if isinstance(value, IntImm) else value
         if isinstance(value, int):
-            found[name] = axes[position].var, value
+            arguments[name] = axes[position].var, value
         elif value is not None:
             raise NotShrinkable(f"{p.label} has a factor that is not constant")
-    return found
+    return arguments
 
 
 def _factors(primitives: Sequence[Primitive], dimensions: Dimensions) -> Iterator[_Factor]:

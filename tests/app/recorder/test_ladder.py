@@ -36,12 +36,12 @@ def climb(backwards: bool = False) -> list[Event]:
 def test_every_rung_is_measured_and_checked() -> None:
     events = climb()
     rows = [event.measurement for event in events if isinstance(event, Measured)]
-    assert [row.kind for row in rows] == ["numpy", "peak", "prefix", "prefix", "prefix", "numpy", "peak"]
+    assert [row.kind for row in rows] == ["numpy", "peak", "prefix", "prefix", "prefix", "numpy", "peak", "bandwidth"]
     rungs = [(row.step, row.checked, row.error) for row in rows[2:5]]
     assert rungs == [(0, "ok", 0.0), (1, "ok", 0.0), (2, "ok", 0.0)]
     progress = [event for event in events if isinstance(event, Progress)]
-    assert [event.done for event in progress] == list(range(8))
-    assert {event.total for event in progress} == {7}
+    assert [event.done for event in progress] == list(range(9))
+    assert {event.total for event in progress} == {8}
 
 
 def test_what_all_are_compared_with_is_measured_before_and_after() -> None:

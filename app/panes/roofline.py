@@ -1,0 +1,132 @@
+"""The geometry of the roofline: what each step of a ladder reaches, against what memory and arithmetic allow.
+
+Peak and bandwidth are measured.  How many bytes a step moves is modelled, of its loops and the last cache.
+
+References
+----------
+S. Williams, A. Waterman, D. Patterson: Roofline: an insightful visual performance model for multicore architectures.
+Communications of the ACM 52 (4), 2009.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.artifacts import Measurement
+from app.panes.charts import MAX_RATE, MIN_RATE, by_threads
+from app.panes.numbers import number
+
+LEFT, RIGHT, TOP, BOTTOM = 56, 30, 18, 34
+HEIGHT = 170
+MIN_WIDTH, MAX_WIDTH = 300, 560
+MARGIN = 1.6
+"""Factor between the outermost values and the frame."""
+MAX_TICKS = 7
+
+
+@dataclass(frozen=True)
+class Point:
+    """A step at its intensity and rate."""
+
+    x: float
+    y: float
+    label: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A mark of an axis."""
+
+    place: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """A drawing in user units; all coordinates are those of the SVG."""
+
+    width: int
+    height: int
+    left: int
+    right: int
+    top: int
+    base: int
+    roof: list[tuple[float, float]]
+    """Where the roof begins, bends and ends."""
+    peak: str
+    bandwidth: str
+    points: list[Point]
+    columns: list[Mark]
+    rows: list[Mark]
+
+    @property
+    def summary(self) -> str:
+        """The drawing in words."""
+        return "; ".join([f"roof of {self.bandwidth} and {self.peak}", *(point.title for point in self.points)])
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """A logarithmic axis between two places."""
+
+    low: float
+    high: float
+    first: float
+    last: float
+
+    def place(self, value: float) -> float:
+        share = math.log(value / self.low) / math.log(self.high / self.low)
+        return round(self.first + share * (self.last - self.first), 2)
+
+    def marks(self) -> list[Mark]:
+        powers = range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1)
+        chosen = list(powers)[:: 1 + len(powers) // MAX_TICKS]
+        return [Mark(self.place(10.0**power), number(10.0**power)) for power in chosen]
+
+
+def roofline(measurements: Sequence[Measurement], room: int) -> Roofline | None:
+    """Return the roofline of a ladder; None where the peak, the bandwidth, or the bytes of every step are unknown.
+
+    Parameters
+    ----------
+    measurements : sequence of Measurement
+    room : int
+        Width to fit into, in pixels.
+    """
+    peak = next((m.gflops for m in measurements if m.kind == "peak" and m.gflops), 0.0)
+    bandwidth = next((m.traffic / m.seconds / 1e9 for m in measurements if m.kind == "bandwidth" and m.traffic), 0.0)
+    kernels, _ = by_threads(measurements)
+    steps = [(m, m.flops / m.traffic, m.gflops) for m in kernels if m.flops and m.traffic and m.gflops]
+    values = [peak, bandwidth, *(value for _, *pair in steps for value in pair)]
+    if not steps or not all(MIN_RATE <= value <= MAX_RATE for value in values):
+        return None
+    width = min(MAX_WIDTH, max(MIN_WIDTH, room))
+    ridge = peak / bandwidth
+    intensities, rates = [ridge, *(x for _, x, _ in steps)], [peak, *(y for *_, y in steps)]
+    across = _Scale(min(intensities) / MARGIN, max(intensities) * MARGIN, LEFT, width - RIGHT)
+    low = min(rates) / MARGIN
+    up = _Scale(low, peak * MARGIN, TOP + HEIGHT, TOP)
+    begin = max(across.low, low / bandwidth)
+    roof = [(begin, begin * bandwidth), (ridge, peak), (across.high, peak)]
+    return Roofline(
+        width=width,
+        height=TOP + HEIGHT + BOTTOM,
+        left=LEFT,
+        right=width - RIGHT,
+        top=TOP,
+        base=TOP + HEIGHT,
+        roof=[(across.place(x), up.place(y)) for x, y in roof],
+        peak=f"{number(peak)} GFLOP/s",
+        bandwidth=f"{number(bandwidth)} GB/s",
+        points=[_point(m, x, y, across, up, min(peak, bandwidth * x)) for m, x, y in steps],
+        columns=across.marks(),
+        rows=up.marks(),
+    )
+
+
+def _point(m: Measurement, x: float, y: float, across: _Scale, up: _Scale, roof: float) -> Point:
+    title = f"{m.name}: {number(y)} GFLOP/s at {number(x)} FLOP/byte (modelled), {y / roof:.0%} of the roof there"
+    return Point(across.place(x), up.place(min(y, up.high)), str(m.step if m.step is not None else "•"), title)
