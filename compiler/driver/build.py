@@ -14,6 +14,7 @@ from compiler.ir.module import BaseFunc, IRModule
 from compiler.ir.primexpr import Cast, IterVar
 from compiler.runtime.module import Module
 from compiler.target.codegen.llvm import codegen, runtime_module
+from compiler.target.codegen.llvm.kernels import DEVICES
 from compiler.target.codegen.source import LANGUAGES, source_code, source_module
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
@@ -152,8 +153,8 @@ def _target(target: str | Target | None) -> Target:
 
 def _check(module: IRModule, target: Target) -> None:
     """Refuse what no code can be generated from, in the words of the schedule."""
-    if target.kind != "llvm" and target.kind not in LANGUAGES:
-        made = ", ".join(("llvm", *LANGUAGES))
+    if target.kind != "llvm" and target.kind not in LANGUAGES and not is_device(target):
+        made = ", ".join(("llvm", *LANGUAGES, *DEVICES))
         raise TargetError(f"build: code is generated for {made}, not for {target.kind}; lower shows the loop IR")
     functions = [(var.name_hint, func) for var, func in module.items()]
     if not functions:

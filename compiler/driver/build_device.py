@@ -5,8 +5,10 @@ from __future__ import annotations
 from compiler.driver.device_pipeline import split_for_device
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
+from compiler.runtime.device_module import DeviceModule
 from compiler.runtime.module import Module
 from compiler.target.codegen.llvm import codegen, runtime_module
+from compiler.target.codegen.llvm.kernels import DEVICES, kernel_code
 from compiler.target.codegen.source import LANGUAGES, device_module, source_code
 from compiler.target.target import Target
 
@@ -25,6 +27,8 @@ def is_device(target: Target) -> bool:
     bool
     """
     language = LANGUAGES.get(target.kind)
+    if target.kind in DEVICES:
+        return True
     return language is not None and language.device is not None
 
 
@@ -50,10 +54,27 @@ def build_for_device(module: IRModule, target: Target, name: str) -> Module:
     built: Module | None = None
     try:
         parts = split_for_device(module, target, packed=False)
-        kernels = device_module(source_code(parts.device, target.kind), target, parts.device)
+        kernels = _kernels(parts.device, target)
         built = runtime_module(codegen(parts.host, target.host or Target("llvm")))
         built.import_module(kernels)
     finally:
         for instrument in active_instruments():
             instrument.build_end(built)
     return built
+
+
+_ASSEMBLY = {"nvptx": ("cuda", "ptx"), "rocm": ("hip", "asm")}
+"""How TVM calls the modules of targets that LLVM compiles, and what their assembly."""
+
+
+def _kernels(module: IRModule, target: Target) -> DeviceModule:
+    """Return the module of kernels: of source code, or of assembly where LLVM has a back end for the device."""
+    if target.kind not in DEVICES:
+        return device_module(source_code(module, target.kind), target, module)
+    kind, form = _ASSEMBLY[target.kind]
+    code = kernel_code(module, target)
+    for instrument in active_instruments():
+        instrument.code_generated("optimised", "llvm", code.optimised, 0.0)
+        instrument.code_generated("assembly", "gas", code.assembly, 0.0)
+    sources = {form: lambda: code.assembly, "ll": lambda: code.optimised}
+    return DeviceModule(kind, code.signatures, sources, target, module)

@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 from compiler.ir.module import IRModule
 from compiler.runtime.device_module import DeviceModule
+from compiler.target.codegen.llvm.kernels import kernel_code
 from compiler.target.codegen.source.generate import SourceCode
 from compiler.target.cuda_tools.compile import DEFAULT_ARCH, ptx_of
+from compiler.target.cuda_tools.tools import missing_tools
 from compiler.target.target import Target
 
 __all__ = ["FORMATS", "device_module"]
@@ -34,5 +36,12 @@ def device_module(code: SourceCode, target: Target, kernels: IRModule) -> Device
     kind = code.language.name
     sources: dict[str, Callable[[], str]] = {FORMATS[kind]: lambda: code.text}
     if kind == "cuda":
-        sources["ptx"] = lambda: ptx_of(code.text, target.arch or DEFAULT_ARCH)
+        sources["ptx"] = lambda: _ptx(code.text, target, kernels)
     return DeviceModule(kind, code.signatures, sources, target, kernels)
+
+
+def _ptx(text: str, target: Target, kernels: IRModule) -> str:
+    """Return NVRTC's PTX, LLVM's where NVRTC is not installed."""
+    if missing_tools():
+        return kernel_code(kernels, Target("nvptx" + (f" -arch={target.arch}" if target.arch else ""))).assembly
+    return ptx_of(text, target.arch or DEFAULT_ARCH)

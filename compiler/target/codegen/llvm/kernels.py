@@ -1,0 +1,263 @@
+"""Kernels through LLVM's own back ends for GPUs: PTX for ``nvptx``, GCN assembly for ``rocm``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from llvmlite import ir
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import BuildError, TargetError
+from compiler.ir.module import IRModule
+from compiler.ir.op import Op
+from compiler.ir.primexpr import Call, IterVar, StringImm
+from compiler.ir.types import PointerType
+from compiler.runtime.signature import Signature
+from compiler.target.codegen.llvm import pipeline
+from compiler.target.codegen.llvm.allocations import stack_elements
+from compiler.target.codegen.llvm.builder import Builder
+from compiler.target.codegen.llvm.expressions import Expressions
+from compiler.target.codegen.llvm.generate import Generated, tidy
+from compiler.target.codegen.llvm.state import FunctionState, ModuleState, suffix
+from compiler.target.codegen.llvm.statements import Statements
+from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, memory_type, register_type
+from compiler.target.codegen.signatures import signatures_of
+from compiler.target.target import Target
+from compiler.tir import builtin
+from compiler.tir.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Allocate, AttrStmt, Evaluate
+
+__all__ = ["DEVICES", "LLVMDevice", "kernel_code"]
+
+_LAST_LANE = 31
+_SHARED = 3
+"""The address space of memory that a block shares, of both kinds of devices."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLVMDevice:
+    """How LLVM says what runs on a kind of device.
+
+    Attributes
+    ----------
+    triple, cpu : str
+        The machine; the CPU where the target names none.
+    features : str
+        What the back end may use on any CPU of the kind.
+    convention : str
+        How kernels are called.
+    axes : mapping of str to str
+        The intrinsic of each thread axis.
+    barrier : str
+        The intrinsic that lets the threads of a block wait.
+    warp : mapping of str to str
+        The intrinsics of operators on the threads of a warp.
+    stack : int
+        The address space of a thread's own memory.
+    functions : str
+        Pattern of the intrinsics that the back end has code for, beside its own.
+    """
+
+    triple: str
+    cpu: str
+    features: str = ""
+    convention: str
+    axes: Mapping[str, str]
+    barrier: str
+    warp: Mapping[str, str] = field(default_factory=dict)
+    stack: int = 0
+    functions: str = (
+        r"llvm\.(fma|fmuladd|fabs|sqrt|floor|ceil|trunc|rint|nearbyint|minnum|maxnum|copysign|ctpop|ctlz|[su]min|[su]max"
+        r"|abs|assume|fshl|bswap|vector\.reduce\.\w+|lifetime\.\w+)\."
+    )
+
+
+def _axes(block: str, thread: str) -> dict[str, str]:
+    return {f"{of}.{a}": f"{name}.{a}" for of, name in (("blockIdx", block), ("threadIdx", thread)) for a in "xyz"}
+
+
+DEVICES: dict[str, LLVMDevice] = {
+    "nvptx": LLVMDevice(
+        triple="nvptx64-nvidia-cuda",
+        cpu="sm_70",
+        features="+ptx87",  # the version of PTX, which is otherwise the oldest that knows the CPU
+        convention="ptx_kernel",
+        axes=_axes("llvm.nvvm.read.ptx.sreg.ctaid", "llvm.nvvm.read.ptx.sreg.tid"),
+        barrier="llvm.nvvm.barrier0",
+        warp={
+            WARP_ACTIVEMASK.name: "llvm.nvvm.activemask",
+            WARP_SHUFFLE.name: "llvm.nvvm.shfl.sync.idx",
+            WARP_SHUFFLE_DOWN.name: "llvm.nvvm.shfl.sync.down",
+        },
+    ),
+    "rocm": LLVMDevice(
+        triple="amdgcn-amd-amdhsa",
+        cpu="gfx900",
+        convention="amdgpu_kernel",
+        axes=_axes("llvm.amdgcn.workgroup.id", "llvm.amdgcn.workitem.id"),
+        barrier="llvm.amdgcn.s.barrier",
+        stack=5,
+    ),
+}
+"""The kinds of targets whose kernels LLVM compiles."""
+
+
+def kernel_code(module: IRModule, target: Target) -> Generated:
+    """Compile kernels.
+
+    Parameters
+    ----------
+    module : IRModule
+        Functions that begin with thread axes.
+    target : Target
+        Of a kind in ``DEVICES``.
+
+    Returns
+    -------
+    Generated
+        Its assembly is PTX or GCN assembly.
+
+    Raises
+    ------
+    BuildError
+        If a kernel calls what the back end has no code for.
+    """
+    device = DEVICES[target.kind]
+    cpu = target.mcpu or target.arch or device.cpu
+    features = f" -mattr={device.features}" if device.features else ""
+    machine = Target(f"llvm -mtriple={device.triple} -mcpu={cpu}{features}")
+    llvm = ir.Module("strata")
+    llvm.triple, llvm.data_layout = device.triple, pipeline.data_layout(machine)
+    shared = ModuleState(llvm, None, machine, parallel=False)
+    functions = [(var.name_hint, func) for var, func in module.items() if isinstance(func, PrimFunc)]
+    signatures: list[Signature] = []
+    for (_, func), (signature, _) in zip(functions, signatures_of(functions, parallel=False), strict=True):
+        _write(shared, device, func, signature)
+        signatures.append(signature)
+    text = _with_stack(tidy(str(llvm)), device)
+    _require_code(text, target, device)
+    return Generated(machine, signatures, text, False)
+
+
+def _write(shared: ModuleState, device: LLVMDevice, func: PrimFunc, signature: Signature) -> None:
+    types = [register_type(v.dtype) for v in func.params]
+    function = ir.Function(shared.module, ir.FunctionType(VOID, types), signature.symbol)
+    function.calling_convention = device.convention
+    function.attributes.add("nounwind")
+    builder = Builder(function.append_basic_block("entry"))
+    state = _KernelState(shared, function, builder)
+    for var, argument in zip(func.params, function.args, strict=True):
+        argument.name = var.name
+        state.values[var] = argument
+        if var.dtype == "handle" and signature.noalias:
+            argument.add_attribute("noalias")
+            state.distinct.add(var)
+    _KernelStatements(state, device).visit(func.body)
+    builder.ret_void()
+
+
+class _KernelState(FunctionState):
+    """A kernel returns nothing, so that it cannot fail."""
+
+    def leave(self, code: int | ir.Value) -> None:
+        raise BuildError("build: a kernel cannot fail; the pass context's tir.disable_assert leaves assertions out")
+
+
+class _KernelExpressions(Expressions):
+    def __init__(self, state: FunctionState, device: LLVMDevice) -> None:
+        super().__init__(state)
+        self._device = device
+
+    def visit_Call(self, n: Call) -> ir.Value:
+        name = self._device.warp.get(n.op.name) if isinstance(n.op, Op) else None
+        if name is None:
+            return super().visit_Call(n)
+        declare, call = self.state.shared.declare, self.state.builder.call
+        if n.op is WARP_ACTIVEMASK:
+            return call(declare(name, I32, []), [])
+        if dt.bits(n.dtype) != 32 or dt.lanes(n.dtype) != 1:
+            raise BuildError(f"build: threads of a warp exchange values of 32 bits, got {n.dtype}")
+        mask, value, lane = (self.visit(argument) for argument in n.args[:3])
+        exchange = declare(f"{name}.{suffix(value.type)}", value.type, [I32, value.type, I32, I32])
+        return call(exchange, [mask, value, lane, ir.Constant(I32, _LAST_LANE)])
+
+
+class _KernelStatements(Statements):
+    def __init__(self, state: FunctionState, device: LLVMDevice) -> None:
+        super().__init__(state)
+        self.expressions = _KernelExpressions(state, device)
+        self._device = device
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
+            name = self._device.axes.get(n.node.thread_tag)
+            if name is None:
+                raise TargetError(f"build: the device has no thread axis {n.node.thread_tag!r}")
+            index = self.state.builder.call(self.state.shared.declare(name, I32, []), [], name=n.node.var.name)
+            self.state.wide[n.node.var] = self.state.builder.zext(index, I64)
+        self.visit(n.body)
+
+    def visit_Evaluate(self, n: Evaluate) -> None:
+        if isinstance(n.value, Call) and n.value.op is builtin.STORAGE_SYNC:
+            self._wait(n.value)
+        else:
+            super().visit_Evaluate(n)
+
+    def _wait(self, n: Call) -> None:
+        scope = n.args[0].value if isinstance(n.args[0], StringImm) else str(n.args[0])
+        if not scope.startswith("shared"):
+            raise BuildError(f"build: there is no barrier for memory of scope {scope!r}")
+        self.state.builder.call(self.state.shared.declare(self._device.barrier, VOID, []), [])
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        kind = n.buffer_var.type_annotation
+        scope = (kind.storage_scope if isinstance(kind, PointerType) else "") or "global"
+        count = stack_elements(n)
+        if count is None:
+            raise BuildError(
+                f"build: {n.buffer_var.name} of scope {scope!r} must be of a small constant size in a kernel"
+            )
+        if not scope.startswith("shared"):
+            super().visit_Allocate(n)
+            return
+        module = self.state.shared.module
+        typ = ir.ArrayType(memory_type(dt.element(n.dtype)), count * dt.lanes(n.dtype))
+        memory = ir.GlobalVariable(module, typ, module.get_unique_name(n.buffer_var.name), addrspace=_SHARED)
+        memory.linkage, memory.align, memory.initializer = "internal", 64, ir.Constant(typ, ir.Undefined)
+        self.state.alignments[n.buffer_var] = 64
+        self.state.distinct.add(n.buffer_var)
+        self.state.values[n.buffer_var] = self.state.builder.addrspacecast(memory, POINTER)
+        self.visit(n.body)
+
+
+_ALLOCA = re.compile(r"^(\s*)(%\S+) = alloca (.*)$", re.M)
+
+
+def _with_stack(text: str, device: LLVMDevice) -> str:
+    """Return LLVM IR whose stack lies in the device's address space, which llvmlite cannot say.
+
+    ::
+
+        %x = alloca [4 x float], align 64
+        →
+        %x.own = alloca [4 x float], align 64, addrspace(5)
+        %x = addrspacecast ptr addrspace(5) %x.own to ptr
+    """
+    if device.stack == 0:
+        return text
+    own = rf"\1\2.own = alloca \3, addrspace({device.stack})"
+    return _ALLOCA.sub(rf"{own}\n\1\2 = addrspacecast ptr addrspace({device.stack}) \2.own to ptr", text)
+
+
+def _require_code(text: str, target: Target, device: LLVMDevice) -> None:
+    """Refuse functions that the back end has no code for: LLVM would end the process."""
+    for name in re.findall(r"^declare .*@([\w.]+)\(", text, re.M):
+        own = name.startswith(("llvm.nvvm.", "llvm.amdgcn."))
+        if not own and not re.match(device.functions, name):
+            raise BuildError(
+                f"build: target {target.kind!r} has no code for {name}; target 'cuda' or 'opencl' calls the device's "
+                "own function"
+            )
