@@ -30,6 +30,7 @@ from compiler.tir.transform.lower_device_kernel_launch import DEVICE_KERNEL_LAUN
 from compiler.tir.transform.lower_intrin import LowerIntrin
 from compiler.tir.transform.lower_thread_allreduce import LowerThreadAllreduce
 from compiler.tir.transform.lower_tvm_builtin import LowerTVMBuiltin
+from compiler.tir.transform.lower_warp_memory import LowerWarpMemory
 from compiler.tir.transform.make_packed_api import MakePackedAPI
 from compiler.tir.transform.merge_shared_memory_allocations import MergeSharedMemoryAllocations
 from compiler.tir.transform.pass_base import prim_func_pass
@@ -207,6 +208,7 @@ def device_passes(target: Target) -> list[Pass]:
     return [
         Filter(_runs_on_device),
         BindTarget(target.without_host()),
+        LowerWarpMemory(),
         Simplify(),
         LowerIntrin(),
     ]

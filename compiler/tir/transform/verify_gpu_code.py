@@ -9,7 +9,7 @@ from compiler.ir.error import LoweringError
 from compiler.ir.module import IRModule
 from compiler.ir.origin import user_place
 from compiler.ir.transform import PassContext
-from compiler.tir.analysis.thread_axes import is_thread, launch_of
+from compiler.tir.analysis.thread_axes import is_thread, launch_of, thread_axes
 from compiler.tir.analysis.verify_gpu_code import Violation, gpu_violations
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, For
@@ -68,10 +68,10 @@ class VerifyGPUCode(PrimFuncPass):
     constraints: Mapping[str, int]
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        _Launches().visit(func.body)
         violations = gpu_violations(func, self.constraints)
         if violations:
             raise LoweringError(_message(func, violations[0]))
-        _Nesting().visit(func.body)
         return func
 
 
@@ -80,15 +80,15 @@ def _message(func: PrimFunc, violation: Violation) -> str:
     place = "" if violation.node is None else user_place(violation.node.span)
     value: Any = violation.value or "an unknown number of"
     text = what.replace("{value:,}", "{value}") if violation.value == 0 else what
-    limit = "" if violation.limit == "one extent" else f", and {violation.limit} is {violation.allowed:,}"
-    needs = text.format(value=value, allowed=violation.allowed)
-    return f"VerifyGPUCode: function {func.attrs.get('global_symbol', 'main')!r}: {needs}{place}{limit}; {cure}"
+    name, limit = func.attrs.get("global_symbol", "main"), f"{violation.limit} is {violation.allowed:,}"
+    return f"VerifyGPUCode: function {name!r}: {text.format(value=value)}{place}, and {limit}; {cure}"
 
 
-class _Nesting(StmtVisitor):
-    """Refuses block axes that are launched inside of thread axes."""
+class _Launches(StmtVisitor):
+    """Refuses block axes that are launched inside of thread axes, and axes that are launched with two extents."""
 
     def __init__(self) -> None:
+        self._in_kernel = False
         self._thread: str | None = None
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
@@ -98,7 +98,10 @@ class _Nesting(StmtVisitor):
         self._note(n)
 
     def _note(self, n: AttrStmt | For) -> None:
-        launch, outer = launch_of(n), self._thread
+        launch, outer, in_kernel = launch_of(n), self._thread, self._in_kernel
+        if launch is not None and not in_kernel:
+            thread_axes(n)
+            self._in_kernel = True
         if launch is not None and is_thread(launch.tag):
             self._thread = launch.tag
         elif launch is not None and outer is not None:
@@ -107,4 +110,4 @@ class _Nesting(StmtVisitor):
                 "a thread has no blocks; reorder the axes, or bind the outer one to blocks and the inner one to threads"
             )
         self.visit(n.body)
-        self._thread = outer
+        self._thread, self._in_kernel = outer, in_kernel

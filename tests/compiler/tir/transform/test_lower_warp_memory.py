@@ -1,0 +1,96 @@
+"""Memory of a warp becomes registers and shuffles that give every thread the same values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.ir.error import LoweringError
+from compiler.ir.primexpr import Call
+from compiler.target.target import Target
+from compiler.tir import PrimFunc
+from compiler.tir.device_ops import WARP_SHUFFLE
+from compiler.tir.sanitizer import sanitize
+from compiler.tir.stmt import Allocate
+from compiler.tir.transform import LowerWarpMemory, ThreadSync
+from tests.compiler.tir.transform.programs import apply, nodes, program
+
+
+def kernel(size: int, store: str, load: str, threads: int = 32) -> PrimFunc:
+    """Return a kernel that stores to ``W`` in a loop over ``a``, and reads in one over ``b``."""
+    func = program(
+        f"""
+with T.launch_thread("threadIdx.x", {threads}) as tx:
+    W = T.decl_buffer(({size},), "int32", scope="warp")
+    for a in range(2):
+        W[{store}] = A[a * {threads} + tx]
+    for b in range(2):
+        C[b * {threads} + tx] = W[{load}]
+"""
+    )
+    return func.with_attr("target", Target("cuda"))
+
+
+def run(func: PrimFunc) -> Any:
+    """Return what a kernel makes of 64 numbers; it has no fault."""
+    arrays = {"A": np.arange(64, dtype="int32") * 5 % 64, "C": np.full(64, -1, "int32")}
+    result = sanitize(func, [arrays[func.buffer_map[p].name] if p in func.buffer_map else 5 for p in func.params])
+    assert not result.reports, str(result)
+    return arrays["C"]
+
+
+@pytest.mark.parametrize(
+    ("size", "store", "load", "threads"),
+    [
+        (64, "a * 32 + tx", "b * 32 + (tx + 1) % 32", 32),
+        (64, "a * 32 + tx", "b * 32 + tx", 32),
+        (64, "tx * 2 + a", "(31 - tx) * 2 + b", 32),
+        (64, "tx * 2 + a", "(tx + b) % 32 * 2 + b", 32),
+        (32, "a * 16 + tx", "b * 16 + (tx + 5) % 16", 16),
+        (32, "a * 16 + tx", "(1 - b) * 16 + 15 - tx", 16),
+    ],
+)
+def test_the_same_values(size: int, store: str, load: str, threads: int) -> None:
+    func = kernel(size, store, load, threads)
+    lowered = apply(func, LowerWarpMemory())
+    assert all("warp" not in str(alloc.buffer_var.type_annotation) for alloc in nodes(lowered, Allocate))
+    np.testing.assert_array_equal(run(lowered), run(apply(func, ThreadSync("warp"))))
+
+
+def test_an_own_element_needs_no_shuffle() -> None:
+    def shuffles(load: str) -> int:
+        lowered = apply(kernel(64, "a * 32 + tx", load), LowerWarpMemory())
+        return sum(call.op is WARP_SHUFFLE for call in nodes(lowered, Call))
+
+    assert (shuffles("b * 32 + tx"), shuffles("b * 32 + 31 - tx")) == (0, 1)
+
+
+def test_several_warps_in_a_block() -> None:
+    func = program(
+        """
+with T.launch_thread("threadIdx.x", 64) as tx:
+    W = T.decl_buffer((32,), "int32", scope="warp")
+    W[tx % 32] = A[tx]
+    C[tx] = W[(tx % 32 + 3) % 32]
+"""
+    ).with_attr("target", Target("cuda"))
+    lowered = apply(func, LowerWarpMemory())
+    np.testing.assert_array_equal(run(lowered), run(apply(func, ThreadSync("warp"))))
+
+
+@pytest.mark.parametrize(
+    ("func", "message"),
+    [
+        (kernel(64, "a * 32 + tx", "b * 32 + tx", 24), "24 threads, which neither divide the 32 of a warp"),
+        (kernel(48, "a * 32 + tx", "b * 32 + tx"), "its 48 elements must be a multiple of 32"),
+        (kernel(64, "a * 32 + tx * tx", "b * 32 + tx"), "must be linear in threadIdx.x"),
+        (kernel(64, "a * 32 + tx + 1", "b * 32 + tx"), "which is not in its part"),
+        (kernel(64, "tx * 2 + a", "tx"), "at a place of its thread's part that threads differ in"),
+        (kernel(64, "a * 32 + tx", "tx").without_attr("target"), "Require the target attribute"),
+    ],
+)
+def test_refusals(func: PrimFunc, message: str) -> None:
+    with pytest.raises(LoweringError, match=message):
+        apply(func, LowerWarpMemory())
