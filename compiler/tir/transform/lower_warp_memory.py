@@ -163,7 +163,7 @@ class _Rewrite(Mutator):
     def _in_lanes(self, e: PrimExpr) -> PrimExpr:
         """Return an expression in terms of the thread's place in its warp."""
         e = substitute(e, self._same) if self._same else e
-        return e if self._whole else _Lanes(self._thread, self._width, self._lane).visit(e)  # type: ignore[no-any-return]
+        return e if self._whole else _Lanes(self._thread, self._width, self._lane).visit(e)
 
     def _in_threads(self, e: PrimExpr) -> PrimExpr:
         return e if self._whole else substitute(e, {self._lane: self._thread % self._width})
