@@ -138,12 +138,11 @@ def zip_elements(lhs: Operand, rhs: Operand, function: BinaryFunction, name: str
     a, b = (x if isinstance(x, Tensor) else _beside(x, dtype) for x in (lhs, rhs))
     shapes = [dims(x) for x in (a, b) if isinstance(x, Tensor)]
     shape = broadcast_shape(*shapes)
-    same = all(isinstance(d, int) for d in shape) and all(s == shape for s in shapes)
     return compute(
         shape,
         lambda *i: function(at_broadcast(a, i, shape), at_broadcast(b, i, shape)),
         name=name,
-        tag=Tag.ELEMWISE if same else Tag.BROADCAST,
+        tag=Tag.ELEMWISE if len(shapes) == 1 else Tag.BROADCAST,
     )
 
 

@@ -17,6 +17,7 @@ from compiler.ir.substitute import post_order_visit
 from compiler.target.target import Target, TargetLike
 from compiler.te.operation import ComputeOp
 from compiler.te.tensor import Operation
+from compiler.topi.operands import dims
 from compiler.topi.schedules.anchor import output_operations
 from compiler.topi.schedules.kit import MIN_LANES, extent, is_worth_parallel, parallel, vectorize_elements
 from compiler.topi.tag import OpPattern, Tag
@@ -88,8 +89,16 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
             if _reduces_contiguous(op):
                 _partial_results(schedule, stage, lanes)
             else:
-                vectorize_elements(stage, lanes, all(o.tag == Tag.ELEMWISE for o in _computed(schedule)))
+                vectorize_elements(stage, lanes, all(_is_elementwise(o) for o in _computed(schedule)))
     return schedule
+
+
+def _is_elementwise(op: ComputeOp) -> bool:
+    """Return whether each element is computed from those at the same place, whatever the dimensions are."""
+    shape = dims(op.outputs[0])
+    if op.tag == Tag.BROADCAST:
+        return all(isinstance(d, int) for d in shape) and all(dims(t) == shape for t in op.input_tensors)
+    return op.tag == Tag.ELEMWISE
 
 
 def _computed(schedule: te.Schedule) -> list[ComputeOp]:

@@ -48,7 +48,7 @@ def test_an_element_beside_a_tensor_is_a_number() -> None:
 
 def test_tags_say_whether_shapes_are_broadcast() -> None:
     assert (B + 1).op.tag == (n + B).op.tag == topi.tag.ELEMWISE
-    assert (A + B).op.tag == (B + C).op.tag == topi.tag.BROADCAST
+    assert (A + B).op.tag == (B + C).op.tag == (B + B).op.tag == topi.tag.BROADCAST
 
 
 def test_a_fraction_beside_integers_stays_a_fraction() -> None:
