@@ -249,6 +249,7 @@ COMPLETED_BY = {
         "compiler.testing.callbacks",
     ),
     "nodes": (
+        "compiler.relay.tvm_nodes",
         "compiler.runtime.ndarray",
         "compiler.tir",
         "compiler.target",

@@ -22,6 +22,7 @@ from compiler.ir.expr import RelayExpr, set_checked_type
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, structure
 from compiler.ir.op import Op
+from compiler.ir.tvm_json import is_tvm_json, load_tvm_json
 from compiler.ir.type_keys import make_node, node_class, type_key_of
 from compiler.ir.types import InferredTypes
 
@@ -54,7 +55,7 @@ def save_json(node: object) -> str:
 
 
 def load_json(json_str: str) -> Any:
-    """Return what :func:`save_json` wrote.
+    """Return what :func:`save_json` wrote, here or in TVM.
 
     Parameters
     ----------
@@ -78,6 +79,8 @@ def load_json(json_str: str) -> Any:
         raise ArgumentError(f"load_json: line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
         raise ArgumentError("load_json: the text nests too deeply") from None
+    if is_tvm_json(table):
+        return load_tvm_json(table)
     if not isinstance(table, dict) or table.get("format") != _FORMAT or not isinstance(table.get("nodes"), list):
         raise ArgumentError("load_json: expected a text that tvm.ir.save_json wrote")
     reader = _Reader()

@@ -24,6 +24,7 @@ __all__ = [
     "metadata_text",
     "quoted",
     "read_metadata",
+    "unpacked",
     "unquoted",
 ]
 
@@ -73,7 +74,7 @@ def read_metadata(text: str) -> dict[str, list[NDArray]]:
         for kind, place in zip(table.get("keys", ()), table.get("data", ()), strict=True):
             rows = [nodes[i] for i in nodes[place]["data"]]
             if kind == "relay.Constant":
-                constants[kind] = [_unpacked(base64.b64decode(arrays[int(row["attrs"]["data"])])) for row in rows]
+                constants[kind] = [unpacked(base64.b64decode(arrays[int(row["attrs"]["data"])])) for row in rows]
         return constants
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, struct.error) as exc:
         raise ArgumentError(f"parse: the {MARK} section cannot be read: {type(exc).__name__}: {exc}") from None
@@ -91,7 +92,22 @@ def _packed(value: NDArray) -> bytes:
     return head + struct.pack(f"<{value.ndim}qq", *value.shape, len(data)) + data
 
 
-def _unpacked(data: bytes) -> NDArray:
+def unpacked(data: bytes) -> NDArray:
+    """Return the array that bytes in TVM's array format are.
+
+    Parameters
+    ----------
+    data : bytes
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ValueError
+        If they are not of this format.
+    """
     magic, _, _, _, rank, code, bits, lanes = _HEAD.unpack_from(data)
     if magic != _MAGIC or lanes != 1:
         raise ValueError("an array does not begin as arrays do")

@@ -24,7 +24,7 @@ class StorageInfo:
     device_types : list of int
         The kind of device that each is on, as DLPack counts them.
     storage_sizes : list of int
-        Bytes of each tensor.
+        Bytes of the tensor that each buffer was taken for first.
     """
 
     storage_ids: list[int]
@@ -63,10 +63,14 @@ def GraphPlanMemory(func: Function) -> StaticMemoryPlan:
     """
     program, values = graph_values(func)
     storage = plan_memory(program).storage
-    sizes = [type_bytes(t) for t in program.types]
+    sizes: dict[int, int] = {}
+    for buffer, t in zip(storage, program.types, strict=True):
+        sizes.setdefault(buffer, type_bytes(t))
 
     def info(numbers: list[int]) -> StorageInfo:
         device_type = cpu().device_type
-        return StorageInfo([storage[v] for v in numbers], [device_type for _ in numbers], [sizes[v] for v in numbers])
+        return StorageInfo(
+            [storage[v] for v in numbers], [device_type for _ in numbers], [sizes[storage[v]] for v in numbers]
+        )
 
     return StaticMemoryPlan({expr: info(numbers) for expr, numbers in values.items()})
