@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from compiler.ir.error import ArgumentError, show
 
-__all__ = ["Device", "cpu", "cuda", "device", "enabled", "opencl"]
+__all__ = ["Device", "cpu", "cuda", "device", "enabled", "metal", "opencl", "rocm", "vulkan"]
 
 # The numbers are DLPack's.
 DEVICE_TYPES = {"cpu": 1, "llvm": 1, "cuda": 2, "gpu": 2, "opencl": 4, "cl": 4, "vulkan": 7, "metal": 8, "rocm": 10}
@@ -71,6 +71,51 @@ class Device:
         return f"{_NAMES.get(self.device_type, self.device_type)}({self.device_id})"
 
     __repr__ = __str__
+
+
+def metal(dev_id: int = 0) -> Device:
+    """Return a Metal device; it can be named, but nothing here runs on it.
+
+    Parameters
+    ----------
+    dev_id : int
+        Which one.
+
+    Returns
+    -------
+    Device
+    """
+    return Device(8, dev_id)
+
+
+def rocm(dev_id: int = 0) -> Device:
+    """Return a ROCm device; it can be named, but nothing here runs on it.
+
+    Parameters
+    ----------
+    dev_id : int
+        Which one.
+
+    Returns
+    -------
+    Device
+    """
+    return Device(10, dev_id)
+
+
+def vulkan(dev_id: int = 0) -> Device:
+    """Return a Vulkan device; it can be named, but nothing here runs on it.
+
+    Parameters
+    ----------
+    dev_id : int
+        Which one.
+
+    Returns
+    -------
+    Device
+    """
+    return Device(7, dev_id)
 
 
 def device(dev_type: str | int, dev_id: int = 0) -> Device:

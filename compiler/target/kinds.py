@@ -75,10 +75,21 @@ KINDS: dict[str, KindFacts] = {
     "llvm": KindFacts("machine code through LLVM", ("cpu",), _LLVM),
     "cuda": _gpu("NVIDIA GPUs", "cuda", _CUDA, 1024, 32),
     "nvptx": _gpu("NVIDIA GPUs, through PTX", "cuda", {**_CUDA, "mtriple": str}, 1024, 32),
-    "opencl": _gpu("GPUs through OpenCL", "opencl", _OPENCL, 256, 1, texture_spatial_limit=16384),
+    "opencl": _gpu(
+        "GPUs through OpenCL", "opencl", _OPENCL, 256, 1, texture_spatial_limit=16384, max_shared_memory_per_block=16384
+    ),
     "vulkan": _gpu("GPUs through Vulkan", "vulkan", _VULKAN, 256, 1),
-    "metal": _gpu("Apple GPUs", "metal", {"max_function_args": int, **_BLOCKS}, 256, 16),
-    "rocm": _gpu("AMD GPUs", "rocm", {"mcpu": str, "mtriple": str, "mattr": list, **_BLOCKS}, 256, 64),
+    "metal": _gpu(
+        "Apple GPUs", "metal", {"max_function_args": int, **_BLOCKS}, 256, 16, max_shared_memory_per_block=32768
+    ),
+    "rocm": _gpu(
+        "AMD GPUs",
+        "rocm",
+        {"mcpu": str, "mtriple": str, "mattr": list, **_BLOCKS},
+        256,
+        64,
+        max_shared_memory_per_block=65536,
+    ),
     "webgpu": KindFacts("GPUs from a browser", ("webgpu", "gpu"), {}, {"max_num_threads": 256}),
     "c": KindFacts("C source code", ("cpu",), _C),
     "stackvm": KindFacts("the interpreter of a stack machine", ("cpu",), {}),

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import compiler as tvm
 from compiler import target as t
 from compiler.ir.error import ArgumentError, TargetError
 from compiler.target.target import Target
@@ -168,3 +169,11 @@ def test_functions_by_name() -> None:
 
     assert default is native
     assert native() == "default"
+
+
+@pytest.mark.parametrize(("kind", "shared"), [("opencl", 16384), ("metal", 32768), ("rocm", 65536)])
+def test_devices_have_the_shared_memory_and_the_names_of_their_kinds(kind, shared):
+    assert Target(kind).max_shared_memory_per_block == shared
+    assert str(getattr(tvm, kind)(1)) == f"{kind}(1)"
+    assert not getattr(tvm, kind)(0).exist
+    assert not tvm.runtime.enabled(kind)
