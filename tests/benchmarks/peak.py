@@ -11,11 +11,13 @@ import statistics
 from compiler.runtime.device import cpu
 from compiler.runtime.native_code import host_cpu
 from compiler.target.codegen import llvm_get_vector_width
+from compiler.target.bandwidth import measure_bandwidth
+from compiler.target.caches import machine_caches
 from compiler.target.peak import measure_peak
 
 
 def main() -> None:
-    """Print GFLOP/s by data type and number of threads."""
+    """Print GFLOP/s by data type, and the memory's GB/s, by number of threads."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, nargs="*", default=[1, cpu(0).multi_processor_count])
     threads = sorted(set(parser.parse_args().threads))
@@ -24,6 +26,9 @@ def main() -> None:
     for dtype in ("float32", "float64"):
         rates = [statistics.median(measure_peak(dtype, n) for _ in range(5)) for n in threads]
         print(f"{dtype:12}" + "".join(f"{rate:12.1f}" for rate in rates))
+    caches = machine_caches()
+    rates = [measure_bandwidth(n, caches).rate / 1e9 for n in threads]
+    print(f"{'memory GB/s':12}" + "".join(f"{rate:12.1f}" for rate in rates))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,84 @@
+"""Tracing recorded programs: in a small size of the same loops, within bounds, whatever the text says."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+
+import numpy as np
+import pytest
+
+from app.artifacts import Failed, Message, Request
+from app.recorder.tracing import trace_program
+from app.traces import MAX_EVENTS, Trace, Traced
+from compiler import te
+from compiler.te.program import write_program
+from compiler.te.schedule import Schedule
+from compiler.te.tensor import Tensor
+
+
+def traced(schedule: Schedule, args: list[Tensor]) -> Trace:
+    """Return the trace of a schedule."""
+    [message] = sent(write_program(schedule, args, "llvm", "main"))
+    assert isinstance(message, Traced), message
+    return message.trace
+
+
+def sent(program: str) -> list[Message]:
+    messages: list[Message] = []
+    trace_program(Request(mode="trace", program=program), messages.append)
+    return messages
+
+
+def doubled(extent: int) -> tuple[Schedule, list[Tensor]]:
+    a = te.placeholder((extent,), name="A")
+    b = te.compute((extent,), lambda i: a[i] * 2.0, name="B")
+    s = te.create_schedule(b.op)
+    s[b].split(b.op.axis[0], factor=32)
+    return s, [a, b]
+
+
+def test_a_short_program_is_traced_in_its_own_size() -> None:
+    trace = traced(*doubled(64))
+    assert (trace.small, trace.complete) == (False, True)
+    codes = np.frombuffer(b64decode(trace.codes), "<i2")
+    values = np.frombuffer(b64decode(trace.values), "<i4")
+    assert len(codes) == len(values) == trace.events
+    writes = [v for c, v in zip(codes, values, strict=True) if c >= 0 and trace.sites[c].write]
+    assert writes == list(range(64))
+    assert trace.shown == list(range(1, len(trace.lines) + 1))
+
+
+def test_a_long_program_is_traced_in_a_small_size_of_the_same_loops() -> None:
+    trace = traced(*doubled(1 << 20))
+    assert (trace.small, trace.complete) == (True, True)
+    assert [memory.original for memory in trace.memories] == [[1 << 20]] * 2
+    assert trace.memories[0].shape == [16]
+    assert len(trace.models) == 2
+    for model in trace.models:
+        assert len(b64decode(model.served)) == len(b64decode(model.kinds)) == trace.events
+        assert sum(count for _, count in model.reuse) == model.levels[0].hits + sum(
+            (model.levels[0].compulsory, model.levels[0].capacity, model.levels[0].conflict)
+        )
+
+
+def test_what_has_no_small_size_is_cut_off() -> None:
+    a = te.placeholder((1 << 16,), name="A")
+    b = te.compute((1 << 16,), lambda i: a[(i * i) % 7], name="B")
+    trace = traced(te.create_schedule(b.op), [a, b])
+    assert (trace.small, trace.complete, trace.events) == (False, False, MAX_EVENTS)
+    assert "the beginning of the program" in trace.size
+
+
+@pytest.mark.parametrize("program", ["", "{}", '{"version":1}', "[" * 100_000, '{"tensorir":1}'])
+def test_a_text_that_is_no_program_is_refused(program: str) -> None:
+    [message] = sent(program)
+    assert isinstance(message, Failed)
+    assert message.problem.message
+
+
+def test_arguments_that_are_too_large_are_refused() -> None:
+    a = te.placeholder((1 << 26,), name="A")
+    b = te.compute((1 << 26,), lambda i: a[(i * i) % 7], name="B")
+    [message] = sent(write_program(te.create_schedule(b.op), [a, b], "llvm", "main"))
+    assert isinstance(message, Failed)
+    assert "needs a smaller computation" in message.problem.message
