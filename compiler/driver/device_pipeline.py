@@ -26,6 +26,7 @@ from compiler.tir.transform.bf16_storage_legalize import BF16StorageLegalize
 from compiler.tir.transform.bind_target import AnnotateEntryFunc, BindTarget
 from compiler.tir.transform.combine_context_call import CombineContextCall
 from compiler.tir.transform.function_passes import Filter
+from compiler.tir.transform.infer_fragment import InferFragment
 from compiler.tir.transform.lower_device_kernel_launch import DEVICE_KERNEL_LAUNCH, LowerDeviceKernelLaunch
 from compiler.tir.transform.lower_intrin import LowerIntrin
 from compiler.tir.transform.lower_thread_allreduce import LowerThreadAllreduce
@@ -140,6 +141,7 @@ def thread_passes(target: Target) -> list[Pass]:
         ThreadSync("shared.dyn"),
         MergeSharedMemoryAllocations(),
         ThreadSync("warp"),
+        InferFragment(),
         LowerThreadAllreduce(),
         VerifyGPUCode(device_limits(target)),
     ]
