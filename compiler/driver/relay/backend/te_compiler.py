@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from compiler.driver.build import build
 from compiler.driver.relay.kernels import clear_cache
-from compiler.driver.relay.lower import StructuralKey, kernel_name, lower_group, structural_key
+from compiler.driver.relay.lower import LoweredKernel, StructuralKey, kernel_name, lower_group, structural_key
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.relay.function import Function
 from compiler.relay.op_strategy import get_valid_implementations, select_implementation
-from compiler.runtime.module import Function as NativeFunction
+from compiler.runtime.module import Module
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
@@ -20,98 +20,110 @@ __all__ = ["CachedFunc", "TECompiler", "get", "get_valid_implementations", "sele
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CachedFunc:
-    """What the compiler of kernels made of a function of operators.
+    """A function of operators as loops, made once for each target.
 
-    Parameters
+    Attributes
     ----------
+    kernel : LoweredKernel
     target : Target
-        What it is scheduled for.
-    prim_fn_var : GlobalVar
-        The name of the kernel.
-    inputs, outputs : list of Tensor
-        The parameters of the kernel, in order.
-    schedule : Schedule
-        How the outputs are computed.
-    funcs : IRModule
-        The kernel, lowered.
     """
 
+    kernel: LoweredKernel
     target: Target
-    prim_fn_var: GlobalVar
-    inputs: list[Tensor]
-    outputs: list[Tensor]
-    schedule: Schedule
-    funcs: IRModule
+
+    @property
+    def prim_fn_var(self) -> GlobalVar:
+        """The kernel's name."""
+        return GlobalVar(self.kernel.name)
+
+    @property
+    def inputs(self) -> list[Tensor]:
+        """The parameters that it reads."""
+        return self.kernel.inputs
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        """The parameters that it writes."""
+        return self.kernel.outputs
+
+    @property
+    def schedule(self) -> Schedule:
+        """How the outputs are computed."""
+        return self.kernel.schedule
+
+    @property
+    def funcs(self) -> IRModule:
+        """The loops as a module."""
+        return IRModule({self.kernel.name: self.kernel.prim_func})
+
+    def same_as(self, other: object) -> bool:
+        """Return whether this is the very same object as another.
+
+        Parameters
+        ----------
+        other : object
+
+        Returns
+        -------
+        bool
+        """
+        return self is other
 
 
 class TECompiler:
-    """What makes kernels of fused functions, and keeps those that it has made."""
+    """What makes kernels of functions of operators, and keeps those that it has made."""
 
     def __init__(self) -> None:
-        self._lowered: dict[tuple[str, StructuralKey], CachedFunc] = {}
+        self._made: dict[tuple[str, StructuralKey], CachedFunc] = {}
 
     def lower(self, source_func: Function, target: Target | str | None = None, mod_name: str = "default") -> CachedFunc:
-        """Lower a function of operators, as if it were one fused group.
+        """Lower a function of operators to loops; equal ones are lowered once.
 
         Parameters
         ----------
         source_func : Function
-            Type-checked; calls of operators, tuples and their elements.
+            Type-checked.
         target : Target or str, optional
-            By default the current target, or ``llvm`` where there is none.
+            The current one, else this machine's, when left out.
         mod_name : str
-            The model whose kernel it is, for the name of the kernel.
+            Accepted as TVM does.
 
         Returns
         -------
         CachedFunc
-            The same one for functions that compute the same.
 
         Raises
         ------
         ArgumentError
             If an operator has no definition as tensor expressions.
         """
-        on = Target(target) if target is not None else Target.current() or Target("llvm")
-        key = str(on), structural_key(source_func)
-        if key not in self._lowered:
-            name = kernel_name(source_func).replace("_default_", f"_{mod_name}_", 1)
-            kernel = lower_group(source_func, name, on)
-            funcs = IRModule({name: kernel.prim_func})
-            var = funcs.get_global_var(name)
-            self._lowered[key] = CachedFunc(on, var, kernel.inputs, kernel.outputs, kernel.schedule, funcs)
-        return self._lowered[key]
+        chosen = Target.target_or_current(target)
+        key = (str(chosen), structural_key(source_func))
+        if key not in self._made:
+            self._made[key] = CachedFunc(lower_group(source_func, kernel_name(source_func), chosen), chosen)
+        return self._made[key]
 
-    def jit(self, source_func: Function, target: Target | str | None = None) -> NativeFunction:
+    def jit(self, source_func: Function, target: Target | str | None = None) -> Module:
         """Compile a function of operators.
 
         Parameters
         ----------
         source_func : Function
-            As for :meth:`lower`.
+            Type-checked.
         target : Target or str, optional
-            By default the current target, or ``llvm`` where there is none.
+            The current one, else this machine's, when left out.
 
         Returns
         -------
-        compiler.runtime.Function
-            Called with the inputs, then the outputs.
+        Module
+            Called with the function's arguments and what it writes its results to.
         """
-        cached = self.lower(source_func, target)
-        return build(cached.funcs, target=cached.target)[cached.prim_fn_var.name_hint]
-
-    def items(self) -> list[CachedFunc]:
-        """Return what was lowered.
-
-        Returns
-        -------
-        list of CachedFunc
-        """
-        return list(self._lowered.values())
+        lowered = self.lower(source_func, target)
+        return build(lowered.funcs, target=lowered.target)
 
     def clear(self) -> None:
         """Forget the kernels that were made."""
-        self._lowered.clear()
+        self._made.clear()
         clear_cache()
 
 
