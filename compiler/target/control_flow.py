@@ -315,9 +315,9 @@ def _dominators(successors: Sequence[Sequence[int]]) -> dict[int, int]:
     while changed:
         changed = False
         for block in reversed(order[:-1]):
-            known = [source for source in sources[block] if source in dominator]
-            nearest = known[0]
-            for source in known[1:]:
+            visited = [source for source in sources[block] if source in dominator]
+            nearest = visited[0]
+            for source in visited[1:]:
                 nearest = _common(nearest, source, dominator, rank)
             changed |= dominator.get(block) != nearest
             dominator[block] = nearest

@@ -80,8 +80,8 @@ async function search() {
 
 /** The CPUs whose names have what is searched for. */
 function list() {
-  const wanted = $("#cpu-search").value.trim().toLowerCase();
-  const groups = (architectures ?? []).map(({ name, cpus }) => [name, cpus.filter((cpu) => `${name} ${cpu}`.toLowerCase().includes(wanted))]);
+  const query = $("#cpu-search").value.trim().toLowerCase();
+  const groups = (architectures ?? []).map(({ name, cpus }) => [name, cpus.filter((cpu) => `${name} ${cpu}`.toLowerCase().includes(query))]);
   const count = groups.reduce((sum, [, cpus]) => sum + cpus.length, 0);
   $("#cpu-count").textContent = count === 1 ? "1 CPU" : `${count} CPUs`;
   $("#cpu-list").replaceChildren(...groups.filter(([, cpus]) => cpus.length).map(([name, cpus]) => element("section", { "aria-label": name },

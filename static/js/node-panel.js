@@ -29,15 +29,15 @@ export function startNodePanel() {
   on("drawn", () => { if (slot !== null) open(slot); });
 }
 
-const nodeOf = (wanted) => $$("#graph .node").find((node) => node.dataset.slot === wanted);
+const nodeOf = (chosen) => $$("#graph .node").find((node) => node.dataset.slot === chosen);
 
-async function open(wanted) {
+async function open(chosen) {
   const graph = $("#graph");
-  if (!graph || !nodeOf(wanted)) { if (graph) close(); return; }
-  slot = wanted;
+  if (!graph || !nodeOf(chosen)) { if (graph) close(); return; }
+  slot = chosen;
   asking += 1;
   const mine = asking;
-  const answer = await fetch(`/graph/${graph.dataset.key}/${wanted}?${graph.dataset.common}`).catch(() => null); // the panel stays as it is
+  const answer = await fetch(`/graph/${graph.dataset.key}/${chosen}?${graph.dataset.common}`).catch(() => null); // the panel stays as it is
   if (mine !== asking || slot === null) return;
   if (!answer?.ok) { close(); return; }
   const panel = $("#node-panel");
