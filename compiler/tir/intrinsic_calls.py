@@ -14,7 +14,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.op import CallEffect, Op, register_op
-from compiler.ir.primexpr import Broadcast, Call, IntImm, PrimExpr, cast, const, convert
+from compiler.ir.primexpr import Broadcast, Call, IntImm, Max, PrimExpr, cast, const, convert
 from compiler.tir import device_ops, tensor_core_ops  # noqa: F401  (register their operators)
 from compiler.tir.arithmetic import shift_left, shift_right
 from compiler.tir.call_types import call_dtype
@@ -238,12 +238,17 @@ def _number(e: PrimExpr) -> int | None:
 
 def _shifted_product(call: Call) -> PrimExpr:
     """Lower ``q_multiply_shift``: multiplied in 64 bits, rounded half up."""
-    x, y = call.args[:2]
-    q, s = (_number(e) for e in call.args[2:])
-    if q is None or s is None:
-        return call
+    x, y, q, s = call.args
     wide = _wide(call)
-    return _rounded_product(x, y, const(max(s, 0), wide), const(q + max(-s, 0), wide), call.dtype)
+    bits, shift = cast(wide, q), cast(wide, s)
+    number = _number(s)
+    left: PrimExpr
+    right: PrimExpr
+    if number is None:
+        left, right = Max(shift, const(0, wide)), Max(const(0, wide) - shift, const(0, wide))
+    else:
+        left, right = const(max(number, 0), wide), const(max(-number, 0), wide)
+    return _rounded_product(x, y, left, bits + right, call.dtype)
 
 
 def _shifted_product_per_axis(call: Call) -> PrimExpr:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
+from compiler.driver.build import build
+from compiler.ir.module import IRModule
 from compiler.ir.op import CallEffect, Op, registered_ops
 from compiler.ir.primexpr import Broadcast, Call, PrimExpr, const
 from compiler.target.codegen.llvm.intrinsics import INTRINSICS
 from compiler.target.codegen.llvm.vector_math import VECTOR_FUNCTIONS
 from compiler.tir import builtin, op
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Evaluate
 from tests.compiler.target.kernels import compile_module, elementwise, evaluate
 
 Array = np.ndarray[Any, Any]
@@ -150,6 +155,14 @@ def test_every_pure_operator_has_code() -> None:
         if type(row) is Op and row.effect is CallEffect.PURE and row.reference is not None and name not in INTRINSICS
     ]
     assert not missing
+
+
+def test_functions_are_written_in_alphabetical_order() -> None:
+    names = ["Danny", "Sammy", "Kirby"]
+    functions = {name: PrimFunc([], Evaluate(const(0))).with_attr("global_symbol", name) for name in names}
+    module = build(IRModule(functions), target="llvm")
+    defined = re.findall(r"^define[^@]*@(\w+)", module.get_source("ll"), re.MULTILINE)
+    assert [name for name in defined if name in names] == sorted(names)
 
 
 def test_halves_of_vectors() -> None:

@@ -60,6 +60,18 @@ def test_products_of_fixed_point_numbers_are_rounded_half_up(shift: int, vectori
     np.testing.assert_array_equal(out.numpy(), expected)
 
 
+def test_the_shift_of_a_product_may_be_a_value() -> None:
+    @T.prim_func
+    def scale(x: T.Buffer((4,), "int32"), shift: T.Buffer((4,), "int32"), y: T.Buffer((4,), "int32")):
+        for i in range(4):
+            y[i] = T.q_multiply_shift(x[i], 1395864371, 31, shift[i])
+
+    x, shift = np.array([5, -5, 1000, -77], "int32"), np.array([0, -1, 2, -3], "int32")
+    out = nd.array(np.zeros(4, "int32"))
+    build(scale, target="llvm")(nd.array(x), nd.array(shift), out)
+    np.testing.assert_array_equal(out.numpy(), np.floor(x * 2.0**shift * 1395864371 / 2.0**31 + 0.5))
+
+
 def test_products_per_axis_take_their_shifts_as_values() -> None:
     @T.prim_func
     def scale(x: T.Buffer((4,), "int32"), left: T.Buffer((4,), "int32"), y: T.Buffer((4,), "int32")):

@@ -228,8 +228,9 @@ def emit(
     Returns
     -------
     signatures : list of Signature
+        In the order of the functions.
     text : str
-        LLVM IR.
+        LLVM IR, with the functions in alphabetical order, whatever order the module has.
     """
     llvm = ir.Module("strata")
     llvm.triple = target.triple
@@ -240,10 +241,11 @@ def emit(
 
         debug = DebugLocations(llvm, printer.script(module).positions)
     shared = ModuleState(llvm, debug, target, parallel=openmp() is not None or not target.is_host)
-    signatures = declare_functions(shared, functions)
-    for name, _ in functions:
+    in_order = sorted(functions, key=lambda function: function[0])
+    declared = dict(zip((name for name, _ in in_order), declare_functions(shared, in_order), strict=True))
+    for name, _ in in_order:
         write_function(shared, shared.functions[name])
-    signatures = [msgspec.structs.replace(s, messages=shared.messages) for s in signatures]
+    signatures = [msgspec.structs.replace(declared[name], messages=shared.messages) for name, _ in functions]
     return signatures, tidy(str(llvm))
 
 

@@ -9,6 +9,7 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
+from compiler.ir.op import Op
 from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm
 from compiler.target.codegen.llvm.argument_stacks import call_packed_lowered, stack_alloca, struct_get, struct_set
 from compiler.target.codegen.llvm.packed_calls import call_packed, call_traced, text_constant
@@ -246,7 +247,8 @@ def _llvm_intrinsic(e: Emitter, n: Call) -> ir.Value:
     args = n.args[2:] if counted else n.args[1:]
     values = [e.visit(a) for a in args]
     result = VOID if dt.is_void(n.dtype) else register_type(n.dtype)
-    overloads: Sequence[ir.Type] = () if name.startswith(_WITHOUT_OVERLOADS) or _has_suffix(name) else (result,)
+    named_fully = result is VOID or name.startswith(_WITHOUT_OVERLOADS) or _has_suffix(name)
+    overloads: Sequence[ir.Type] = () if named_fully else (result,)
     function = e.state.shared.intrinsic(name, result, [v.type for v in values], overloads)
     return e.state.builder.call(function, values)
 
@@ -314,6 +316,13 @@ _LIBM = (
     "fmod",
 )
 
+
+def _by_rule(e: Emitter, n: Call) -> ir.Value:
+    """Write what the operator's rule for every target makes of the call."""
+    assert isinstance(n.op, Op)
+    return e.visit(n.op.get_attr("default.FLowerIntrinsic")(n))
+
+
 INTRINSICS: dict[str, Handler] = {
     **{f"tir.{name}": _llvm(f"llvm.{name}") for name in _LLVM},
     **{f"tir.{name}": _libm(name) for name in _LIBM},
@@ -343,6 +352,8 @@ INTRINSICS: dict[str, Handler] = {
     "tir.tvm_struct_set": struct_set,
     "tir.tvm_stack_alloca": stack_alloca,
     "tir.tvm_call_packed_lowered": call_packed_lowered,
+    "tir.q_multiply_shift": _by_rule,
+    "tir.q_multiply_shift_per_axis": _by_rule,
     "tir.assume": _assume,
     "tir.prefetch": _prefetch,
     "tir.undef": _undef,
