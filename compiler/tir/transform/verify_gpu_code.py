@@ -68,11 +68,15 @@ class VerifyGPUCode(PrimFuncPass):
     constraints: Mapping[str, int]
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        _Launches().visit(func.body)
-        violations = gpu_violations(func, self.constraints)
-        if violations:
-            raise LoweringError(_message(func, violations[0]))
+        _check(func, self.constraints)
         return func
+
+
+def _check(func: PrimFunc, constraints: Mapping[str, int]) -> None:
+    _Launches().visit(func.body)
+    violations = gpu_violations(func, constraints)
+    if violations:
+        raise LoweringError(_message(func, violations[0]))
 
 
 def _message(func: PrimFunc, violation: Violation) -> str:
