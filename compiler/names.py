@@ -143,13 +143,12 @@ PUBLIC = {
     "tvm.tir.ScheduleError": "compiler.tir.schedule:ScheduleError",
     "tvm.tir.ScheduleState": "compiler.tir.schedule:ScheduleState",
     "tvm.tir.StmtSRef": "compiler.tir.schedule:StmtSRef",
-    "tvm.tir.TensorIntrin": "compiler.tir.tensor_intrin:TensorIntrin",
+    "tvm.tir.TensorIntrin": "compiler.tir.intrin_registry:TensorIntrin",
     "tvm.tir.Trace": "compiler.tir.schedule:Trace",
     "tvm.tir.expr": "compiler.ir.primexpr",
     "tvm.tir.ir_builder": "compiler.tir.ir_builder",
     "tvm.tir.schedule": "compiler.tir.schedule",
     "tvm.tir.analysis.OOBChecker": "compiler.tir.schedule.out_of_bounds:OOBChecker",
-    "tvm.script.ir_builder.tir.ir": "compiler.tir.script.ir_builder.tir",
     "tvm.script.ir_builder.tir.frame": "compiler.tir.script.ir_builder.frame",
     "tvm.script.parser.ir": "compiler.tir.script.ir",
     "tvm.script.parser.tir": "compiler.tir.script.tir",
@@ -216,6 +215,7 @@ PUBLIC = {
 """Public names with their places: a module, or ``module:attribute``."""
 
 MODULES_OF_PACKAGES = {
+    "tvm.script.ir_builder.tir": "ir",
     "tvm.topi": "broadcast einsum reduction scatter_elements searchsorted sort tensor transform",
     "tvm.topi.generic": "conv2d default extern image injective math nn search sort vision",
     "tvm.topi.image": "dilation2d grid_sample resize",

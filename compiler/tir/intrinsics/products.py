@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.tir.function import PrimFunc
+from compiler.tir.intrin_registry import TensorIntrin
 from compiler.tir.script import from_source
-from compiler.tir.tensor_intrin import TensorIntrin
 
 __all__ = ["DotProduct", "register_intrinsic"]
 

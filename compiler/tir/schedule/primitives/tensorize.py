@@ -6,6 +6,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.node import rebuild
 from compiler.ir.origin import current_span, derived_from
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
+from compiler.tir.intrin_registry import TensorIntrin
 from compiler.tir.renewal import Renewal
 from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.matching import Matching
@@ -14,7 +15,6 @@ from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import BLOCK_OR_LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.tensor_intrin import TensorIntrin
 
 __all__ = ["tensorize"]
 

@@ -19,6 +19,7 @@ from compiler.tir.buffer import BufferRegion
 from compiler.tir.script import tir as words
 from compiler.tir.script.blocks import AxisDeclaration, BlockFact
 from compiler.tir.script.definitions import Declaration, Loop, Scope
+from compiler.tir.script.ir_builder import frame as frame
 from compiler.tir.script.ir_builder.base import IRBuilder
 from compiler.tir.script.ir_builder.frame import (
     BlockFrame,
@@ -413,8 +414,8 @@ def _axis(declared: AxisDeclaration) -> Var:
 
 
 def _domain_of_loop(value: PrimExpr) -> Range:
-    for frame in IRBuilder.current().frames:
-        for var, dom in zip(frame.vars, frame.doms, strict=True) if isinstance(frame, ForFrame) else ():
+    for opened in IRBuilder.current().frames:
+        for var, dom in zip(opened.vars, opened.doms, strict=True) if isinstance(opened, ForFrame) else ():
             if var is value:
                 return dom
     raise ArgumentError(f"T.axis.remap: takes variables of loops, got {value}")

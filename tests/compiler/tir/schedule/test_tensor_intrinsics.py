@@ -6,10 +6,10 @@ import pytest
 import compiler as tvm
 from compiler.ir.error import BuildError
 from compiler.target.vector_registers import vector_bits
+from compiler.tir.intrin_registry import TensorIntrin
 from compiler.tir.intrinsics import arm_cpu, cuda, dot_product_common, hexagon, rocm, x86
 from compiler.tir.schedule import Schedule
 from compiler.tir.script import from_source
-from compiler.tir.tensor_intrin import TensorIntrin
 
 DOTS = {
     x86.VNNI_DOT_16x4_INTRIN: (16, 4, "uint8", "int8", "int32", "global"),
