@@ -267,11 +267,12 @@ class Links:
         Damaged
             The database is damaged where the link is.
         """
+        _must_be_an_id(link)
         size: int | None = None
         with self._noting_damage(link), database_errors("the link"), self._engine.connect() as connection:
             size = connection.scalar(select(func.length(LINKS.c.content)).where(LINKS.c.id == link))
         if size is None:
-            raise NotFound(f"there is no link {link!r}; it may have been deleted", field="id")
+            raise _no_such_link(link)
         return int(size)
 
     def open(self, link: str) -> OpenedLink:
@@ -292,7 +293,7 @@ class Links:
             with database_errors("the link"), self._engine.connect() as connection:
                 row = connection.execute(select(LINKS).where(LINKS.c.id == link)).one_or_none()
             if row is None:
-                raise NotFound(f"there is no link {link!r}; it may have been deleted", field="id")
+                raise _no_such_link(link)
             return self._read(row)
 
     def _read(self, row: Row[Any]) -> OpenedLink:
@@ -328,9 +329,10 @@ class Links:
         Forbidden
             The token is not one of this link.
         """
+        _must_be_an_id(link)
         with database_errors("the deletion"), self._engine.begin() as connection:
             if connection.execute(select(LINKS.c.id).where(LINKS.c.id == link)).one_or_none() is None:
-                raise NotFound(f"there is no link {link!r}; it may have been deleted", field="id")
+                raise _no_such_link(link)
             mine = (TOKENS.c.digest == _digest(token)) & (TOKENS.c.link == link)
             if connection.execute(delete(TOKENS).where(mine)).rowcount == 0:
                 raise Forbidden("that token does not delete this link", expected="the token from when it was created")
@@ -345,6 +347,16 @@ class Links:
     def close(self) -> None:
         """Close the connections."""
         self._engine.dispose()
+
+
+def _must_be_an_id(link: str) -> None:
+    """Refuse what cannot be an id before a database sees it; PostgreSQL has no text for every character."""
+    if not set(link) <= set(ALPHABET):
+        raise _no_such_link(link)
+
+
+def _no_such_link(link: str) -> NotFound:
+    return NotFound(f"there is no link {link!r}; it may have been deleted", field="id")
 
 
 def _digest(token: str) -> bytes:

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Connection, Float, ForeignKey, LargeBinary, MetaData, String, Table, inspect, text
+from sqlalchemy import (
+    Column,
+    Connection,
+    Float,
+    ForeignKey,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    func,
+    inspect,
+    select,
+    text,
+)
 from sqlalchemy.schema import CreateColumn, CreateIndex, CreateTable
 
 MAX_LENGTH = 40
 """Characters of the longest id."""
+
+_TABLES_LOCK = 0x537472617461
+"""The number of the lock in PostgreSQL under which servers create tables: any other program's must differ."""
 
 TABLES = MetaData()
 SETTINGS = Table(
@@ -35,6 +51,9 @@ TOKENS = Table(
 
 def create_tables(connection: Connection) -> None:
     """Create missing tables and columns; several servers may do so at the same time."""
+    if connection.dialect.name == "postgresql":
+        # IF NOT EXISTS does not hold there while another transaction creates the table.
+        connection.execute(select(func.pg_advisory_xact_lock(_TABLES_LOCK)))
     for table in TABLES.sorted_tables:
         connection.execute(CreateTable(table, if_not_exists=True))
         for index in table.indexes:

@@ -1,0 +1,88 @@
+"""The links in a PostgreSQL server: what holds for the database in a file holds there too."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, make_url, text
+
+from app.config import ConfigurationError
+from tests.app.store.doubles import Store
+from tests.app.store.test_links import (
+    state,
+    test_a_link_goes_when_all_who_shared_it_took_it_back,
+    test_a_quota_counts_what_is_stored,
+    test_a_token_opens_only_its_own_link,
+    test_colliding_prefixes_are_lengthened,
+    test_links_of_the_first_format_open,
+    test_many_at_once_lose_nothing,
+    test_the_same_content_has_the_same_id,
+    test_unknown_ids,
+    test_what_could_not_be_opened_is_not_saved,
+    test_what_was_seen_is_kept_with_the_first_link,
+    test_what_was_stored_comes_back,
+)
+
+__all__ = [
+    "test_a_link_goes_when_all_who_shared_it_took_it_back",
+    "test_a_quota_counts_what_is_stored",
+    "test_a_token_opens_only_its_own_link",
+    "test_colliding_prefixes_are_lengthened",
+    "test_links_of_the_first_format_open",
+    "test_many_at_once_lose_nothing",
+    "test_the_same_content_has_the_same_id",
+    "test_unknown_ids",
+    "test_what_could_not_be_opened_is_not_saved",
+    "test_what_was_seen_is_kept_with_the_first_link",
+    "test_what_was_stored_comes_back",
+]
+
+pgserver = pytest.importorskip("pgserver")
+_NUMBERS = count()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The URL of a PostgreSQL server of these tests' own."""
+    directory = Path(tempfile.mkdtemp(prefix="strata-postgresql-"))
+    directory.chmod(0o755)  # PostgreSQL runs as a user of its own where the tests run as root
+    running = pgserver.get_server(directory, cleanup_mode="stop")
+    yield running.get_uri().replace("postgresql://", "postgresql+psycopg://")
+    running.cleanup()
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture
+def url(server: str) -> str:
+    """The URL of a new database."""
+    name = f"links{next(_NUMBERS)}"
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return make_url(server).set(database=name).render_as_string(hide_password=False)
+
+
+@pytest.fixture
+def links(url: str) -> Store:
+    return Store(url)
+
+
+def test_servers_that_start_together_make_the_tables_once(url: str) -> None:
+    with ThreadPoolExecutor(8) as servers:
+        stores = list(servers.map(lambda _: Store(url), range(8)))
+    assert len({store.create(state()).id for store in stores}) == 1, "they have one key"
+
+
+def test_a_server_that_is_away_is_named_without_its_password() -> None:
+    with pytest.raises(ConfigurationError) as error:
+        Store("postgresql+psycopg://strata:secret@127.0.0.1:1/links?connect_timeout=2")
+    assert "strata:***@127.0.0.1:1/links" in str(error.value)
+    assert "cannot be used" in str(error.value)
+    assert "secret" not in str(error.value)
