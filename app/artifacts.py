@@ -41,6 +41,10 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     assembly: Annotated[str, Meta(max_length=64)] = "host"
     """Key of the assembly pane's target, one of ``compiler.target.assembly_targets()``."""
     assembly_filters: Annotated[tuple[AssemblyFilter, ...], Meta(max_length=5)] = ()
+    device: Annotated[str, Meta(pattern="^(cuda|opencl|metal|webgpu|nvptx|rocm)?$")] = ""
+    """The kind of device whose code is shown, a key of ``compiler.target.device_languages``; empty for the script's."""
+    arch: Annotated[str, Meta(pattern="^sm_[0-9]{2,3}$")] = "sm_90"
+    """The architecture that CUDA C is compiled for."""
     opt_level: Annotated[int, Meta(ge=0, le=3)] = 3
     threads: Annotated[int, Meta(ge=1, le=256)] = 1
     prefix: Annotated[int, Meta(ge=0, le=10_000)] | None = None
@@ -223,7 +227,7 @@ class Step(Struct, frozen=True, kw_only=True):
     detail: str = ""
     """The full call or a sentence, e.g. ``C.split(i, factor=32)``."""
     phase: int | None = None
-    """Lowering phase 0 to 3; None outside lowering."""
+    """Lowering phase 0 to 3, 4 for the passes that split off kernels; None outside lowering."""
     line: int | None = None
     """The user's line that caused it, where there is one."""
     listing: str | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from app.panes.numbers import signed
-from app.panes.steps import TimelineStep
+from app.panes.steps import TimelineStep, phase_title
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def by_phase(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
         lines = sum(step.step.delta.get("lines", 0) for step in members)
         changed = any(step.step.changed for step in members)
         caption = "=" if not changed else signed(lines) if lines else "±0"
-        label = f"Phase {phase}" if phase is not None else members[0].step.name
+        label = phase_title(phase) if phase is not None else members[0].step.name
         buttons.append(TimelineButton(label, members[-1], caption, dim=not changed, members=members))
     return buttons
 

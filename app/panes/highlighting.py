@@ -12,8 +12,11 @@ from itertools import groupby
 from markupsafe import Markup, escape
 from pygments.lexer import Lexer, RegexLexer
 from pygments.lexers.asm import GasLexer, LlvmLexer
-from pygments.lexers.c_cpp import CLexer
+from pygments.lexers.c_cpp import CLexer, CppLexer
+from pygments.lexers.c_like import CudaLexer
+from pygments.lexers.ptx import PtxLexer
 from pygments.lexers.python import PythonLexer
+from pygments.lexers.wgsl import WgslLexer
 from pygments.token import Comment, Keyword, Name, Number, String, Text, _TokenType, is_token_subtype
 
 from compiler.relay.parser.token_table import DTYPE, KEYWORDS, TOKEN_FLAGS, TOKENS
@@ -59,6 +62,11 @@ LEXERS: Mapping[str, type[Lexer]] = {
     "llvm": LlvmLexer,
     "gas": GasLexer,
     "c": CLexer,
+    "cuda": CudaLexer,
+    "opencl": CLexer,
+    "metal": CppLexer,
+    "webgpu": WgslLexer,
+    "ptx": PtxLexer,
 }
 
 STYLES: tuple[tuple[_TokenType, str], ...] = (

@@ -13,9 +13,10 @@ from app.panes.listings import Chunk, LineLinks, chunks, line_links
 from app.panes.numbers import count, graph_fact, listing_fact, percent
 from app.panes.pane import Pane
 from app.panes.selection import PREVIOUS, Selection
-from app.panes.steps import TimelineStep, describe
+from app.panes.steps import TimelineStep, describe, phase_title
 
-_FACT_RANK = {name: rank for rank, name in enumerate(("vector bits", "fma", "spills", "instructions"))}
+_RANKED = ("vector bits", "fma", "spills", "registers", "spilled bytes", "occupancy", "instructions")
+_FACT_RANK = {name: rank for rank, name in enumerate(_RANKED)}
 """The most telling facts come first; a title shows as many as it has room for."""
 
 
@@ -128,7 +129,7 @@ def _default(choices: Sequence[TimelineStep]) -> TimelineStep:
 def _phase_title(step: TimelineStep) -> str:
     if step.step.group == "schedule":
         return "Schedule"
-    return "Passes" if step.step.phase is None else f"Phase {step.step.phase}"
+    return "Passes" if step.step.phase is None else phase_title(step.step.phase)
 
 
 def _listing_of(step: TimelineStep, answer: Answer) -> Listing | None:

@@ -63,11 +63,18 @@ class Page(Selection):
         return shown.target if shown is not None else ""
 
     @property
+    def machine(self) -> str:
+        """What runs the function that is shown: ``"device"`` where it launches kernels, else ``"cpu"``."""
+        kernels = self.function is not None and any(step.group == "kernel" for step in self.function.steps)
+        return "device" if kernels else "cpu"
+
+    @property
     def data(self) -> dict[str, str | list[OriginRow] | list[Problem] | list[Measurement] | dict[str, str]]:
         """What the page's scripts read of an answer."""
         return {
             "status": self.answer.status,
             "target": self.target,
+            "machine": self.machine,
             "origins": origin_rows(self.answer),
             "problems": self.answer.problems,
             "measurements": self.answer.measurements,

@@ -56,6 +56,8 @@ class Pane:
     measured: bool = False
     """Whether it shows measurements: those stay until there are others, whatever is compiled."""
 
+    machine: Literal["", "cpu", "device"] = ""
+    """Whether it shows code of a CPU or of kernels, and has its place only where the function shown has such code."""
     open: bool = True
     """Whether it is open until a visitor says otherwise."""
 

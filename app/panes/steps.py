@@ -8,8 +8,12 @@ from app.artifacts import Step, Unit
 from app.panes.numbers import graph_fact, signed
 
 _CHECK_MARKS = {"ok": " ✓", "wrong": " ✗", "unchecked": ""}
-_INSTRUCTION_GROUPS = frozenset({"llvm", "assembly"})
+_INSTRUCTION_GROUPS = frozenset({"llvm", "assembly", "kernel", "ptx", "sass"})
 """Groups whose steps are measured in instructions, not in lines."""
+
+
+_DEVICE_PHASE = 4
+"""Of the passes that split kernels from the functions of the host."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,11 @@ def timeline_steps(unit: Unit) -> list[TimelineStep]:
     return steps
 
 
+def phase_title(phase: int) -> str:
+    """Return what the timeline calls a phase of lowering."""
+    return "Device" if phase == _DEVICE_PHASE else f"Phase {phase}"
+
+
 def describe(step: TimelineStep) -> str:
     """Return how a title names a step: ``phase 3 · MakePackedAPI``, ``optimised``."""
-    return f"phase {step.step.phase} · {step.name}" if step.step.phase is not None else step.name
+    return f"{phase_title(step.step.phase).lower()} · {step.name}" if step.step.phase is not None else step.name

@@ -39,6 +39,7 @@ def _nothing(pane: Pane, selection: Selection) -> None:
     return None
 
 
+_KERNEL_DECLARED = "No line of the loop IR made this one: it declares the kernel, its memory or what it needs"
 _ADDED = "No line of the script made this one: it is boilerplate, or a pass added it"
 
 PANES: tuple[Pane, ...] = (
@@ -75,7 +76,8 @@ PANES: tuple[Pane, ...] = (
         size=33,
         template="panes/_llvm.html",
         producer=produce_listing,
-        empty="No LLVM IR: no function was built for a CPU. A schedule bound to GPU threads ends as loop IR.",
+        empty="No LLVM IR: no function was built for a CPU.",
+        machine="cpu",
         listing=True,
         unlinked="No line of the loop IR made this one: it is a declaration, an attribute or a blank line",
         flows=True,
@@ -93,7 +95,8 @@ PANES: tuple[Pane, ...] = (
         size=30,
         template="panes/_assembly.html",
         producer=produce_listing,
-        empty="No assembly: no function was built for a CPU. A schedule bound to GPU threads ends as loop IR.",
+        empty="No assembly: no function was built for a CPU.",
+        machine="cpu",
         listing=True,
         unlinked="No line of the loop IR made this one: it enters or leaves the function, saves registers, or holds"
         " a constant",
@@ -109,6 +112,7 @@ PANES: tuple[Pane, ...] = (
         template="panes/_control_flow.html",
         producer=_nothing,
         redrawn=False,
+        machine="cpu",
         open=False,
     ),
     Pane(
@@ -178,6 +182,50 @@ PANES: tuple[Pane, ...] = (
         empty="The kernels of a graph appear here when relay.build makes them. Run measures each.",
     ),
     Pane(
+        name="kernel",
+        title="Kernel code",
+        dock="upper",
+        size=33,
+        template="panes/_kernel_code.html",
+        producer=produce_listing,
+        empty="No kernel: no loop is bound to blockIdx or threadIdx.",
+        listing=True,
+        unlinked=_KERNEL_DECLARED,
+        group="kernel",
+        against="kernel_against",
+        strip="Kernel",
+        machine="device",
+    ),
+    Pane(
+        name="ptx",
+        title="PTX",
+        dock="upper",
+        size=30,
+        template="panes/_ptx.html",
+        producer=produce_listing,
+        empty="PTX is made of CUDA C: choose it in the selector of the kernel code.",
+        listing=True,
+        unlinked=_KERNEL_DECLARED,
+        group="ptx",
+        against="ptx_against",
+        machine="device",
+    ),
+    Pane(
+        name="sass",
+        title="SASS",
+        dock="upper",
+        size=30,
+        template=LISTING_TEMPLATE,
+        producer=produce_listing,
+        empty="SASS is disassembled by nvdisasm, a program of its own, which a sandboxed process cannot start.",
+        listing=True,
+        unlinked=_KERNEL_DECLARED,
+        group="sass",
+        against="sass_against",
+        machine="device",
+        open=False,
+    ),
+    Pane(
         name="player",
         title="Player",
         dock="stage",
@@ -232,6 +280,7 @@ def served() -> dict[str, object]:
                 "stepped": pane.stepped,
                 "against": pane.against,
                 "measured": pane.measured,
+                "machine": pane.machine,
                 "compiled": compiled(pane),
             }
             for pane in PANES

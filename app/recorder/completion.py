@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from app.artifacts import Mode, Options
+from app.recorder.device_code import DEFAULT_KIND, launches_threads, make_device_code
 from app.recorder.kernels import hottest_kernel, measure_kernels, show_kernel
 from app.recorder.pass_check import check_passes
 from app.recorder.recorder import Recorder
@@ -50,6 +51,7 @@ class Completion:
         self._build_last_program()
         self._show_last_graph()
         self._assemble()
+        self._show_device_code()
 
     def show_refusal(self) -> None:
         """Build what a schedule was before the primitive at which the script has failed."""
@@ -97,8 +99,9 @@ class Completion:
 
     def _build_lowered(self, module: IRModule, name: str) -> None:
         """Build what the script does not; that there is no code for it is worth a note, but no mistake."""
+        device = self._options.device or DEFAULT_KIND
         try:
-            build(module, target=Target(self._options.target), name=name)
+            build(module, target=Target(device if launches_threads(module) else self._options.target), name=name)
         except TargetError as error:
             self._note(f"no machine code is shown: {error}")
 
@@ -156,6 +159,14 @@ class Completion:
                     codegen(function.final, machine.target)
             except TVMError as error:
                 self._note(f"no assembly for {machine.name}: {error}")
+
+    # kernels
+
+    def _show_device_code(self) -> None:
+        """Make the code of the kernels of each function that launches threads."""
+        for function in self._recorder.functions:
+            if launches_threads(function.lowered):
+                function.device = make_device_code(function, self._options, self._note)
 
     # LLVM's passes
 

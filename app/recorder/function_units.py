@@ -8,6 +8,8 @@ from functools import partial
 from app.artifacts import AssemblyFilter, Group, Listing, Stage, Step, Unit
 from app.recorder.assembly_listing import from_assembly
 from app.recorder.block_tree import block_stages
+from app.recorder.device_code import DeviceCode
+from app.recorder.device_listings import DeviceListing, device_listings
 from app.recorder.failures import brief, clean
 from app.recorder.listings import FinalListing, from_builder, from_drawing, from_llvm
 from app.recorder.origins import OriginRows
@@ -54,6 +56,7 @@ class FunctionUnits:
         self._codes: Memo[Listing] = Memo()
         self._drawn: Memo[Listing] = Memo()
         self._traced: Memo[Listing] = Memo()
+        self._devices: Memo[list[DeviceListing]] = Memo()
         self._node_counts: Memo[int] = Memo()
 
     def unit(self, function: FunctionSubject) -> Unit:
@@ -184,6 +187,8 @@ class FunctionUnits:
     # LLVM IR and assembly
 
     def _code_steps(self, function: FunctionSubject, final: FinalListing | None) -> list[Step]:
+        if function.device is not None:
+            return self._device_steps(function.device, function.name, final)
         steps: list[Step] = []
         for code in function.codes:
             if code.form == "optimised":
@@ -201,6 +206,20 @@ class FunctionUnits:
                 )
             )
         return steps
+
+    def _device_steps(self, code: DeviceCode, name: str, final: FinalListing | None) -> list[Step]:
+        """Return a step for each text of a function's kernels."""
+        made = self._printing.once(self._devices, code, lambda: device_listings(code, name, final))
+        return [
+            Step(
+                group=group,
+                name=title,
+                listing=self._printing.keep(listing).key,
+                milliseconds=round(code.milliseconds.get(group, 0.0), 3),
+                delta={"instructions": int(listing.summary.get("instructions", len(listing.lines)))},
+            )
+            for group, title, listing in made or ()
+        ]
 
     def _llvm_pass_steps(
         self, function: FunctionSubject, final: FinalListing | None, emitted: str | None

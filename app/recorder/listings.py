@@ -9,6 +9,7 @@ import msgspec
 
 from app.artifacts import Level, Line, Listing, Region, listing_key
 from app.recorder.origins import OriginRows
+from compiler.ir.node import Node
 from compiler.ir.primexpr import Var
 from compiler.ir.text import Line as PrintedLine
 from compiler.ir.text import TextBuilder
@@ -73,6 +74,7 @@ class FinalListing:
         self.places: dict[Place, int] = {}
         self._loops: dict[str, list[tuple[Var, int]]] = {}
         self._first_of_line: dict[int, int] = {}
+        self._of_node: dict[Node, int] = {}
         lines = [self._line(number, line, rows) for number, line in enumerate(out.lines, 1)]
         self.listing = make_listing("loop", name, "python", lines, summary)
 
@@ -84,6 +86,7 @@ class FinalListing:
             text = line.text[region.start : region.end]  # type: ignore[attr-defined]
             row = rows.mint("loop", _short(text), number, region.start + 1, sorted(region.node.span))
             self.places[number, region.start + 1] = row
+            self._of_node.setdefault(region.node, row)
             if isinstance(region.node, For):
                 variable = region.node.loop_var
                 self._loops.setdefault(variable.name, []).append((variable, row))
@@ -105,6 +108,10 @@ class FinalListing:
         loops = self._loops.get(variable.name, [])
         same = [row for over, row in loops if over is variable]
         return same or [row for _, row in loops if unique]
+
+    def row_of(self, node: Node) -> int | None:
+        """Return the row of a node; None for one that the loop IR does not have."""
+        return self._of_node.get(node)
 
     def row_at(self, place: Place) -> int | None:
         """Return the row for a debug location, or for its line when the column is unknown."""

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from app.recorder.device_code import kernels_of
 from app.recorder.frames import current_line
 from app.recorder.schedules import BlockSchedule, ScheduleRecord, Source, TensorSchedule
 from app.recorder.subjects import (
@@ -38,6 +39,8 @@ from compiler.tir.schedule.step import ScheduleStep
 if TYPE_CHECKING:
     from compiler.ir.instrument.interface import Callee
 
+DEVICE_PHASE = 4
+"""Phase of the passes that split kernels from the host's functions; those before are the phases of lowering."""
 MAX_SCHEDULES = 200
 """Schedules that are kept."""
 
@@ -167,6 +170,11 @@ class Recorder(Instrument):
     def build_end(self, built: Module | None) -> None:
         if self._function is not None:
             self._function.built = built
+            kernels = kernels_of(self._function)
+            if kernels is not None:
+                self._function.final = kernels
+                for record in self._function.passes:
+                    record.phase = DEVICE_PHASE if record.phase is None else record.phase
             self._function = None
 
     @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from app.recorder.schedules import ScheduleRecord, Source
 from compiler.driver.relay.build import BuiltGraph
@@ -20,6 +20,9 @@ from compiler.runtime.module import Module
 from compiler.runtime.vm import Executable
 from compiler.target.codegen.llvm.pass_trace import PassRun
 from compiler.target.target import Target
+
+if TYPE_CHECKING:
+    from app.recorder.device_code import DeviceCode
 
 MAX_FUNCTIONS = 24
 """Functions of one script that are shown; what comes after is counted."""
@@ -94,6 +97,8 @@ class FunctionSubject(Subject):
     llvm_passes: list[PassRun] = field(default_factory=list)
     """LLVM's own, where they were asked for."""
     built: Module | None = None
+    device: DeviceCode | None = None
+    """The code of its kernels, of one that launches threads."""
 
     def steps_of(self, record: PassRecord, members: list[PassRecord]) -> list[PassRecord]:
         """Return the members, then the pass itself."""

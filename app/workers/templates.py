@@ -15,6 +15,8 @@ from app.panes.numbers import conditions, duration, how_measured, number, operat
 from app.panes.sources import sources, wording
 from app.panes.steps import describe
 from compiler.target.assembly_targets import assembly_target, assembly_targets
+from compiler.target.cuda_tools import PROCESSORS
+from compiler.target.device_languages import DEVICE_LANGUAGES
 
 FOLDER = Path(__file__).resolve().parents[2] / "templates"
 
@@ -51,5 +53,7 @@ def environment() -> Environment:
     made.filters.update(FILTERS)
     made.globals["panes_with_flow"] = lambda: [pane for pane in table.PANES if pane.flows]
     made.globals["assembly_targets"] = assembly_targets
+    made.globals["device_languages"] = lambda: DEVICE_LANGUAGES
+    made.globals["gpu_architectures"] = lambda: tuple(PROCESSORS)
     made.globals["assembly_target"] = assembly_target
     return made

@@ -1,6 +1,6 @@
 // Panes that can be resized, closed and reopened, and shown one at a time where there is little room.
 import Split from "../vendor/split.js";
-import { $, $$, element, narrow, toast } from "./dom.js";
+import { $, $$, element, narrow, readJson, toast } from "./dom.js";
 import { recall, remember } from "./memory.js";
 import { DOCKS, PANES, paneOf } from "./panes.js";
 import { on, state, tell } from "./state.js";
@@ -42,6 +42,7 @@ export function startLayout() {
   makeMenu();
   makeTabs();
   offer();
+  on("answered", ({ machine: now }) => { if (now !== machine && (now === "device" || !$("#state.failed"))) setMachine(now); });
   showPane(firstPane());
   document.addEventListener("click", ({ target }) => {
     const heading = target.closest(".heading");
@@ -64,6 +65,8 @@ function closed() {
 }
 
 const level = () => $("#right").dataset.level;
+let machine = readJson("answer").machine; // what runs the function that is shown
+const absent = ({ machine: own }) => own && own !== machine;
 const levelOf = (pane) => paneOf(pane).level || level();
 const hasGraph = () => Boolean($("#strip .group.graph"));
 
@@ -78,11 +81,20 @@ export function setLevel(name) {
   tell("shown");
 }
 
+/** Show the panes of a CPU's code, or those of kernels. */
+function setMachine(name) {
+  machine = name;
+  arrange();
+  offer();
+  tell("shown");
+}
+
 /** Tabs and boxes are offered for panes that may have something to show. */
 function offer() {
-  for (const { name } of PANES.filter((pane) => pane.level === "graph")) {
-    $(`#tabs [data-tab="${name}"]`).hidden = !hasGraph();
-    $(`#panes-form [name="${name}"]`).parentElement.hidden = !hasGraph();
+  for (const pane of PANES.filter(({ level: own, machine: of }) => own === "graph" || of)) {
+    const hidden = (pane.level === "graph" && !hasGraph()) || absent(pane);
+    $(`#tabs [data-tab="${pane.name}"]`).hidden = hidden;
+    $(`#panes-form [name="${pane.name}"]`).parentElement.hidden = hidden;
   }
 }
 
@@ -93,7 +105,7 @@ export function setOpen(pane, open) {
   const now = closed();
   if (open) now.delete(pane);
   else now.add(pane);
-  if (NAMES.every((other) => now.has(other) || levelOf(other) !== level())) {
+  if (NAMES.every((other) => now.has(other) || levelOf(other) !== level() || absent(paneOf(other)))) {
     toast("One pane stays open");
     menu();
     return;
@@ -111,7 +123,7 @@ export function setOpen(pane, open) {
 /** Give the room to the panes that are open. */
 function arrange() {
   const shut = closed();
-  for (const pane of NAMES) $(`#pane-${pane}`).classList.toggle("closed", shut.has(pane) || levelOf(pane) !== level());
+  for (const pane of NAMES) $(`#pane-${pane}`).classList.toggle("closed", shut.has(pane) || levelOf(pane) !== level() || absent(paneOf(pane)));
   // A row or column without an open pane takes no room either.
   for (const box of BOXES) $(box).classList.toggle("closed", !$(".pane:not(.closed)", $(box)));
   SPLITS.forEach(split);
@@ -215,6 +227,7 @@ export function focusPane(pane) {
     if (levelOf(pane) === "graph" && !hasGraph()) return;
     setLevel(levelOf(pane));
   }
+  if (absent(paneOf(pane))) return;
   if (!narrow.matches && closed().has(pane)) setOpen(pane, true);
   showPane(pane);
   $(`#pane-${pane}`).querySelector(".cm-content, [tabindex='0']")?.focus();

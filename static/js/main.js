@@ -2,6 +2,7 @@
 import { startAssembly } from "./assembly.js";
 import { startClass } from "./class.js";
 import { startCompiling } from "./compile.js";
+import { startDevice } from "./device.js";
 import { $ } from "./dom.js";
 import { lastDraft } from "./draft.js";
 import { editor } from "./editor.js";
@@ -66,6 +67,7 @@ startLinking();
 startListings();
 startSteps();
 startAssembly();
+startDevice();
 startTips();
 startLadder();
 startGraph();

@@ -16,6 +16,7 @@ import { readJson } from "./dom.js";
  * @property {boolean} stepped whether its steps can be chosen and compared
  * @property {string} against name under which the view keeps the step compared with
  * @property {boolean} measured whether it shows measurements, which age by themselves
+ * @property {"" | "cpu" | "device"} machine whose code it shows; empty for anything
  * @property {boolean} compiled whether it is stale when a compilation is refused
  *
  * @typedef {object} Dock

@@ -1,6 +1,6 @@
 """NVIDIA's own tools, where they are installed: CUDA C to PTX, its resources, SASS, and occupancy."""
 
-from compiler.target.cuda_tools.compile import CodeLine, CudaReport, KernelReport, compile_cuda
+from compiler.target.cuda_tools.compile import CodeLine, CudaReport, KernelReport, compile_cuda, compile_here
 from compiler.target.cuda_tools.occupancy import Occupancy, occupancy
 from compiler.target.cuda_tools.processors import PROCESSORS, Processor
 from compiler.target.cuda_tools.resources import KernelResources
@@ -15,6 +15,7 @@ __all__ = [
     "Occupancy",
     "Processor",
     "compile_cuda",
+    "compile_here",
     "missing_tools",
     "occupancy",
 ]

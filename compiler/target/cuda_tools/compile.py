@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import tempfile
 from dataclasses import dataclass
@@ -9,12 +10,13 @@ from pathlib import Path
 
 from compiler.ir.error import BuildError, expected
 from compiler.target.cuda_tools.listings import CodeLine, ptx_lines, sass_lines
+from compiler.target.cuda_tools.nvrtc import NvrtcError, compile_program
 from compiler.target.cuda_tools.occupancy import Occupancy, occupancy
 from compiler.target.cuda_tools.processors import PROCESSORS
 from compiler.target.cuda_tools.resources import KernelResources, parse_resources
 from compiler.target.cuda_tools.tools import find_tool, include_folder, run_limited
 
-__all__ = ["DEFAULT_ARCH", "CodeLine", "CudaReport", "KernelReport", "compile_cuda", "ptx_of"]
+__all__ = ["DEFAULT_ARCH", "CodeLine", "CudaReport", "KernelReport", "compile_cuda", "compile_here", "ptx_of"]
 
 DEFAULT_ARCH = "sm_90"
 """The architecture that is compiled for where nothing says another."""
@@ -84,14 +86,49 @@ def compile_cuda(source: str, arch: str = DEFAULT_ARCH) -> CudaReport:
     BuildError
         If a compiler refuses the program; the message has its first lines.
     """
-    if arch not in PROCESSORS:
-        expected("compile_cuda", "arch", f"one of {', '.join(PROCESSORS)}", arch)
+    _check_arch("compile_cuda", arch)
     with tempfile.TemporaryDirectory() as folder:
         _compile_to_ptx(source, arch, folder)
         ptx = Path(folder, "kernel.ptx").read_text(errors="replace")
         log = _run(["bin/ptxas", "-v", "-lineinfo", f"-arch={arch}", "kernel.ptx", "-o", "kernel.cubin"], folder)
         sass = _run(["bin/nvdisasm", "-g", "-c", "kernel.cubin"], folder)
     return CudaReport(arch, ptx_lines(ptx), sass_lines(sass), _kernels(source, arch, parse_resources(log)))
+
+
+def _check_arch(operation: str, arch: str) -> None:
+    if arch not in PROCESSORS:
+        expected(operation, "arch", f"one of {', '.join(PROCESSORS)}", arch)
+
+
+def compile_here(source: str, arch: str = DEFAULT_ARCH) -> CudaReport:
+    """Compile CUDA C with NVRTC in this process, where a process may start no other: a sandbox with its own limits.
+
+    Parameters
+    ----------
+    source : str
+        A program as ``get_source()`` gives it.
+    arch : str
+        As for :func:`compile_cuda`.
+
+    Returns
+    -------
+    CudaReport
+        Without SASS, as the disassembler is a program of its own.
+
+    Raises
+    ------
+    UnavailableError, ArgumentError, BuildError
+        As for :func:`compile_cuda`.
+    """
+    _check_arch("compile_here", arch)
+    library = ctypes.CDLL(str(find_tool("lib/libnvrtc.so.*")))
+    options = [f"--gpu-architecture={arch}", "--ptxas-options=-v", *_options()]
+    try:
+        made = compile_program(library, source.encode(), b"kernel.cu", options)
+    except NvrtcError as error:
+        raise BuildError(f"NVRTC refuses the program for {arch}: {str(error).strip()[:1000]}") from None
+    ptx = ptx_lines(made.ptx.decode(errors="replace"))
+    return CudaReport(arch, ptx, [], _kernels(source, arch, parse_resources(made.log)))
 
 
 def ptx_of(source: str, arch: str = DEFAULT_ARCH) -> str:
@@ -117,13 +154,18 @@ def ptx_of(source: str, arch: str = DEFAULT_ARCH) -> str:
 
 
 def _compile_to_ptx(source: str, arch: str, folder: str) -> None:
-    library, headers = find_tool("lib/libnvrtc.so.*"), include_folder()
+    library = find_tool("lib/libnvrtc.so.*")
     Path(folder, "kernel.cu").write_text(source)
-    options = [f"--gpu-architecture={arch.replace('sm', 'compute')}", "-lineinfo", "-default-device"]
-    options += [f"--include-path={headers}"] if headers else []
+    options = [f"--gpu-architecture={arch.replace('sm', 'compute')}", *_options()]
     done = run_limited([_NVRTC, str(library), "kernel.cu", "kernel.ptx", *options], folder)
     if done.returncode:
         raise BuildError(f"NVRTC refuses the program for {arch}: {_first_lines(done.stderr, folder)}")
+
+
+def _options() -> list[str]:
+    """Return the options of NVRTC that are the same for all architectures."""
+    headers = include_folder()
+    return ["-lineinfo", "-default-device", *([f"--include-path={headers}"] if headers else [])]
 
 
 def _run(command: list[str], folder: str) -> str:

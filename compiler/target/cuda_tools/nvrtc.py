@@ -1,37 +1,86 @@
-"""CUDA C to PTX by NVRTC: a script, so that the library is loaded in a process with limits.
+"""CUDA C to PTX and machine code by NVRTC.
 
-Its arguments are the library, the source file, the file to write, and the compiler's options.
+It is a script as well, so that the library can be loaded in a process with limits: its arguments are the library, the
+source file, the file to write PTX to, and the compiler's options.  It imports nothing of this package.
 """
 
 import ctypes
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
-__all__: list[str] = []
+__all__ = ["Compiled", "NvrtcError", "compile_program"]
 
 
-def _check(library: ctypes.CDLL, program: ctypes.c_void_p, status: int) -> None:
-    if status == 0:
-        return
+class NvrtcError(Exception):
+    """The compiler refuses a program; the message is its log."""
+
+
+class Compiled(NamedTuple):
+    """What NVRTC makes of a program.
+
+    Attributes
+    ----------
+    ptx : bytes
+    log : str
+        What the compiler says, and ptxas, where its options ask for it.
+    """
+
+    ptx: bytes
+    log: str
+
+
+def compile_program(library: ctypes.CDLL, source: bytes, name: bytes, options: list[str]) -> Compiled:
+    """Compile CUDA C.
+
+    Parameters
+    ----------
+    library : ctypes.CDLL
+        NVRTC.
+    source : bytes
+    name : bytes
+        What the program is called in messages.
+    options : list of str
+        The compiler's.
+
+    Returns
+    -------
+    Compiled
+
+    Raises
+    ------
+    NvrtcError
+        If the compiler refuses the program.
+    """
+    program = ctypes.c_void_p()
+    library.nvrtcCreateProgram(ctypes.byref(program), source, name, 0, None, None)
+    try:
+        given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+        status = library.nvrtcCompileProgram(program, len(options), given)
+        log = _text(library, program, "ProgramLog").decode(errors="replace")
+        if status:
+            raise NvrtcError(log or f"NVRTC failed with status {status}")
+        return Compiled(_text(library, program, "PTX"), log)
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _text(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
     size = ctypes.c_size_t()
-    library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-    log = ctypes.create_string_buffer(max(size.value, 1))
-    library.nvrtcGetProgramLog(program, log)
-    sys.exit(log.value.decode(errors="replace") or f"NVRTC failed with status {status}")
+    getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+    text = ctypes.create_string_buffer(max(size.value, 1))
+    getattr(library, f"nvrtcGet{what}")(program, text)
+    return text.value
 
 
 def _main(library_path: str, source: str, result: str, *options: str) -> None:
-    library = ctypes.CDLL(library_path)
-    program = ctypes.c_void_p()
-    text, name = Path(source).read_bytes(), Path(source).name.encode()
-    library.nvrtcCreateProgram(ctypes.byref(program), text, name, 0, None, None)
-    given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
-    _check(library, program, library.nvrtcCompileProgram(program, len(options), given))
-    size = ctypes.c_size_t()
-    library.nvrtcGetPTXSize(program, ctypes.byref(size))
-    ptx = ctypes.create_string_buffer(size.value)
-    _check(library, program, library.nvrtcGetPTX(program, ptx))
-    Path(result).write_bytes(ptx.value)
+    try:
+        made = compile_program(
+            ctypes.CDLL(library_path), Path(source).read_bytes(), Path(source).name.encode(), list(options)
+        )
+    except NvrtcError as error:
+        sys.exit(str(error))
+    Path(result).write_bytes(made.ptx)
 
 
 if __name__ == "__main__":

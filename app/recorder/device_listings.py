@@ -1,0 +1,112 @@
+"""The listings of kernels: source that links to the loop IR node by node, PTX and SASS that link line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from app.artifacts import Group, Line, Listing, Region
+from app.recorder.assembly_listing import from_assembly
+from app.recorder.device_code import DeviceCode
+from app.recorder.listings import FinalListing, make_listing
+from compiler.ir.text import Line as PrintedLine
+from compiler.ir.text import TextBuilder
+from compiler.target.cuda_tools import CodeLine, CudaReport
+from compiler.target.device_languages import DEVICE_LANGUAGES
+
+
+class DeviceListing(NamedTuple):
+    """One text of kernels, and the step that it is of."""
+
+    group: Group
+    title: str
+    listing: Listing
+
+
+def device_listings(code: DeviceCode, name: str, final: FinalListing | None) -> list[DeviceListing]:
+    """Return the texts of a function's kernels: the source first, then what is made of it.
+
+    Parameters
+    ----------
+    code : DeviceCode
+    name : str
+        The function's.
+    final : FinalListing, optional
+        The loop IR of the kernels.
+    """
+    title = DEVICE_LANGUAGES[code.kind]
+    assembly = [from_assembly(code.assembly, name, final, {})] if code.assembly else []
+    if code.source is None:
+        return [DeviceListing("kernel", title, listing) for listing in assembly]
+    source = from_source(code.source, name, code.kind, final)
+    listings = [DeviceListing("kernel", title, source)]
+    listings += [DeviceListing("ptx", f"PTX by LLVM, {code.arch}", listing) for listing in assembly]
+    if code.report is not None:
+        facts = resource_facts(code.report)
+        for group, title, lines in (("ptx", "PTX", code.report.ptx), ("sass", "SASS", code.report.sass)):
+            if lines:
+                made = from_device_code(lines, name, source, facts)
+                listings.append(DeviceListing(group, f"{title}, {code.arch}", made))
+    return listings
+
+
+def from_source(printed: TextBuilder, name: str, language: str, final: FinalListing | None) -> Listing:
+    """Return the listing of a program of kernels; what is printed for a node of the loop IR links to that very node.
+
+    Nodes that code generation made anew link to the lines of the script that they come from.
+    """
+    return make_listing("llvm", name, language, [_linked(line, final) for line in printed.lines], {})
+
+
+def _linked(line: PrintedLine, final: FinalListing | None) -> Line:
+    regions = []
+    for region in line.regions:
+        row = final.row_of(region.node) if final is not None else None
+        origins = [row] if row is not None else sorted(region.node.span)
+        if origins:
+            regions.append(Region(region.start, region.end, origins))
+    return Line(line.text, sorted({origin for region in regions for origin in region.origins}), regions)
+
+
+def from_device_code(
+    lines: Sequence[CodeLine], name: str, source: Listing, facts: dict[str, int | float | str]
+) -> Listing:
+    """Return the listing of PTX or SASS; each instruction links to what its line of the source links to.
+
+    Parameters
+    ----------
+    lines : sequence of CodeLine
+    name : str
+    source : Listing
+        The program that they were compiled from.
+    facts : dict
+        Of the kernels, for the title.
+    """
+    made = [_code_line(line, source) for line in lines]
+    instructions = sum(line.is_instruction for line in lines)
+    return make_listing("asm", name, "ptx", made, {"instructions": instructions, **facts})
+
+
+def _code_line(line: CodeLine, source: Listing) -> Line:
+    text = line.text.expandtabs(4)
+    number = line.source_line or 0
+    origins = source.lines[number - 1].origins if 0 < number <= len(source.lines) else []
+    start = len(text) - len(text.lstrip())
+    return Line(text, origins, [Region(start, len(text), origins)] if origins else [])
+
+
+def resource_facts(report: CudaReport) -> dict[str, int | float | str]:
+    """Return registers, shared memory, spills and occupancy of the kernel that uses most registers."""
+    if not report.kernels:
+        return {}
+    kernel = max(report.kernels, key=lambda kernel: kernel.resources.registers)
+    used = kernel.resources
+    facts: dict[str, int | float | str] = {
+        "registers": used.registers,
+        "shared bytes": used.shared_bytes,
+        "spilled bytes": used.spill_store_bytes + used.spill_load_bytes,
+    }
+    if kernel.occupancy is not None:
+        limiters = " and ".join(kernel.occupancy.limiters)
+        facts["occupancy"] = f"occupancy {kernel.occupancy.share:.0%}, limited by {limiters}"
+    return facts

@@ -1,0 +1,114 @@
+"""The kernels of functions that launch threads: source, PTX and facts, each line with its origins."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.artifacts import Answer, Listing, Message, Options, Request, Snapshot, Unit
+from app.recorder import device_code
+from app.recorder.session import Session
+from compiler.target.cuda_tools import PROCESSORS, missing_tools
+from compiler.target.device_languages import DEVICE_LANGUAGES
+
+MATMUL = """
+import tvm
+from tvm import te
+
+n = 64
+A = te.placeholder((n, n), name="A")
+B = te.placeholder((n, n), name="B")
+k = te.reduce_axis((0, n), name="k")
+C = te.compute((n, n), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+s = te.create_schedule(C.op)
+CC = s.cache_write(C, "local")
+i, j = s[C].op.axis
+block_i, thread_i = s[C].split(i, factor=16)
+block_j, thread_j = s[C].split(j, factor=16)
+s[C].reorder(block_i, block_j, thread_i, thread_j)
+tags = ("blockIdx.y", "blockIdx.x", "threadIdx.y", "threadIdx.x")
+for axis, tag in zip((block_i, block_j, thread_i, thread_j), tags):
+    s[C].bind(axis, te.thread_axis(tag))
+s[CC].compute_at(s[C], thread_j)
+"""
+BUILT = MATMUL + '\nf = tvm.build(s, [A, B, C], "opencl", name="product")\n'
+
+
+def answered(script: str, **options: str) -> tuple[Answer, dict[str, Listing]]:
+    """Return the answer to a script, and all listings."""
+    messages: list[Message] = []
+    request = Request(mode="compile", script=script, options=Options(**options))  # type: ignore[arg-type]
+    Session(request, messages.append, guarded=False).run()
+    snapshots = [message for message in messages if isinstance(message, Snapshot)]
+    return snapshots[-1].answer, {key: item for one in snapshots for key, item in one.answer.listings.items()}
+
+
+def listing_of(unit: Unit, group: str, listings: dict[str, Listing]) -> Listing:
+    [step] = [step for step in unit.steps if step.group == group]
+    assert step.listing is not None
+    return listings[step.listing]
+
+
+def test_a_schedule_with_threads_ends_as_cuda_that_links_to_the_loops() -> None:
+    answer, listings = answered(MATMUL)
+    [unit] = answer.units
+    source = listing_of(unit, "kernel", listings)
+    assert source.language == "cuda"
+    loop_rows = {origin.id for origin in answer.origins if origin.level == "loop"}
+    lines = [line for line in source.lines if line.text.strip()]
+    linked = [line for line in lines if loop_rows.intersection(line.origins)]
+    assert len(linked) >= 0.95 * len(lines)
+    sources = {origin.id: origin for origin in answer.origins}
+    of_sum = next(line for line in lines if "__ldg" in line.text)
+    parents = {parent for row in of_sum.origins for parent in sources[row].parents}
+    assert 9 in {sources[parent].line for parent in parents}  # the line of te.sum
+    assert not {"llvm", "assembly"} & {step.group for step in unit.steps}
+
+
+@pytest.mark.parametrize("kind", DEVICE_LANGUAGES)
+def test_each_language_of_the_selector_is_shown(kind: str) -> None:
+    answer, listings = answered(BUILT, device=kind)
+    [unit] = answer.units
+    text = "\n".join(line.text for line in listing_of(unit, "kernel", listings).lines)
+    words = {"cuda": "__global__", "opencl": "__kernel", "metal": "kernel void", "webgpu": "@compute"}
+    assert words.get(kind, "product_kernel") in text
+    assert not answer.problems
+
+
+def test_the_target_of_the_script_is_the_default() -> None:
+    answer, listings = answered(BUILT)
+    assert listing_of(answer.units[0], "kernel", listings).language == "opencl"
+
+
+@pytest.mark.skipif(bool(missing_tools()), reason="NVIDIA's compilers are not installed")
+@pytest.mark.parametrize("arch", ["sm_75", "sm_120"])
+def test_ptx_links_to_the_source_and_says_what_the_kernel_uses(arch: str) -> None:
+    answer, listings = answered(MATMUL, arch=arch)
+    ptx = listing_of(answer.units[0], "ptx", listings)
+    assert any(f".target {arch}" in line.text for line in ptx.lines)
+    assert ptx.summary["registers"]
+    assert ptx.summary["spilled bytes"] == 0
+    assert "limited by" in str(ptx.summary["occupancy"])
+    fma = [line for line in ptx.lines if "fma.rn.f32" in line.text]
+    assert fma
+    assert all(line.origins for line in fma)
+
+
+def test_without_the_tools_llvm_makes_the_ptx(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_code, "missing_tools", lambda: "nothing is installed")
+    answer, listings = answered(MATMUL)
+    text = "\n".join(line.text for line in listing_of(answer.units[0], "ptx", listings).lines)
+    assert "fma.rn.f32" in text
+
+
+def test_what_a_language_lacks_is_said() -> None:
+    script = MATMUL
+    for name in "AB":
+        script = script.replace(f'name="{name}")', f'name="{name}", dtype="float64")')
+    answer, _ = answered(script, device="webgpu")
+    said = [entry.text for entry in answer.console] + [problem.message for problem in answer.problems]
+    assert any("float64" in text for text in said)
+
+
+def test_every_architecture_is_one_that_a_link_may_name() -> None:
+    for arch in PROCESSORS:
+        assert answered("import tvm", arch=arch)[0].status == "ok"
