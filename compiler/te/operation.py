@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,7 +14,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.node import Node, node
 from compiler.ir.origin import derived_from, mint_source
-from compiler.ir.primexpr import ExprLike, IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, convert
+from compiler.ir.primexpr import ExprLike, IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, cast, convert
 from compiler.ir.substitute import free_vars, post_order_visit
 from compiler.te.access import OutsideRead, keep_inside
 from compiler.te.axis import check_name
@@ -39,6 +40,8 @@ __all__ = [
 
 Shape: TypeAlias = ExprLike | Sequence[ExprLike]
 """The extents of a tensor, or the only one."""
+
+_, MAX_INT32 = dt.int_range("int32")
 
 
 @node
@@ -322,6 +325,7 @@ def compute(
 
 
 def _shape(operation: str, shape: Shape, name: str) -> tuple[PrimExpr, ...]:
+    """Return the extents of a tensor; those of one with more elements than int32 counts are 64 bits wide."""
     values = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     # n / block is a float even where it is whole, and scripts write it.
     dims = tuple(convert(int(v) if isinstance(v, float) and v.is_integer() else v) for v in values)
@@ -330,7 +334,8 @@ def _shape(operation: str, shape: Shape, name: str) -> tuple[PrimExpr, ...]:
             raise DTypeError(f"{operation}: shape must be integers, got {d.dtype} {show(d)} (tensor {name!r})")
         if isinstance(d, IntImm) and d.value < 0:
             raise ArgumentError(f"{operation}: shape must not be negative, got {d.value} (tensor {name!r})")
-    return dims
+    elements = math.prod(d.value for d in dims if isinstance(d, IntImm))
+    return dims if elements <= MAX_INT32 else tuple(cast("int64", d) if dt.bits(d.dtype) < 64 else d for d in dims)
 
 
 def _axis(dom: Range, name: str, kind: int) -> IterVar:

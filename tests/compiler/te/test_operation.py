@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+import compiler as tvm
 from compiler import te, tir
+from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, BoundError, DTypeError, TVMError
-from compiler.ir.primexpr import IntImm, IterVar, ProducerLoad, Range
+from compiler.ir.primexpr import IntImm, IterVar, ProducerLoad, Range, const
+from compiler.ir.structural import structural_equal
+from compiler.ir.substitute import post_order_visit, substitute
 
 A = te.placeholder((20, 16), name="A")
 k = te.reduce_axis((0, 16), name="k")
@@ -153,3 +157,22 @@ def test_text_of_a_computation() -> None:
         'axis=[T.iter_var(i, T.Range(0, 4), "DataPar", "")], '
         'reduce_axis=[T.iter_var(k, T.Range(0, 8), "CommReduce", "")], tag=rows, attrs={"lanes": 4})'
     )
+
+
+def test_indices_of_a_tensor_with_more_elements_than_int32_counts_are_64_bits_wide() -> None:
+    large = te.placeholder((65536, 32769), "int8", name="large")
+    copy = te.compute((65536, 32769), lambda i, j: large[i, j], name="copy")
+    assert {d.dtype for t in (large, copy) for d in t.shape} == {"int64"}
+    func = tvm.lower(te.create_schedule(copy.op), [large, copy])["main"]
+    loops: list[tir.For] = []
+    stores: list[tir.BufferStore] = []
+    post_order_visit(func.body, lambda n: loops.append(n) if isinstance(n, tir.For) else None)
+    post_order_visit(func.body, lambda n: stores.append(n) if isinstance(n, tir.BufferStore) else None)
+    last = {loop.loop_var: loop.extent - 1 for loop in loops}
+    (index,) = stores[0].indices
+    assert index.dtype == "int64"
+    assert structural_equal(Analyzer().simplify(substitute(index, last)), const(65536 * 32769 - 1, "int64"))
+
+
+def test_indices_of_other_tensors_stay_32_bits_wide() -> None:
+    assert te.placeholder((65536, 32767), "int8").shape[0].dtype == "int32"
