@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from app.traces import Traced
+from app.webgpu import GPUPrepared
 
 FORMAT = 1
 """Version of the workspace and answer formats; old decoders are kept when it grows."""
@@ -25,8 +26,9 @@ Group = Name
 AssemblyFilter = Literal["labels", "directives", "comments", "unspilled", "hot"]
 """Of assembly are also shown labels that nothing jumps to, directives, LLVM's comments; left out are spills of vector
 registers, or all but the hot loop."""
-Mode = Literal["compile", "run", "ladder", "record", "measure", "trace"]
-"""What a child is for: all but the last two run a script; those measure or trace a program that another recorded."""
+Mode = Literal["compile", "run", "ladder", "record", "measure", "trace", "webgpu"]
+"""What a child is for: all but the last three run a script; those measure, trace or prepare for the visitor's GPU a
+program that another recorded."""
 MOMENTARY: frozenset[Mode] = frozenset({"compile", "record"})
 """Modes in which kernels run for a moment at most."""
 MAX_PROGRAM = 1 << 20
@@ -424,7 +426,7 @@ class Snapshot(Struct, frozen=True, kw_only=True, tag="snapshot"):
 
 
 Event = Progress | MeasuredBy | Measured | Failed
-Message = Snapshot | Recorded | Traced | Progress | Measured | Failed
+Message = Snapshot | Recorded | Traced | GPUPrepared | Progress | Measured | Failed
 """What the child sends, one JSON object a message."""
 
 

@@ -22,7 +22,9 @@ from app.jobs.cores import Cores
 from app.jobs.fair_queue import FairQueue
 from app.jobs.ladders import Ladders
 from app.jobs.launcher import Launcher
+from app.jobs.recorded_programs import RecordedPrograms
 from app.jobs.tracer import Tracer
+from app.jobs.webgpu import GPUPreparer
 from app.lessons import Library
 from app.lessons.classes import Classes
 from app.memory import Memory
@@ -56,6 +58,7 @@ class Services:
     compiler: Compiler
     ladders: Ladders
     tracer: Tracer
+    gpu_preparer: GPUPreparer
     links: Links
     liveness: Liveness
     """Whether the database of the links answers."""
@@ -97,6 +100,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         return renderer.perform(Assemble(list(messages), outcome, source), Packed, client=client).answer
 
     incoming = Incoming(memory.incoming, assemble)
+    programs = RecordedPrograms(launcher, compiling, incoming)
     return Services(
         config=config,
         memory=memory,
@@ -104,7 +108,8 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         renderer=renderer,
         compiler=Compiler(launcher, AnswerCache(memory.cache), compiling, measuring, incoming),
         ladders=Ladders(launcher, measuring, incoming, memory.bodies, memory.events.total),
-        tracer=Tracer(launcher, compiling, incoming),
+        tracer=Tracer(launcher, programs),
+        gpu_preparer=GPUPreparer(launcher, programs),
         uploads=uploads,
         workspace_limits=workspace_limits,
         links=links,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -14,16 +14,22 @@ from app.jobs.answers import StoredAnswer, refused
 from app.memory import Budget
 from app.sandbox import Job, Outcome
 from app.traces import Traced
+from app.webgpu import MAX_PREPARED_BYTES, GPUPrepared
 
 MAX_EVENT_BYTES = 64 << 10
 """Size of an event of a ladder: decoding that many bytes takes less than a millisecond."""
 MAX_RECORDED_BYTES = 2 << 20
 """Size of a recorded program or of a trace, which are a few long strings."""
-_SNAPSHOT, _RECORDED, _TRACED = b'{"type":"snapshot"', b'{"type":"recorded"', b'{"type":"traced"'
-"""How the recorder's messages begin."""
+_SNAPSHOT = b'{"type":"snapshot"'
+"""How a snapshot begins."""
 _decode_event = msgspec.json.Decoder[Event](Event).decode
-_decode_recorded = msgspec.json.Decoder(Recorded).decode
-_decode_traced = msgspec.json.Decoder(Traced).decode
+LongEvent = Recorded | Traced | GPUPrepared
+_LONG: list[tuple[bytes, int, Callable[[bytes], LongEvent]]] = [
+    (b'{"type":"recorded"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Recorded).decode),
+    (b'{"type":"traced"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Traced).decode),
+    (b'{"type":"webgpu"', MAX_PREPARED_BYTES, msgspec.json.Decoder(GPUPrepared).decode),
+]
+"""Messages that hold a few long strings: how each begins, how large it may be, and what decodes it."""
 
 
 class Assemble(Protocol):
@@ -67,7 +73,7 @@ class AnswerReader:
             self._messages.append(raw)
             yield raw
 
-    def events(self) -> Generator[Event | Recorded | Traced]:
+    def events(self) -> Generator[Event | LongEvent]:
         """Yield the events among the child's messages as they come, and keep all messages.
 
         Raises
@@ -80,6 +86,8 @@ class AnswerReader:
             if isinstance(event, Measured):
                 yield Measured(measurement=msgspec.structs.replace(event.measurement, source=self._source))
             elif event is not None:
+                if isinstance(event, GPUPrepared):
+                    self._messages.pop()  # it is long, and no part of the answer
                 yield event
 
     def finish(self) -> StoredAnswer:
@@ -139,14 +147,13 @@ class Incoming:
         return AnswerReader(job, source, self, client)
 
 
-def _event(raw: bytes) -> Event | Recorded | Traced | None:
+def _event(raw: bytes) -> Event | LongEvent | None:
     """Return the event of a message; None for one that is none, of which the complete answer says what is wrong."""
-    long = raw.startswith((_RECORDED, _TRACED))
-    if len(raw) > (MAX_RECORDED_BYTES if long else MAX_EVENT_BYTES):
+    long = [(limit, decode) for beginning, limit, decode in _LONG if raw.startswith(beginning)]
+    limit, decode = long[0] if long else (MAX_EVENT_BYTES, _decode_event)
+    if len(raw) > limit:
         return None
     try:
-        if raw.startswith(_TRACED):
-            return _decode_traced(raw)
-        return _decode_recorded(raw) if long else _decode_event(raw)
+        return decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None

@@ -12,6 +12,7 @@ from app.errors import Unavailable
 from app.jobs.cores import Cores
 from app.sandbox import Job, Limits, Runner, SandboxError
 from app.store.workspace_limits import WorkspaceLimits
+from app.webgpu import MAX_PREPARED_BYTES
 from compiler.runtime.threads import available_cores
 
 WALL_MARGIN_SECONDS = 4.0
@@ -52,6 +53,7 @@ class Launcher:
             "record": config.compile_seconds,
             "measure": config.ladder_seconds,
             "trace": config.compile_seconds,
+            "webgpu": config.ladder_seconds,
         }
 
     def check(self, workspace: Workspace) -> None:
@@ -120,6 +122,26 @@ class Launcher:
         request = Request(mode="trace", program=program, options=options)
         return self._start(request, Workspace(script="", options=options))
 
+    def start_webgpu(self, program: str, options: Options, prefixes: bool) -> Job:
+        """Start a job that runs no script: it prepares a program that another job recorded for the visitor's GPU.
+
+        Parameters
+        ----------
+        program : str
+            Text of :mod:`compiler.te.program`.
+        options : Options
+        prefixes : bool
+            Whether to prepare every prefix of its schedule.
+
+        Raises
+        ------
+        Unavailable
+            If the sandbox cannot start a process.
+        """
+        seed = secrets.randbelow(MAX_SEED)
+        request = Request(mode="webgpu", program=program, options=options, prefixes=prefixes, seed=seed)
+        return self._start(request, Workspace(script="", options=options))
+
     def _start(self, request: Request, workspace: Workspace) -> Job:
         mode = request.mode
         stored = self._workspace_limits.check(workspace)
@@ -136,6 +158,8 @@ class Launcher:
             threads=FREE_THREADS + 2 * threads,
             memory_bytes=base.memory_bytes + 2 * min(threads, available_cores()) * THREAD_BYTES + copies,
             files_bytes=base.files_bytes + attached_bytes + stored_bytes,
+            message_bytes=MAX_PREPARED_BYTES if mode == "webgpu" else base.message_bytes,
+            output_bytes=MAX_PREPARED_BYTES if mode == "webgpu" else base.output_bytes,
         )
         encoded = msgspec.json.encode(msgspec.structs.replace(request, budget_seconds=budget))
         try:

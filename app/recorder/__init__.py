@@ -18,12 +18,14 @@ from app.recorder.modules import import_all
 from app.recorder.program_measurement import measure_program
 from app.recorder.session import Session
 from app.recorder.tracing import trace_program
+from app.recorder.webgpu import prepare_for_webgpu
 from app.sandbox.handler import EXIT_DAMAGED
 
 Emit = Callable[[bytes], None]
 WITHOUT_SCRIPT: dict[Mode, Callable[[Request, Callable[[Message], None]], None]] = {
     "measure": measure_program,
     "trace": trace_program,
+    "webgpu": prepare_for_webgpu,
 }
 """What serves the modes that run no script, but a program that was recorded in another child."""
 GC_THRESHOLDS = (50_000, 20, 100)

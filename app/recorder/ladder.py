@@ -12,8 +12,9 @@ from threadpoolctl import ThreadpoolController
 
 from app.artifacts import NOISE, Failed, Measured, Measurement, MeasurementKind, Options, Problem, Progress
 from app.recorder.environment import CACHES, CPU
-from app.recorder.measure import Check, Timing, compare, random_arrays, time_call, time_calls
+from app.recorder.measure import Check, Timing, compare, time_call, time_calls
 from app.recorder.measured_program import MeasuredProgram, has_parallel_loop, only_function
+from app.recorder.random_inputs import random_arrays
 from compiler.driver.build import build
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import uninstrumented

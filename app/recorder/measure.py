@@ -71,20 +71,6 @@ def time_calls(call: Callable[[], object], first: float | None = None) -> Timing
     return Timing(seconds, number)
 
 
-def random_arrays(shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str], seed: int = 0) -> list[Array]:
-    """Return arrays of seeded values: small integers, and floats around 1, inside the domain of most functions."""
-    rng = np.random.default_rng(seed)
-    arrays: list[Array] = []
-    for shape, dtype in zip(shapes, dtypes, strict=True):
-        if dtype.startswith("float"):
-            arrays.append(rng.uniform(0.5, 1.5, size=shape).astype(dtype))
-        elif dtype == "bool":
-            arrays.append(rng.integers(0, 2, size=shape).astype(bool))
-        else:
-            arrays.append(rng.integers(0, 8, size=shape).astype(dtype))
-    return arrays
-
-
 @dataclass(frozen=True, slots=True)
 class Check:
     """How far a result is from what it should be."""
@@ -106,7 +92,7 @@ def compare(actual: Sequence[Array], expected: Sequence[Array]) -> Check:
                 difference = np.where(same, 0.0, np.abs(wide_a - wide_e))
             error = float(np.max(np.nan_to_num(difference, nan=np.inf, posinf=np.inf)))
             scale = float(np.nanmax(np.abs(np.where(np.isfinite(wide_e), wide_e, 0.0))))
-            ok &= bool(np.all(difference <= _RELATIVE[a.dtype.itemsize] * max(scale, 1e-30)))
+            ok &= bool(np.all(difference <= RELATIVE[a.dtype.itemsize] * max(scale, 1e-30)))
         else:
             error = float(np.max(np.abs(a.astype(np.float64) - e.astype(np.float64))))
             ok &= error == 0.0
@@ -114,5 +100,5 @@ def compare(actual: Sequence[Array], expected: Sequence[Array]) -> Check:
     return Check(ok, largest)
 
 
-_RELATIVE = {2: 2e-2, 4: 1e-4, 8: 1e-10}
+RELATIVE = {2: 2e-2, 4: 1e-4, 8: 1e-10}
 """Tolerance relative to the largest magnitude of the result, by bytes of the float type."""

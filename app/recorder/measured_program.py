@@ -53,6 +53,8 @@ class MeasuredProgram(ABC):
         Positions of the parameters that it writes.
     primitives : list of str
         The calls that shaped its schedule.
+    lines : list of int or None
+        The script's line of each, where it is known.
     flops : float or None
         Floating-point operations a call; None where they are not known.
     """
@@ -60,6 +62,7 @@ class MeasuredProgram(ABC):
     parameters: list[Parameter]
     outputs: list[int]
     primitives: list[str]
+    lines: list[int | None]
     flops: float | None
 
     @abstractmethod
@@ -115,6 +118,7 @@ class TensorProgram(MeasuredProgram):
         self.parameters = [_parameter(t.name, t.shape, t.dtype) for t in self._args]
         self.outputs = [i for i, t in enumerate(self._args) if t.op in outputs]
         self.primitives = [primitive.label for primitive in schedule.primitives]
+        self.lines = [primitive.line for primitive in schedule.primitives]
         self.flops = schedule_flops(schedule)
 
     def lowered(self, count: int | None = None) -> IRModule:
@@ -152,6 +156,7 @@ class BlockProgram(MeasuredProgram):
     def __init__(self, programs: Sequence[IRModule], primitives: Sequence[str]) -> None:
         self._functions = [only_function(program) for program in programs]
         self.primitives = list(primitives)
+        self.lines = [None] * len(self.primitives)
         self._buffers = _parameter_buffers(self._functions[0])
         self.parameters = [_parameter(b.name, b.shape, b.dtype) for b in self._buffers]
         writes = _Writes()

@@ -14,9 +14,9 @@ import numpy as np
 
 from app.artifacts import Failed, Message, Problem, Request
 from app.recorder.environment import CACHES
-from app.recorder.measure import random_arrays
 from app.recorder.measured_program import MeasuredProgram, only_function
 from app.recorder.program_measurement import read_recorded
+from app.recorder.random_inputs import random_arrays
 from app.traces import MAX_EVENTS, CacheModel, ModelLevel, Trace, Traced, TracedLoop, TracedMemory, TracedSite
 from compiler.ir.error import TVMError
 from compiler.ir.module import IRModule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.views import api, classes, editor, explorer, graphs, health, lessons, links, targets, traces
+from app.views import api, classes, editor, explorer, graphs, health, lessons, links, targets, traces, webgpu
 
 BLUEPRINTS = (
     explorer.bp,
@@ -14,6 +14,7 @@ BLUEPRINTS = (
     classes.bp,
     targets.bp,
     traces.bp,
+    webgpu.bp,
     health.bp,
 )
 """All blueprints of the application."""

@@ -32,7 +32,7 @@ POLICY = {
 }
 """The Content-Security-Policy, directive by directive."""
 
-COSTS = {"api.start_ladder": 10, "api.measure": 20, "classes.create": 100}
+COSTS = {"api.start_ladder": 10, "api.measure": 20, "webgpu.prepare": 10, "classes.create": 100}
 """Requests that one counts as, by its endpoint: what starts processes, or stays in memory."""
 
 HEADERS = {

@@ -90,7 +90,7 @@ KINDS: dict[str, KindFacts] = {
         64,
         max_shared_memory_per_block=65536,
     ),
-    "webgpu": KindFacts("GPUs from a browser", ("webgpu", "gpu"), {}, {"max_num_threads": 256}),
+    "webgpu": KindFacts("GPUs from a browser", ("webgpu", "gpu"), _BLOCKS, {"max_num_threads": 256}),
     "c": KindFacts("C source code", ("cpu",), _C),
     "stackvm": KindFacts("the interpreter of a stack machine", ("cpu",), {}),
     "hexagon": KindFacts("Hexagon processors", ("hexagon", "cpu"), _HEXAGON),

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from app.recorder import measure
-from app.recorder.measure import MAX_REPEATS, RUNG_SECONDS, Timing, compare, random_arrays, time_calls
+from app.recorder.measure import MAX_REPEATS, RUNG_SECONDS, Timing, compare, time_calls
+from app.recorder.random_inputs import random_arrays
 
 
 def test_rounding_of_another_summation_order_is_accepted() -> None:

@@ -1,0 +1,113 @@
+"""Work on what a script makes: one process records a function, another that never runs the script works on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import TypeVar
+
+from app.artifacts import Failed, Recorded, Workspace
+from app.jobs.answer_reader import Incoming
+from app.jobs.callers import waiting
+from app.jobs.clients import Client
+from app.jobs.fair_queue import FairQueue, Ticket
+from app.jobs.launcher import Launcher
+from app.sandbox import Job
+from app.traces import Traced
+from app.webgpu import GPUPrepared
+
+Result = TypeVar("Result", Traced, GPUPrepared)
+
+
+class RecordedPrograms:
+    """Records a function, and lets a second process make something of it.
+
+    Parameters
+    ----------
+    launcher : Launcher
+    compiling : FairQueue
+        Queue of compilations.
+    incoming : Incoming
+        What is done with the messages of children.
+    """
+
+    def __init__(self, launcher: Launcher, compiling: FairQueue, incoming: Incoming) -> None:
+        self._launcher = launcher
+        self._compiling = compiling
+        self._incoming = incoming
+
+    def work(
+        self,
+        kind: type[Result],
+        start: Callable[[str], Job],
+        workspace: Workspace,
+        client: Client,
+        unit: int,
+    ) -> tuple[Result | None, str]:
+        """Run a script, and let a process work on one of the functions that it makes.
+
+        Parameters
+        ----------
+        kind : type
+            Of the message with the result.
+        start : callable
+            Starts the second process, given the function as text.
+        workspace : Workspace
+        client : Client
+        unit : int
+            Position among the functions; -1 is the last one.
+
+        Returns
+        -------
+        tuple of (kind or None, str)
+            The result, or why there is none.
+
+        Raises
+        ------
+        Superseded
+            The client has gone.
+        Busy
+            Too many requests are waiting.
+        Unavailable
+            The sandbox cannot run anything.
+        RequestError
+            The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
+        """
+        self._launcher.check(workspace)
+        ticket = self._compiling.enter(client.address, client.tab)
+        with waiting(ticket.end):
+            try:
+                ticket.wait()
+                recorded = self._recorded(workspace, client, ticket)
+                if not recorded:
+                    return None, "this script makes no function"
+                chosen = recorded[unit if -1 <= unit < len(recorded) else -1]
+                if not chosen.program:
+                    return None, f"{chosen.name}: {chosen.reason}"
+                return self._result(kind, start(chosen.program), client, ticket)
+            finally:
+                ticket.end()
+
+    def _recorded(self, workspace: Workspace, client: Client, ticket: Ticket) -> list[Recorded]:
+        job = self._launcher.start("record", workspace)
+        ticket.when_asked(job.interrupt)
+        with waiting(job.cancel), self._incoming.read(job, client.address) as reader:
+            with closing(reader.events()) as events:
+                recorded = [event for event in events if isinstance(event, Recorded)]
+            reader.finish()
+        return recorded
+
+    def _result(self, kind: type[Result], job: Job, client: Client, ticket: Ticket) -> tuple[Result | None, str]:
+        ticket.when_asked(job.interrupt)
+        result, problem = None, ""
+        with waiting(job.cancel), self._incoming.read(job, client.address, "server") as reader:
+            with closing(reader.events()) as events:
+                for event in events:
+                    if isinstance(event, kind):
+                        result = event
+                    elif isinstance(event, Failed):
+                        problem = event.problem.message
+            problems = reader.finish().problems
+        if result is None and not problem:
+            problem = problems[0].message if problems else "the process that works on it ended without a result"
+        return result, problem

@@ -1,0 +1,157 @@
+"""Prepares a recorded program for the visitor's GPU: WGSL for every prefix of its schedule, and what is to come out."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from app.artifacts import Failed, Message, Problem, Request
+from app.recorder.measure import RELATIVE, Array
+from app.recorder.measured_program import MeasuredProgram, only_function
+from app.recorder.program_measurement import read_recorded
+from app.recorder.random_inputs import random_arrays
+from app.webgpu import (
+    MAX_COMPARED,
+    MAX_SAMPLE,
+    GPUArgument,
+    GPULaunch,
+    GPUMemory,
+    GPUPrepared,
+    GPUProgram,
+    GPUResult,
+    GPUStep,
+)
+from compiler.driver.build import build
+from compiler.driver.emulate import emulate
+from compiler.driver.launch_plan import LaunchPlan, launch_plan
+from compiler.ir.error import LoweringError, TVMError
+from compiler.ir.module import IRModule
+from compiler.ir.structural import structural_equal
+from compiler.runtime.ndarray import array
+from compiler.target.target import Target
+from compiler.te.numpy_reference import NoNumPyProgram
+from compiler.tir.analysis.thread_axes import thread_axes
+
+GENEROUS = Target("webgpu -max_threads_per_block=1024 -max_shared_memory_per_block=65536")
+"""A device of which the page checks the limits itself: every adapter has its own."""
+
+
+def prepare_for_webgpu(request: Request, send: Callable[[Message], None]) -> None:
+    """Make a program of its text, and send its kernels and what they should compute.
+
+    Parameters
+    ----------
+    request : Request
+        With the text, which anybody may have written.
+    send : callable
+        Takes each message.
+    """
+    try:
+        program, _, name = read_recorded(request.program)
+        send(GPUPrepared(program=_prepared(program, name, request)))
+    except TVMError as error:
+        send(Failed(label="webgpu", problem=Problem(kind=type(error).__name__, message=str(error))))
+
+
+def _prepared(program: MeasuredProgram, name: str, request: Request) -> GPUProgram:
+    steps = list(_steps(program, request.prefixes))
+    runnable = any(step.launches for step in steps)
+    results, reference = _results(program, request.seed) if runnable else ([], "")
+    return GPUProgram(
+        name=name,
+        seed=request.seed,
+        arguments=[GPUArgument(name=p.name, dtype=p.dtype, shape=list(p.shape)) for p in program.parameters],
+        steps=steps,
+        results=results,
+        reference=reference,
+        flops=program.flops,
+    )
+
+
+def _steps(program: MeasuredProgram, prefixes: bool) -> Iterator[GPUStep]:
+    """Yield the function after each primitive, or after all of them."""
+    labels = ["default", *program.primitives]
+    before: tuple[int, IRModule] | None = None
+    for step in range(len(labels)) if prefixes else [len(labels) - 1]:
+        line = program.lines[step - 1] if step else None
+        try:
+            module = program.lowered(step)
+            if before is not None and structural_equal(module, before[1]):
+                yield GPUStep(step=step, label=labels[step], line=line, same_as=before[0])
+                continue
+            if not _launches_threads(module):
+                raise LoweringError("no loop is bound to blockIdx or threadIdx yet, so nothing runs on a GPU")
+            yield _step(step, labels[step], line, launch_plan(module, GENEROUS))
+            before = step, module
+        except TVMError as error:
+            yield GPUStep(step=step, label=labels[step], line=line, problem=str(error)[:10_000])
+
+
+def _step(step: int, label: str, line: int | None, plan: LaunchPlan) -> GPUStep:
+    memory = [GPUMemory(name=m.name, dtype=m.dtype, elements=m.elements, argument=m.parameter) for m in plan.memory]
+    launches = [
+        GPULaunch(
+            kernel=launch.kernel,
+            memory=list(launch.memory),
+            numbers=[(dtype, float(value)) for dtype, value in launch.numbers],
+            blocks=launch.blocks,
+            threads=launch.threads,
+            shared_bytes=launch.shared_bytes,
+        )
+        for launch in plan.launches
+    ]
+    return GPUStep(step=step, label=label, line=line, source=plan.source, memory=memory, launches=launches)
+
+
+def _results(program: MeasuredProgram, seed: int) -> tuple[list[GPUResult], str]:
+    """Return what the outputs should be, and what computed them."""
+    parameters = program.parameters
+    inputs = random_arrays([p.shape for p in parameters], [p.dtype for p in parameters], seed)
+    outputs, reference = _computed(program, inputs)
+    compared = sum(output.size for output in outputs)
+    return [
+        _result(position, output, compared, seed) for position, output in zip(program.outputs, outputs, strict=True)
+    ], reference
+
+
+def _computed(program: MeasuredProgram, inputs: Sequence[Array]) -> tuple[list[Array], str]:
+    try:
+        return program.reference(inputs)[0], "NumPy"
+    except NoNumPyProgram:
+        definition = program.lowered(0)
+    threads = _launches_threads(definition)
+    function = emulate(definition, target=GENEROUS) if threads else build(definition, target="llvm")
+    arrays = [array(a) for a in inputs]
+    function.get_function("main")(*arrays)
+    by = "the same threads in turns on the server's CPU" if threads else "the unscheduled definition on the server"
+    return [arrays[position].numpy() for position in program.outputs], by
+
+
+def _launches_threads(module: IRModule) -> bool:
+    return bool(thread_axes(only_function(module).body))
+
+
+def _result(argument: int, output: Array, compared: int, seed: int) -> GPUResult:
+    values = np.ascontiguousarray(output).reshape(-1)
+    floating = np.issubdtype(values.dtype, np.floating)
+    finite = np.abs(values[np.isfinite(values)].astype(np.float64)) if floating else np.zeros(0)
+    indices = np.zeros(0, np.uint32)
+    if compared > MAX_COMPARED:
+        count = min(values.size, MAX_SAMPLE * values.size // compared)
+        chosen = np.random.default_rng(seed).choice(values.size, size=count, replace=False, shuffle=False)
+        indices = np.sort(chosen).astype(np.uint32)
+        values = values[indices]
+    return GPUResult(
+        argument=argument,
+        dtype=str(values.dtype),
+        indices=_packed(indices),
+        values=_packed(values),
+        tolerance=RELATIVE[values.dtype.itemsize] if floating else 0.0,
+        scale=float(finite.max(initial=0.0)),
+    )
+
+
+def _packed(values: Array) -> str:
+    return b64encode(values.tobytes()).decode()

@@ -1,0 +1,40 @@
+"""Programs for the visitor's GPU."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from flask import Blueprint, Response
+from msgspec import Meta
+
+from app.artifacts import Workspace
+from app.jobs.webgpu import GPUAnswer
+from app.services import current_services
+from app.views.api import answer_json
+from app.web.openapi import json_of, operation
+from app.web.requests import current_client, read_body
+
+bp = Blueprint("webgpu", __name__)
+
+
+class GPURequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A workspace, and which of its functions is to run on the visitor's GPU."""
+
+    unit: Annotated[int, Meta(ge=-1, le=1_000)] = -1
+    """Position among the functions that the script makes; -1 is the last one."""
+    prefixes: bool = False
+    """Whether every prefix of its schedule is to run, and not only all of it."""
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace alone."""
+        return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
+
+
+@bp.post("/api/webgpu")
+@operation(body=GPURequest, answers={200: json_of(GPUAnswer)})
+def prepare() -> Response:
+    """Write a function's kernels in WGSL, say how they are launched, and what they compute of random inputs."""
+    asked = read_body(GPURequest)
+    preparer = current_services().gpu_preparer
+    return answer_json(preparer.prepare(asked.workspace, current_client(), asked.unit, asked.prefixes))

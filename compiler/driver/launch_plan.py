@@ -1,0 +1,245 @@
+"""What the host does with a device: the memory that it allocates there, and the kernels that it launches, in order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compiler.arith import Analyzer
+from compiler.driver.device_pipeline import split_for_device
+from compiler.ir import dtype as dt
+from compiler.ir.error import LoweringError
+from compiler.ir.module import IRModule
+from compiler.ir.operations import Call
+from compiler.ir.primexpr import FloatImm, IntImm, PrimExpr, Var
+from compiler.ir.scalars import StringImm
+from compiler.ir.substitute import substitute
+from compiler.target.codegen.source import source_code
+from compiler.target.target import Target
+from compiler.tir.analysis.memory import allocation_bytes
+from compiler.tir.builtin import CALL_PACKED
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Allocate, AssertStmt, Evaluate, For, IfThenElse, LetStmt, While
+from compiler.tir.stmt_functor import StmtVisitor
+
+__all__ = ["DeviceMemory", "Launch", "LaunchPlan", "launch_plan"]
+
+MAX_LAUNCHES = 10_000
+"""Of one call of a function: a host that launches kernels in a loop may launch many."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """Memory of the device.
+
+    Attributes
+    ----------
+    name : str
+    dtype : str
+        Of its elements.
+    elements : int
+    parameter : int or None
+        Position among the function's parameters; None for memory that the function allocates.
+    """
+
+    name: str
+    dtype: str
+    elements: int
+    parameter: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A launch of a kernel.
+
+    Attributes
+    ----------
+    kernel : str
+        Its name in the program.
+    memory : tuple of int
+        Positions in :attr:`LaunchPlan.memory` of what the kernel's pointers lead to, in the order of its parameters.
+    numbers : tuple of (str, int or float)
+        Its other parameters in their order: data type and value.
+    blocks, threads : tuple of int
+        Blocks of the grid and threads of a block along x, y and z.
+    shared_bytes : int
+        Shared memory of a block.
+    """
+
+    kernel: str
+    memory: tuple[int, ...]
+    numbers: tuple[tuple[str, int | float], ...]
+    blocks: tuple[int, int, int]
+    threads: tuple[int, int, int]
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchPlan:
+    """A function for a device, as somebody else's host can call it.
+
+    Attributes
+    ----------
+    source : str
+        The kernels in the device's language.
+    memory : list of DeviceMemory
+        The parameters' first, in their order.
+    launches : list of Launch
+        In the order in which they run, each after the one before has ended.
+    """
+
+    source: str
+    memory: list[DeviceMemory]
+    launches: list[Launch]
+
+
+def launch_plan(module: IRModule, target: Target) -> LaunchPlan:
+    """Return the program of a function's kernels, and how they are launched.
+
+    Parameters
+    ----------
+    module : IRModule
+        What ``lower`` returns, of one function: loops bound to thread axes.
+    target : Target
+        A device whose language is written as source code.
+
+    Returns
+    -------
+    LaunchPlan
+
+    Raises
+    ------
+    LoweringError
+        If loops are not bound to threads, if a size is not constant, or if the host decides what is launched by what
+        it reads.
+    BuildError
+        If the language cannot say what the kernels contain.
+    """
+    parts = split_for_device(module, target, packed=False)
+    hosts = [func for func in parts.host.functions.values() if isinstance(func, PrimFunc)]
+    if len(hosts) != 1:
+        raise LoweringError(f"launch_plan: expected a module of one function, got {len(hosts)}")
+    host = _Host(hosts[0], parts.device)
+    host.visit(hosts[0].body)
+    if not host.launches:
+        raise LoweringError("launch_plan: the function launches no kernel; bind a loop to blockIdx.x or threadIdx.x")
+    return LaunchPlan(source_code(parts.device, target.kind).text, host.memory, host.launches)
+
+
+class _Host(StmtVisitor):
+    """Follows the host's function, whose sizes are all constant."""
+
+    def __init__(self, func: PrimFunc, kernels: IRModule) -> None:
+        self._kernels = kernels
+        self._analyzer = Analyzer()
+        self._values: dict[Var, PrimExpr] = {}
+        self._positions: dict[Var, int] = {}
+        self.memory: list[DeviceMemory] = []
+        self.launches: list[Launch] = []
+        for position, param in enumerate(func.params):
+            buffer = func.buffer_map.get(param)
+            if buffer is None:
+                raise LoweringError(
+                    f"launch_plan: parameter {param.name!r} is a number; only tensors have a place here"
+                )
+            self._add(buffer.data, buffer.name, buffer.dtype, buffer.shape, position)
+
+    def _add(
+        self, pointer: Var, name: str, dtype: str, shape: Sequence[PrimExpr], parameter: int | None = None
+    ) -> None:
+        elements = math.prod(self._constant(extent) for extent in shape) * dt.lanes(dtype)
+        self._positions[pointer] = len(self.memory)
+        self.memory.append(DeviceMemory(name, dt.element(dtype), elements, parameter))
+
+    def _value(self, expr: PrimExpr) -> int | float:
+        value = self._analyzer.simplify(substitute(expr, self._values))
+        if not isinstance(value, IntImm | FloatImm):
+            raise LoweringError(f"launch_plan: {expr} is only known when the function is called")
+        return value.value
+
+    def _constant(self, expr: PrimExpr) -> int:
+        return int(self._value(expr))
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        if n.buffer_var not in self._positions:
+            self._add(n.buffer_var, n.buffer_var.name, n.dtype, n.extents)
+        self.visit(n.body)
+
+    def visit_For(self, n: For) -> None:
+        first = self._constant(n.min)
+        for value in range(first, first + self._constant(n.extent)):
+            self._values[n.loop_var] = IntImm(n.loop_var.dtype, value)
+            self.visit(n.body)
+        self._values.pop(n.loop_var, None)
+
+    def visit_IfThenElse(self, n: IfThenElse) -> None:
+        branch = n.then_case if self._value(n.condition) else n.else_case
+        if branch is not None:
+            self.visit(branch)
+
+    def visit_LetStmt(self, n: LetStmt) -> None:
+        self._values[n.var] = self._analyzer.simplify(substitute(n.value, self._values))
+        self.visit(n.body)
+
+    def visit_While(self, n: While) -> None:
+        raise LoweringError("launch_plan: the host runs a while loop, whose end is only known when it is called")
+
+    def visit_AssertStmt(self, n: AssertStmt) -> None:
+        self.visit(n.body)
+
+    def visit_Evaluate(self, n: Evaluate) -> None:
+        call = n.value
+        if not isinstance(call, Call) or call.op is not CALL_PACKED:
+            return
+        name = call.args[0]
+        if not isinstance(name, StringImm) or name.value not in self._kernels:
+            raise LoweringError(f"launch_plan: the host calls {name}, which is no kernel")
+        if len(self.launches) == MAX_LAUNCHES:
+            raise LoweringError(f"launch_plan: the function launches more than {MAX_LAUNCHES:,} kernels")
+        self.launches.append(self._launch(name.value, call.args[1:]))
+
+    def _launch(self, kernel: str, args: Sequence[PrimExpr]) -> Launch:
+        func = self._kernels[kernel]
+        count = len(func.params)
+        memory, numbers = [], []
+        for param, arg in zip(func.params, args[:count], strict=True):
+            if param.dtype == "handle":
+                memory.append(self._position(kernel, arg))
+            else:
+                numbers.append((param.dtype, self._value(arg)))
+        axes = [str(axis) for axis in func.attrs.get("tir.kernel_launch_params", ())]
+        extents = {axis: self._constant(arg) for axis, arg in zip(axes, args[count:], strict=True)}
+        shared = _SharedMemory()
+        shared.visit(func.body)
+        return Launch(
+            kernel,
+            tuple(memory),
+            tuple(numbers),
+            _along(extents, "blockIdx"),
+            _along(extents, "threadIdx"),
+            shared.bytes,
+        )
+
+    def _position(self, kernel: str, pointer: PrimExpr) -> int:
+        position = self._positions.get(pointer) if isinstance(pointer, Var) else None
+        if position is None:
+            raise LoweringError(f"launch_plan: {kernel} is given {pointer}, which is no memory that the host allocates")
+        return position
+
+
+class _SharedMemory(StmtVisitor):
+    """Adds up what a kernel allocates in shared memory."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        if getattr(n.buffer_var.type_annotation, "storage_scope", "").startswith("shared"):
+            self.bytes += allocation_bytes(n)
+        self.visit(n.body)
+
+
+def _along(extents: dict[str, int], axis: str) -> tuple[int, int, int]:
+    x, y, z = (extents.get(f"{axis}.{along}", 1) for along in "xyz")
+    return x, y, z
