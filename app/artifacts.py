@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from app.proposals import Proposed, Subject
 from app.traces import Traced
 from app.webgpu import GPUPrepared
 
@@ -26,10 +27,10 @@ Group = Name
 AssemblyFilter = Literal["labels", "directives", "comments", "unspilled", "hot"]
 """Of assembly are also shown labels that nothing jumps to, directives, LLVM's comments; left out are spills of vector
 registers, or all but the hot loop."""
-Mode = Literal["compile", "run", "ladder", "record", "measure", "trace", "webgpu"]
+Mode = Literal["compile", "run", "ladder", "record", "propose", "measure", "trace", "webgpu"]
 """What a child is for: all but the last three run a script; those measure, trace or prepare for the visitor's GPU a
 program that another recorded."""
-MOMENTARY: frozenset[Mode] = frozenset({"compile", "record"})
+MOMENTARY: frozenset[Mode] = frozenset({"compile", "record", "propose"})
 """Modes in which kernels run for a moment at most."""
 MAX_PROGRAM = 1 << 20
 """Characters of a recorded program."""
@@ -426,7 +427,7 @@ class Snapshot(Struct, frozen=True, kw_only=True, tag="snapshot"):
 
 
 Event = Progress | MeasuredBy | Measured | Failed
-Message = Snapshot | Recorded | Traced | GPUPrepared | Progress | Measured | Failed
+Message = Snapshot | Recorded | Proposed | Traced | GPUPrepared | Progress | Measured | Failed
 """What the child sends, one JSON object a message."""
 
 
@@ -441,6 +442,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """Whether every prefix of the program's schedule is measured, and not only all of it."""
     seed: int = 0
     """Of the random inputs of a measurement."""
+    subject: Subject | None = None
+    """What primitives are proposed for, in the mode that proposes some."""
     options: Options = Options()
     budget_seconds: float = 10.0
     """Time the script may take before it is stopped at the line that it reached."""

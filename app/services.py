@@ -22,6 +22,7 @@ from app.jobs.cores import Cores
 from app.jobs.fair_queue import FairQueue
 from app.jobs.ladders import Ladders
 from app.jobs.launcher import Launcher
+from app.jobs.proposer import Proposer
 from app.jobs.recorded_programs import RecordedPrograms
 from app.jobs.tracer import Tracer
 from app.jobs.webgpu import GPUPreparer
@@ -59,6 +60,7 @@ class Services:
     ladders: Ladders
     tracer: Tracer
     gpu_preparer: GPUPreparer
+    proposer: Proposer
     links: Links
     liveness: Liveness
     """Whether the database of the links answers."""
@@ -110,6 +112,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         ladders=Ladders(launcher, measuring, incoming, memory.bodies, memory.events.total),
         tracer=Tracer(launcher, programs),
         gpu_preparer=GPUPreparer(launcher, programs),
+        proposer=Proposer(launcher, compiling, incoming),
         uploads=uploads,
         workspace_limits=workspace_limits,
         links=links,

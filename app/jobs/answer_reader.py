@@ -12,6 +12,7 @@ from app.artifacts import Event, Measured, Recorded, Source
 from app.errors import Overrun, Superseded, TooLarge, Unavailable
 from app.jobs.answers import StoredAnswer, refused
 from app.memory import Budget
+from app.proposals import Proposed
 from app.sandbox import Job, Outcome
 from app.traces import Traced
 from app.webgpu import MAX_PREPARED_BYTES, GPUPrepared
@@ -23,9 +24,10 @@ MAX_RECORDED_BYTES = 2 << 20
 _SNAPSHOT = b'{"type":"snapshot"'
 """How a snapshot begins."""
 _decode_event = msgspec.json.Decoder[Event](Event).decode
-LongEvent = Recorded | Traced | GPUPrepared
+LongEvent = Recorded | Proposed | Traced | GPUPrepared
 _LONG: list[tuple[bytes, int, Callable[[bytes], LongEvent]]] = [
     (b'{"type":"recorded"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Recorded).decode),
+    (b'{"type":"proposed"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Proposed).decode),
     (b'{"type":"traced"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Traced).decode),
     (b'{"type":"webgpu"', MAX_PREPARED_BYTES, msgspec.json.Decoder(GPUPrepared).decode),
 ]

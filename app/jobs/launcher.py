@@ -10,6 +10,7 @@ from app.artifacts import Mode, Options, Request, Workspace
 from app.config import Config
 from app.errors import Unavailable
 from app.jobs.cores import Cores
+from app.proposals import Subject
 from app.sandbox import Job, Limits, Runner, SandboxError
 from app.store.workspace_limits import WorkspaceLimits
 from app.webgpu import MAX_PREPARED_BYTES
@@ -51,6 +52,7 @@ class Launcher:
             "run": config.run_seconds,
             "ladder": config.ladder_seconds,
             "record": config.compile_seconds,
+            "propose": config.compile_seconds,
             "measure": config.ladder_seconds,
             "trace": config.compile_seconds,
             "webgpu": config.ladder_seconds,
@@ -83,6 +85,26 @@ class Launcher:
             If the sandbox cannot start a process.
         """
         request = Request(mode=mode, script=workspace.script, options=workspace.options)
+        return self._start(request, workspace)
+
+    def start_proposals(self, workspace: Workspace, subject: Subject) -> Job:
+        """Start a job that runs the script, and proposes what its schedule can take next.
+
+        Parameters
+        ----------
+        workspace : Workspace
+        subject : Subject
+            What primitives are proposed for.
+
+        Raises
+        ------
+        InvalidBody, TooLarge, NotFound, Damaged
+            As :meth:`check`.
+        Unavailable
+            If the sandbox cannot start a process.
+        """
+        options = msgspec.structs.replace(workspace.options, prefix=None)
+        request = Request(mode="propose", script=workspace.script, subject=subject, options=options)
         return self._start(request, workspace)
 
     def start_measurement(self, program: str, options: Options, prefixes: bool) -> Job:

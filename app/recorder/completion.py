@@ -23,7 +23,7 @@ from compiler.target.codegen.llvm.pass_trace import trace_passes
 from compiler.target.target import Target
 from compiler.te.tensor import Tensor
 
-CHECKING_SECONDS: dict[Mode, float] = {"compile": 0.4, "run": 20.0, "ladder": 0.0, "record": 0.0}
+CHECKING_SECONDS: dict[Mode, float] = {"compile": 0.4, "run": 20.0, "ladder": 0.0, "record": 0.0, "propose": 0.0}
 """How long passes over graphs may be checked."""
 
 

@@ -40,7 +40,7 @@ def schedule_stages(schedule: Schedule, loop_rows: LoopRows | None = None) -> li
         extents = {axis: r.extent for axis, r in infer_bound(schedule.normalize()).domains.items()}
     except TVMError:
         extents = {axis: domain.extent for axis, domain in _declared(schedule).items()}
-    names = Counter(axis.var.name for stage in schedule.stages for axis in _loops(stage))
+    names = Counter(axis.var.name for stage in schedule.stages for axis in loops_of(stage))
 
     def origins(axis: IterVar, stage: te.Stage) -> list[int]:
         rows = loop_rows(axis.var, names[axis.var.name] == 1) if loop_rows else []
@@ -52,24 +52,29 @@ def schedule_stages(schedule: Schedule, loop_rows: LoopRows | None = None) -> li
             placement=_placement(stage),
             loops=[
                 _loop(axis, depth, stage, str(extents.get(axis, "?")), origins(axis, stage))
-                for depth, axis in enumerate(_loops(stage))
+                for depth, axis in enumerate(loops_of(stage))
             ],
-            depth=len(_loops(stage)),
+            depth=len(loops_of(stage)),
             body=_body(stage.op),
             origins=sorted(stage.op.span),
         )
-        for stage in schedule.stages
-        if isinstance(stage.op, (ComputeOp, TensorComputeOp))
+        for stage in shown_stages(schedule)
     ]
+
+
+def shown_stages(schedule: Schedule) -> list[te.Stage]:
+    """Return the stages that the pane shows: those that are computed by loops."""
+    return [stage for stage in schedule.stages if isinstance(stage.op, (ComputeOp, TensorComputeOp))]
+
+
+def loops_of(stage: te.Stage) -> list[IterVar]:
+    """Return the loops that the pane shows of a stage: none of one that is inlined."""
+    return [] if stage.attach_type is te.AttachType.INLINE else stage.leaf_iter_vars
 
 
 def _declared(schedule: Schedule) -> dict[IterVar, Range]:
     axes = [axis for stage in schedule.stages for axis in stage.op.root_iter_vars]
     return {axis: axis.dom for axis in axes if axis.dom is not None}
-
-
-def _loops(stage: te.Stage) -> list[IterVar]:
-    return [] if stage.attach_type is te.AttachType.INLINE else stage.leaf_iter_vars
 
 
 def _placement(stage: te.Stage) -> str:

@@ -10,11 +10,14 @@ from contextlib import contextmanager, nullcontext
 from typing import NoReturn, SupportsIndex
 
 from app.artifacts import MOMENTARY, Failed, Message, Problem, Request, Snapshot
+from app.proposals import Subject
 from app.recorder.answers import PRINTING_SECONDS, AnswerBuilder
 from app.recorder.completion import Completion
 from app.recorder.frames import current_line, main_thread_line
 from app.recorder.ladder import Ladder
 from app.recorder.policy import MOMENT_SECONDS, CallPolicy
+from app.recorder.proposals.proposer import propose
+from app.recorder.proposals.scopes import Scopes
 from app.recorder.recorder import Recorder
 from app.recorder.recording import program_of, record_functions, record_schedule
 from app.recorder.script import Script
@@ -50,6 +53,7 @@ class Session:
         self._table = OriginTable()
         self._script = Script(request.script)
         self._recorder = Recorder()
+        self._scopes = Scopes()
         filters = request.options.assembly_filters
         self._answers = AnswerBuilder(request.mode, self._recorder, self._table, self._script, filters)
         self._completion = Completion(request.mode, request.options, self._recorder, self._script.transcript.note)
@@ -64,13 +68,14 @@ class Session:
         alias.install()
         set_num_threads(self._request.options.threads)
         Target.default_opt_level = self._request.options.opt_level
-        instruments = instrumented(self._recorder, self._policy, process_wide=True)
+        watching = [self._recorder, self._policy, *([self._scopes] if self._request.subject else [])]
+        instruments = instrumented(*watching, process_wide=True)
         guard = nullcontext() if self._guard is None else self._guard.watching(None)
         comments = commented_assembly() if "comments" in self._request.options.assembly_filters else nullcontext()
         with recording(self._table, process_wide=True), instruments, guard, comments, self._exits_noted():
             budget = self._request.budget_seconds
             self._script.run(budget, self._completion.run, self._completion.show_refusal)
-        measures = self._request.mode in ("ladder", "record")
+        measures = self._request.mode in ("ladder", "record", "propose")
         try:
             self._completion.check_graphs()
         finally:  # should the explorer fail at this, the panes are not lost
@@ -84,6 +89,8 @@ class Session:
         with uninstrumented():
             if self._request.mode == "record":
                 self._record()
+            elif self._request.subject is not None:
+                self._propose(self._request.subject)
             else:
                 self._ladder()
 
@@ -140,6 +147,11 @@ class Session:
             self._snapshot(None, patience=0.0)
             self._snapshot(None)
             _exit(0)
+
+    # what may come next
+
+    def _propose(self, subject: Subject) -> None:
+        self._send(propose(subject, self._script.source, self._recorder, self._scopes, self._request.options))
 
     # what is to be measured
 

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from app.views import api, classes, editor, explorer, graphs, health, lessons, links, targets, traces, webgpu
+from app.views import (
+    api,
+    classes,
+    editor,
+    explorer,
+    graphs,
+    health,
+    lessons,
+    links,
+    proposals,
+    targets,
+    traces,
+    webgpu,
+)
 
 BLUEPRINTS = (
     explorer.bp,
@@ -15,6 +28,7 @@ BLUEPRINTS = (
     targets.bp,
     traces.bp,
     webgpu.bp,
+    proposals.bp,
     health.bp,
 )
 """All blueprints of the application."""

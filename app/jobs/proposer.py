@@ -1,0 +1,73 @@
+"""Asks a script's schedule what can come next: its process tries each primitive and says how it is written."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from app.artifacts import Workspace
+from app.jobs.answer_reader import Incoming
+from app.jobs.callers import waiting
+from app.jobs.clients import Client
+from app.jobs.fair_queue import FairQueue
+from app.jobs.launcher import Launcher
+from app.proposals import Proposed, Subject
+
+NOTHING = "the script came to no schedule"
+
+
+class Proposer:
+    """Makes proposals.
+
+    Parameters
+    ----------
+    launcher : Launcher
+    compiling : FairQueue
+        Queue of compilations.
+    incoming : Incoming
+        What is done with the messages of children.
+    """
+
+    def __init__(self, launcher: Launcher, compiling: FairQueue, incoming: Incoming) -> None:
+        self._launcher = launcher
+        self._compiling = compiling
+        self._incoming = incoming
+
+    def propose(self, workspace: Workspace, client: Client, subject: Subject) -> Proposed:
+        """Run a script, and ask one of its schedules what it can take next.
+
+        Parameters
+        ----------
+        workspace : Workspace
+        client : Client
+        subject : Subject
+            The loop or stage.
+
+        Returns
+        -------
+        Proposed
+
+        Raises
+        ------
+        Superseded
+            The client has gone.
+        Busy
+            Too many requests are waiting.
+        Unavailable
+            The sandbox cannot run anything.
+        RequestError
+            The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
+        """
+        self._launcher.check(workspace)
+        ticket = self._compiling.enter(client.address, client.tab)
+        with waiting(ticket.end):
+            try:
+                ticket.wait()
+                job = self._launcher.start_proposals(workspace, subject)
+                ticket.when_asked(job.interrupt)
+                with waiting(job.cancel), self._incoming.read(job, client.address) as reader:
+                    with closing(reader.events()) as events:
+                        proposed = [event for event in events if isinstance(event, Proposed)]
+                    problems = reader.finish().problems
+            finally:
+                ticket.end()
+        return proposed[-1] if proposed else Proposed(problem=problems[0].message if problems else NOTHING)

@@ -1,0 +1,82 @@
+"""Schedule primitives that may be applied next: each with the edit of the script that writes it, or why it is refused.
+
+A child proposes them, so that each is tried on the script's own schedule; the page offers them as menus and drops.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+MAX_PROPOSALS = 200
+"""Of one loop or stage."""
+MAX_FACTOR = 1 << 20
+ProposedPrimitive = Literal[
+    "split",
+    "reorder",
+    "fuse",
+    "vectorize",
+    "parallel",
+    "unroll",
+    "bind",
+    "compute_at",
+    "compute_inline",
+    "compute_root",
+]
+"""Primitives that are proposed, under the names that they have in tensor expressions."""
+Position = Annotated[int, Meta(ge=0, le=100_000)]
+
+
+class Place(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A stage of the schedule pane, or one of its loops."""
+
+    stage: Position
+    loop: Position | None = None
+    """Position among the stage's loops, outermost first; None for the stage itself."""
+
+
+class Subject(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What proposals are asked for."""
+
+    unit: Annotated[int, Meta(ge=-1, le=1_000)] = -1
+    """Position among the functions that the script makes; -1 is the last one."""
+    place: Place
+    factor: Annotated[int, Meta(ge=1, le=MAX_FACTOR)] | None = None
+    """Propose a split by this factor alone; None for all that is worth proposing."""
+
+
+class Edit(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Lines of the script that are replaced."""
+
+    line: Annotated[int, Meta(ge=1, le=1_000_001)]
+    """The first of them, counted from 1; without any, what is written comes before this line."""
+    removed: Annotated[int, Meta(ge=0, le=1_000)] = 0
+    """How many are replaced."""
+    text: Annotated[str, Meta(max_length=4_000)]
+    """What is written, without a line break at its end."""
+
+
+class Proposal(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A primitive that might be applied next."""
+
+    primitive: ProposedPrimitive
+    label: Annotated[str, Meta(max_length=200)]
+    """What it does, in a few words."""
+    onto: Place | None = None
+    """Where the loop or stage is dropped for it; None where it is no drop.  A reordered loop takes the place of the
+    loop that it is dropped onto."""
+    edit: Edit | None = None
+    """How the script says it; None where it is refused."""
+    refused: Annotated[str, Meta(max_length=2_000)] = ""
+    """Why it cannot be applied, or not be written."""
+    gain: Annotated[str, Meta(max_length=500)] = ""
+    """Why it might pay; empty where nothing speaks for it."""
+
+
+class Proposed(Struct, frozen=True, kw_only=True, tag="proposed"):
+    """Sent when the primitives that may come next were tried."""
+
+    proposals: Annotated[list[Proposal], Meta(max_length=MAX_PROPOSALS)] = []
+    problem: Annotated[str, Meta(max_length=2_000)] = ""
+    """Why nothing is proposed."""

@@ -1,0 +1,260 @@
+"""What may come next for a loop or a stage: each candidate applies itself to a schedule and writes itself as a call.
+
+Stages and loops are told by their positions, so that a candidate can be applied to a replayed copy of the schedule.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from app.proposals import Place, ProposedPrimitive
+from app.recorder.proposals.wording import Wording
+from compiler.ir.primexpr import IntImm, IterVar
+from compiler.te import thread_axis
+from compiler.te.dataflow import depends_on
+from compiler.te.schedule import Schedule
+from compiler.te.stage import AttachType
+
+FACTORS = (4, 8, 16, 32, 64)
+"""Of the splits that are proposed."""
+THREAD_TAGS = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y")
+ANNOTATIONS: dict[ProposedPrimitive, int] = {
+    "vectorize": IterVar.Vectorized,
+    "parallel": IterVar.Parallelized,
+    "unroll": IterVar.Unrolled,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate(ABC):
+    """A primitive for a stage of a schedule.
+
+    Attributes
+    ----------
+    primitive : str
+    stage : int
+        Position of the stage in the schedule.
+    """
+
+    primitive: ProposedPrimitive = field(kw_only=True)
+    stage: int
+
+    @abstractmethod
+    def label(self, schedule: Schedule) -> str:
+        """Return what it does, in a few words."""
+
+    @abstractmethod
+    def apply(self, schedule: Schedule) -> None:
+        """Apply it to a schedule."""
+
+    @abstractmethod
+    def statement(self, schedule: Schedule, wording: Wording) -> str:
+        """Return it as a statement of the script."""
+
+    @property
+    def onto(self) -> Place | None:
+        """Where it is dropped."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCandidate(Candidate):
+    """A primitive for a loop, told by its position in the nest."""
+
+    loop: int
+
+    def axis(self, schedule: Schedule, loop: int | None = None) -> IterVar:
+        """Return the loop at a position of the stage, by default its own."""
+        return schedule.stages[self.stage].leaf_iter_vars[self.loop if loop is None else loop]
+
+    def call(self, schedule: Schedule, wording: Wording, arguments: str) -> str:
+        """Return a call of the primitive on the stage."""
+        return f"{wording.stage(schedule.stages[self.stage])}.{self.primitive}({arguments})"
+
+
+@dataclass(frozen=True, slots=True)
+class Split(LoopCandidate):
+    """A loop in two."""
+
+    primitive: ProposedPrimitive = field(default="split", kw_only=True)
+    factor: int
+
+    def label(self, schedule: Schedule) -> str:
+        return f"split by {self.factor}"
+
+    def apply(self, schedule: Schedule) -> None:
+        schedule.stages[self.stage].split(self.axis(schedule), factor=self.factor)
+
+    def statement(self, schedule: Schedule, wording: Wording) -> str:
+        axis = self.axis(schedule)
+        outer, inner = wording.halves(axis)
+        name = wording.axis(schedule.stages[self.stage], axis)
+        return f"{outer}, {inner} = {self.call(schedule, wording, f'{name}, factor={self.factor}')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reorder(LoopCandidate):
+    """A loop at the place of another."""
+
+    primitive: ProposedPrimitive = field(default="reorder", kw_only=True)
+    to: int
+
+    def label(self, schedule: Schedule) -> str:
+        other = self.axis(schedule, self.to).var.name
+        return f"move outside of {other}" if self.to < self.loop else f"move inside of {other}"
+
+    @property
+    def onto(self) -> Place:
+        return Place(stage=self.stage, loop=self.to)
+
+    def order(self, schedule: Schedule) -> list[IterVar]:
+        """Return the loops of the stage in the new order."""
+        axes = list(schedule.stages[self.stage].leaf_iter_vars)
+        axes.insert(self.to, axes.pop(self.loop))
+        return axes
+
+    def apply(self, schedule: Schedule) -> None:
+        schedule.stages[self.stage].reorder(*self.order(schedule))
+
+    def statement(self, schedule: Schedule, wording: Wording) -> str:
+        """Return it with all loops where each has a name, else with those that change their places."""
+        stage, axes = schedule.stages[self.stage], self.order(schedule)
+        names = [wording.axis(stage, axis) for axis in axes]
+        if not all(name.isidentifier() for name in names):
+            names = names[min(self.loop, self.to) : max(self.loop, self.to) + 1]
+        return self.call(schedule, wording, ", ".join(names))
+
+
+@dataclass(frozen=True, slots=True)
+class Fuse(LoopCandidate):
+    """A loop and the one inside of it as one; ``dropped`` says which of the two is dropped onto the other."""
+
+    primitive: ProposedPrimitive = field(default="fuse", kw_only=True)
+    dropped: Literal["outer", "inner"]
+
+    def label(self, schedule: Schedule) -> str:
+        return f"fuse with {self.axis(schedule, self.loop + (self.dropped == 'outer')).var.name}"
+
+    @property
+    def onto(self) -> Place:
+        return Place(stage=self.stage, loop=self.loop + (self.dropped == "outer"))
+
+    def apply(self, schedule: Schedule) -> None:
+        schedule.stages[self.stage].fuse(self.axis(schedule), self.axis(schedule, self.loop + 1))
+
+    def statement(self, schedule: Schedule, wording: Wording) -> str:
+        stage, axes = schedule.stages[self.stage], (self.axis(schedule), self.axis(schedule, self.loop + 1))
+        call = self.call(schedule, wording, ", ".join(wording.axis(stage, axis) for axis in axes))
+        return f"{wording.fused(*axes)} = {call}"
+
+
+@dataclass(frozen=True, slots=True)
+class Annotate(LoopCandidate):
+    """How a loop is carried out."""
+
+    def label(self, schedule: Schedule) -> str:
+        return self.primitive
+
+    def apply(self, schedule: Schedule) -> None:
+        getattr(schedule.stages[self.stage], self.primitive)(self.axis(schedule))
+
+    def statement(self, schedule: Schedule, wording: Wording) -> str:
+        return self.call(schedule, wording, wording.axis(schedule.stages[self.stage], self.axis(schedule)))
+
+
+@dataclass(frozen=True, slots=True)
+class Bind(LoopCandidate):
+    """A loop as the threads or blocks of a GPU."""
+
+    primitive: ProposedPrimitive = field(default="bind", kw_only=True)
+    tag: str
+
+    def label(self, schedule: Schedule) -> str:
+        return f"bind to {self.tag}"
+
+    def apply(self, schedule: Schedule) -> None:
+        schedule.stages[self.stage].bind(self.axis(schedule), thread_axis(self.tag))
+
+    def statement(self, schedule: Schedule, wording: Wording) -> str:
+        name = wording.axis(schedule.stages[self.stage], self.axis(schedule))
+        return self.call(schedule, wording, f"{name}, {wording.thread_axis(self.tag)}")
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeAt(Candidate):
+    """A stage inside of a loop of another."""
+
+    primitive: ProposedPrimitive = field(default="compute_at", kw_only=True)
+    consumer: int
+    loop: int
+
+    def label(self, schedule: Schedule) -> str:
+        consumer = schedule.stages[self.consumer]
+        return f"compute at {consumer.op.name}, {consumer.leaf_iter_vars[self.loop].var.name}"
+
+    @property
+    def onto(self) -> Place:
+        return Place(stage=self.consumer, loop=self.loop)
+
+    def apply(self, schedule: Schedule) -> None:
+        consumer = schedule.stages[self.consumer]
+        schedule.stages[self.stage].compute_at(consumer, consumer.leaf_iter_vars[self.loop])
+
+    def statement(self, schedule: Schedule, wording: Wording) -> str:
+        consumer = schedule.stages[self.consumer]
+        axis = wording.axis(consumer, consumer.leaf_iter_vars[self.loop])
+        return f"{wording.stage(schedule.stages[self.stage])}.compute_at({wording.stage(consumer)}, {axis})"
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceAlone(Candidate):
+    """A stage inlined into those that read it, or back in a nest of its own."""
+
+    def label(self, schedule: Schedule) -> str:
+        return "inline" if self.primitive == "compute_inline" else "compute at the root"
+
+    def apply(self, schedule: Schedule) -> None:
+        getattr(schedule.stages[self.stage], self.primitive)()
+
+    def statement(self, schedule: Schedule, wording: Wording) -> str:
+        return f"{wording.stage(schedule.stages[self.stage])}.{self.primitive}()"
+
+
+def loop_candidates(schedule: Schedule, stage: int, loop: int, factors: Sequence[int] = FACTORS) -> Iterator[Candidate]:
+    """Yield what may come next for a loop, the cheap annotations first."""
+    owner = schedule.stages[stage]
+    axis, count = owner.leaf_iter_vars[loop], len(owner.leaf_iter_vars)
+    attr = owner.iter_var_attrs.get(axis)
+    for name, kind in ANNOTATIONS.items():
+        if attr is None or attr.iter_type != kind:
+            yield Annotate(stage, loop, primitive=name)
+    extent = axis.dom.extent if axis.dom is not None else None
+    for factor in factors:
+        if not isinstance(extent, IntImm) or factor < extent.value:
+            yield Split(stage, loop, factor)
+    for to in range(count):
+        if to != loop:
+            yield Reorder(stage, loop, to)
+    if loop + 1 < count:
+        yield Fuse(stage, loop, "outer")
+    if loop:
+        yield Fuse(stage, loop - 1, "inner")
+    for tag in THREAD_TAGS:
+        yield Bind(stage, loop, tag)
+
+
+def stage_candidates(schedule: Schedule, stage: int) -> Iterator[Candidate]:
+    """Yield what may come next for a stage."""
+    owner = schedule.stages[stage]
+    for number, consumer in enumerate(schedule.stages):
+        if consumer is not owner and depends_on(consumer.op, owner.op):
+            for loop in range(len(consumer.leaf_iter_vars)):
+                if owner.attach_ivar is not consumer.leaf_iter_vars[loop]:
+                    yield ComputeAt(stage, number, loop)
+    if not owner.is_output and owner.attach_type is not AttachType.INLINE:
+        yield PlaceAlone(stage, primitive="compute_inline")
+    if owner.attach_type is not AttachType.ROOT:
+        yield PlaceAlone(stage, primitive="compute_root")

@@ -1,0 +1,135 @@
+"""How a person would write a primitive: what stages and axes are called in the script, and what new ones are called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import compiler
+from app.recorder.proposals.insertion import ScriptText
+from app.recorder.proposals.scopes import Scope, Spelling
+from compiler import te
+from compiler.ir.error import TVMError
+from compiler.ir.primexpr import IterVar
+from compiler.te.schedule import Schedule
+from compiler.te.stage import Stage
+
+SHORT = 4
+"""Letters of a name that one letter is added to: ``io``; longer ones get a word: ``rows_outer``."""
+
+
+class Wording:
+    """Writes the primitives of one schedule as its script would.
+
+    Parameters
+    ----------
+    scope : Scope
+        What the script calls its values.
+    text : ScriptText
+    schedule : Schedule
+
+    Attributes
+    ----------
+    variables : set of str
+        Those that were written since :meth:`begin`.
+    definitions : list of str
+        Statements that give names to axes, and that come before.
+    """
+
+    def __init__(self, scope: Scope, text: ScriptText, schedule: Schedule) -> None:
+        self._scope = scope
+        self._text = text
+        self._schedule = schedule
+        self.variables: set[str] = set()
+        self.definitions: list[str] = []
+
+    def begin(self) -> None:
+        """Forget the variables of earlier statements."""
+        self.variables, self.definitions = set(), []
+
+    def stage(self, stage: Stage) -> str:
+        """Return the expression for a stage, e.g. ``s[C]``.
+
+        Raises
+        ------
+        TVMError
+            If the script has no variable for the schedule where it lowers it.
+        """
+        named = self._scope.spelling(stage)
+        if named is not None:
+            return self._use(named)
+        schedule = self._scope.spelling(self._schedule)
+        if schedule is None:
+            raise TVMError("the script has no variable for this schedule where it lowers it")
+        tensor = self._scope.spelling(*stage.origin_op.outputs, stage.origin_op, *stage.op.outputs, stage.op)
+        if tensor is None:
+            return f"{self._use(schedule)}.stages[{self._schedule.stages.index(stage)}]"
+        return f"{self._use(schedule)}[{self._use(tensor)}]"
+
+    def axis(self, stage: Stage, axis: IterVar) -> str:
+        """Return the expression for a loop: its name, else the one that a definition gives it."""
+        named = self._scope.spelling(axis)
+        if named is not None:
+            return self._use(named)
+        for attribute in ("axis", "reduce_axis"):
+            axes: Sequence[IterVar] = getattr(stage.op, attribute, ())
+            if any(own is axis for own in axes):
+                return self._own_axis(stage, attribute, axes, axis)
+        at = next(index for index, leaf in enumerate(stage.leaf_iter_vars) if leaf is axis)
+        return f"{self.stage(stage)}.leaf_iter_vars[{at}]"
+
+    def _own_axis(self, stage: Stage, attribute: str, axes: Sequence[IterVar], axis: IterVar) -> str:
+        """Return the expression for an axis of the computation, by a definition such as ``i, j = s[C].op.axis``."""
+        source = f"{self.stage(stage)}.op.{attribute}"
+        names = [own.var.name for own in axes]
+        unnamed = not any(self._scope.spelling(own) for own in axes)
+        if not unnamed or len(set(names)) < len(names) or not all(map(self._text.is_free, names)):
+            return f"{source}[{next(index for index, own in enumerate(axes) if own is axis)}]"
+        definition = f"{', '.join(names)} = {source}" if len(names) > 1 else f"{names[0]} = {source}[0]"
+        if definition not in self.definitions:
+            self.definitions.append(definition)
+        return axis.var.name
+
+    def is_named(self, axis: IterVar) -> bool:
+        """Return whether the script has a variable for a loop."""
+        named = self._scope.spelling(axis)
+        return named is not None and named.is_name
+
+    def thread_axis(self, tag: str) -> str:
+        """Return the expression that makes a thread axis."""
+        for module, prefix in ((te, ""), (compiler, ".te")):
+            named = self._scope.spelling(module)
+            if named is not None:
+                return f'{self._use(named)}{prefix}.thread_axis("{tag}")'
+        raise TVMError("the script imports no te, whose thread_axis a bind needs")
+
+    def halves(self, axis: IterVar) -> tuple[str, str]:
+        """Return names for the loops that a split makes, e.g. ``io`` and ``ii``."""
+        stem = self._stem(axis)
+        outer, inner = ("o", "i") if len(stem) <= SHORT else ("_outer", "_inner")
+        pairs = ((stem + outer + suffix, stem + inner + suffix) for suffix in _suffixes())
+        return next(pair for pair in pairs if all(map(self._text.is_free, pair)))
+
+    def fused(self, outer: IterVar, inner: IterVar) -> str:
+        """Return a name for the loop that two are fused into, e.g. ``ij``."""
+        stems = self._stem(outer), self._stem(inner)
+        name = "".join(stems) if max(map(len, stems)) <= 2 else "_".join((*stems, "fused"))
+        return next(name + suffix for suffix in _suffixes() if self._text.is_free(name + suffix))
+
+    def _stem(self, axis: IterVar) -> str:
+        """Return what the names of parts of an axis begin with: its own name, ``i.outer`` abbreviated to ``io``."""
+        named = self._scope.spelling(axis)
+        if named is not None and named.is_name:
+            return named.text
+        first, *parts = axis.var.name.split(".")
+        plain = re.sub(r"\W", "_", first)
+        return "".join([plain, *(part[:1] for part in parts)]) if len(plain) <= SHORT else "_".join([plain, *parts])
+
+    def _use(self, spelling: Spelling) -> str:
+        self.variables.add(spelling.variable)
+        return spelling.text
+
+
+def _suffixes() -> Sequence[str]:
+    """Return what is tried after a name until it is free."""
+    return ["", *(str(number) for number in range(2, 1000))]

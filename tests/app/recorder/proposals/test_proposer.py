@@ -1,0 +1,177 @@
+"""Proposals: what they write is a script that runs and schedules as they say; what lowering refuses is refused."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from app.artifacts import Answer, Message, Request, Snapshot
+from app.proposals import Edit, Place, Proposal, Proposed, Subject
+from app.recorder.session import Session
+from tests.e2e.steps import MATMUL
+
+BLUR = """\
+import tvm
+from tvm import te
+
+image = te.placeholder((34, 32), name="image")
+across = te.compute((34, 32), lambda y, x: image[y, x] * 2.0, name="across")
+blur = te.compute((32, 32), lambda y, x: across[y, x] + across[y + 2, x], name="blur")
+s = te.create_schedule(blur.op)
+f = tvm.build(s, [image, blur], target="llvm", name="blur")
+"""
+
+
+def run(script: str, subject: Subject | None = None) -> tuple[Answer, Proposed | None]:
+    """Run a script; return the answer, and the proposals where a subject asks for some."""
+    messages: list[Message] = []
+    request = Request(mode="propose" if subject else "compile", script=script, subject=subject)
+    Session(request, messages.append, guarded=False).run()
+    answers = [message.answer for message in messages if isinstance(message, Snapshot)]
+    return answers[-1], next((message for message in messages if isinstance(message, Proposed)), None)
+
+
+def proposals(script: str, stage: int, loop: int | None = None, factor: int | None = None) -> list[Proposal]:
+    _, proposed = run(script, Subject(place=Place(stage=stage, loop=loop), factor=factor))
+    assert proposed is not None
+    assert proposed.problem == ""
+    return proposed.proposals
+
+
+def edited(script: str, edit: Edit | None) -> str:
+    """Return a script after an edit, as the editor makes it."""
+    assert edit is not None
+    lines = script.splitlines()
+    lines[edit.line - 1 : edit.line - 1 + edit.removed] = edit.text.split("\n")
+    return "\n".join(lines) + "\n"
+
+
+def labelled(proposed: list[Proposal], label: str) -> Proposal:
+    return next(proposal for proposal in proposed if proposal.label == label)
+
+
+def loops(answer: Answer, stage: int = 0) -> list[str]:
+    return [loop.name for loop in answer.units[-1].schedule[stage].loops]
+
+
+def test_a_split_is_written_where_a_person_would_write_it() -> None:
+    split = labelled(proposals(MATMUL, 0, 0), "split by 8")
+    lines = edited(MATMUL, split.edit).splitlines()
+    assert lines[-3:-1] == ["s[C].vectorize(ji)", "io, ii = s[C].split(i, factor=8)"]
+    answer, _ = run(edited(MATMUL, split.edit))
+    assert answer.problems == []
+    assert loops(answer) == ["i.outer", "i.inner", "j.outer", "k", "j.inner"]
+
+
+def test_a_reordering_takes_the_place_of_the_one_before() -> None:
+    moved = labelled(proposals(MATMUL, 0, 2), "move outside of i")
+    assert moved.onto == Place(stage=0, loop=0)
+    script = edited(MATMUL, moved.edit)
+    assert script.count("reorder") == 1
+    assert "s[C].reorder(k, i, jo, ji)" in script
+    answer, _ = run(script)
+    assert loops(answer) == ["k", "i", "j.outer", "j.inner"]
+
+
+def test_axes_without_a_name_get_one() -> None:
+    split = labelled(proposals(BLUR, 1, 0), "split by 16")
+    script = edited(BLUR, split.edit)
+    assert "y, x = s[blur].op.axis\nyo, yi = s[blur].split(y, factor=16)\nf = " in script
+    again = labelled(proposals(script, 1, 2), "vectorize")
+    assert "s[blur].vectorize(x)\nf = " in edited(script, again.edit)
+
+
+def test_a_stage_is_dropped_at_a_loop_of_its_consumer() -> None:
+    places = proposals(BLUR, 0)
+    at = next(p for p in places if p.onto == Place(stage=1, loop=0))
+    assert "s[across].compute_at(s[blur], y)\n" in edited(BLUR, at.edit)
+    answer, _ = run(edited(BLUR, at.edit))
+    assert answer.units[-1].schedule[0].placement == "at blur, y"
+
+
+@pytest.mark.parametrize(
+    ("script", "written"),
+    [
+        (
+            BLUR.replace("f = tvm", "\n\ndef make():\n    t = te.create_schedule(blur.op)\n    return tvm").replace(
+                "build(s,", "build(t,"
+            )
+            + "make()\n",
+            "    y, x = t[blur].op.axis\n    t[blur].parallel(y)\n    return",
+        ),
+        (
+            BLUR.replace("f = tvm", "with tvm.target.Target('llvm'):\n    f = tvm"),
+            "\ny, x = s[blur].op.axis\ns[blur].parallel(y)\nwith",
+        ),
+        (
+            BLUR.replace("f = tvm", "if True:\n    y, x = blur.op.axis\n    f = tvm"),
+            "\n    s[blur].parallel(y)\n    f =",
+        ),
+        (
+            BLUR.replace("f = ", "axes = blur.op.axis\nf = "),
+            "axes = blur.op.axis\ns[blur].parallel(axes[0])\n",
+        ),
+        (BLUR.replace("f = ", "y, x = 1, 2\nf = "), "s[blur].parallel(s[blur].op.axis[0])\n"),
+        (BLUR.rpartition("f = ")[0], "y, x = s[blur].op.axis\ns[blur].parallel(y)\n"),
+    ],
+    ids=["function", "before a block", "inside a block", "list", "names taken", "nothing lowers"],
+)
+def test_the_line_has_its_place_and_its_names(script: str, written: str) -> None:
+    parallel = labelled(proposals(script, 1, 0), "parallel")
+    assert written in edited(script, parallel.edit)
+    assert run(edited(script, parallel.edit))[0].problems == []
+
+
+def test_what_lowering_refuses_is_refused_with_its_reason() -> None:
+    refused = labelled(proposals(MATMUL, 0, 2), "vectorize")
+    assert refused.edit is None
+    assert "reduction axis" in refused.refused
+    bound = labelled(proposals(MATMUL, 0, 0), "bind to blockIdx.x")
+    assert "build for a GPU" in bound.refused
+
+
+def test_loops_are_bound_for_a_gpu() -> None:
+    script = MATMUL.replace('target="llvm"', 'target="opencl"').replace("s[C].vectorize(ji)\n", "")
+    bound = labelled(proposals(script, 0, 0), "bind to blockIdx.x")
+    assert 's[C].bind(i, te.thread_axis("blockIdx.x"))\n' in edited(script, bound.edit)
+
+
+def test_reasons_are_those_of_the_loops() -> None:
+    naive = MATMUL.replace("jo, ji = s[C].split(j, factor=16)\ns[C].reorder(i, jo, k, ji)\ns[C].vectorize(ji)\n", "")
+    assert "reduction k is innermost" in labelled(proposals(naive, 0, 2), "move outside of j").gain
+    assert "no loop of C is parallel" in labelled(proposals(MATMUL, 0, 0), "parallel").gain
+    scalar = MATMUL.replace("s[C].vectorize(ji)\n", "")
+    assert "element by element" in labelled(proposals(scalar, 0, 3), "vectorize").gain
+    assert labelled(proposals(scalar, 0, 0), "vectorize").gain == ""
+
+
+def test_a_factor_of_ones_own_is_proposed_alone() -> None:
+    [split] = proposals(MATMUL, 0, 0, factor=10)
+    assert split.label == "split by 10"
+    assert "factor=10" in edited(MATMUL, split.edit)
+
+
+@pytest.mark.parametrize(("unit", "stage", "loop"), [(-1, 7, None), (-1, 0, 9), (5, 0, None)])
+def test_proposals_for_what_is_gone_say_so(unit: int, stage: int, loop: int | None) -> None:
+    _, proposed = run(MATMUL, Subject(unit=unit, place=Place(stage=stage, loop=loop)))
+    assert proposed is not None
+    assert proposed.problem
+    assert proposed.proposals == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_walks_of_proposals_stay_legal(seed: int) -> None:
+    """Whatever is proposed can be written, one after another, and the script still runs."""
+    choose = random.Random(seed)
+    script = BLUR if seed % 2 else MATMUL
+    for _ in range(4):
+        answer, _ = run(script)
+        assert answer.problems == [], script
+        stages = answer.units[-1].schedule
+        stage = choose.randrange(len(stages))
+        loop = choose.choice([None, *range(len(stages[stage].loops))])
+        legal = [proposal for proposal in proposals(script, stage, loop) if proposal.edit]
+        if legal:
+            script = edited(script, choose.choice(legal).edit)
+    assert run(script)[0].problems == [], script
