@@ -9,12 +9,14 @@ import msgspec
 import numpy as np
 
 from compiler.ir.error import ArgumentError, expected, show
+from compiler.ir.instrument import active_instruments
 from compiler.runtime.device import Device
-from compiler.runtime.measurement import BenchmarkResult, benchmark
+from compiler.runtime.measurement import BenchmarkResult, Thunk, benchmark
 from compiler.runtime.model_module import ModelModule
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import ArrayLike, NDArray, aligned_empty
 from compiler.runtime.signature import Parameter
+from compiler.runtime.threads import num_threads
 
 __all__ = ["AotExecutor", "AotInterface", "AotLibrary", "AotModule"]
 
@@ -68,7 +70,8 @@ class AotExecutor:
         if missing:
             raise ArgumentError(f"aot_executor: there is no value of constant {missing[0]!r}")
         order = (*interface.inputs, *interface.constants, *interface.outputs)
-        self._arguments = [self._arrays[n] if n in self._arrays else constants[n] for n in order]
+        self._arguments = tuple(self._arrays[n] if n in self._arrays else constants[n] for n in order)
+        self._prepared: tuple[int, Thunk] | None = None
 
     @property
     def input_names(self) -> list[str]:
@@ -148,7 +151,17 @@ class AotExecutor:
 
     def run(self) -> None:
         """Run the model on the inputs that were set."""
-        self._main(*self._arguments)
+        if active_instruments():
+            self._main(*self._arguments)
+        else:
+            self._thunk()()
+
+    def _thunk(self) -> Thunk:
+        """Return what calls the main function, prepared once for a number of threads, which is an argument of it."""
+        threads = num_threads()
+        if self._prepared is None or self._prepared[0] != threads:
+            self._prepared = threads, self._main.prepare(self._arguments)
+        return self._prepared[1]
 
     def get_function(self, name: str) -> Callable[..., Any]:
         """Return a method by name, as TVM's modules have them.
