@@ -33,6 +33,8 @@ PUBLIC = {
     "tvm.arith._ffi_api": "compiler.arith._ffi_api",
     "tvm.arith._ffi_api.DomainTouched": "compiler.tir.analysis.domain_touched:domain_touched",
     "tvm.arith._ffi_api.DomainTouchedAccessMap": "compiler.tir.analysis.domain_touched:domain_touched_access_map",
+    "tvm.autotvm": "compiler.autotvm",
+    "tvm.autotvm.record": "compiler.autotvm.task.record",
     "tvm.build": "compiler.driver.build:build",
     "tvm.build_config": "compiler.driver.older_names:build_config",
     "tvm.context": "compiler.driver.older_names:context",
@@ -278,7 +280,6 @@ _NO_LIBRARY = "the library is not called from here"
 
 UNAVAILABLE = {
     "tvm.auto_scheduler": _NO_SEARCH,
-    "tvm.autotvm": _NO_SEARCH,
     "tvm.contrib.coreml_runtime": _NO_BOARD,
     "tvm.contrib.cublas": _NO_GPU,
     "tvm.contrib.cuda_graph": _NO_GPU,

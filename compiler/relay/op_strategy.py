@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compiler.arith import Analyzer
+from compiler.autotvm.task import DispatchContext, FallbackContext, get_workload
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import BuildError
 from compiler.ir.extension import extension_point
@@ -287,7 +288,7 @@ def select_implementation(
     target: Target,
     use_autotvm: bool = True,
 ) -> tuple[OpImplementation, list[Tensor]]:
-    """Return the implementation of a call with the highest level, and the tensors that it computes.
+    """Return the implementation of a call, and the tensors that it computes: the fastest tuned one, else by level.
 
     Parameters
     ----------
@@ -297,7 +298,8 @@ def select_implementation(
     out_type : Type
     target : Target
     use_autotvm : bool
-        Whether records of tuning decide; there are none.
+        Whether the records of tuning decide, where there are any: of the implementations that are templates with a
+        record, the fastest is taken.
 
     Returns
     -------
@@ -311,5 +313,28 @@ def select_implementation(
     valid = get_valid_implementations(op, attrs, inputs, out_type, target)
     if not valid:
         raise BuildError(f"no implementation of {op.name} is valid for {target}")
-    best = max(valid, key=lambda implementation: implementation.plevel)
-    return best, best.compute(attrs, inputs, out_type)
+    with target:
+        tuned = _fastest_tuned(valid, attrs, inputs, out_type, target) if use_autotvm else None
+        if tuned is not None:
+            return tuned
+        best = max(valid, key=lambda implementation: implementation.plevel)
+        return best, best.compute(attrs, inputs, out_type)
+
+
+def _fastest_tuned(
+    valid: Sequence[OpImplementation], attrs: Attrs, inputs: Sequence[Tensor], out_type: Type, target: Target
+) -> tuple[OpImplementation, list[Tensor]] | None:
+    """Return the template with the fastest record; None where none was tuned."""
+    if type(DispatchContext.current) is FallbackContext:
+        return None
+    best, best_cost = None, float("inf")
+    for implementation in valid:
+        made = implementation.compute(attrs, inputs, out_type)
+        workload = get_workload(made)
+        if workload is None:
+            continue
+        config = DispatchContext.current.query(target, workload)
+        cost = float("inf") if config.is_fallback or config.cost is None else config.cost
+        if cost < best_cost:
+            best, best_cost = (implementation, made), cost
+    return best

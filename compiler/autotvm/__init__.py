@@ -1,0 +1,43 @@
+"""Schedules with parameters: spaces of configurations, tasks, and records of which configuration was best.
+
+A *task* is a schedule template with its arguments; running it once defines its *space* of configurations.  A *dispatch
+context* says which configuration a template gets: a given one, the best of a log, or a default.
+"""
+
+from compiler.autotvm import measure, task
+from compiler.autotvm.measure import MeasureErrorNo, MeasureInput, MeasureResult
+from compiler.autotvm.task import (
+    ConfigEntity,
+    ConfigSpace,
+    create,
+    get_config,
+    record,
+    register_topi_compute,
+    register_topi_schedule,
+    template,
+)
+from compiler.autotvm.task.dispatcher import ApplyFixedConfig as apply_fixed_config
+from compiler.autotvm.task.dispatcher import ApplyGraphBest as apply_graph_best
+from compiler.autotvm.task.dispatcher import ApplyHistoryBest as apply_history_best
+from compiler.autotvm.task.dispatcher import DispatchContext, FallbackContext
+
+__all__ = [
+    "ConfigEntity",
+    "ConfigSpace",
+    "DispatchContext",
+    "FallbackContext",
+    "MeasureErrorNo",
+    "MeasureInput",
+    "MeasureResult",
+    "apply_fixed_config",
+    "apply_graph_best",
+    "apply_history_best",
+    "create",
+    "get_config",
+    "measure",
+    "record",
+    "register_topi_compute",
+    "register_topi_schedule",
+    "task",
+    "template",
+]

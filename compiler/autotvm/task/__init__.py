@@ -1,0 +1,42 @@
+"""Tasks: templates, their spaces of configurations, and contexts that choose one."""
+
+from compiler.autotvm.task import dispatcher, record, space, topi_integration
+from compiler.autotvm.task.dispatcher import (
+    ApplyConfig,
+    ApplyFixedConfig,
+    ApplyGraphBest,
+    ApplyHistoryBest,
+    DispatchContext,
+    FallbackContext,
+    clear_fallback_cache,
+)
+from compiler.autotvm.task.space import ConfigEntity, ConfigSpace
+from compiler.autotvm.task.task import Task, create, get_config, template
+from compiler.autotvm.task.topi_integration import get_workload, register_topi_compute, register_topi_schedule
+from compiler.autotvm.task.workload import args_to_workload, deserialize_args, serialize_args
+
+__all__ = [
+    "ApplyConfig",
+    "ApplyFixedConfig",
+    "ApplyGraphBest",
+    "ApplyHistoryBest",
+    "ConfigEntity",
+    "ConfigSpace",
+    "DispatchContext",
+    "FallbackContext",
+    "Task",
+    "args_to_workload",
+    "clear_fallback_cache",
+    "create",
+    "deserialize_args",
+    "dispatcher",
+    "get_config",
+    "get_workload",
+    "record",
+    "register_topi_compute",
+    "register_topi_schedule",
+    "serialize_args",
+    "space",
+    "template",
+    "topi_integration",
+]

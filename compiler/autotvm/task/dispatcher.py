@@ -1,0 +1,20 @@
+"""Contexts that choose the configuration of a template."""
+
+from compiler.autotvm.task.context import (
+    ApplyConfig,
+    ApplyFixedConfig,
+    DispatchContext,
+    FallbackContext,
+    clear_fallback_cache,
+)
+from compiler.autotvm.task.history import ApplyGraphBest, ApplyHistoryBest
+
+__all__ = [
+    "ApplyConfig",
+    "ApplyFixedConfig",
+    "ApplyGraphBest",
+    "ApplyHistoryBest",
+    "DispatchContext",
+    "FallbackContext",
+    "clear_fallback_cache",
+]

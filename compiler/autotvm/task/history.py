@@ -1,0 +1,120 @@
+"""Contexts that choose the configurations of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+
+from compiler.autotvm.measure import MeasureInput, MeasureResult
+from compiler.autotvm.task.context import DispatchContext
+from compiler.autotvm.task.record import load_from_file
+from compiler.autotvm.task.space import ConfigSpace
+from compiler.autotvm.task.workload import Workload
+from compiler.ir.error import ArgumentError
+from compiler.target.target import Target
+
+__all__ = ["ApplyGraphBest", "ApplyHistoryBest"]
+
+Record = tuple[MeasureInput, MeasureResult]
+Records = str | PathLike[str] | Iterable[Record]
+
+
+def _read(records: Records) -> Iterable[Record]:
+    return load_from_file(Path(records)) if isinstance(records, (str, PathLike)) else records
+
+
+class ApplyHistoryBest(DispatchContext):
+    """Chooses the configuration of the best record of a workload.
+
+    Parameters
+    ----------
+    records : str, path-like, iterable of (MeasureInput, MeasureResult), or None
+        Records, or a file of them.
+
+    Attributes
+    ----------
+    best_by_targetkey : dict of (str, tuple) to Record
+        By a key of the target, such as ``cpu``, and the workload.
+    best_by_model : dict of (str, tuple) to Record
+        By the model of the device and the workload.
+    """
+
+    def __init__(self, records: Records | None) -> None:
+        super().__init__()
+        self.best_by_targetkey: dict[tuple[str, Workload], Record] = {}
+        self.best_by_model: dict[tuple[str, Workload], Record] = {}
+        self._set: dict[tuple[str, Workload], ConfigSpace] = {}
+        if records is not None:
+            self.load(records)
+
+    def load(self, records: Records) -> None:
+        """Add records.
+
+        Parameters
+        ----------
+        records : str, path-like or iterable of (MeasureInput, MeasureResult)
+            Records, or a file of them.
+        """
+        for inp, res in _read(records):
+            if res.error_no:
+                continue
+            workload = inp.task.workload
+            for key in inp.target.keys:
+                _better(self.best_by_targetkey, (key, workload), (inp, res))
+            _better(self.best_by_model, (inp.target.model, workload), (inp, res))
+
+    def _query_inside(self, target: Target | None, workload: Workload | None) -> ConfigSpace | None:
+        if target is None:
+            raise ArgumentError("Need a target context to find the history best. Hint: with tvm.target.Target(...)")
+        if workload is None:
+            return None
+        places = [(self.best_by_model, target.model)] if target.model != "unknown" else []
+        for table, key in [*places, *((self.best_by_targetkey, key) for key in target.keys)]:
+            if (key, workload) in self._set:
+                return self._set[key, workload]
+            if (key, workload) in table:
+                return table[key, workload][0].config
+        return None
+
+    def update(self, target: Target, workload: Workload, cfg: ConfigSpace) -> None:
+        for key in (target.model, *target.keys):
+            self._set[key, workload] = cfg
+
+
+def _better(table: dict[tuple[str, Workload], Record], key: tuple[str, Workload], record: Record) -> None:
+    """Enter a record, unless there is a faster one; its configuration says its cost."""
+    if key not in table or _mean_cost(record) < _mean_cost(table[key]):
+        table[key] = record
+    record[0].config.cost = _mean_cost(record)
+
+
+def _mean_cost(record: Record) -> float:
+    costs = [float(cost) for cost in record[1].costs if not isinstance(cost, Exception)]
+    return sum(costs) / len(costs)
+
+
+class ApplyGraphBest(DispatchContext):
+    """Chooses the configurations of a graph's calls, in their order.
+
+    Parameters
+    ----------
+    records : str, path-like or iterable of (MeasureInput, MeasureResult)
+        Records, or a file of them: one for each call.
+    """
+
+    def __init__(self, records: Records) -> None:
+        super().__init__()
+        self._records = list(_read(records))
+        self._next = 0
+        self._chosen: dict[tuple[str, Workload | None], ConfigSpace] = {}
+
+    def _query_inside(self, target: Target | None, workload: Workload | None) -> ConfigSpace | None:
+        key = (str(target), workload)
+        if self._next < len(self._records):
+            self._chosen[key] = self._records[self._next][0].config
+            self._next += 1
+        return self._chosen.get(key)
+
+    def update(self, target: Target, workload: Workload, cfg: ConfigSpace) -> None:
+        self._chosen[str(target), workload] = cfg

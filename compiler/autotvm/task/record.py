@@ -1,0 +1,130 @@
+"""Records of measurements: a line of JSON each, in TVM's format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any, TextIO
+
+from compiler.autotvm.measure import MeasureInput, MeasureResult
+from compiler.autotvm.task.space import ConfigEntity
+from compiler.autotvm.task.task import Task
+from compiler.ir.error import ArgumentError
+from compiler.target.target import Target
+
+__all__ = ["AUTOTVM_LOG_VERSION", "decode", "encode", "load_from_buffer", "load_from_file", "measure_str_key"]
+
+AUTOTVM_LOG_VERSION = 0.2
+
+
+def measure_str_key(inp: MeasureInput, include_config: bool = True) -> str:
+    """Return a text that is the same for equal inputs.
+
+    Parameters
+    ----------
+    inp : MeasureInput
+    include_config : bool
+        Whether the configuration counts.
+
+    Returns
+    -------
+    str
+    """
+    config = str(inp.config) if include_config else ""
+    return f"{inp.target}{inp.task.name}{inp.task.args}{inp.task.kwargs}{config}"
+
+
+def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> str:
+    """Return a record as a line.
+
+    Parameters
+    ----------
+    inp : MeasureInput
+    result : MeasureResult
+    protocol : str
+        ``json``.
+
+    Returns
+    -------
+    str
+    """
+    _require_json(protocol)
+    costs = [cost if not isinstance(cost, Exception) else str(cost) for cost in result.costs]
+    row = {
+        "input": [str(inp.target), inp.task.name, inp.task.args, inp.task.kwargs],
+        "config": inp.config.to_json_dict(),
+        "result": [costs if not result.error_no else [1e9], result.error_no, result.all_cost, result.timestamp],
+        "version": AUTOTVM_LOG_VERSION,
+        "tvm_version": "0.19.0",
+    }
+    return json.dumps(row)
+
+
+def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResult] | None:
+    """Return the record of a line.
+
+    Parameters
+    ----------
+    row : str
+    protocol : str
+        ``json``.
+
+    Returns
+    -------
+    tuple of MeasureInput and MeasureResult, or None
+        None for a line of an older format.
+    """
+    _require_json(protocol)
+    read = json.loads(row)
+    if "v" in read or read.get("version", 0) < AUTOTVM_LOG_VERSION:
+        return None
+    target, name, args, _ = read["input"]
+    task = Task(name, _tuples(args))
+    task.target = Target(target)
+    costs, error_no, all_cost, timestamp = read["result"]
+    inp = MeasureInput(task.target, task, ConfigEntity.from_json_dict(read["config"]))
+    return inp, MeasureResult(tuple(costs), error_no, all_cost, timestamp)
+
+
+def _require_json(protocol: str) -> None:
+    if protocol != "json":
+        raise ArgumentError(f"records are of JSON: protocol must be 'json', got {protocol!r}")
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def load_from_buffer(file: TextIO) -> Iterator[tuple[MeasureInput, MeasureResult]]:
+    """Return the records of an open file.
+
+    Parameters
+    ----------
+    file : file-like
+        Lines of text.
+
+    Yields
+    ------
+    tuple of MeasureInput and MeasureResult
+    """
+    for row in file:
+        record = decode(row) if row.strip() and not row.startswith("#") else None
+        if record is not None:
+            yield record
+
+
+def load_from_file(filepath: str | PathLike[str]) -> Iterator[tuple[MeasureInput, MeasureResult]]:
+    """Return the records of a file.
+
+    Parameters
+    ----------
+    filepath : str or path-like
+
+    Yields
+    ------
+    tuple of MeasureInput and MeasureResult
+    """
+    with Path(filepath).open(encoding="utf-8") as file:
+        yield from load_from_buffer(file)

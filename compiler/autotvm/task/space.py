@@ -1,0 +1,418 @@
+"""Spaces of configurations, and the configurations in them."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from compiler.autotvm.task import knobs
+from compiler.autotvm.task.entities import (
+    AnnotateEntity,
+    Entity,
+    OtherOptionEntity,
+    ReorderEntity,
+    SplitEntity,
+    entity_of_json,
+)
+from compiler.autotvm.task.knobs import Axis, Knob, VirtualAxis, get_factors, get_pow2s
+from compiler.ir.error import TVMError
+from compiler.ir.primexpr import IterVar
+
+__all__ = [
+    "AnnotateEntity",
+    "Axis",
+    "ConfigEntity",
+    "ConfigSpace",
+    "FallbackConfigEntity",
+    "InstantiationError",
+    "OtherOptionEntity",
+    "ReorderEntity",
+    "SplitEntity",
+    "VirtualAxis",
+    "get_factors",
+    "get_pow2s",
+]
+
+
+class InstantiationError(TVMError, ValueError):
+    """A template cannot be instantiated with a configuration: what it was told by ``raise_error``."""
+
+
+class ConfigSpace:
+    """The configurations of a template: it is what the template asks while its knobs are defined.
+
+    Attributes
+    ----------
+    space_map : dict of str to Knob
+        The knobs, in the order of their definition.
+    flop : int
+        Floating-point operations, where the template says them by ``add_flop``.
+    errors : list of str
+        What the template reported.
+    code_hash : str or None
+    cost : float or None
+        The seconds that a record says.
+    """
+
+    is_fallback = False
+
+    def __init__(self) -> None:
+        self.space_map: dict[str, Knob] = {}
+        self._entity_map: dict[str, Entity] = {}
+        self.flop = 0
+        self.errors: list[str] = []
+        self.code_hash: str | None = None
+        self.cost: float | None = None
+
+    @staticmethod
+    def axis(var: IterVar | int | VirtualAxis) -> VirtualAxis:
+        """Return a loop for the definition of knobs.
+
+        Parameters
+        ----------
+        var : IterVar, int or VirtualAxis
+            The loop, or its extent.
+
+        Returns
+        -------
+        VirtualAxis
+        """
+        return VirtualAxis(var)
+
+    reduce_axis = axis
+
+    def define_split(
+        self, name: str, axis: IterVar | int | VirtualAxis, policy: str = "factors", **kwargs: Any
+    ) -> list[Axis]:
+        """Define a knob that splits an axis.
+
+        Parameters
+        ----------
+        name : str
+            Of the knob.
+        axis : IterVar, int or VirtualAxis
+            The axis, or its extent.
+        policy : str
+            ``factors``, ``power2``, ``verbose`` or ``candidate``.
+        **kwargs
+            ``num_outputs``, ``max_factor``, ``filter``, ``no_tail`` and ``candidate``.
+
+        Returns
+        -------
+        list of Axis
+            The loops that there will be, for other knobs.
+        """
+        return self._define(name, lambda: knobs.splits(VirtualAxis(axis), policy, **kwargs))
+
+    def define_reorder(
+        self, name: str, axes: Sequence[VirtualAxis | Axis], policy: str = "all", **kwargs: Any
+    ) -> list[Axis]:
+        """Define a knob that reorders loops.
+
+        Parameters
+        ----------
+        name : str
+            Of the knob.
+        axes : sequence of VirtualAxis or Axis
+        policy : str
+            ``identity``, ``all``, ``interval_all`` or ``candidate``.
+        **kwargs
+            ``interval`` and ``candidate``.
+
+        Returns
+        -------
+        list of Axis
+        """
+        return self._define(name, lambda: knobs.orders(axes, policy, **kwargs))
+
+    def define_annotate(self, name: str, axes: Sequence[VirtualAxis | Axis], policy: str, **kwargs: Any) -> list[Axis]:
+        """Define a knob that annotates loops.
+
+        Parameters
+        ----------
+        name : str
+            Of the knob.
+        axes : sequence of VirtualAxis or Axis
+        policy : str
+            ``none``, ``unroll``, ``try_unroll``, ``try_vec``, ``try_unroll_vec`` or ``candidate``.
+        **kwargs
+            ``candidate``.
+
+        Returns
+        -------
+        list of Axis
+        """
+        return self._define(name, lambda: knobs.loop_annotations(axes, policy, **kwargs))
+
+    def define_knob(self, name: str, candidate: Sequence[Any]) -> None:
+        """Define a knob whose values the template uses as it likes.
+
+        Parameters
+        ----------
+        name : str
+            Of the knob.
+        candidate : sequence
+            Of JSON's types.
+        """
+        self._define(name, lambda: knobs.options(candidate))
+
+    def _define(self, name: str, make: Callable[[], Knob]) -> list[Axis]:
+        if name not in self.space_map:
+            knob = self.space_map[name] = make()
+            self._entity_map[name] = knob[0]
+        knob = self.space_map[name]
+        return [Axis(knob, at) for at in range(knob.num_output)]
+
+    def add_flop(self, flop: float) -> None:
+        """Say how many floating-point operations a call makes, where the schedule cannot be asked.
+
+        Parameters
+        ----------
+        flop : float
+            They are added up.
+        """
+        self.flop += int(flop)
+
+    def raise_error(self, msg: str) -> None:
+        """Report that the configuration cannot be used.
+
+        Parameters
+        ----------
+        msg : str
+            Why.
+        """
+        self.errors.append(msg)
+
+    def valid(self) -> bool:
+        """Return whether nothing was reported.
+
+        Returns
+        -------
+        bool
+        """
+        return not self.errors
+
+    @property
+    def dims(self) -> list[int]:
+        """How many values each knob has."""
+        return [len(knob) for knob in self.space_map.values()]
+
+    @property
+    def range_length(self) -> int:
+        """How many configurations there are."""
+        return math.prod(self.dims)
+
+    def __len__(self) -> int:
+        return self.range_length
+
+    def is_index_valid(self, index: int) -> bool:
+        """Return whether there is a configuration of that number.
+
+        Parameters
+        ----------
+        index : int
+
+        Returns
+        -------
+        bool
+        """
+        return 0 <= index < len(self)
+
+    def get_rand_index(self) -> int:
+        """Return the number of a random configuration.
+
+        Returns
+        -------
+        int
+        """
+        return random.randrange(len(self))
+
+    def point2knob(self, point: int) -> list[int]:
+        """Return which value each knob has in a configuration; the first knob changes fastest.
+
+        Parameters
+        ----------
+        point : int
+            The number of the configuration.
+
+        Returns
+        -------
+        list of int
+        """
+        values = []
+        for size in self.dims:
+            point, value = divmod(point, size)
+            values.append(value)
+        return values
+
+    def knob2point(self, knob: Sequence[int]) -> int:
+        """Return the number of a configuration.
+
+        Parameters
+        ----------
+        knob : sequence of int
+            Which value each knob has.
+
+        Returns
+        -------
+        int
+        """
+        point = 0
+        for value, size in zip(reversed(knob), reversed(self.dims), strict=True):
+            point = point * size + value
+        return point
+
+    def get(self, index: int) -> ConfigEntity:
+        """Return a configuration.
+
+        Parameters
+        ----------
+        index : int
+            Its number.
+
+        Returns
+        -------
+        ConfigEntity
+
+        Raises
+        ------
+        IndexError
+            If there is none of that number.
+        """
+        if not self.is_index_valid(index):
+            raise IndexError(f"Index out of range: size {len(self)}, got index {index}")
+        values = zip(self.space_map.items(), self.point2knob(index), strict=True)
+        return ConfigEntity(index, self.code_hash, {name: knob[value] for (name, knob), value in values}, [])
+
+    def __iter__(self) -> Iterator[Entity]:
+        return iter(self._entity_map.values())
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a knob's value: while the space is defined, its first one."""
+        return self._entity_map[name]
+
+    def __repr__(self) -> str:
+        rows = "".join(f"  {at:2d} {name}: {knob}\n" for at, (name, knob) in enumerate(self.space_map.items()))
+        return f"ConfigSpace (len={len(self)}, range_length={self.range_length}, space_map=\n{rows})"
+
+
+class ConfigEntity(ConfigSpace):
+    """One configuration.
+
+    Parameters
+    ----------
+    index : int
+        Its number in its space.
+    code_hash : str or None
+    entity_map : mapping of str to Entity
+        The value of each knob.
+    constraints : sequence
+        Accepted as TVM does.
+    """
+
+    def __init__(
+        self, index: int, code_hash: str | None, entity_map: Mapping[str, Entity], constraints: Sequence[object]
+    ) -> None:
+        super().__init__()
+        self.index = index
+        self.code_hash = code_hash
+        self._entity_map = dict(entity_map)
+
+    def _define(self, name: str, make: Callable[[], Knob]) -> list[Axis]:
+        """Return the loops that the value of a knob makes: nothing is defined any more."""
+        entity = self._entity_map[name]
+        count = len(entity.value()) if not isinstance(entity, OtherOptionEntity) else 0
+        return [Axis(None, at) for at in range(count)]
+
+    def get_flatten_feature(self) -> list[float]:
+        """Return the values of all knobs as numbers.
+
+        Returns
+        -------
+        list of float
+            Extents, places and numbers as they are, annotations by their number.
+        """
+        return [number for entity in self._entity_map.values() for number in _numbers(entity.value())]
+
+    def get_other_option(self) -> dict[str, Any]:
+        """Return the values of the knobs that templates use as they like.
+
+        Returns
+        -------
+        dict of str to object
+        """
+        return {name: e.val for name, e in self._entity_map.items() if isinstance(e, OtherOptionEntity)}
+
+    def to_json_dict(self) -> dict[str, Any]:
+        """Return the configuration as a record has it.
+
+        Returns
+        -------
+        dict
+        """
+        entities = [[name, entity.kind, entity.value()] for name, entity in self._entity_map.items()]
+        return {"index": self.index, "code_hash": self.code_hash, "entity": entities}
+
+    @staticmethod
+    def from_json_dict(json_dict: Mapping[str, Any]) -> ConfigEntity:
+        """Return the configuration of a record.
+
+        Parameters
+        ----------
+        json_dict : mapping
+            What :meth:`to_json_dict` returned.
+
+        Returns
+        -------
+        ConfigEntity
+        """
+        rows = json_dict["entity"]
+        rows = [(name, *row) for name, row in rows.items()] if isinstance(rows, Mapping) else rows
+        entities = {name: entity_of_json(kind, value) for name, kind, value in rows}
+        return ConfigEntity(json_dict["index"], json_dict.get("code_hash"), entities, [])
+
+    def __repr__(self) -> str:
+        return f"{list(self._entity_map.items())},{self.code_hash},{self.index}"
+
+
+_ANNOTATIONS = ("none", "unroll", "try_unroll", "vec", "try_vec")
+
+
+def _numbers(value: Any) -> list[float]:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [number for part in value for number in _numbers(part)]
+    if isinstance(value, (int, float)):
+        return [float(value)]
+    return [float(_ANNOTATIONS.index(value) if value in _ANNOTATIONS else len(_ANNOTATIONS))]
+
+
+class FallbackConfigEntity(ConfigSpace):
+    """The configuration of a template that nobody tuned: the first value of each knob, or what the template sets."""
+
+    is_fallback = True
+
+    def fallback_split(self, name: str, constraints: Sequence[int]) -> None:
+        """Choose a split by limits of its loops.
+
+        Parameters
+        ----------
+        name : str
+            Of the knob.
+        constraints : sequence of int
+            The longest that each loop may be; -1 for no limit.  From the innermost loop on, each becomes the largest
+            divisor of what is left.
+        """
+        left = self.space_map[name].product
+        size: list[int] = []
+        for limit in reversed(constraints):
+            size.append(max(f for f in get_factors(left) if limit < 0 or f <= limit))
+            left //= size[-1]
+        self._entity_map[name] = SplitEntity(size[::-1])
+
+    def __setitem__(self, name: str, entity: Entity) -> None:
+        self._entity_map[name] = entity
+
+    def __repr__(self) -> str:
+        return f"{list(self._entity_map.items())},{self.code_hash}"

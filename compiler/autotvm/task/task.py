@@ -1,0 +1,226 @@
+"""Tasks: a template with its arguments, for a target."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from compiler.autotvm.task.context import ApplyConfig, DispatchContext
+from compiler.autotvm.task.space import ConfigSpace, InstantiationError
+from compiler.autotvm.task.workload import Workload, args_to_workload, deserialize_args, serialize_args
+from compiler.ir.error import ArgumentError, unknown_name
+from compiler.target.target import Target, TargetLike
+from compiler.te.flops import schedule_flops
+from compiler.te.operation import PlaceholderOp
+from compiler.te.schedule import Schedule
+from compiler.te.tensor import Tensor
+
+__all__ = ["TASK_TABLE", "Task", "TaskTemplate", "create", "get_config", "template"]
+
+TaskFunction = Callable[..., tuple[Schedule, Sequence[Any]]]
+
+
+class TaskTemplate:
+    """A schedule with parameters: one function, or a definition and its schedule.
+
+    Attributes
+    ----------
+    fcompute : callable or None
+        From arguments to the result.
+    fschedule : callable or None
+        From results to their schedule.
+    fcustomized : callable or None
+        From arguments to a schedule and its parameters; instead of both.
+    """
+
+    def __init__(self) -> None:
+        self.fcompute: Callable[..., Any] | None = None
+        self.fschedule: Callable[..., Schedule] | None = None
+        self.fcustomized: TaskFunction | None = None
+
+    def __call__(self, *args: Any) -> tuple[Schedule, Sequence[Any]]:
+        """Return the schedule for arguments, with its parameters."""
+        values = deserialize_args(args)
+        if self.fcustomized is not None:
+            return self.fcustomized(*values)
+        if self.fcompute is None or self.fschedule is None:
+            raise ArgumentError("task: the template has no definition or no schedule")
+        made = self.fcompute(*values)
+        outputs = [made] if isinstance(made, Tensor) else list(made)
+        return self.fschedule(outputs), [*(v for v in _placeholders(outputs)), *outputs]
+
+
+def _placeholders(outputs: Sequence[Tensor]) -> list[Tensor]:
+    """Return the tensors that outputs are computed from, each once."""
+    seen: dict[Tensor, None] = {}
+    waiting = list(reversed(outputs))
+    while waiting:
+        tensor = waiting.pop()
+        if isinstance(tensor.op, PlaceholderOp):
+            seen.setdefault(tensor)
+        waiting.extend(reversed(tensor.op.input_tensors))
+    return list(seen)
+
+
+TASK_TABLE: dict[str, TaskTemplate] = {}
+"""The templates by name."""
+
+
+class Task:
+    """A template with its arguments.
+
+    Parameters
+    ----------
+    name : str
+        Of the template.
+    args : sequence
+        As :func:`serialize_args` returns them.
+
+    Attributes
+    ----------
+    config_space : ConfigSpace or None
+    flop : int or None
+        Floating-point operations of a call.
+    target, target_host : Target or None
+    """
+
+    def __init__(self, name: str, args: Sequence[Any]) -> None:
+        self.name = name
+        self.args = tuple(args)
+        self.kwargs: dict[str, Any] = {}
+        self.config_space: ConfigSpace | None = None
+        self.flop: int | None = None
+        self.target: Target | None = None
+        self.target_host: Target | None = None
+
+    @property
+    def func(self) -> TaskTemplate:
+        """The template."""
+        if self.name not in TASK_TABLE:
+            raise unknown_name("autotvm.task", self.name, TASK_TABLE)
+        return TASK_TABLE[self.name]
+
+    @property
+    def workload(self) -> Workload:
+        """What is computed."""
+        return args_to_workload(self.args, self.name)
+
+    def instantiate(self, config: ConfigSpace) -> tuple[Schedule, Sequence[Any]]:
+        """Return the schedule of a configuration.
+
+        Parameters
+        ----------
+        config : ConfigSpace
+
+        Returns
+        -------
+        tuple of Schedule and list of Tensor
+            The schedule, with its parameters.
+
+        Raises
+        ------
+        InstantiationError
+            If the template reports that it cannot be used.
+        """
+        config.flop = 0
+        with ApplyConfig(config):
+            made = self.func(*self.args)
+        if not config.valid():
+            raise InstantiationError(str(config.errors))
+        return made
+
+    def __repr__(self) -> str:
+        return f"Task(func_name={self.name}, args={self.args}, kwargs={self.kwargs}, workload={self.workload})"
+
+
+def create(task_name: str, args: Sequence[Any], target: TargetLike, target_host: TargetLike | None = None) -> Task:
+    """Create a task: its template defines its space of configurations.
+
+    Parameters
+    ----------
+    task_name : str
+        Of the template.
+    args : sequence
+        Its arguments.
+    target : Target or str
+    target_host : Target or str, optional
+
+    Returns
+    -------
+    Task
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such template.
+    """
+    task = Task(getattr(task_name, "task_name", task_name), serialize_args(args))
+    task.target = Target(target)
+    task.target_host = None if target_host is None else Target(target_host)
+    task.config_space = ConfigSpace()
+    with ApplyConfig(task.config_space), task.target:
+        schedule, _ = task.func(*task.args)
+    task.flop = task.config_space.flop or schedule_flops(schedule)
+    return task
+
+
+def template(task_name: str, func: TaskFunction | None = None) -> Callable[..., Any]:
+    """Declare a schedule template: a function that asks :func:`get_config` for its parameters.
+
+    Parameters
+    ----------
+    task_name : str
+        The template's name.
+    func : callable, optional
+        From arguments to a schedule and its parameters; a decorator is returned where it is left out.
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    ArgumentError
+        If the name is taken.
+
+    Examples
+    --------
+    ::
+
+        @autotvm.template("vector_add")
+        def vector_add(n):
+            A = te.placeholder((n,), name="A")
+            B = te.compute((n,), lambda i: A[i] + 1, name="B")
+            s = te.create_schedule(B.op)
+            cfg = autotvm.get_config()
+            cfg.define_split("tile", B.op.axis[0], num_outputs=2)
+            cfg["tile"].apply(s, B, B.op.axis[0])
+            return s, [A, B]
+    """
+
+    def decorate(function: TaskFunction) -> TaskFunction:
+        @functools.wraps(function)
+        def wrapper(*args: Any) -> tuple[Schedule, Sequence[Any]]:
+            workload = args_to_workload(args, task_name)
+            with ApplyConfig(DispatchContext.current.query(Target.current(), workload)):
+                return function(*args)
+
+        task = TASK_TABLE.setdefault(task_name, TaskTemplate())
+        if task.fcustomized is not None:
+            raise ArgumentError(f'Customized func is already registered in autoTVM task "{task_name}"')
+        task.fcustomized = wrapper
+        wrapper.task_name = task_name  # type: ignore[attr-defined]
+        return wrapper
+
+    return decorate if func is None else decorate(func)
+
+
+def get_config() -> ConfigSpace:
+    """Return the configuration of the template that is running: its space, while a task is created.
+
+    Returns
+    -------
+    ConfigSpace
+    """
+    return DispatchContext.current.query(Target.current(), None)

@@ -1,0 +1,85 @@
+"""Workloads: what a task computes, as a tuple that can be compared, hashed and written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.primexpr import FloatImm, IntImm, StringImm, Var
+from compiler.te.operation import placeholder
+from compiler.te.tensor import Tensor
+
+__all__ = ["Workload", "args_to_workload", "deserialize_args", "serialize_args"]
+
+Workload = tuple[Any, ...]
+
+_TENSOR = "TENSOR"
+
+
+def serialize_args(args: Iterable[Any]) -> Workload:
+    """Return arguments with a tuple ``("TENSOR", shape, dtype)`` for each tensor.
+
+    Parameters
+    ----------
+    args : iterable
+        Tensors, numbers, strings, None and sequences of them.
+
+    Returns
+    -------
+    tuple
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is something else.
+    """
+    return tuple(map(_serialized, args))
+
+
+def _serialized(x: Any) -> Any:
+    if isinstance(x, Tensor):
+        return (_TENSOR, serialize_args(x.shape), x.dtype)
+    if isinstance(x, (IntImm, FloatImm, StringImm)):
+        return x.value
+    if x is None or isinstance(x, (str, int, float, Var)):
+        return x
+    if isinstance(x, Sequence):
+        return serialize_args(x)
+    raise ArgumentError(
+        f'Do not support type "{type(x).__name__}" in argument. Consider to use primitive types or tvm.tir.Var only'
+    )
+
+
+def deserialize_args(args: Iterable[Any]) -> list[Any]:
+    """Return arguments with a placeholder for each tuple that stands for a tensor.
+
+    Parameters
+    ----------
+    args : iterable
+        What :func:`serialize_args` returned.
+
+    Returns
+    -------
+    list
+    """
+    return [
+        placeholder(tuple(x[1]), x[2]) if isinstance(x, (tuple, list)) and x and x[0] == _TENSOR else x for x in args
+    ]
+
+
+def args_to_workload(args: Iterable[Any], task_name: str | None = None) -> Workload:
+    """Return the workload of a call.
+
+    Parameters
+    ----------
+    args : iterable
+        The arguments.
+    task_name : str, optional
+        Of the template; it comes first.
+
+    Returns
+    -------
+    tuple
+    """
+    return (*(() if task_name is None else (task_name,)), *serialize_args(args))

@@ -1,0 +1,157 @@
+"""Spaces against enumeration, templates against NumPy, records and the contexts that read them."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import autotvm, relay, te, topi
+from compiler.autotvm.task.space import FallbackConfigEntity, InstantiationError, SplitEntity
+from compiler.testing.relay import run_infer_type
+
+
+@autotvm.template("test/matmul")
+def matmul(n, m):
+    a, b = te.placeholder((n, m), name="A"), te.placeholder((m, n), name="B")
+    k = te.reduce_axis((0, m), name="k")
+    c = te.compute((n, n), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    s = te.create_schedule(c.op)
+    cfg = autotvm.get_config()
+    y, x = c.op.axis
+    cfg.define_split("tile_y", y, num_outputs=2)
+    cfg.define_split("tile_x", x, num_outputs=2)
+    cfg.define_reorder("order", [cfg.axis(y), cfg.axis(x), cfg.axis(4)])
+    cfg.define_annotate("inner", [cfg.axis(x)], policy="try_unroll_vec")
+    cfg.define_knob("unused", [0, 512])
+    yo, yi = cfg["tile_y"].apply(s, c, y)
+    xo, xi = cfg["tile_x"].apply(s, c, x)
+    cfg["order"].apply(s, c, [yo, xo, k])
+    s[c].reorder(yi, xi)
+    cfg["inner"].apply(s, c, [xi])
+    if cfg["tile_y"].size[-1] == 5:
+        cfg.raise_error("five rows are too many")
+    return s, [a, b, c]
+
+
+def test_every_configuration_computes_the_product():
+    task = autotvm.task.create("test/matmul", (10, 6), "llvm")
+    assert task.flop == 2 * 10 * 10 * 6
+    assert task.workload == ("test/matmul", 10, 6)
+    space = task.config_space
+    assert space.dims == [4, 4, 6, 3, 2]
+    assert len(space) == 576
+    a, b = np.random.rand(10, 6).astype("float32"), np.random.rand(6, 10).astype("float32")
+    schedules = set()
+    for index in range(0, len(space), 7):
+        config = space.get(index)
+        assert space.knob2point(space.point2knob(index)) == index
+        if config["tile_y"].size[-1] == 5:
+            with pytest.raises(InstantiationError, match="five rows"):
+                task.instantiate(config)
+            continue
+        schedule, args = task.instantiate(config)
+        built = tvm.build(schedule, args, "llvm")
+        schedules.add(str(tvm.lower(schedule, args)))
+        c = tvm.nd.array(np.zeros((10, 10), "float32"))
+        built(tvm.nd.array(a), tvm.nd.array(b), c)
+        np.testing.assert_allclose(c.numpy(), a @ b, rtol=1e-5)
+    assert len(schedules) > 30
+    with pytest.raises(IndexError):
+        space.get(len(space))
+
+
+@pytest.mark.parametrize("extent", [1, 12, 30])
+@pytest.mark.parametrize("parts", [1, 2, 3, 4])
+def test_splits_are_the_factorizations(extent, parts):
+    space = autotvm.ConfigSpace()
+    space.define_split("exact", space.axis(extent), num_outputs=parts)
+    space.define_split("tails", space.axis(extent), policy="power2", num_outputs=parts, max_factor=4)
+    ranges = itertools.product(range(1, extent + 1), repeat=parts - 1)
+    expected = {(-1, *sizes) for sizes in ranges if extent % math.prod(sizes) == 0}
+    assert {tuple(e.size) for e in space.space_map["exact"].entities} == expected
+    ranges = itertools.product([1, 2, 4], repeat=parts - 1)
+    expected = {(-1, *sizes) for sizes in ranges if math.prod(sizes) <= extent}
+    assert {tuple(e.size) for e in space.space_map["tails"].entities} == expected
+
+
+def test_default_configurations():
+    config = FallbackConfigEntity()
+    config.define_split("a", config.axis(24), num_outputs=3)
+    assert config["a"].size == [-1, 1, 1]
+    config.fallback_split("a", [-1, 5, 7])
+    assert config["a"].size == [1, 4, 6]
+    config["a"] = SplitEntity([-1, 2, 2])
+    assert config["a"].size == [-1, 2, 2]
+    with pytest.raises(KeyError):
+        config["b"]
+
+
+def _record(task, index, cost, error=0):
+    inp = autotvm.MeasureInput(task.target, task, task.config_space.get(index))
+    return inp, autotvm.MeasureResult((cost,), error, 1.0, 0.0)
+
+
+def test_the_best_record_is_applied(tmp_path):
+    task = autotvm.task.create("test/matmul", (8, 6), "llvm")
+    records = [_record(task, 3, 0.5), _record(task, 10, 0.25), _record(task, 5, 0.1, error=4), _record(task, 7, 0.75)]
+    log = tmp_path / "log.json"
+    log.write_text("".join(autotvm.record.encode(*row) + "\n" for row in records))
+    reread = list(autotvm.record.load_from_file(log))
+    written = [[json.dumps(inp.config.to_json_dict()) for inp, _ in rows] for rows in (reread, records)]
+    assert written[0] == written[1]
+    assert [res.error_no for _, res in reread] == [0, 0, 4, 0]
+    expected, args = task.instantiate(task.config_space.get(10))
+    for source in (records, str(log)):
+        with autotvm.apply_history_best(source), tvm.target.Target("llvm"):
+            schedule, made = matmul(8, 6)
+        tvm.ir.assert_structural_equal(tvm.lower(schedule, made), tvm.lower(expected, args))
+    with pytest.warns(UserWarning, match="Cannot find config"), tvm.target.Target("llvm"):
+        matmul(16, 6)
+
+
+@autotvm.register_topi_compute("test/scaled_twice")
+def _scaled_twice(cfg, x):
+    return topi.multiply(x, 2.0)
+
+
+@autotvm.register_topi_schedule("test/scaled_twice")
+def _schedule_scaled_twice(cfg, outs):
+    s = te.create_schedule([o.op for o in outs])
+    cfg.define_split("tile", outs[0].op.axis[0], num_outputs=2)
+    cfg["tile"].apply(s, outs[0], outs[0].op.axis[0])
+    return s
+
+
+def _strategy(attrs, inputs, out_type, target):
+    strategy = relay.op.OpStrategy()
+    wrap = relay.op.strategy.wrap_topi_compute, relay.op.strategy.wrap_topi_schedule
+    strategy.add_implementation(wrap[0](_scaled_twice), wrap[1](_schedule_scaled_twice), name="tuned", plevel=1)
+    strategy.add_implementation(
+        wrap[0](lambda x: topi.add(x, x)), wrap[1](topi.generic.schedule_injective), name="usual", plevel=10
+    )
+    return strategy
+
+
+def test_a_tuned_implementation_is_chosen_before_the_level():
+    call = run_infer_type(relay.abs(relay.var("x", shape=(12,))))
+    target = tvm.target.Target("llvm")
+    task = autotvm.task.create("test/scaled_twice", [te.placeholder((12,))], target)
+
+    def chosen(use_autotvm=True):
+        x = te.placeholder((12,))
+        op = relay.op.get("abs")
+        op.reset_attr("FTVMStrategy")
+        op.set_attr("FTVMStrategy", _strategy, 11)
+        select = relay.backend.te_compiler.select_implementation
+        try:
+            return select(op, call.attrs, [x], call.checked_type, target, use_autotvm)[0].name
+        finally:
+            op.reset_attr("FTVMStrategy")
+
+    assert chosen() == "usual"
+    with autotvm.apply_history_best([_record(task, 2, 0.5)]):
+        assert chosen() == "tuned"
+        assert chosen(use_autotvm=False) == "usual"
