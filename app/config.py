@@ -41,8 +41,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     host: str = "127.0.0.1"
     port: int = 8000
     data_dir: Path = msgspec.field(default_factory=default_data_dir)
-    database_url: str = ""
+    database: str = ""
     """SQLAlchemy URL of the permalinks; empty is SQLite in the data directory."""
+    store: str = ""
+    """fsspec URL of the files that several servers share; empty where there is one server."""
     lessons_dir: Path | None = None
     """Directory of a teacher's own lessons; they are read again when they change."""
     unsafe_local: bool = False
@@ -117,9 +119,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return ["localhost", "127.0.0.1", "::1", self.host] if self.loopback else None
 
     @property
-    def database(self) -> str | URL:
+    def links_database(self) -> str | URL:
         """The SQLAlchemy URL of the permalinks."""
-        return self.database_url or URL.create("sqlite", database=str(self.data_dir.absolute() / "strata.sqlite3"))
+        return self.database or URL.create("sqlite", database=str(self.data_dir.absolute() / "strata.sqlite3"))
 
     @classmethod
     def read(cls, settings: Mapping[str, object] | None = None, environment: Mapping[str, str] = os.environ) -> Config:

@@ -33,6 +33,7 @@ from app.recorder.environment import CPU
 from app.sandbox import Outcome, Runner
 from app.store.links import Links
 from app.store.liveness import Liveness
+from app.store.shared_files import SharedFiles
 from app.store.turns import Turns
 from app.store.uploads import Uploads
 from app.store.workspace_limits import WorkspaceLimits
@@ -87,11 +88,17 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
     compiling = queue(config.compiling, overtime=config.compiling // 2)
     measuring = queue(1, typical_seconds=15.0, quantum_seconds=MEASURING_QUANTUM_SECONDS)
     memory = Memory(config.memory)
-    uploads = Uploads(config.data_dir / "uploads", config.upload_bytes, config.uploads_bytes, config.reserve_bytes)
+    uploads = Uploads(
+        config.data_dir / "uploads",
+        config.upload_bytes,
+        config.uploads_bytes,
+        config.reserve_bytes,
+        SharedFiles(config.store) if config.store else None,
+    )
     workspace_limits = WorkspaceLimits(uploads, config.files_bytes, config.workspace_uploads_bytes)
     launcher = Launcher(runner, config, Cores(measuring), workspace_limits)
     links = Links(
-        config.database,
+        config.links_database,
         compiler.__version__,
         CPU,
         content_bytes=workspace_limits.content_bytes,

@@ -12,6 +12,7 @@ import re
 import tempfile
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
@@ -22,6 +23,7 @@ from app.locks import try_lock
 from app.sandbox import StoredFile
 from app.store.faults import storing
 from app.store.quota import Quota
+from app.store.shared_files import SharedFiles
 from app.store.space import Space, on_disk
 
 READ_BYTES = 1 << 18
@@ -53,6 +55,8 @@ class Uploads:
         Size limit of all files together, in bytes.
     reserve : int
         Bytes of the disk that stay free.
+    shared : SharedFiles, optional
+        Where other servers find the files too.
 
     Attributes
     ----------
@@ -61,8 +65,11 @@ class Uploads:
         How much room the files take, and how much there is.
     """
 
-    def __init__(self, directory: Path, largest: int, capacity: int, reserve: int = 0) -> None:
+    def __init__(
+        self, directory: Path, largest: int, capacity: int, reserve: int = 0, shared: SharedFiles | None = None
+    ) -> None:
         self.directory = directory
+        self._shared = shared
         self._largest = largest
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         _sweep(directory)
@@ -87,7 +94,13 @@ class Uploads:
             The file is empty.
         StorageFull
             There is no room for it.
+        Unavailable
+            The store that the servers share does not take it.
         """
+        return self._receive(source, quota, self._share)
+
+    def _receive(self, source: IO[bytes], quota: Quota | None, check: Callable[[Path, str], None]) -> Upload:
+        """Store the content of ``source`` once ``check`` has seen the complete file and its hash."""
         with storing("the file"):
             handle, temporary = _create(self.directory)
             taken = stored = 0
@@ -97,7 +110,8 @@ class Uploads:
                     while data := source.read(READ_BYTES):
                         size += len(data)
                         self._check_size(size)
-                        quota.check(on_disk(size))
+                        if quota is not None:
+                            quota.check(on_disk(size))
                         self.space.take(len(data))
                         taken += len(data)
                         digest.update(data)
@@ -106,22 +120,40 @@ class Uploads:
                         raise InvalidBody("the file is empty", field="$.file", expected="a file with content")
                     target.flush()
                     os.fsync(handle)
+                    check(temporary, digest.hexdigest())
                     stored = self._place(temporary, digest.hexdigest(), size, quota)
             finally:
                 temporary.unlink(missing_ok=True)
                 self.space.settle(taken, stored)
         return Upload(id=digest.hexdigest(), size=size)
 
+    def _share(self, temporary: Path, file: str) -> None:
+        if self._shared is not None:
+            self._shared.save(temporary, file)
+
+    def _fetch(self, name: str, file: str) -> None:
+        """Copy a file here that another server shared, if one did."""
+
+        def check(_temporary: Path, digest: str) -> None:
+            if digest != file:
+                raise Damaged(f"the stored file {name!r} does not match its hash; attach it again")
+
+        if self._shared is not None:
+            with self._shared.reading(file) as content:
+                if content is not None:
+                    self._receive(content, None, check)
+
     def _check_size(self, size: int) -> None:
         if size > self._largest:
             limit = f"at most {self._largest:,} bytes"
             raise TooLarge("the file is too large", field="$.file", expected=limit)
 
-    def _place(self, temporary: Path, file: str, size: int, quota: Quota) -> int:
+    def _place(self, temporary: Path, file: str, size: int, quota: Quota | None) -> int:
         """Give a complete file its name; returns the bytes that are stored by that."""
         path = self.directory / file
         stored = 0 if path.is_file() else on_disk(size)
-        quota.charge(stored)
+        if quota is not None:
+            quota.charge(stored)
         # Renaming is atomic: a file of that name is complete.  One that was damaged is whole again.
         os.replace(temporary, path)
         self._remember(file, path.stat())
@@ -136,8 +168,14 @@ class Uploads:
             No such file was uploaded here.
         Damaged
             The stored content does not match its hash.
+        StorageFull
+            Another server has it, and there is no room for it here.
+        Unavailable
+            The store that the servers share does not answer.
         """
         path = self.directory / file
+        if FILE_ID.fullmatch(file) and not path.is_file():
+            self._fetch(name, file)
         if not FILE_ID.fullmatch(file) or not path.is_file():
             raise NotFound(f"the file {name!r} is not stored here; attach it again", field="$.uploads")
         stamp = path.stat()

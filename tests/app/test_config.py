@@ -12,8 +12,8 @@ from app.config import Config, ConfigurationError
 def test_what_is_said_comes_before_the_environment() -> None:
     config = Config.read({"PORT": 1}, {"STRATA_PORT": "2", "STRATA_POOL": "3", "OTHER": "4", "STRATA_DATA_DIR": "/x"})
     assert (config.port, config.pool, config.data_dir) == (1, 3, Path("/x"))
-    assert str(config.database) == "sqlite:////x/strata.sqlite3"
-    assert Config.read({"database_url": "postgresql://x/y"}, {}).database == "postgresql://x/y"
+    assert str(config.links_database) == "sqlite:////x/strata.sqlite3"
+    assert Config.read({"database": "postgresql://x/y"}, {}).links_database == "postgresql://x/y"
 
 
 @pytest.mark.parametrize(
