@@ -12,7 +12,7 @@ from compiler.target.codegen.llvm.kernels import DEVICES, kernel_code
 from compiler.target.codegen.source import LANGUAGES, device_module, source_code
 from compiler.target.target import Target
 
-__all__ = ["build_for_device", "is_device"]
+__all__ = ["build_for_device", "is_device", "kernel_module"]
 
 
 def is_device(target: Target) -> bool:
@@ -54,7 +54,7 @@ def build_for_device(module: IRModule, target: Target, name: str) -> Module:
     built: Module | None = None
     try:
         parts = split_for_device(module, target, packed=False)
-        kernels = _kernels(parts.device, target)
+        kernels = kernel_module(parts.device, target)
         built = runtime_module(codegen(parts.host, target.host or Target("llvm")))
         built.import_module(kernels)
     finally:
@@ -67,8 +67,20 @@ _ASSEMBLY = {"nvptx": ("cuda", "ptx"), "rocm": ("hip", "asm")}
 """How TVM calls the modules of targets that LLVM compiles, and what their assembly."""
 
 
-def _kernels(module: IRModule, target: Target) -> DeviceModule:
-    """Return the module of kernels: of source code, or of assembly where LLVM has a back end for the device."""
+def kernel_module(module: IRModule, target: Target) -> DeviceModule:
+    """Return the module of kernels: of source code, or of assembly where LLVM has a back end for the device.
+
+    Parameters
+    ----------
+    module : IRModule
+        The functions of the device.
+    target : Target
+        The device's.
+
+    Returns
+    -------
+    DeviceModule
+    """
     if target.kind not in DEVICES:
         return device_module(source_code(module, target.kind), target, module)
     kind, form = _ASSEMBLY[target.kind]

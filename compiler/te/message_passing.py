@@ -15,6 +15,7 @@ from compiler.ir.origin import current_span, derived_from
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range, const, is_const_int
 from compiler.te.relations.relation import Domains, Sets, Values
 from compiler.te.stage_state import StageState
+from compiler.te.storage import is_virtual
 
 __all__ = [
     "axes_to_guard",
@@ -49,7 +50,17 @@ def pass_down_domain(stage: StageState, domains: Domains, analyzer: Analyzer) ->
     for relation in stage.relations:
         if all(parent in domains for parent in relation.parents):
             extents = relation.extents_down(domains, analyzer)
-            domains.update(zip(relation.children, map(range_from_zero, extents), strict=True))
+            for child, extent, asked in zip(relation.children, extents, relation.requested_extents(), strict=True):
+                launched = asked is not None and _is_launched(stage, child)
+                domains[child] = range_from_zero(
+                    asked.astype(extent.dtype) if asked is not None and launched else extent
+                )
+
+
+def _is_launched(stage: StageState, axis: IterVar) -> bool:
+    """Return whether a loop is bound to threads of a device: all stages of a kernel launch as many."""
+    attr = stage.iter_var_attrs.get(axis)
+    return attr is not None and attr.bind_thread is not None and not is_virtual(attr.bind_thread)
 
 
 def loop_values(axes: Iterable[IterVar], domains: Domains) -> Values:

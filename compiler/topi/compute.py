@@ -11,10 +11,11 @@ from typing import Self
 
 from compiler import te
 from compiler.ir.primexpr import PrimExpr
+from compiler.target.target import Target
 from compiler.topi.operands import Extent
 from compiler.topi.tag import Tag
 
-__all__ = ["ComputeAttrs", "PanelProduct", "RowVectors", "SoftmaxAxis", "compute"]
+__all__ = ["ComputeAttrs", "ConvWindows", "PanelProduct", "RowVectors", "SoftmaxAxis", "compute", "computes_by_threads"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,27 @@ class ComputeAttrs:
             Of the class that this is called on.
         """
         return cls(**op.attrs)
+
+
+@dataclass(frozen=True, slots=True)
+class ConvWindows(ComputeAttrs):
+    """Of a convolution in any layout (``Tag.CONV``).
+
+    Attributes
+    ----------
+    channels, columns : int
+        The axes of the result that are output channels and, of the spatial ones, the last.
+    stride, dilation : int
+        Along columns.
+    groups : int
+        Groups of channels.
+    """
+
+    channels: int
+    columns: int
+    stride: int
+    dilation: int
+    groups: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +106,18 @@ class SoftmaxAxis(ComputeAttrs):
     """
 
     axis: int
+
+
+def computes_by_threads() -> bool:
+    """Return whether the current target computes by threads: definitions need no axes for vectors then.
+
+    Returns
+    -------
+    bool
+        False where there is no current target.
+    """
+    target = Target.current()
+    return target is not None and "gpu" in target.keys
 
 
 def compute(

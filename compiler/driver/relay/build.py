@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from compiler.driver.build_device import is_device
 from compiler.driver.relay.aot.factory import AOTExecutorFactoryModule, CompiledModel, require_interface
 from compiler.driver.relay.backend.options import as_executor, as_runtime
 from compiler.driver.relay.external import with_functions_compiled_here
@@ -110,7 +111,7 @@ def build(
         If the executor cannot run an operator, or does not go with the runtime.
     """
     how, linked = as_executor(executor), as_runtime(runtime)
-    module, chosen = as_module("relay.build", ir_mod), build_target(target, ahead=how.name == "aot")
+    module, chosen = as_module("relay.build", ir_mod), build_target(target, how.name == "aot", how.name == "graph")
     if how.name == "aot":
         require_interface(how, linked)
         with uninstrumented():
@@ -120,7 +121,11 @@ def build(
 
 
 def build_graph(
-    module: IRModule, target: Target, params: Mapping[str, ArrayLike] | None = None, mod_name: str = "default"
+    module: IRModule,
+    target: Target,
+    params: Mapping[str, ArrayLike] | None = None,
+    mod_name: str = "default",
+    is_emulated: bool = False,
 ) -> BuiltGraph:
     """Compile a graph for the graph executor.
 
@@ -133,6 +138,8 @@ def build_graph(
         Constant parameters of ``main``.
     mod_name : str
         ``lib[mod_name](dev)`` makes an executor.
+    is_emulated : bool
+        Whether the kernels of a device are made to run on this machine's CPU.
 
     Returns
     -------
@@ -143,7 +150,7 @@ def build_graph(
         instrument.graph_build_begin(module, target)
     built: BuiltGraph | None = None
     try:
-        built = _compile(_optimized(module, target, params), target, mod_name)
+        built = _compile(_optimized(module, target, params), target, mod_name, is_emulated)
     finally:
         for instrument in active_instruments():
             instrument.graph_build_end(built)
@@ -154,16 +161,16 @@ def _optimized(module: IRModule, target: Target, params: Mapping[str, ArrayLike]
     return optimize(bind_params(with_functions_compiled_here(module), params or {}), target)
 
 
-def _compile(module: IRModule, target: Target, name: str) -> BuiltGraph:
+def _compile(module: IRModule, target: Target, name: str, is_emulated: bool) -> BuiltGraph:
     """Make kernels of an optimised module, plan memory, and put both together."""
     program = graph_program(module["main"])
     calls: list[NamedKernel | None] = []
-    with KernelCompiler(target) as compiler:
+    with KernelCompiler(target, is_emulated) as compiler:
         for call in program.calls:
             calls.append(None if call.alias or call.reference else compiler.kernel(call.function))
     _own_constants(program, [None if named is None else named.kernel.lowered for named in calls])
     memory = plan_memory(program)
-    lib = KernelModule(compiler.kernels, target)
+    lib = KernelModule(compiler.kernels, target, compiler.device_functions)
     return BuiltGraph(module, program, memory, lib, name, _graph(program, calls, memory))
 
 
@@ -213,7 +220,7 @@ def as_module(who: str, ir_mod: object) -> IRModule:
     return ir_mod
 
 
-def build_target(target: TargetLike | None, ahead: bool = False) -> Target:
+def build_target(target: TargetLike | None, ahead: bool = False, devices: bool = False) -> Target:
     """Return the target of a build.
 
     Parameters
@@ -223,6 +230,8 @@ def build_target(target: TargetLike | None, ahead: bool = False) -> Target:
         machine's, when left out.
     ahead : bool
         Whether calls are compiled ahead of time, which C is written for as well.
+    devices : bool
+        Whether kernels may be those of a device.
 
     Returns
     -------
@@ -238,10 +247,11 @@ def build_target(target: TargetLike | None, ahead: bool = False) -> Target:
             raise TargetError(f"relay.build: code is made for one device, got {show(dict(target))}")
         target = next(iter(target.values()))
     chosen = Target(target) if target is not None else Target.current() or Target("llvm")
-    if chosen.kind != "llvm" and not (ahead and chosen.kind == "c"):
-        hint = '; Executor("aot") writes C' if chosen.kind == "c" else ""
-        raise TargetError(f"relay.build: code is generated through LLVM, not for {chosen.kind}{hint}")
-    return chosen
+    if chosen.kind == "llvm" or (is_device(chosen) and devices) or (chosen.kind == "c" and ahead):
+        return chosen
+    hint = '; Executor("aot") writes C' if chosen.kind == "c" else ""
+    hint = '; Executor("graph") launches its kernels' if is_device(chosen) else hint
+    raise TargetError(f"relay.build: code is generated through LLVM, not for {chosen.kind}{hint}")
 
 
 def _own_constants(program: GraphProgram, kernels: list[LoweredKernel | None]) -> None:

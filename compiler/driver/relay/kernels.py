@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
 import msgspec
 
+from compiler.driver.build_device import is_device, kernel_module
+from compiler.driver.device_pipeline import split_for_device
+from compiler.driver.emulate import lower_for_emulation
 from compiler.driver.relay.lower import (
     KernelNames,
     LoweredKernel,
@@ -20,7 +23,7 @@ from compiler.driver.relay.lower import (
 )
 from compiler.ir.error import BuildError
 from compiler.ir.instrument import active_instruments, first_answer, uninstrumented
-from compiler.ir.module import IRModule
+from compiler.ir.module import BaseFunc, GlobalVar, IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.function import Function
 from compiler.runtime.library import PARAMS_MARK, marked, write_library
@@ -85,11 +88,22 @@ class KernelCompiler:
     Parameters
     ----------
     target : Target
+    is_emulated : bool
+        Whether kernels of a device are made to run on this machine's CPU.
+
+    Attributes
+    ----------
+    kernels : list of NamedKernel
+        Those that were made.
+    device_functions : dict of GlobalVar to BaseFunc
+        What the kernels launch on the target's device.
     """
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, is_emulated: bool = False) -> None:
         self.target = target
         self.kernels: list[NamedKernel] = []
+        self.device_functions: dict[GlobalVar, BaseFunc] = {}
+        self._is_emulated = is_emulated
         self._names = KernelNames()
         self._by_key: dict[StructuralKey, NamedKernel] = {}
         self._options = _options(target)
@@ -132,14 +146,25 @@ class KernelCompiler:
     def _compile(self, function: Function, name: str) -> CompiledKernel:
         with uninstrumented():
             lowered = lower_group(function, name, self.target)
-            module = IRModule({name: lowered.prim_func})
-            signatures, text = emit([(name, lowered.prim_func)], module, self.target, False)
+            module, target = self._for_cpu(IRModule({name: lowered.prim_func}))
+            signatures, text = emit([(name, module[name])], module, target, False)
         for instrument in active_instruments():
             instrument.kernel_lowered(name, function, lowered.outputs, lowered.prim_func)
         if self._later:
-            return CompiledKernel(lowered, signatures[0], cache(partial(_generate, self.target, signatures, text)))
-        made = self._pool.submit(_generate, self.target, signatures, text)
+            return CompiledKernel(lowered, signatures[0], cache(partial(_generate, target, signatures, text)))
+        made = self._pool.submit(_generate, target, signatures, text)
         return CompiledKernel(lowered, signatures[0], made.result)
+
+    def _for_cpu(self, module: IRModule) -> tuple[IRModule, Target]:
+        """Return what LLVM compiles of a kernel, and for what: of a device's the part of the host, unless emulated."""
+        if not is_device(self.target):
+            return module, self.target
+        host = self.target.host or Target("llvm")
+        if self._is_emulated:
+            return lower_for_emulation(module, self.target), host
+        parts = split_for_device(module, self.target, packed=False)
+        self.device_functions |= parts.device.functions
+        return parts.host, host
 
 
 def _generate(target: Target, signatures: list[Signature], text: str) -> Generated:
@@ -150,9 +175,12 @@ def _generate(target: Target, signatures: list[Signature], text: str) -> Generat
 
 
 def _options(target: Target) -> BuildOptions | None:
-    """Return what kernels depend on besides what they compute; None where a user's passes take part."""
+    """Return what kernels depend on besides what they compute.
+
+    None where a user's passes take part, and for devices, whose kernels are written as one program for each graph.
+    """
     context = PassContext.current()
-    if "tir.add_lower_pass" in context.config:
+    if "tir.add_lower_pass" in context.config or is_device(target):
         return None
     config = tuple(sorted((key, repr(value)) for key, value in context.config.items()))
     passes = (tuple(sorted(context.disabled_pass)), tuple(sorted(context.required_pass)))
@@ -171,9 +199,13 @@ class KernelModule(Module):
     ----------
     kernels : dict of str to LoweredKernel
         By name, with floating-point operations and bytes of one call.
+    imported_modules : list of Module
+        For a device, the one with what the kernels launch there.
     """
 
-    def __init__(self, named: Sequence[NamedKernel], target: Target) -> None:
+    def __init__(
+        self, named: Sequence[NamedKernel], target: Target, device_functions: Mapping[GlobalVar, BaseFunc] | None = None
+    ) -> None:
         self._named = list(named)
         sources: dict[str, Callable[[], str]] = {
             "ll": lambda: self._text("optimised"),
@@ -183,6 +215,8 @@ class KernelModule(Module):
         self._target = target
         self._functions = {n.name: NativeFunction(self, n.signature, _code_of(n)) for n in named}
         self.kernels = {n.name: n.kernel.lowered for n in named}
+        if device_functions:
+            self.import_module(kernel_module(IRModule(device_functions), target))
 
     def generated(self, name: str) -> Generated:
         """Return what code generation made of one kernel: its LLVM IR and its assembly."""

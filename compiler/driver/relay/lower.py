@@ -94,9 +94,11 @@ def lower_group(function: Function, name: str, target: Target) -> LoweredKernel:
     ArgumentError
         If an operator of the group has no definition as tensor expressions.
     """
-    group = _Group(function, target)
+    with target:
+        group = _Group(function, target)
+        with lowering_to("te", function.span):
+            schedule = schedule_group(group.calls, group.outputs, target, group.schedules)
     with lowering_to("te", function.span):
-        schedule = schedule_group(group.calls, group.outputs, target, group.schedules)
         module = lower(schedule, [*group.inputs, *group.outputs], name=name)
     inputs, outputs = group.inputs, group.outputs
     return LoweredKernel(

@@ -10,7 +10,7 @@ from compiler.relay.operator import OpPattern, operator_of
 from compiler.target.target import Target
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
-from compiler.topi.schedules import schedule_rule_for
+from compiler.topi.schedules import gpu, schedule_rule_for
 
 
 def schedule_group(
@@ -38,6 +38,8 @@ def schedule_group(
         return schedule_rule_for(OpPattern.INJECTIVE)(outputs, target)
     if hardest in schedules:
         return schedules[hardest](hardest.attrs, list(outputs), target)
+    if "gpu" in target.keys:
+        return gpu.schedule_group(outputs, target)
     op = operator_of(hardest)
     if op.schedule is not None:
         return op.schedule(hardest.attrs, list(outputs), target)

@@ -75,6 +75,16 @@ class Relation(ABC):
             One for each child.
         """
 
+    def requested_extents(self) -> tuple[PrimExpr | None, ...]:
+        """Return the extents that the schedule asks for, whatever the parents' are: loops bound to threads have them.
+
+        Returns
+        -------
+        tuple of PrimExpr or None
+            One for each child; None where nothing was asked for.
+        """
+        return (None,) * len(self.children)
+
     @abstractmethod
     def values_down(
         self, offsets: Mapping[IterVar, PrimExpr], domains: Mapping[IterVar, Range]

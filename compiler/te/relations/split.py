@@ -39,7 +39,7 @@ class Split(Relation):
         return (self.outer, self.inner)
 
     def extents_down(self, domains: Mapping[IterVar, Range], analyzer: Analyzer) -> tuple[PrimExpr, ...]:
-        """Neither loop is longer than the parent, where that is constant."""
+        """Neither loop is longer than the parent, where that is constant, unless it is bound to a thread axis."""
         extent = domains[self.parent].extent
         given = self.nparts if self.factor is None else self.factor
         assert given is not None
@@ -51,6 +51,9 @@ class Split(Relation):
             one = given.astype(extent.dtype)
             other = analyzer.simplify(ceildiv(extent, one))
         return (one, other) if self.factor is None else (other, one)
+
+    def requested_extents(self) -> tuple[PrimExpr | None, ...]:
+        return (self.nparts, self.factor)
 
     def values_down(
         self, offsets: Mapping[IterVar, PrimExpr], domains: Mapping[IterVar, Range]

@@ -9,8 +9,8 @@ from typing import TypeVar
 from compiler import te, tir
 from compiler.ir.primexpr import IterVar, PrimExpr, Var
 from compiler.te.tensor import Tensor
-from compiler.tir.data_layout import layout
-from compiler.topi.compute import RowVectors, compute
+from compiler.tir.data_layout import Layout, layout
+from compiler.topi.compute import ConvWindows, RowVectors, compute, computes_by_threads
 from compiler.topi.nn.pad import pad
 from compiler.topi.operands import Extent, Index, constant, dims, is_one
 from compiler.topi.tag import Tag
@@ -124,7 +124,7 @@ def conv(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
         around = (spec.before[d], spec.after[d])
         extents[letter] = window_extent(x[letter], *around, w[letter], spec.strides[d], spec.dilation[d])
     plain = ("NC" + spec.spatial, "OI" + spec.spatial, "NC" + spec.spatial)
-    is_plain = (source.name, weights.name, result.name) == plain
+    is_plain = (source.name, weights.name, result.name) == plain and not computes_by_threads()
     width = extents.get("W")
     rows = _Rows(data, spec, width, constant(w["W"], "conv")) if is_plain and isinstance(width, int) else None
     padded = rows.padded if rows else pad_spatial(data, spec)
@@ -144,7 +144,8 @@ def conv(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
     names = [a.letter.lower() * (2 if a.factor else 1) for a in result.axes]
     shape = result.shape(extents)
     if rows is None:
-        return compute(shape, element, name="conv", tag=Tag.CONV, varargs_names=names)
+        windows = _windows(result, spec)
+        return compute(shape, element, name="conv", tag=Tag.CONV, attrs=windows, varargs_names=names)
     is_depthwise = is_one(w["I"]) and spec.groups > 1
     tag = Tag.CONV_ROWS_DEPTHWISE if is_depthwise else Tag.CONV_ROWS
     attrs = RowVectors(rows.vector, spec.groups)
@@ -152,6 +153,15 @@ def conv(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
     if rows.extent == width:
         return sums
     return compute(shape, lambda *i: sums(*i), name="conv_cut", tag=Tag.ELEMWISE, varargs_names=names)
+
+
+def _windows(result: Layout, spec: ConvSpec) -> ConvWindows | None:
+    """Return what schedules go by, None for channels in blocks."""
+    letters = [axis.letter for axis in result.axes]
+    if any(axis.factor for axis in result.axes):
+        return None
+    columns = letters.index(spec.spatial[-1])
+    return ConvWindows(letters.index("C"), columns, spec.strides[-1], spec.dilation[-1], spec.groups)
 
 
 class _Rows:

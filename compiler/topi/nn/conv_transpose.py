@@ -6,7 +6,7 @@ from compiler import te
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
-from compiler.topi.compute import RowVectors, compute
+from compiler.topi.compute import RowVectors, compute, computes_by_threads
 from compiler.topi.nn.conv import ConvSpec
 from compiler.topi.nn.pad import dilate, pad
 from compiler.topi.operands import Extent, Index, constant, dims
@@ -66,7 +66,12 @@ def conv_transpose(data: Tensor, kernel: Tensor, spec: ConvSpec, output_padding:
     """
     plain = ("NC" + spec.spatial, "IO" + spec.spatial, "NC" + spec.spatial)
     named = (spec.data_layout, spec.kernel_layout, spec.out_layout) == plain
-    if named and all(d == 1 for d in spec.dilation) and all(isinstance(d, int) for d in dims(data)[2:]):
+    if (
+        named
+        and not computes_by_threads()
+        and all(d == 1 for d in spec.dilation)
+        and all(isinstance(d, int) for d in dims(data)[2:])
+    ):
         return _by_phases(data, kernel, spec, output_padding)
     return _backwards(data, kernel, spec, output_padding)
 

@@ -19,7 +19,7 @@ from compiler import te, tir
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import IntImm, PrimExpr, Var
 from compiler.te.tensor import Tensor
-from compiler.topi.compute import PanelProduct, compute
+from compiler.topi.compute import PanelProduct, compute, computes_by_threads
 from compiler.topi.operands import Extent, Index, constant, dims, is_one
 from compiler.topi.tag import Tag
 
@@ -66,7 +66,7 @@ class _Product:
 
     def tensor(self) -> Tensor:
         """Return the product, computed in the way that suits its extents."""
-        if not isinstance(self.columns, int):
+        if not isinstance(self.columns, int) or computes_by_threads():
             return self._plain()
         if self.is_depth_contiguous and isinstance(self.rows, int) and self.rows < FEW_ROWS:
             lanes = next((n for n in (16, 8, 4) if isinstance(self.depth, int) and self.depth % n == 0), None)

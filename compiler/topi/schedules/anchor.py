@@ -6,7 +6,7 @@ one schedule, keeps the anchor's tile in registers and inlines the steps around 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from compiler import te
@@ -91,7 +91,17 @@ def find_anchor(outputs: Sequence[Tensor], tags: Collection[str], schedule_name:
     raise ArgumentError(f"{schedule_name}: expected a computation tagged {expected}, got {given}")
 
 
-def tiled_group(outputs: Sequence[Tensor], anchor: ComputeOp, stored: Collection[str], may_be_cut: bool) -> Group:
+def _in_vectors(stage: te.Stage) -> None:
+    vectorize_elements(stage, _OUTPUT_LANES)
+
+
+def tiled_group(
+    outputs: Sequence[Tensor],
+    anchor: ComputeOp,
+    stored: Collection[str],
+    may_be_cut: bool,
+    elements: Callable[[te.Stage], None] = _in_vectors,
+) -> Group:
     """Make the schedule of a group, with all steps inlined but its outputs, reductions and what is stored.
 
     Parameters
@@ -104,6 +114,8 @@ def tiled_group(outputs: Sequence[Tensor], anchor: ComputeOp, stored: Collection
     may_be_cut : bool
         Whether the anchor may be computed at an output that is smaller: tiles at its end are then stored with a
         condition.
+    elements : callable
+        Schedules the stage of a further output, which is computed from what is stored: in vectors when left out.
 
     Returns
     -------
@@ -119,7 +131,7 @@ def tiled_group(outputs: Sequence[Tensor], anchor: ComputeOp, stored: Collection
     tile = schedule.cache_write(main, "local")
     for op in ops:
         if op is not anchor:
-            vectorize_elements(schedule[op], _OUTPUT_LANES)
+            elements(schedule[op])
     return Group(schedule, anchor, tile, main)
 
 

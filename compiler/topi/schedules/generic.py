@@ -6,7 +6,7 @@ are scheduled one by one: elements in vectors along the last axis, reductions wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 from compiler import te
@@ -22,7 +22,14 @@ from compiler.topi.schedules.anchor import output_operations
 from compiler.topi.schedules.kit import MIN_LANES, extent, is_worth_parallel, parallel, vectorize_elements
 from compiler.topi.tag import OpPattern, Tag
 
-__all__ = ["ScheduleRule", "schedule_injective", "schedule_reduce", "schedule_rule_for"]
+__all__ = [
+    "ScheduleRule",
+    "inline_cheap",
+    "readers_of",
+    "schedule_injective",
+    "schedule_reduce",
+    "schedule_rule_for",
+]
 
 ScheduleRule: TypeAlias = Callable[[Sequence[te.Tensor], Target], te.Schedule]
 """``rule(outputs, target)`` returns the schedule of a group."""
@@ -81,7 +88,7 @@ def _schedule(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None) 
     machine = Target.target_or_current(target)
     ops = output_operations([outs] if isinstance(outs, te.Tensor) else outs)
     schedule = te.create_schedule(ops)
-    stored = _inline(schedule, set(ops))
+    stored = inline_cheap(schedule, set(ops))
     for stage in list(schedule.stages):
         op = stage.op
         if isinstance(op, ComputeOp) and op in stored:
@@ -108,20 +115,49 @@ def _computed(schedule: te.Schedule) -> list[ComputeOp]:
 # what is stored
 
 
-def _inline(schedule: te.Schedule, outputs: set[Operation]) -> set[Operation]:
-    """Inline what costs less to compute again than to store; return the operations that are stored."""
-    readers = _readers(schedule)
+def inline_cheap(schedule: te.Schedule, outputs: set[Operation], always: Collection[str] = ()) -> set[Operation]:
+    """Inline what costs less to compute again than to store.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    outputs : set of Operation
+        What must be stored.
+    always : collection of str
+        Tags of steps that are inlined whatever they cost.
+
+    Returns
+    -------
+    set of Operation
+        What is stored: the outputs, reductions, and what is expensive and read more than once.
+    """
+    readers = readers_of(schedule)
     stored = set(outputs)
     for stage in schedule.stages:
         op = stage.op
-        if isinstance(op, ComputeOp) and op not in stored and _is_inlined(op, readers.get(op, [])):
+        if (
+            isinstance(op, ComputeOp)
+            and op not in stored
+            and (op.tag in always or _is_inlined(op, readers.get(op, [])))
+        ):
             stage.compute_inline()
         elif isinstance(op, ComputeOp):
             stored.add(op)
     return stored
 
 
-def _readers(schedule: te.Schedule) -> dict[Operation, list[Operation]]:
+def readers_of(schedule: te.Schedule) -> dict[Operation, list[Operation]]:
+    """Return what reads each operation of a schedule.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Returns
+    -------
+    dict of Operation to list of Operation
+        Without those that nothing reads.
+    """
     readers: dict[Operation, list[Operation]] = {}
     for stage in schedule.stages:
         for tensor in stage.op.input_tensors:

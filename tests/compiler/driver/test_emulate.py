@@ -163,3 +163,43 @@ def test_the_loops_show_blocks_and_regions() -> None:
     assert "T.parallel(" in text
     assert "launch_thread" not in text
     assert "tvm_storage_sync" not in text
+
+
+def test_a_loop_that_is_bound_has_as_many_iterations_as_it_was_split_into() -> None:
+    """All stages of a kernel launch the same threads, also where one has less to do than threads are there."""
+    a = te.placeholder((6,), name="A")
+    b = te.compute((6,), lambda i: a[i] + 1.0, name="B")
+    c = te.compute((40,), lambda i: b[i % 6] * 2.0, name="C")
+    s = te.create_schedule(c.op)
+    tx = te.thread_axis((0, 16), "threadIdx.x")
+    for tensor in (b, c):
+        block, thread = s[tensor].split(tensor.op.axis[0], factor=16)
+        s[tensor].bind(thread, tx)
+    s[c].bind(block, te.thread_axis("blockIdx.x"))
+    s[b].set_scope("shared")
+    s[b].compute_at(s[c], block)
+    x, y = np.random.default_rng(0).random(6, "float32"), np.zeros(40, "float32")
+    emulate(s, [a, c], "cuda")(x, y)
+    np.testing.assert_allclose(y, (x[np.arange(40) % 6] + 1) * 2, rtol=1e-6)
+
+
+def test_parts_of_a_sum_in_local_memory() -> None:
+    """The threads of a reduction each have a part, whatever memory the sum itself is in."""
+    a = te.placeholder((12, 100), name="A")
+    k = te.reduce_axis((0, 100), name="k")
+    b = te.compute((12,), lambda i: te.sum(a[i, k], axis=k), name="B")
+    c = te.compute((12,), lambda i: b[i] + 1.0, name="C")
+    s = te.create_schedule(c.op)
+    s[b].set_scope("local")
+    tx = te.thread_axis((0, 64), "threadIdx.x")
+    part = s.rfactor(b, s[b].split(s[b].op.reduce_axis[0], factor=64)[1])
+    s[b].bind(s[b].op.reduce_axis[0], tx)
+    s[part].compute_at(s[b], s[b].op.reduce_axis[0])
+    block, row = s[c].split(c.op.axis[0], factor=4)
+    s[c].bind(block, te.thread_axis("blockIdx.x"))
+    s[c].bind(row, te.thread_axis("threadIdx.y"))
+    s[b].compute_at(s[c], row)
+    s[c].set_store_predicate(tx.var.equal(0))
+    x, y = np.random.default_rng(0).random((12, 100), "float32"), np.zeros(12, "float32")
+    emulate(s, [a, c], "cuda")(x, y)
+    np.testing.assert_allclose(y, x.sum(1) + 1, rtol=1e-5)

@@ -71,6 +71,7 @@ METAL = Language(
     intrinsics={
         "Min": "min({0}, {1})",
         "Max": "max({0}, {1})",
+        "tir.tvm_warp_activemask": "0u",  # its shuffles need to be told of no threads
         "tir.tvm_warp_shuffle": "simd_shuffle({1}, {2})",
         "tir.tvm_warp_shuffle_up": "simd_shuffle_up({1}, {2})",
         "tir.tvm_warp_shuffle_down": "simd_shuffle_down({1}, {2})",

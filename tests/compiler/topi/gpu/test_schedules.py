@@ -1,0 +1,83 @@
+"""Schedules for GPUs: what kernels compute on the CPU, thread by thread, and how they are made."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import relay, te, topi
+from compiler.driver.emulate import emulate
+from compiler.driver.relay.emulate import emulate_graph
+from compiler.runtime.graph_module import GraphModule
+from compiler.target import Target
+from compiler.topi.schedules.gpu import schedule_group
+from tests.compiler.topi.gpu.operators import CASES
+
+KINDS = ("cuda", "webgpu", "opencl", "metal")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_kernels_compute_what_numpy_does(name: str) -> None:
+    case, kind = CASES[name], KINDS[list(CASES).index(name) % len(KINDS)]
+    arrays = case.arrays()
+    executor = GraphModule(emulate_graph(case.function(), kind)["default"](tvm.cpu(0)))
+    executor.run(**{f"x{i}": array for i, array in enumerate(arrays)})
+    expected = case.reference(*arrays)
+    np.testing.assert_allclose(executor.get_output(0).numpy(), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_language_has_a_program(kind: str) -> None:
+    for name in ("dense, tails", "conv2d", "softmax", "sum of rows"):
+        (kernels,) = relay.build(CASES[name].function(), kind).get_lib().imported_modules
+        assert kernels.type_key == kind
+        assert "tvmgen_default_fused" in kernels.get_source()
+
+
+def test_tiles_are_in_shared_memory_and_sums_in_registers() -> None:
+    source = relay.build(CASES["dense, several blocks"].function(), "cuda").get_lib().imported_modules[0].get_source()
+    assert source.count("__shared__") == 2
+    assert source.count("__global__") == 1, "the relu is part of the kernel"
+    assert "__syncthreads()" in source
+
+
+def test_one_row_is_summed_across_threads() -> None:
+    source = relay.build(CASES["dense, one row"].function(), "cuda").get_lib().imported_modules[0].get_source()
+    assert "__shfl_down_sync" in source
+
+
+def test_large_windows_fit_into_the_shared_memory_of_a_target() -> None:
+    """The window of 11 x 11 takes more of it than a WebGPU device has with four channels a thread."""
+    function = CASES["conv2d, large window"].function()
+    (small, large) = (
+        relay.build(function, kind).get_lib().imported_modules[0].get_source() for kind in ("webgpu", "cuda")
+    )
+    assert "var<workgroup>" in small
+    assert "__shared__" in large
+
+
+def test_more_elements_than_threads_are_launched() -> None:
+    """Threads take turns where blocks along an axis are not enough."""
+    x = te.placeholder((1 << 12, 1 << 13), dtype="int8", name="x")
+    y = topi.add(x, tvm.tir.const(1, "int8"))
+    with Target("cuda") as target:
+        schedule = schedule_group([y], target)
+    func = emulate(schedule, [x, y], target)
+    given, result = (
+        np.arange(1 << 25, dtype="uint32").astype("int8").reshape(1 << 12, 1 << 13),
+        np.zeros((1 << 12, 1 << 13), "int8"),
+    )
+    func(given, result)
+    np.testing.assert_array_equal(result, given + np.int8(1))
+
+
+def test_extents_that_are_known_at_run_time() -> None:
+    n = te.var("n")
+    x = te.placeholder((n, 64), name="x")
+    y = topi.sum(topi.exp(x), 1)
+    with Target("cuda") as target:
+        schedule = schedule_group([y], target)
+    given, result = np.random.default_rng(0).random((37, 64), "float32"), np.zeros(37, "float32")
+    emulate(schedule, [x, y], target)(given, result)
+    np.testing.assert_allclose(result, np.exp(given).sum(1), rtol=1e-5)
