@@ -6,6 +6,7 @@ placeholders of known height, fetched by content hash when they come near the vi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -66,6 +67,16 @@ def chunks(listing: Listing, first: int = FIRST_CHUNKS) -> list[Chunk]:
         else Chunk(index, min(CHUNK_LINES, len(listing.lines) - index * CHUNK_LINES))
         for index in range(count)
     ]
+
+
+SUFFIXES = {"python": ".py", "llvm": ".ll", "gas": ".s", "relay": ".relay", "c": ".c", "cuda": ".cu", "opencl": ".cl"}
+"""Of files, by the language of a listing."""
+
+
+def file_name(listing: Listing) -> str:
+    """Return the name of a file that holds a listing."""
+    stem = re.sub(r"[^\w.-]+", "_", listing.name, flags=re.ASCII).strip("._")[:80] or listing.level
+    return stem + SUFFIXES.get(listing.language, ".txt")
 
 
 # The link map

@@ -7,6 +7,7 @@ from app.views import (
     classes,
     editor,
     explorer,
+    exports,
     graphs,
     health,
     lessons,
@@ -19,6 +20,7 @@ from app.views import (
 
 BLUEPRINTS = (
     explorer.bp,
+    exports.bp,
     editor.bp,
     graphs.bp,
     api.bp,

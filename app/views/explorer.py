@@ -69,7 +69,9 @@ MAX_LABEL = 200
 """Letters of a step's name."""
 PIECE_BYTES = 3 << 14
 """Of an attached file at a time; divisible by three, so that pieces of base64 join without padding."""
-READING = ("read", "embed")
+EMBED = "embed"
+"""The view of a permalink for a frame of another page."""
+READING = ("read", EMBED)
 """Views of a permalink without the tools to edit it."""
 FRAGMENT_HEADER = "Strata-Fragment"
 """Marks an unsuccessful response that is a fragment of the page, to be swapped in like a successful one."""
@@ -112,8 +114,9 @@ def index() -> str:
     query={"view": "`read` for a projector: large type, nothing to edit; `embed` for a frame of another page."},
 )
 def open_link(link: str) -> Response:
-    """The page with what a permalink holds; it compiles when it has loaded, in a frame of another site too."""
-    allow_embedding()
+    """The page with what a permalink holds, which it compiles; other sites may frame the embedded view."""
+    if request.args.get("view") == EMBED:
+        allow_embedding()
     with opened(link) as content:
         workspace = content.state.workspace
         pieces = page_pieces(workspace, compiled=None, title=title_of(workspace.script), link=content)

@@ -32,6 +32,9 @@ POLICY = {
 }
 """The Content-Security-Policy, directive by directive."""
 
+ANYWHERE = "* file: vscode-webview:"
+"""Where embedded views may stand: `*` means sites; slides are opened from files, and notebooks stand in editors."""
+
 COSTS = {"api.start_ladder": 10, "api.measure": 20, "webgpu.prepare": 10, "classes.create": 100}
 """Requests that one counts as, by its endpoint: what starts processes, or stays in memory."""
 
@@ -52,8 +55,8 @@ def csp_nonce() -> str:
 
 
 def allow_embedding() -> None:
-    """Let pages of other sites show the current response in a frame."""
-    g.frame_ancestors = "*"
+    """Let pages of other sites, slides and notebooks show the current response in a frame."""
+    g.frame_ancestors = ANYWHERE
 
 
 def _refuse_other_sites() -> None:

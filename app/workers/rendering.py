@@ -22,9 +22,10 @@ from app.panes.differences import diff
 from app.panes.fingerprints import fingerprints
 from app.panes.highlighting import renew_patience
 from app.panes.listing_pane import PaneListing
-from app.panes.listings import CHUNK_LINES, draw_chunk
+from app.panes.listings import CHUNK_LINES, draw_chunk, file_name
 from app.panes.page import Page, page
 from app.panes.selection import View
+from app.workers.exporting import Exporter
 from app.workers.tasks import (
     Assemble,
     ComputeFingerprints,
@@ -35,6 +36,7 @@ from app.workers.tasks import (
     Packed,
     PageParts,
     RenderChunk,
+    RenderExport,
     RenderFlow,
     RenderGraph,
     RenderNode,
@@ -46,8 +48,10 @@ from app.workers.tasks import (
     ShownText,
     ShownTexts,
     Task,
+    TextFile,
     Update,
     Verdicts,
+    WriteListing,
 )
 from app.workers.templates import environment
 
@@ -202,6 +206,15 @@ def _flow(task: RenderFlow, answers: Sequence[Decoded]) -> Html:
     return Html(_template("panes/_flow.html", flow=draw_flow(listing, task.function), listing=listing))
 
 
+def _export(task: RenderExport, answers: Sequence[Decoded]) -> Html:
+    return Html(Exporter(task, answers[0].answer, answers[0].drawings).draw(_template))
+
+
+def _file(task: WriteListing, answers: Sequence[Decoded]) -> TextFile:
+    listing = _listing(task.listing, answers)
+    return TextFile(name=file_name(listing), text="".join(f"{line.text}\n" for line in listing.lines))
+
+
 def _texts(task: FindTexts, answers: Sequence[Decoded]) -> ShownTexts:
     contents = page(answers[0].answer, task.view, task.options).contents
     shown = {name: content for name, content in contents.items() if isinstance(content, PaneListing)}
@@ -227,6 +240,8 @@ _PERFORMERS: dict[type, Callable[[Any, Sequence[Decoded]], Reply]] = {
     RenderGraph: _graph,
     RenderNode: _node,
     RenderFlow: _flow,
+    RenderExport: _export,
+    WriteListing: _file,
     FindTexts: _texts,
     ComputeFingerprints: _fingerprints,
     JudgeStep: _judge,

@@ -42,6 +42,13 @@ class PageParts(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """What the page shows first: a graph, or the code of a function."""
 
 
+class TextFile(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A text with the name of a file."""
+
+    name: str
+    text: str
+
+
 class Fingerprints(msgspec.Struct, frozen=True, tag=True):
     """Hashes of the final listings, by the title of the pane that shows them."""
 
@@ -75,7 +82,7 @@ class Verdicts(msgspec.Struct, frozen=True, tag=True):
     verdicts: list[Verdict]
 
 
-Reply = Html | Update | PageParts | Fingerprints | ShownTexts | Packed | Verdicts
+Reply = Html | Update | PageParts | TextFile | Fingerprints | ShownTexts | Packed | Verdicts
 
 
 class Assemble(msgspec.Struct, frozen=True, tag=True):
@@ -154,6 +161,22 @@ class RenderFlow(msgspec.Struct, frozen=True, tag=True):
     function: str = ""
 
 
+class RenderExport(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Draw a page that needs no server."""
+
+    script: str
+    options: Options
+    view: View
+    measurements: list[Measurement]
+    """What was measured of it, as the client says; those of the answer where there are none."""
+
+
+class WriteListing(msgspec.Struct, frozen=True, tag=True):
+    """Write a listing as a file."""
+
+    listing: str
+
+
 class FindTexts(msgspec.Struct, frozen=True, tag=True):
     """Find the text that each pane shows of an answer."""
 
@@ -184,11 +207,13 @@ Task = (
     | RenderGraph
     | RenderNode
     | RenderFlow
+    | RenderExport
+    | WriteListing
     | FindTexts
     | ComputeFingerprints
     | JudgeStep
 )
-Expected = TypeVar("Expected", Html, Update, PageParts, Fingerprints, ShownTexts, Packed, Verdicts)
+Expected = TypeVar("Expected", Html, Update, PageParts, TextFile, Fingerprints, ShownTexts, Packed, Verdicts)
 
 
 class Renderer(Protocol):

@@ -1,20 +1,53 @@
-// What was typed survives a reload of the page.  Opening an example or a link anew starts afresh, and offers it.
-import { forget, recall, remember } from "./memory.js";
+// What was typed, and for which target, survives a reload of the page.  Opening an example or a link anew starts afresh,
+// and offers what was typed there before, in this tab or in others: no tab writes over the text of another.
+import { $, $$ } from "./dom.js";
+import { forget, recall, remember, remembered } from "./memory.js";
+import { on, state } from "./state.js";
 
 const RELOADED = new Set(["reload", "back_forward"]);
+const MAX_DRAFTS = 8; // of an address, those of other tabs included
 const tab = () => sessionStorage;
-const key = () => `draft:${location.pathname}${location.search}`;
+const address = () => `${location.pathname}${location.search}`;
+const reloaded = () => RELOADED.has(performance.getEntriesByType("navigation")[0]?.type);
 
 export function readDraft() {
-  const [navigation] = performance.getEntriesByType("navigation");
-  if (!RELOADED.has(navigation?.type)) forget(key(), tab);
-  return recall(key(), tab);
+  if (!reloaded()) for (const name of ["draft", "options"]) forget(`${name}:${address()}`, tab);
+  return recall(`draft:${address()}`, tab);
 }
 
 export function keepDraft(script) {
-  remember(key(), script, tab);
-  remember(key(), script);
+  remember(`draft:${address()}`, script, tab);
+  remember(`drafts:${address()}#${state.tab}`, `${Date.now()} ${script}`);
 }
 
-/** What was typed here last, in any tab; null where nothing was. */
-export const lastDraft = () => recall(key());
+/** What was typed at this address, in any tab, the newest first. */
+export function lastDrafts() {
+  const read = (key) => /^(\d+) ([^]*)$/.exec(recall(key) ?? "");
+  const drafts = remembered(`drafts:${address()}#`).map((key) => ({ key, parts: read(key) })).filter(({ parts }) => parts);
+  drafts.sort((a, b) => b.parts[1] - a.parts[1]);
+  for (const { key } of drafts.splice(MAX_DRAFTS)) forget(key);
+  return [...new Set(drafts.map(({ parts }) => parts[2]))];
+}
+
+/** Go on with the options and the stored files that the page was reloaded with; those of lessons are theirs. */
+export function startDraft() {
+  if (document.body.matches(".teaching, .reading")) return;
+  const kept = recall(`options:${address()}`, tab);
+  if (kept !== null) {
+    const { options, uploads } = JSON.parse(kept);
+    state.options = options;
+    state.uploads = new Map(Object.entries(uploads));
+    state.compiled = false;
+    fillIn(options);
+  }
+  const keep = () => remember(`options:${address()}`, JSON.stringify({ options: state.options, uploads: Object.fromEntries(state.uploads) }), tab);
+  for (const event of ["options", "edited"]) on(event, keep);
+}
+
+/** The page's controls say what the options are. */
+function fillIn({ target = "llvm -mcpu=native", opt_level: level = 3, threads = 1, assembly = "host", assembly_filters: filters = [], llvm_passes: passes = false }) {
+  for (const [name, value] of Object.entries({ target, opt_level: level, threads })) $(`#options-form [name="${name}"]`).value = value;
+  $("#assembly").value = assembly;
+  for (const box of $$("#asm-filters [name]")) box.checked = filters.includes(box.name);
+  $("#llvm-passes").setAttribute("aria-pressed", String(passes));
+}

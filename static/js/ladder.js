@@ -4,7 +4,7 @@ import { editor } from "./editor.js";
 import { pack, told, unpack } from "./ladder-link.js";
 import { recall, remember } from "./memory.js";
 import { forgetPredictions, predictions, togglePredicting } from "./predict.js";
-import { on, state, tell, workspaceJson } from "./state.js";
+import { keepInLinks, on, state, tell, workspaceJson } from "./state.js";
 
 let running = null; // {id, source, seen}
 let shown = null; // what the chart was drawn from
@@ -14,8 +14,7 @@ export const ladder = {
   get shown() { return shown !== null; },
   /** Let the measurements of a run take the ladder's place. */
   forget() { if (!running) shown = null; },
-  /** What a link keeps of the ladder and of the one that it is compared with. */
-  packed: () => ({ ...pack("ladder", shown), ...pack("reference", reference) }),
+  get measurements() { return shown?.measurements; },
 };
 
 export function startLadder() {
@@ -32,6 +31,7 @@ export function startLadder() {
     if (target.id === "ladder-predict" && !running) togglePredicting(toggleLadder);
   });
   openKept();
+  keepInLinks(() => ({ ...pack("ladder", shown), ...pack("reference", reference) }));
   on("unmeasured", () => { if (!running && $("#strip .group.loops, #strip .group.schedule")) start("/api/measure"); });
   on("answered", ({ measurements }) => {
     if (measurements.length && !shown) $("#pane-bench").classList.remove("stale");

@@ -3,7 +3,7 @@ import Split from "../vendor/split.js";
 import { $, $$, element, narrow, readJson, toast } from "./dom.js";
 import { recall, remember } from "./memory.js";
 import { DOCKS, PANES, paneOf } from "./panes.js";
-import { on, state, tell } from "./state.js";
+import { keepInLinks, on, state, tell } from "./state.js";
 
 const inLesson = document.body.classList.contains("teaching");
 /** What is divided: the page into columns, a column into the docks of a level, a dock into its panes. */
@@ -22,6 +22,7 @@ const SPLITS = [
 ];
 const KEYS = { horizontal: { ArrowLeft: -2, ArrowRight: 2 }, vertical: { ArrowUp: -2, ArrowDown: 2 } };
 const reading = document.body.classList.contains("reading");
+const linkedSizes = new Map(); // name of a split -> sizes of its parts
 const divisions = new Map(); // name of a split -> the instance that divides its open parts
 
 const NAMES = PANES.map(({ name }) => name);
@@ -29,6 +30,7 @@ const NAMES = PANES.map(({ name }) => name);
 const BOXES = [...new Set([...DOCKS.filter((dock) => dock.level).map(({ name }) => `#${name}`), "#left", "#right"])];
 
 export function startLayout() {
+  takeSizes();
   // A link says which panes it shows; else they are as this browser left them.
   for (const name of ["closed", "opened"]) state.view[name] ??= state.link ? "" : recall(name) ?? "";
   if (reading) {
@@ -144,11 +146,24 @@ function makeMenu() {
   menu();
 }
 
+/** The sizes of a split's parts: as the link has them that was opened, until they are changed, else as this browser has. */
+const sizesOf = (name) => linkedSizes.get(name) ?? recall(`layout.${name}`) ?? "";
+
+/** Take the sizes out of the view that a link holds, and let links keep those of now. */
+function takeSizes() {
+  for (const { name } of SPLITS) {
+    const sizes = state.view[`layout.${name}`];
+    if (typeof sizes === "string") linkedSizes.set(name, sizes);
+    delete state.view[`layout.${name}`];
+  }
+  keepInLinks(() => Object.fromEntries(SPLITS.map(({ name }) => [`layout.${name}`, sizesOf(name)]).filter(([, sizes]) => sizes)));
+}
+
 /** Divide a row or column among its open parts, in the proportions that they had when all were open. */
 function split({ name, parts, direction, sizes, least }) {
   divisions.get(name)?.destroy();
   divisions.delete(name);
-  const stored = (recall(`layout.${name}`) ?? "").split(" ").map(Number).filter((size) => size > 0);
+  const stored = sizesOf(name).split(" ").map(Number).filter((size) => size > 0);
   const all = stored.length === parts.length ? stored : [...sizes];
   const open = parts.map((_, index) => index).filter((index) => !$(parts[index]).classList.contains("closed"));
   const share = open.reduce((sum, index) => sum + all[index], 0);
@@ -156,6 +171,7 @@ function split({ name, parts, direction, sizes, least }) {
   if (open.length < 2) return;
   const keep = (now) => {
     open.forEach((index, place) => { all[index] = (now[place] * share) / 100; });
+    linkedSizes.delete(name);
     remember(`layout.${name}`, all.map((size) => size.toFixed(2)).join(" "));
   };
   const percentages = (values) => {

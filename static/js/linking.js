@@ -3,9 +3,10 @@ import { $, $$, announce, toast, readJson } from "./dom.js";
 import { editor } from "./editor.js";
 import { EMPTY, LinkModel, fromSource, isEmpty, meets } from "./links.js";
 import { LISTINGS, PANES, paneOf, steppedAt } from "./panes.js";
-import { on, tell } from "./state.js";
+import { keepInLinks, on, state, tell } from "./state.js";
 
 const TINTS = 8;
+const SOURCE = "source";
 const model = new LinkModel();
 const elements = new Map(); // pane -> set number -> lines in the document
 const cursors = new Map(); // pane -> index of the line that the arrow keys are at
@@ -18,6 +19,7 @@ export function startLinking() {
   on("text", (pane) => { readPane(pane); colour(); relight(); });
   on("drawn", () => { colour(); relight(); });
   on("chunk", (pane) => { collect(pane); paint(pane); relight(); });
+  takePin();
   readAnswer();
   const panes = $("#panes");
   panes.addEventListener("pointerover", hover);
@@ -26,7 +28,7 @@ export function startLinking() {
   panes.addEventListener("keydown", keys);
   panes.addEventListener("focusin", ({ target }) => { if (!pinned && target.matches("p[data-origins]")) show(placeOf(target)); });
   on("source-lines", (lines) => { hovered = null; if (!pinned) show(sourcePlace(lines)); });
-  on("source-pin", (lines) => pin(sourcePlace(lines) ?? { pane: "source", footprint: EMPTY }));
+  on("source-pin", (lines) => pin(sourcePlace(lines) ?? { pane: SOURCE, footprint: EMPTY }));
   // A pane that was not on the page could not be scrolled.
   on("shown", () => (pinned ? reveal(pinned.pane) : showHeart()));
   on("unpin", unpin);
@@ -43,9 +45,33 @@ function readAnswer() {
     else readPane(pane);
   }
   colour();
+  if (toPin && origins.length) pinKept();
   relight();
   showHeart();
 }
+
+// What is pinned, in a link
+
+/** Of a link: a pane and the number of its line, or `origins` and those of an axis or a node. */
+let toPin = null;
+
+function takePin() {
+  toPin = /^([a-z]+):([\d ]+)$/.exec(state.view.pin ?? "");
+  delete state.view.pin;
+  keepInLinks(() => (pinned?.pin ? { pin: pinned.pin } : {}));
+}
+
+/** Pin what the link had pinned, once there is an answer. */
+function pinKept() {
+  const [, pane, text] = toPin;
+  toPin = null;
+  const numbers = text.split(" ").map(Number);
+  const place = pane === SOURCE ? sourcePlace(numbers) : pane === "origins" ? atOrigins(numbers) : atLine(pane, numbers[0]);
+  if (place && !isEmpty(place.footprint)) pin(place);
+}
+
+const atLine = (pane, index) => ({ pane, index, footprint: model.of(pane, index), pin: `${pane}:${index}` });
+const atOrigins = (ids, footprint = model.footprint(ids)) => ({ pane: "schedule", footprint, pin: `origins:${ids.join(" ")}` });
 
 function readPane(pane) {
   const block = $(`#links-${pane}`);
@@ -98,19 +124,16 @@ function setTint(node, tint) {
 /** Lines of the source that nothing came from say nothing. */
 function sourcePlace(lines) {
   const footprint = fromSource(lines);
-  return LISTINGS.some((pane) => model.relatedSets(pane, footprint).size) ? { pane: "source", footprint } : null;
+  return LISTINGS.some((pane) => model.relatedSets(pane, footprint).size) ? { pane: SOURCE, footprint, pin: `${SOURCE}:${lines.join(" ")}` } : null;
 }
 
 function placeOf(target) {
   const line = target.closest?.(".l");
-  if (line) {
-    const pane = line.closest(".code").dataset.pane;
-    return { pane, index: Number(line.dataset.i), footprint: model.of(pane, Number(line.dataset.i)) };
-  }
+  if (line) return atLine(line.closest(".code").dataset.pane, Number(line.dataset.i));
   const primitive = target.closest?.("[data-line]");
   if (primitive) return sourcePlace([Number(primitive.dataset.line)]);
   const axis = target.closest?.("[data-origins]");
-  if (axis) return { pane: "schedule", footprint: axis.matches("p") ? model.axis(idsOf(axis)) : model.footprint(idsOf(axis)) };
+  if (axis) return atOrigins(idsOf(axis), axis.matches("p") ? model.axis(idsOf(axis)) : undefined);
   return null;
 }
 
@@ -191,7 +214,7 @@ function reveal(from) {
     const lines = model.relatedLines(pane, footprint);
     if (lines.length) scrollTo(pane, lines);
   }
-  if (from !== "source" && footprint.sources.size) editor.reveal(model.primary(footprint));
+  if (from !== SOURCE && footprint.sources.size) editor.reveal(model.primary(footprint));
 }
 
 const heartShown = new Set(); // panes that were scrolled there
@@ -254,7 +277,7 @@ function keys(event) {
     setCursor(pane, Math.min(count - 1, Math.max(0, from + move(rows))), true);
   } else if (event.key === "Enter" && cursors.has(pane)) {
     event.preventDefault();
-    pin({ pane, footprint: model.of(pane, cursors.get(pane)) });
+    pin(atLine(pane, cursors.get(pane)));
   }
 }
 

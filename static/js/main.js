@@ -4,7 +4,7 @@ import { startClass } from "./class.js";
 import { startCompiling } from "./compile.js";
 import { startDevice } from "./device.js";
 import { $ } from "./dom.js";
-import { lastDraft } from "./draft.js";
+import { lastDrafts, startDraft } from "./draft.js";
 import { editor } from "./editor.js";
 import { startFiles } from "./files.js";
 import { startFlow } from "./flow.js";
@@ -20,6 +20,7 @@ import { startListings } from "./listings.js";
 import { startNodePanel } from "./node-panel.js";
 import { startPlayer } from "./player.js";
 import { startRemade } from "./remade.js";
+import { startSave } from "./save.js";
 import { startShare } from "./share.js";
 import { on } from "./state.js";
 import { startSteps } from "./steps.js";
@@ -52,16 +53,22 @@ function retitle() {
   document.title = docstring ? `${title} · Strata` : "Strata";
 }
 
-/** What was typed at this address before is one click away, and Undo takes it back. */
-function offerLastDraft() {
-  const draft = lastDraft();
+/** What was typed at this address before, in any tab, is one click away, and Undo takes it back. */
+function offerDrafts() {
+  const drafts = lastDrafts().filter((draft) => draft !== editor.text);
   const button = $("#restore");
-  if (draft === null || draft === editor.text || document.body.classList.contains("reading")) return;
+  if (!drafts.length || document.body.classList.contains("reading")) return;
   button.hidden = false;
-  button.addEventListener("click", () => { editor.text = draft; editor.focus(); });
   on("edited", () => { button.hidden = true; });
+  button.addEventListener("click", () => {
+    editor.text = drafts.shift();
+    button.textContent = "Restore an earlier edit";
+    button.hidden = !drafts.length;
+    editor.focus();
+  });
 }
 
+startDraft();
 startLayout();
 startLinking();
 startListings();
@@ -78,11 +85,12 @@ startLevels();
 startPlayer();
 startFiles();
 startShare();
+startSave();
 startRemade();
 startKeys();
 startCompiling();
 retitle();
 startLesson();
 startClass();
-offerLastDraft();
+offerDrafts();
 document.documentElement.dataset.ready = "true";

@@ -15,6 +15,16 @@ export function recall(key, storage = () => localStorage) {
   }
 }
 
+/** The keys that begin with some text. */
+export function remembered(beginning) {
+  try {
+    const keys = Object.keys(localStorage).filter((key) => key.startsWith(`strata.${beginning}`));
+    return keys.map((key) => key.slice("strata.".length));
+  } catch {
+    return [];
+  }
+}
+
 export function forget(key, storage = () => localStorage) {
   try {
     storage().removeItem(`strata.${key}`);

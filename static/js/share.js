@@ -1,10 +1,9 @@
 // Makes a link to exactly this state, and the forms of it: to read, to embed, the script alone.
 import { $, announce, toast } from "./dom.js";
 import { editor } from "./editor.js";
-import { ladder } from "./ladder.js";
 import { inLesson } from "./lesson.js";
 import { forget, recall, remember } from "./memory.js";
-import { on, state, workspaceJson } from "./state.js";
+import { linkedView, on, state, workspaceJson } from "./state.js";
 
 export function startShare() {
   const menu = $("#share-menu");
@@ -29,8 +28,7 @@ function address(path) {
 }
 
 async function make() {
-  const view = Object.fromEntries(Object.entries(state.view).filter(([name, value]) => value !== "" && !(name === "unit" && value < 0)));
-  const body = JSON.stringify({ workspace: await workspaceJson(editor.text), view: { ...view, ...ladder.packed() } });
+  const body = JSON.stringify({ workspace: await workspaceJson(editor.text), view: linkedView() });
   const response = await fetch("/api/links", { method: "POST", headers: { "Content-Type": "application/json" }, body });
   const answer = await response.json();
   if (!response.ok) {

@@ -61,6 +61,17 @@ export const tell = (name, detail) => bus.dispatchEvent(new CustomEvent(checked(
  * @param {(detail: any) => void} listener */
 export const on = (name, listener) => bus.addEventListener(checked(name), (event) => listener(event.detail));
 
+/** What a link keeps of the page besides the workspace; modules add what they know. */
+const linked = [];
+/** @param {() => object} read returns values by the name under which a link keeps them */
+export const keepInLinks = (read) => linked.push(read);
+
+/** The view as a link keeps it: the chosen steps, the open panes, and what modules add. */
+export function linkedView() {
+  const said = Object.entries(state.view).filter(([name, value]) => value !== "" && !(name === "unit" && value < 0));
+  return Object.assign(Object.fromEntries(said), ...linked.map((read) => read()));
+}
+
 /** The workspace as the JSON API wants it. */
 export async function workspaceJson(script) {
   const files = {};

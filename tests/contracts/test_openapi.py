@@ -131,6 +131,9 @@ CALLS = [
     Call("delete", "/api/ladders/{ladder}", 404, path="/api/ladders/none"),
     Call("post", "/api/links", 201, body={"workspace": WORKSPACE, "view": {"pane": "asm", "unit": 1}}),
     Call("post", "/api/links", 422, body={"workspace": {"script": None}}),
+    Call("post", "/api/export", 200, body={"workspace": WORKSPACE, "view": {"pin": "asm:3"}}),
+    Call("post", "/api/export", 422, body={"workspace": WORKSPACE, "measurements": [{}]}),
+    Call("get", "/listings/{key}/file", 404, path="/listings/none/file"),
     Call("get", "/api/links/{link}", 404, path="/api/links/none"),
     Call("post", "/api/links/{link}/texts", 404, path="/api/links/none/texts"),
     Call("delete", "/api/links/{link}", 403, path="/api/links/none"),
@@ -254,7 +257,7 @@ def test_a_link_s_page_is_as_described_however_it_is_shown(client: FlaskClient, 
     check(document, shown, "/z/{link}", "get")
     assert shown.status_code == 200
     assert ('class="reading ' in shown.text) == (view in ("?view=read", "?view=embed"))
-    assert "frame-ancestors *" in shown.headers["Content-Security-Policy"]
+    assert ("frame-ancestors *" in shown.headers["Content-Security-Policy"]) == (view == "?view=embed")
     [argument] = [a for a in document["paths"]["/z/{link}"]["get"]["parameters"] if a["in"] == "query"]
     assert argument["name"] == "view"
     code = client.get(f"/z/{link}/code")

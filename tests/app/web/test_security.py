@@ -42,9 +42,11 @@ def test_a_nonce_serves_one_answer(app: Flask, client: FlaskClient) -> None:
     assert len(seen) == 2
 
 
-def test_permalinks_can_be_embedded_and_nothing_else(client: FlaskClient) -> None:
+def test_the_embedded_view_of_a_permalink_can_be_framed_and_nothing_else(client: FlaskClient) -> None:
     saved = client.post("/api/links", json={"workspace": {"script": ""}}).get_json()
-    assert "frame-ancestors *" in client.get(f"/z/{saved['id']}").headers["Content-Security-Policy"]
+    assert "frame-ancestors *" in client.get(f"/z/{saved['id']}?view=embed").headers["Content-Security-Policy"]
+    assert "frame-ancestors 'self'" in client.get(f"/z/{saved['id']}").headers["Content-Security-Policy"]
+    assert "frame-ancestors 'self'" in client.get(f"/z/{saved['id']}?view=read").headers["Content-Security-Policy"]
     assert "frame-ancestors 'self'" in client.get("/").headers["Content-Security-Policy"]
 
 

@@ -1,0 +1,88 @@
+"""What leaves the explorer as a file: a page that needs no server, and the text of a pane."""
+
+from __future__ import annotations
+
+import re
+import time
+from functools import cache
+from pathlib import Path
+
+import msgspec
+from flask import Blueprint, Response, current_app, render_template
+from werkzeug.utils import secure_filename
+
+from app.artifacts import Measurement
+from app.panes.limits import MAX_MEASUREMENTS
+from app.panes.selection import View
+from app.services import current_services
+from app.store.links import SharedState
+from app.views.explorer import having, title_of
+from app.web.openapi import Content, operation
+from app.web.requests import current_client, read_body
+from app.web.single_file import SingleFile
+from app.workers.tasks import Html, RenderExport, TextFile, WriteListing
+
+bp = Blueprint("exports", __name__)
+_PIN = re.compile(r"(?P<pane>[a-z]{1,20}):(?P<index>\d{1,7})")
+
+
+class ExportRequest(SharedState, frozen=True, kw_only=True, omit_defaults=True):
+    """What a link would hold, and what was measured of it."""
+
+    measurements: list[Measurement] = []
+    """Drawn as the client says; those that the script makes where there are none."""
+
+
+@bp.post("/api/export")
+@operation(body=ExportRequest, answers={200: Content("text/html")})
+def export() -> Response:
+    """Return a workspace as a page in one file that needs neither a server nor a network."""
+    asked, services, client = read_body(ExportRequest), current_services(), current_client()
+    workspace = asked.workspace
+    answer = services.compiler.compile(workspace, client)
+    task = RenderExport(
+        script=workspace.script,
+        options=workspace.options,
+        view=View.read(msgspec.json.encode(asked.view).decode()),
+        measurements=asked.measurements[:MAX_MEASUREMENTS],
+    )
+    title = title_of(workspace.script)
+    html = render_template(
+        "export.html",
+        body=services.renderer.perform(task, Html, [answer], client.address).html,
+        file=_single_file(current_app.root_path),
+        title=title,
+        workspace=workspace,
+        here=services.links.made_with,
+        date=time.strftime("%Y-%m-%d", time.gmtime()),
+        pinned=_pinned(asked.view.get("pin")),
+    )
+    return _attached(html, "text/html", f"{secure_filename(title)[:80] or 'strata'}.html")
+
+
+@bp.get("/listings/<key>/file")
+@operation(answers={200: Content("text/plain")})
+def file(key: str) -> Response:
+    """The text of a pane as a file: loop IR, LLVM IR, assembly, a graph."""
+    services = current_services()
+    written = services.renderer.perform(WriteListing(key), TextFile, [having(key)], current_client().address)
+    return _attached(written.text, "text/plain", written.name)
+
+
+def _pinned(pin: object) -> dict[str, str | int]:
+    """Return the pane and the line that a view has pinned."""
+    match = _PIN.fullmatch(pin) if isinstance(pin, str) else None
+    return {"pane": match["pane"], "index": int(match["index"])} if match else {}
+
+
+def _attached(text: str, media: str, name: str) -> Response:
+    """Return a response that browsers save."""
+    response = Response(text, mimetype=media)
+    response.headers.set("Content-Disposition", "attachment", filename=name)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@cache
+def _single_file(root: str) -> SingleFile:
+    return SingleFile.of(Path(root) / "static")
