@@ -35,7 +35,7 @@ POLICY = {
 ANYWHERE = "* file: vscode-webview:"
 """Where embedded views may stand: `*` means sites; slides are opened from files, and notebooks stand in editors."""
 
-COSTS = {"api.start_ladder": 10, "api.measure": 20, "webgpu.prepare": 10, "classes.create": 100}
+COSTS = {"api.start_ladder": 10, "api.measure": 20, "webgpu.prepare": 10, "classes.create": 100, "exports.export": 5}
 """Requests that one counts as, by its endpoint: what starts processes, or stays in memory."""
 
 HEADERS = {

@@ -3,7 +3,6 @@ import { $, $$ } from "./dom.js";
 import { on } from "./state.js";
 
 const SIGNS = { added: "+", changed: "±", removed: "−" };
-const SVG = "http://www.w3.org/2000/svg";
 let asking = 0;
 
 export function startGraphCompare() {
@@ -62,7 +61,7 @@ function ghost(node) {
 
 function sign(node, what) {
   node.classList.add(`is-${what}`);
-  const mark = document.createElementNS(SVG, "text");
+  const mark = document.createElementNS(node.namespaceURI, "text");
   mark.setAttribute("class", "sign");
   mark.setAttribute("x", "9");
   mark.setAttribute("y", "14");
