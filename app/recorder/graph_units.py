@@ -11,14 +11,15 @@ from app.recorder.printing import Memo, Printing
 from app.recorder.subjects import GraphSubject, PassRecord
 from app.recorder.weights import Weights
 from compiler.driver.relay.build import BuiltGraph
-from compiler.driver.relay.lower import group_calls
+from compiler.driver.relay.lower import LoweredKernel, group_calls
 from compiler.ir.module import IRModule
 from compiler.ir.origin import NO_SPAN, OriginTable, recording
 from compiler.relay.analysis import list_op_freqs, memory_traffic
-from compiler.relay.function import Function
 from compiler.relay.operator import operator_of
 from compiler.relay.printer import astext, relay_text
 from compiler.runtime.vm import Executable
+from compiler.te.program import NotExpressible
+from compiler.te.script import write_script
 
 
 class GraphUnits:
@@ -117,7 +118,7 @@ class GraphUnits:
                 seconds=graph.kernel_seconds.get(name),
                 origins=sorted(span),
                 layers=layer_names(span),
-                script=kernel_script(name, kernel.function, str(graph.target)),
+                script=kernel_script(kernel, str(graph.target)),
             )
             for name, kernel in kernels_of(graph.built).items()
             for span in [NO_SPAN.union(*(call.span for call in group_calls(kernel.function)))]
@@ -162,13 +163,20 @@ def memory_words(built: BuiltGraph | Executable) -> list[str]:
     return [f"{plan.shared / 1024:,.0f} KB for results that would take {plan.unshared / 1024:,.0f} KB unshared"]
 
 
-def kernel_script(name: str, function: Function, target: str) -> str:
-    """Return a script that schedules and builds one kernel on its own."""
-    text = astext(IRModule({"main": function.without_attr("Primitive")}))
-    return KERNEL_SCRIPT.format(name=name, text=text, target=target)
+def kernel_script(kernel: LoweredKernel, target: str) -> str:
+    """Return a script that defines one kernel, schedules it primitive by primitive, and builds it.
+
+    A kernel with an operator that tensor expressions alone do not define is the graph that it was made of.
+    """
+    title = f"{kernel.name}: one kernel of a model, with the schedule that was made for it."
+    try:
+        return write_script(kernel.schedule, [*kernel.inputs, *kernel.outputs], target, kernel.name, title)
+    except NotExpressible:
+        text = astext(IRModule({"main": kernel.function.without_attr("Primitive")}))
+        return GRAPH_SCRIPT.format(name=kernel.name, text=text, target=target)
 
 
-KERNEL_SCRIPT = '''"""{name}: one kernel of a model."""
+GRAPH_SCRIPT = '''"""{name}: one kernel of a model."""
 
 import tvm
 from tvm import relay

@@ -1,0 +1,80 @@
+"""Names of Python for things that have names of their own."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable
+
+from compiler.ir.node import Node
+
+__all__ = ["Names"]
+
+
+class Names:
+    """Gives things names that are identifiers, and differ.
+
+    Parameters
+    ----------
+    taken : iterable of str
+        Names that mean something else.
+    """
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+        self._names: dict[Node, str] = {}
+
+    def __contains__(self, value: Node) -> bool:
+        return value in self._names
+
+    def __getitem__(self, value: Node) -> str:
+        return self._names[value]
+
+    def call(self, value: Node, text: str) -> None:
+        """Say how the script calls a thing that is no variable of Python, such as ``x[0]``."""
+        self._names[value] = text
+
+    def scope(self) -> Names:
+        """Return names for the body of a function, where those of the script mean what they mean outside."""
+        inner = Names(self._taken)
+        inner._names = dict(self._names)
+        return inner
+
+    def new(self, hint: str) -> str:
+        """Take a name that nothing has.
+
+        Parameters
+        ----------
+        hint : str
+            What it is made of, such as ``i.outer``.
+
+        Returns
+        -------
+        str
+        """
+        base = re.sub(r"\W+", "_", hint) or "value"
+        base = f"_{base}" if base[0].isdigit() else f"{base}_" if keyword.iskeyword(base) else base
+        name, number = base, 0
+        while name in self._taken:
+            number += 1
+            name = f"{base}_{number}"
+        self._taken.add(name)
+        return name
+
+    def give(self, value: Node, hint: str) -> str:
+        """Name a thing.
+
+        Parameters
+        ----------
+        value : Node
+            An axis, a tensor or a variable.
+        hint : str
+            Its own name.
+
+        Returns
+        -------
+        str
+            The name that it has in the script.
+        """
+        name = self._names[value] = self.new(hint)
+        return name
