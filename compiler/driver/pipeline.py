@@ -25,6 +25,7 @@ from compiler.tir.transform.flatten_buffer import FlattenBuffer
 from compiler.tir.transform.hoist_if_then_else import HoistIfThenElse
 from compiler.tir.transform.inject_double_buffer import InjectDoubleBuffer
 from compiler.tir.transform.inject_prefetch import InjectPrefetch
+from compiler.tir.transform.inject_rolling_buffer import InjectRollingBuffer
 from compiler.tir.transform.inject_software_pipeline import InjectSoftwarePipeline
 from compiler.tir.transform.inject_virtual_thread import InjectVirtualThread
 from compiler.tir.transform.instrument_bound_checkers import InstrumentBoundCheckers
@@ -99,6 +100,7 @@ def lower_blocks() -> list[Pass]:
 def flatten() -> list[Pass]:
     """Return the passes of phase 1 that every program goes through."""
     return [
+        InjectRollingBuffer(),
         InjectPrefetch(),
         StorageFlatten(64),
         FlattenBuffer(),
