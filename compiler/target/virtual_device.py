@@ -155,21 +155,22 @@ class CompilationConfig:
     ----------
     primitive_targets : tuple of Target
         Of kernels, one for each kind of device.
-    host_target : Target
-        Of what calls them.
+    host_target : Target or None
+        Of what calls them; None in programs before 0.9, which give devices no targets.
     fallback : int, optional
         The kind of device of kernels that nothing else is said of; that of the only target, else the CPU, when left
         out.
     """
 
     primitive_targets: tuple[Target, ...]
-    host_target: Target
+    host_target: Target | None
     fallback: int | None = None
 
     @property
     def host_virtual_device(self) -> VirtualDevice:
         """The device of what calls kernels."""
-        return VirtualDevice(Device(_device_type(self.host_target)), self.host_target)
+        kind = Device.kDLCPU if self.host_target is None else _device_type(self.host_target)
+        return VirtualDevice(Device(kind), self.host_target)
 
     @property
     def default_primitive_virtual_device(self) -> VirtualDevice:

@@ -38,8 +38,8 @@ def test_every_field_is_filled_or_waived(op: RelayOp) -> None:
     assert len(set(op.inputs)) == len(op.inputs)
 
 
-def test_every_operator_has_examples() -> None:
-    assert set(OPERATORS) == set(EXAMPLES)
+def test_every_operator_with_a_value_has_examples() -> None:
+    assert {name for name, op in OPERATORS.items() if op.compute or op.reference} == set(EXAMPLES)
 
 
 @pytest.mark.parametrize("op", OPERATORS.values(), ids=str)

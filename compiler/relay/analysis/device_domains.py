@@ -23,7 +23,19 @@ from compiler.relay.operator import op_name
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.target.virtual_device import CompilationConfig, VirtualDevice
 
-__all__ = ["DeviceDomains", "Domain"]
+__all__ = ["ON_HOST", "DeviceDomains", "Domain"]
+
+ON_HOST = {
+    "memory.alloc_storage": (0, 1),
+    "memory.alloc_tensor": (1, 2),
+    "shape_of": (-1,),
+    "vm.reshape_tensor": (1,),
+    "vm.shape_func": (1, 2, -1),
+    "vm.shape_of": (-1,),
+}
+"""Which arguments the host has, of operators about shapes; -1 is the result.  The others may be anywhere."""
+_LIKE_FIRST = ("memory.alloc_tensor", "vm.reshape_tensor")
+"""Of those, the operators whose result is where their first argument is."""
 
 
 class Domain:
@@ -170,6 +182,11 @@ class DeviceDomains:
         elif name == "device_copy":
             self._at(call.args[0], call.attrs["src_virtual_device"])
             self._at(call, call.attrs["dst_virtual_device"])
+        elif name == "memory.alloc_storage":
+            self._at(call, call.attrs["virtual_device"])
+            self._on_host(call)
+        elif name in ON_HOST:
+            self._on_host(call)
         elif isinstance(call.op, (Op, Constructor)):
             for arg in call.args:
                 self._same(call, arg)
@@ -178,6 +195,14 @@ class DeviceDomains:
             for param, arg in zip(params, call.args, strict=True):
                 self._unify(param, self.domain(arg), call)
             self._unify(result, self.domain(call), call)
+
+    def _on_host(self, call: Call) -> None:
+        """Put what an operator about shapes has on the host there."""
+        name = op_name(call)
+        for at in ON_HOST[name]:
+            self._at((*call.args, call)[at], self._config.host_virtual_device)
+        if name in _LIKE_FIRST:
+            self._same(call, call.args[0])
 
     def _function(self, func: Function) -> None:
         *params, result = self._parts(func, len(func.params))

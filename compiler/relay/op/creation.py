@@ -189,12 +189,12 @@ _ARANGE = register(
 # shapes as values
 
 
-def _shape_relation(types: Types, attrs: ShapeOfAttrs) -> Type:
+def shape_relation(types: Types, attrs: ShapeOfAttrs) -> Type:
     """A vector with an entry for each dimension, of data type ``dtype``."""
     return TensorType((len(tensor(types[0], "data").shape),), attrs.dtype)
 
 
-def _shape_compute(attrs: ShapeOfAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
+def shape_compute(attrs: ShapeOfAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
     extents = dims(inputs[0])
 
     def element(i: Any) -> Any:
@@ -216,9 +216,9 @@ shape_of = register(
     inputs={"data": "The tensor whose shape to return."},
     attrs=ShapeOfAttrs,
     spelt_out=("dtype",),
-    relation=_shape_relation,
+    relation=shape_relation,
     pattern=OpPattern.OPAQUE,
-    compute=_shape_compute,
+    compute=shape_compute,
     reference=lambda attrs, x: np.array(x.shape, attrs.dtype),
     gradient=lambda call, grad: [call_op("zeros_like", call.args[0])],
 )

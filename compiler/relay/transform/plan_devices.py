@@ -9,7 +9,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.transform import ModulePass, PassContext, register_config_option
 from compiler.relay.adt import Clause, Constructor, Match
-from compiler.relay.analysis.device_domains import DeviceDomains
+from compiler.relay.analysis.device_domains import ON_HOST, DeviceDomains
 from compiler.relay.expr import Call, Expr, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
 from compiler.relay.function_devices import with_devices
@@ -19,7 +19,6 @@ from compiler.relay.operator import call_op, op_name
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.transform.rewriter import GraphMutator, is_primitive
 from compiler.runtime.device import Device
-from compiler.target.target import Target
 from compiler.target.virtual_device import FALLBACK, CompilationConfig, VirtualDevice
 
 __all__ = ["PlanDevices"]
@@ -60,7 +59,7 @@ class PlanDevices(ModulePass, required=("InferType",)):
         config = self.config
         older = isinstance(config, Device)
         if isinstance(config, Device):
-            config = CompilationConfig((), Target("llvm"), config.device_type)
+            config = CompilationConfig((), None, config.device_type)
         mod = infer_module(_over_functions(mod, lambda: _Fixing()))
         domains = DeviceDomains(mod, config)
         domains.default_to(config.default_primitive_virtual_device)
@@ -135,6 +134,8 @@ class _Capturing(GraphMutator):
         if op_name(call) in ("on_device", "device_copy"):
             return self._on(here, call.args[0])
         callee = call.op
+        if op_name(call) in ON_HOST:
+            return rebuild(call, args=tuple(self._on(here, arg, self._domains.device(arg)) for arg in call.args))
         if isinstance(callee, (Op, Constructor)):
             return rebuild(call, args=tuple(self._on(here, arg) for arg in call.args))
         parts = self._domains.domain(callee).parts

@@ -139,6 +139,14 @@ EXAMPLES: dict[str, list[Example]] = {
         Example(lambda: relay.arange(5, 0, -2, "int64"), [], [5, 3, 1]),
     ],
     "shape_of": [Example(relay.shape_of, [_X], [2, 3, 4])],
+    "vm.shape_of": [Example(relay.op.vm.shape_of, [_X], [2, 3, 4])],
+    "vm.reshape_tensor": [
+        Example(
+            lambda x, shape: relay.op.vm.reshape_tensor(x, shape, newshape=(4, 6)),
+            [_X, np.array([4, 6], "int64")],
+            _X.reshape(4, 6),
+        )
+    ],
     "ndarray_size": [Example(lambda x: relay.ndarray_size(x, "int64"), [_X], 24)],
     "dyn.reshape": [Example(relay.reshape, [_X, np.array([0, -1], "int64")], _X.reshape(2, 12))],
     "dyn.broadcast_to": [Example(relay.broadcast_to, [_V, np.array([2, 5], "int64")], np.stack([_V, _V]))],
