@@ -4,6 +4,8 @@ A *task* is a schedule template with its arguments; running it once defines its 
 context* says which configuration a template gets: a given one, the best of a log, or a default.
 """
 
+from typing import TYPE_CHECKING
+
 from compiler.autotvm import measure, task
 from compiler.autotvm.measure import MeasureErrorNo, MeasureInput, MeasureResult
 from compiler.autotvm.task import (
@@ -20,6 +22,7 @@ from compiler.autotvm.task.dispatcher import ApplyFixedConfig as apply_fixed_con
 from compiler.autotvm.task.dispatcher import ApplyGraphBest as apply_graph_best
 from compiler.autotvm.task.dispatcher import ApplyHistoryBest as apply_history_best
 from compiler.autotvm.task.dispatcher import DispatchContext, FallbackContext
+from compiler.ir.extension import public_module
 
 __all__ = [
     "ConfigEntity",
@@ -41,3 +44,6 @@ __all__ = [
     "task",
     "template",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.autotvm", __all__)

@@ -1,0 +1,5 @@
+"""Searching for the best configuration of a task: candidates are built, run and measured in this process."""
+
+from compiler.driver.autotvm import callback, measure_methods, tuner
+
+__all__ = ["callback", "measure_methods", "tuner"]

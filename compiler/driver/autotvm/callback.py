@@ -1,0 +1,68 @@
+"""What happens after each batch of a tuner: records are written, progress is printed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+
+from compiler.autotvm.measure import MeasureInput, MeasureResult
+from compiler.autotvm.task.record import encode
+from compiler.driver.autotvm.tuner import Tuner
+
+__all__ = ["log_to_file", "progress_bar"]
+
+Callback = Callable[[Tuner, Sequence[MeasureInput], Sequence[MeasureResult]], None]
+
+_PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+
+
+def log_to_file(file_out: str | PathLike[str], protocol: str = "json") -> Callback:
+    """Return a callback that appends records to a file.
+
+    Parameters
+    ----------
+    file_out : str or path-like
+    protocol : str
+        ``json``.
+
+    Returns
+    -------
+    callable
+    """
+
+    def write(tuner: Tuner, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
+        with Path(file_out).open("a", encoding="utf-8") as file:
+            for inp, res in zip(inputs, results, strict=True):
+                file.write(encode(inp, res, protocol) + "\n")
+
+    return write
+
+
+def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback:
+    """Return a callback that prints how far a tuner is, and its best candidate's speed.
+
+    Parameters
+    ----------
+    total : int
+        How many candidates there will be.
+    prefix : str
+        Printed first.
+    si_prefix : str
+        Of the speed's unit: empty, ``k``, ``M``, ``G`` or ``T``.
+
+    Returns
+    -------
+    callable
+    """
+    unit = _PREFIXES[si_prefix]
+    done = 0
+
+    def show(tuner: Tuner, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
+        nonlocal done
+        done += len(inputs)
+        best = tuner.best_flops / unit
+        sys.stdout.write(f"{prefix} Best: {best:7.2f} {si_prefix}FLOPS | Progress: ({done}/{total})\n")
+
+    return show

@@ -1,0 +1,104 @@
+"""Tuners measure each candidate once, remember the best, and write records that are applied again."""
+
+import random
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import autotvm, te
+from compiler.autotvm import MeasureErrorNo
+
+_N = 96
+
+
+@autotvm.template("test/scaled")
+def scaled(n):
+    a = te.placeholder((n,), name="A")
+    b = te.compute((n,), lambda i: a[i] * 2.0, name="B")
+    s = te.create_schedule(b.op)
+    cfg = autotvm.get_config()
+    cfg.define_split("tile", b.op.axis[0], num_outputs=2)
+    cfg.define_knob("kind", ["serial", "vectorize", "refused"])
+    _, inner = cfg["tile"].apply(s, b, b.op.axis[0])
+    if cfg["kind"].val == "vectorize":
+        s[b].vectorize(inner)
+    if cfg["kind"].val == "refused":
+        cfg.raise_error("refused")
+    return s, [a, b]
+
+
+@pytest.fixture
+def task():
+    return autotvm.task.create("test/scaled", (_N,), "llvm")
+
+
+_OPTION = autotvm.measure_option(builder=autotvm.LocalBuilder(), runner=autotvm.LocalRunner(number=1, repeat=2))
+
+
+@pytest.mark.parametrize("make", [autotvm.tuner.RandomTuner, autotvm.tuner.GridSearchTuner, autotvm.tuner.GATuner])
+def test_the_whole_space_is_measured_once(task, make, tmp_path, capsys):
+    log, rows = tmp_path / "log.json", []
+    tuner = make(task)
+    tuner.tune(
+        n_trial=1000,
+        measure_option=_OPTION,
+        callbacks=[
+            autotvm.callback.log_to_file(log),
+            autotvm.callback.progress_bar(1000, "task"),
+            lambda tuner, inputs, results: rows.extend(zip(inputs, results, strict=True)),
+        ],
+    )
+    assert sorted(inp.config.index for inp, _ in rows) == list(range(len(task.config_space)))
+    assert not tuner.has_next()
+    assert f"({len(rows)}/1000)" in capsys.readouterr().out
+    for inp, res in rows:
+        refused = inp.config["kind"].val == "refused"
+        assert res.error_no == (MeasureErrorNo.INSTANTIATION_ERROR if refused else MeasureErrorNo.NO_ERROR)
+    fastest = min((r for r in rows if not r[1].error_no), key=lambda r: sum(r[1].costs))
+    assert tuner.best_config is fastest[0].config
+    assert tuner.best_flops == pytest.approx(_N / np.mean(fastest[1].costs))
+    with autotvm.apply_history_best(log), tvm.target.Target("llvm"):
+        schedule, args = scaled(_N)
+    expected = tvm.lower(*task.instantiate(fastest[0].config))
+    tvm.ir.assert_structural_equal(tvm.lower(schedule, args), expected)
+    a, b = tvm.nd.array(np.random.rand(_N).astype("float32")), tvm.nd.empty((_N,))
+    tvm.build(schedule, args, "llvm")(a, b)
+    np.testing.assert_allclose(b.numpy(), a.numpy() * 2)
+
+
+def test_the_genetic_algorithm_prefers_good_candidates():
+    """With costs that a formula says, it comes near the optimum of a large space after a part of it."""
+    space = autotvm.ConfigSpace()
+    for knob in range(4):
+        space.define_knob(f"k{knob}", list(range(12)))
+    task = autotvm.task.Task("test/scaled", (_N,))
+    task.config_space, task.target, task.flop = space, tvm.target.Target("llvm"), 1
+    random.seed(0)
+    tuner = autotvm.tuner.GATuner(task, pop_size=20)
+    best = np.inf
+    for _ in range(100):
+        inputs = [autotvm.MeasureInput(task.target, task, config) for config in tuner.next_batch(8)]
+        costs = [1 + sum((v - 7) ** 2 for v in inp.config.get_other_option().values()) for inp in inputs]
+        tuner.update(inputs, [autotvm.MeasureResult((cost,), 0, 0.0, 0.0) for cost in costs])
+        best = min(best, *costs)
+    assert best <= 3
+
+
+def test_it_ends_early_and_skips_what_is_known(task):
+    tuner = autotvm.tuner.GridSearchTuner(task)
+    known = autotvm.MeasureInput(task.target, task, task.config_space.get(0))
+    tuner.load_history([(known, autotvm.MeasureResult((1.0,), 0, 1.0, 0.0))])
+    seen = []
+    tuner.tune(
+        9, _OPTION, early_stopping=1, callbacks=[lambda t, inputs, r: seen.extend(i.config.index for i in inputs)]
+    )
+    assert seen[0] == 1
+    assert len(seen) in (8, 9)
+    tuner.reset()
+    assert tuner.best_config is None
+    assert tuner.next_batch(1)[0].index == 0
+    with pytest.raises(tvm.TVMError, match="no space"):
+        autotvm.tuner.RandomTuner(autotvm.task.Task("test/scaled", (_N,)))
+    with pytest.raises(tvm.TVMError, match="runner"):
+        autotvm.measure_option("local", "remote")
