@@ -17,6 +17,11 @@ class ScheduleNest:
     function: Unit
     primitives: list[TimelineStep]
 
+    @property
+    def tensors(self) -> bool:
+        """Whether it is a schedule of tensor expressions; those of TensorIR have the program after each step."""
+        return bool(self.primitives) and not any(step.step.listing for step in self.primitives)
+
 
 def produce_schedule(pane: Pane, selection: Selection) -> ScheduleNest | None:
     """Return the schedule of the function that is shown."""

@@ -133,6 +133,16 @@ const update = (changed) => view.dispatch({ effects: setLines.of(changed) });
 export const editor = {
   get text() { return view.state.doc.toString(); },
   set text(script) { view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: script } }); },
+  /** Write lines in the place of others, or before one, as one step that Undo takes back. */
+  replaceLines({ line, removed = 0, text }) {
+    const { doc } = view.state;
+    const atEnd = line > doc.lines;
+    const from = atEnd ? doc.length : doc.line(line).from;
+    const to = removed ? doc.line(Math.min(line + removed - 1, doc.lines)).to : from;
+    const insert = atEnd ? `\n${text}` : removed ? text : `${text}\n`;
+    const anchor = from + insert.trimEnd().length;
+    view.dispatch({ changes: { from, to, insert }, selection: { anchor }, userEvent: "input.schedule", scrollIntoView: true });
+  },
   get line() { return view.state.doc.lineAt(view.state.selection.main.head).number; },
   get focused() { return view.hasFocus; },
   focus() { view.focus(); },

@@ -42,7 +42,7 @@ from compiler.te.tensor import Tensor
 from compiler.tir.function import PrimFunc
 
 SECONDS = 1.5
-"""How long primitives are tried; those that are left then are not proposed."""
+"""Processor time that primitives are tried for; those that are left then are not proposed."""
 MAX_EXTENTS = {"unroll": 256, "vectorize": 1024}
 """Iterations of loops that annotations are tried on."""
 ANNOTATING = frozenset({"vectorize", "parallel", "unroll", "bind", "pragma"})
@@ -107,10 +107,10 @@ class _Proposer:
     def run(self, subject: Subject) -> list[Proposal]:
         """Return the proposals for a loop or a stage, as many as there is time for."""
         proposals: list[Proposal] = []
-        began = time.monotonic()
+        began = time.process_time()
         for candidate in self._candidates(subject):
             proposals.append(self._proposal(candidate))
-            if time.monotonic() - began > SECONDS:
+            if time.process_time() - began > SECONDS:
                 break
         return proposals
 
