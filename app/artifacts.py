@@ -438,6 +438,8 @@ class Request(Struct, frozen=True, kw_only=True):
     script: str = ""
     program: str = ""
     """What is measured, in the mode that runs no script."""
+    original: str = ""
+    """The program that it was made from, which is measured in turns with it."""
     prefixes: bool = False
     """Whether every prefix of the program's schedule is measured, and not only all of it."""
     seed: int = 0

@@ -107,7 +107,7 @@ class Launcher:
         request = Request(mode="propose", script=workspace.script, subject=subject, options=options)
         return self._start(request, workspace)
 
-    def start_measurement(self, program: str, options: Options, prefixes: bool) -> Job:
+    def start_measurement(self, program: str, options: Options, prefixes: bool, original: str = "") -> Job:
         """Start a job that runs no script: it measures a program that another job recorded, on inputs chosen here.
 
         Parameters
@@ -117,6 +117,8 @@ class Launcher:
         options : Options
         prefixes : bool
             Whether to measure every prefix of its schedule.
+        original : str
+            Text of the program that it was made from, which is measured in turns with it.
 
         Raises
         ------
@@ -124,7 +126,9 @@ class Launcher:
             If the sandbox cannot start a process.
         """
         seed = secrets.randbelow(MAX_SEED)
-        request = Request(mode="measure", program=program, options=options, prefixes=prefixes, seed=seed)
+        request = Request(
+            mode="measure", program=program, original=original, options=options, prefixes=prefixes, seed=seed
+        )
         return self._start(request, Workspace(script="", options=options))
 
     def start_trace(self, program: str, options: Options) -> Job:

@@ -31,6 +31,8 @@ from app.sandbox import Job
 
 What = Literal["ladder", "record"]
 """What is measured: every prefix of the last schedule, or each function that the script makes."""
+ORIGINAL = "original.py"
+"""Name of the file with the script that a kernel was opened as; what the edited one makes races what this one makes."""
 MAX_PROGRAMS = 12
 """Functions of one script that are measured."""
 
@@ -61,6 +63,7 @@ class Measurer:
         self._hold = hold
         self._measured = False
         self._programs: list[Recorded] = []
+        self._originals: dict[str, str] = {}
         self.problems: list[Problem] = []
 
     def events(self, what: What, workspace: Workspace) -> Generator[Event]:
@@ -81,6 +84,8 @@ class Measurer:
                 yield Failed(label=label_of(problem), problem=problem)
             if self._programs:
                 yield MeasuredBy(source="server")
+            if self._programs and what == "record" and ORIGINAL in workspace.files:
+                yield from self._record_original(workspace, programs)
             for program in self._programs:
                 yield from self._measure(program, workspace.options, prefixes=what == "ladder")
         if not self._measured or answer.status not in ("ok", "error"):
@@ -107,8 +112,22 @@ class Measurer:
                         yield event
             return reader.finish()
 
+    def _record_original(self, workspace: Workspace, programs: Claim) -> Generator[Event]:
+        """Run the script that the workspace's kernel was opened as, and keep its functions by name."""
+        script = workspace.files[ORIGINAL].decode("utf-8", "replace")
+        job = self._launcher.start("record", Workspace(script=script, options=workspace.options))
+        with self._start(job, "script") as reader, closing(reader.events()) as events:
+            for event in events:
+                if isinstance(event, Recorded) and len(self._originals) < MAX_PROGRAMS:
+                    programs.grow(len(event.program))
+                    self._originals[event.name] = event.program
+            problems = reader.finish().problems
+        for problem in problems:
+            yield Failed(label=ORIGINAL, problem=problem)
+
     def _measure(self, recorded: Recorded, options: Options, prefixes: bool) -> Generator[Event]:
-        job = self._launcher.start_measurement(recorded.program, options, prefixes)
+        original = self._originals.get(recorded.name, "")
+        job = self._launcher.start_measurement(recorded.program, options, prefixes, original)
         with self._start(job, "server") as reader, closing(reader.events()) as events:
             for event in events:
                 if isinstance(event, Measured | Failed | Progress):

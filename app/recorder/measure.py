@@ -71,6 +71,35 @@ def time_calls(call: Callable[[], object], first: float | None = None) -> Timing
     return Timing(seconds, number)
 
 
+def time_in_turns(
+    calls: tuple[Callable[[], object], Callable[[], object]], firsts: tuple[float, float]
+) -> tuple[Timing, Timing]:
+    """Time two calls in turns, so that both meet the same machine: it is quick or slow for both.
+
+    Parameters
+    ----------
+    calls : tuple of callable
+    firsts : tuple of float
+        Seconds that a call of each took which warmed up.
+
+    Returns
+    -------
+    tuple of Timing
+        With as many repeats, the n-th ones beside each other.
+    """
+    numbers = [max(1, math.ceil(REPEAT_SECONDS / 2 / max(first, 1e-7))) for first in firsts]
+    taken = sum(first * number for first, number in zip(firsts, numbers, strict=True))
+    repeats = max(2, min(MAX_REPEATS, int(2 * RUNG_SECONDS / max(taken, 1e-7))))
+    seconds: tuple[list[float], list[float]] = ([], [])
+    for _ in range(repeats):
+        for call, number, into in zip(calls, numbers, seconds, strict=True):
+            started = time.perf_counter()
+            for _ in range(number):
+                call()
+            into.append((time.perf_counter() - started) / number)
+    return Timing(seconds[0], numbers[0]), Timing(seconds[1], numbers[1])
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """How far a result is from what it should be."""

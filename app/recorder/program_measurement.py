@@ -8,6 +8,7 @@ from app.artifacts import Failed, Message, Problem, Request
 from app.recorder.block_text import BEGINNING, read_blocks
 from app.recorder.ladder import Ladder
 from app.recorder.measured_program import MeasuredProgram, TensorProgram
+from app.recorder.race import Race
 from compiler.ir.error import TVMError
 from compiler.target.target import Target
 from compiler.te.program import read_program
@@ -26,7 +27,7 @@ def measure_program(request: Request, send: Callable[[Message], None]) -> None:
     Target.default_opt_level = request.options.opt_level
     try:
         program, target, name = read_recorded(request.program)
-        ladder = Ladder(program, Target(target), request.options, send, request.seed)
+        ladder = _ladder(program, Target(target), request, send)
     except TVMError as error:
         send(Failed(label="program", problem=Problem(kind=type(error).__name__, message=str(error))))
         return
@@ -34,6 +35,13 @@ def measure_program(request: Request, send: Callable[[Message], None]) -> None:
         ladder.run()
     else:
         ladder.run_last(name)
+
+
+def _ladder(program: MeasuredProgram, target: Target, request: Request, send: Callable[[Message], None]) -> Ladder:
+    if not request.original:
+        return Ladder(program, target, request.options, send, request.seed)
+    original, _, _ = read_recorded(request.original)
+    return Race(program, original, target, request.options, send, request.seed)
 
 
 def read_recorded(text: str) -> tuple[MeasuredProgram, str, str]:

@@ -61,6 +61,12 @@ async function store(file) {
   return true;
 }
 
+/** Attach a text as a file of the workspace. */
+export function attach(name, text) {
+  state.files.set(name, new File([text], name));
+  draw();
+}
+
 function draw() {
   $$(".file").forEach((old) => old.remove());
   for (const name of [...state.files.keys(), ...state.uploads.keys()]) {

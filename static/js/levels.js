@@ -1,6 +1,7 @@
 // The two levels of a model: its graph with the kernels, and the loops and code of one kernel.
-import { $, $$, readJson } from "./dom.js";
+import { $, $$, readJson, toast } from "./dom.js";
 import { editor } from "./editor.js";
+import { attach } from "./files.js";
 import { setLevel } from "./layout.js";
 import { paneOfGroup } from "./panes.js";
 import { on, state } from "./state.js";
@@ -67,10 +68,13 @@ function showKernel(name) {
   show("code");
 }
 
-/** Take the script of a kernel's own into the editor; undo brings the model's back. */
+/** Take the script of a kernel's own into the editor, and keep it beside: edits race it. Undo brings the model's back. */
 function open(name) {
   delete state.options.kernel;
-  editor.text = readJson("kernel-scripts")[name];
+  const script = readJson("kernel-scripts")[name];
+  attach("original.py", script);
+  editor.text = script;
+  toast("Edit the schedule: Run measures it in turns with original.py");
 }
 
 /** Colour the nodes of the drawing by the time that their kernels take. */

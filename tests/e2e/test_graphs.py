@@ -178,6 +178,21 @@ def test_a_kernel_opens_down_to_its_assembly_and_as_a_script(network: Page) -> N
     expect(page.locator("#pane-schedule .stage").first).to_be_visible()
 
 
+def test_an_edited_kernel_races_the_original(network: Page) -> None:
+    page = network
+    page.click(".kernels tr:first-child [data-open-kernel]")
+    settled(page)
+    expect(page.locator(".file")).to_contain_text("original.py")
+    expect(page.locator(".cm-content")).to_contain_text("te.create_schedule")
+    page.click("#run-button")
+    rows = page.locator("#bench tbody tr.kernel")
+    expect(rows).to_have_count(2, timeout=60_000)
+    expect(rows.first).to_contain_text("original")
+    expect(rows.last).to_contain_text("× as fast as the original")
+    expect(page.locator("#ladder-button")).to_have_text("Ladder", timeout=60_000)
+    assert violations(page) == []
+
+
 def test_run_measures_the_kernels_and_colours_the_drawing(network: Page) -> None:
     page = network
     expect(page.locator("#pane-kernels .facts")).to_contain_text("Run measures each")

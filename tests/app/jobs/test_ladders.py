@@ -208,6 +208,20 @@ def test_every_function_is_measured_by_itself(client: FlaskClient, runner: Scrip
     assert len({r.seed for r in runner.requests[1:]}) == 2
 
 
+def test_a_kernel_is_measured_with_the_one_that_it_was_made_from(client: FlaskClient, runner: ScriptedRunner) -> None:
+    runner.scripts["edited"] = Script([snapshot(), Recorded(name="a", program="1"), Recorded(name="new", program="2")])
+    runner.scripts["first"] = Script([snapshot(), Recorded(name="a", program="0")])
+    runner.scripts[""] = Script([Measured(measurement=ROW)])
+    body = {"script": "edited", "files": {"original.py": base64.b64encode(b"first").decode()}}
+    follow(client, str(client.post("/api/measure", json=body).get_json()["id"]))
+    assert [(r.mode, r.script, r.program, r.original) for r in runner.requests] == [
+        ("record", "edited", "", ""),
+        ("record", "first", "", ""),
+        ("measure", "", "1", "0"),
+        ("measure", "", "2", ""),
+    ]
+
+
 def test_no_script_has_more_measured_than_a_number_of_functions(client: FlaskClient, runner: ScriptedRunner) -> None:
     runner.scripts["s"] = Script([snapshot(), *[Recorded(name="a", program=str(n)) for n in range(99)]])
     follow(client, str(client.post("/api/measure", json={"script": "s"}).get_json()["id"]))

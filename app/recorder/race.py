@@ -1,0 +1,92 @@
+"""A race: an edited kernel against the one that it was made from, on the same inputs and in turns."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from functools import partial
+
+import msgspec
+
+from app.artifacts import Failed, Measured, Measurement, Options, Progress
+from app.recorder.ladder import Ladder
+from app.recorder.measure import Timing, compare, time_call, time_in_turns
+from app.recorder.measured_program import MeasuredProgram
+from compiler.ir.error import ArgumentError
+from compiler.target.target import Target
+
+__all__ = ["Race", "ratio_words"]
+
+
+class Race(Ladder):
+    """Measures a kernel and the one that it was made from.
+
+    Parameters
+    ----------
+    program, original : MeasuredProgram
+        With their schedules; the results of the first are compared with those of the second.
+    target : Target
+        Of both, so that it is the schedules that race.
+    options : Options
+    emit : callable
+        Receives each event as it happens.
+    seed : int
+        Of the random inputs.
+    """
+
+    def __init__(
+        self,
+        program: MeasuredProgram,
+        original: MeasuredProgram,
+        target: Target,
+        options: Options,
+        emit: Callable[[Progress | Measured | Failed], None],
+        seed: int = 0,
+    ) -> None:
+        super().__init__(program, target, options, emit, seed)
+        self._original = original
+
+    def run_last(self, name: str) -> None:
+        """Measure NumPy and the machine's peak, then both kernels in turns.
+
+        Parameters
+        ----------
+        name : str
+            Of the edited kernel.
+        """
+        self._measure([(name, None, partial(self._race, name))])
+
+    def _race(self, name: str) -> Measurement:
+        edited, original = ([(p.shape, p.dtype) for p in x.parameters] for x in (self._program, self._original))
+        if edited != original or self._program.outputs != self._original.outputs:
+            raise ArgumentError(f"{name} takes other arguments than the original, so the two cannot race")
+        arrays, call = self._loaded(self._program.lowered())
+        original_arrays, original_call = self._loaded(self._original.lowered())
+        firsts = time_call(call), time_call(original_call)
+        expected = [original_arrays[i].numpy() for i in self._original.outputs]
+        check = compare([arrays[i].numpy() for i in self._program.outputs], expected)
+        if not check.ok:
+            return self._measurement("kernel", name, None, check, None)
+        timing, original_timing = time_in_turns((call, original_call), firsts)
+        self._emit(Measured(measurement=self._measurement("kernel", "original", original_timing, None, None)))
+        measured = self._measurement("kernel", name, timing, check, None)
+        return msgspec.structs.replace(measured, note=ratio_words(timing, original_timing))
+
+
+def ratio_words(edited: Timing, original: Timing) -> str:
+    """Return how much faster one kernel is than another, and how sure that is.
+
+    Parameters
+    ----------
+    edited, original : Timing
+        Measured in turns.
+
+    Returns
+    -------
+    str
+        The median of the ratios of neighbouring repeats, and their quartiles.
+    """
+    ratios = [b / a for a, b in zip(edited.seconds, original.seconds, strict=True)]
+    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
+    verdict = ": no difference beyond the noise" if low <= 1 <= high else ""
+    return f"{middle:.2f}× as fast as the original ({low:.2f} to {high:.2f} in {len(ratios)} rounds){verdict}"
