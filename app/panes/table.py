@@ -238,6 +238,19 @@ PANES: tuple[Pane, ...] = (
         measured=True,
         open=False,
     ),
+    Pane(
+        name="adapter",
+        title="Your GPU",
+        dock="lower",
+        size=66,
+        template="panes/_webgpu.html",
+        producer=_nothing,
+        empty="A schedule that is bound to blockIdx and threadIdx runs here on your own GPU: your browser compiles its"
+        " WGSL, compares the result with the server’s, and times it.",
+        redrawn=False,
+        measured=True,
+        open=False,
+    ),
 )
 
 

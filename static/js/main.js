@@ -27,6 +27,7 @@ import { startShare } from "./share.js";
 import { on } from "./state.js";
 import { startSteps } from "./steps.js";
 import { startTips } from "./tips.js";
+import { startWebGPU } from "./webgpu.js";
 
 // A fragment that shows the same content as before stays as it is, scrolled where it was.
 Idiomorph.defaults.callbacks.beforeNodeMorphed = (before, after) =>
@@ -87,6 +88,7 @@ startLevels();
 startPlayer();
 startProposalMenu();
 startScheduling();
+startWebGPU();
 startFiles();
 startShare();
 startSave();

@@ -21,6 +21,8 @@ from tests.renderer import renderer as renderer
 
 PATIENCE_MS = 20_000
 """How long the page may take over anything; other tests use the cores at the same time."""
+ARGUMENTS = ["--no-sandbox", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"]
+"""A GPU that the CPU emulates, for pages that ask for one."""
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -35,7 +37,7 @@ def serving(app: Flask) -> Iterator[str]:
 def browser() -> Iterator[Browser]:
     path = ensure()
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield chromium
         chromium.close()
 
