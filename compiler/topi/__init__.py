@@ -7,7 +7,7 @@ add theirs.
 from typing import Any
 
 from compiler.ir.extension import public_module
-from compiler.topi import generic, image, math, nn, random, sparse, tag, utils, vision, x86
+from compiler.topi import cuda, generic, image, math, nn, random, sparse, tag, utils, vision, x86
 from compiler.topi.definitions import load_definitions
 from compiler.topi.generic import schedule_injective, schedule_reduce
 
@@ -15,6 +15,7 @@ _TOOLS = ("compute", "definitions", "layout", "operands", "schedules")
 """Modules that definitions are made with."""
 
 __all__ = [
+    "cuda",
     "generic",
     "image",
     "math",

@@ -17,6 +17,7 @@ from compiler.te.tensor import Tensor
 from compiler.testing.gradients import Array
 from compiler.topi.nn.convolutions import conv2d_nchw
 from compiler.topi.schedules.generic import schedule_injective, schedule_reduce
+from compiler.topi.schedules.gpu import schedule_group
 from compiler.topi.x86 import schedule_conv2d_nchw
 
 __all__ = [
@@ -53,6 +54,8 @@ def dispatch(target: str | Target, dispatch_map: Mapping[str, Implementation]) -
 
 def _rule(target: str | Target, schedule: Callable[[Tensor | Sequence[Tensor], Target], Schedule]) -> Rule:
     chosen = target if isinstance(target, Target) else Target(target)
+    if "gpu" in chosen.keys:
+        return lambda outs: schedule_group([outs] if isinstance(outs, Tensor) else list(outs), chosen)
     return lambda outs: schedule(outs, chosen)
 
 

@@ -12,6 +12,8 @@ from compiler import relay, te
 from compiler.driver.build import build
 from compiler.driver.relay.backend import Executor
 from compiler.runtime.aot_executor import AotModule
+from compiler.runtime.graph_module import GraphModule
+from compiler.testing.relay import mlp, resnet
 
 CC = next((command for command in ("cc", "gcc", "clang") if shutil.which(command)), None)
 pytestmark = pytest.mark.skipif(CC is None, reason="needs a C compiler")
@@ -102,6 +104,56 @@ def test_a_model_in_c_computes_what_llvms_does(network, tmp_path):
     assert "#include" in text
     assert not re.search(r"#include <(?!math|stdbool|stdint|stdlib|string)", text)
     assert "sum of" in run(built.lib, tmp_path)
+
+
+def _before_softmax(mod):
+    """Return a network without its softmax, whose results have the same sum whatever came before."""
+    main = mod["main"]
+    return tvm.IRModule.from_expr(relay.Function(main.params, main.body.args[0]))
+
+
+def _residual_network():
+    mod, params = resnet.get_workload(num_layers=18, num_classes=10, image_shape=(3, 32, 32))
+    return _before_softmax(mod), params, "data", (1, 3, 32, 32)
+
+
+def _weights_of_layers():
+    mod, params = mlp.get_workload(2, image_shape=(1, 12, 12))
+    return _before_softmax(mod), params, "data", (2, 1, 12, 12)
+
+
+@pytest.mark.parametrize("network", [_weights_of_layers, _residual_network])
+def test_a_model_is_a_program_with_its_weights(network, tmp_path):
+    mod, params, name, shape = network()
+    built = relay.build(mod, "c", executor=Executor("aot"), params=params)
+    assert built.write_program(tmp_path) == ["model.c", "model.h", "main.c", "weights.bin"]
+    text = (tmp_path / "model.c").read_text()
+    assert "alloc(" not in text, "memory is planned ahead"
+    command = [CC, "-std=c11", "-Wall", "-Werror", "-O1", "-fwrapv", "-o", "program", "model.c", "main.c", "-lm"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:2000]
+    out = subprocess.run(["./program"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60).stdout
+    executor = GraphModule(relay.build(mod, "llvm", params=params)["default"](tvm.cpu()))
+    executor.run(**{name: randoms(int(np.prod(shape))).astype("float32").reshape(shape)})
+    result = executor.get_output(0).numpy()
+    total = float(re.search(r"^sum of output: (.*)$", out, re.M)[1])
+    np.testing.assert_allclose(total, result.sum(dtype="float64"), rtol=1e-3, atol=1e-3)
+
+
+def test_a_program_without_its_weights_says_so(tmp_path):
+    mod, params, _, _ = _weights_of_layers()
+    relay.build(mod, "c", executor=Executor("aot"), params=params).write_program(tmp_path)
+    (tmp_path / "weights.bin").write_bytes(b"short")
+    command = [CC, "-std=c11", "-O0", "-fwrapv", "-o", "program", "model.c", "main.c", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    done = subprocess.run(["./program"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "cannot read weights.bin\n")
+
+
+def test_only_a_model_for_c_is_written_as_a_program(tmp_path):
+    mod, params, _, _ = _weights_of_layers()
+    with pytest.raises(tvm.TVMError, match="not for llvm"):
+        relay.build(mod, "llvm", executor=Executor("aot"), params=params).write_program(tmp_path)
 
 
 def test_a_graph_for_c_is_compiled_ahead_of_time_only():

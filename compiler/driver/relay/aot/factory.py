@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
 
 import msgspec
 
@@ -28,6 +30,7 @@ from compiler.runtime.params import save_param_dict
 from compiler.target.codegen.llvm import codegen, runtime_module
 from compiler.target.codegen.llvm.generate import Generated, described, linked_object_code
 from compiler.target.codegen.source import LANGUAGES, SourceCode, source_code, source_module
+from compiler.target.codegen.source.c_program import WEIGHTS_FILE, c_header, c_main
 from compiler.target.target import Target
 
 __all__ = ["AOTExecutorFactoryModule", "CompiledModel", "require_interface"]
@@ -225,6 +228,41 @@ class AOTExecutorFactoryModule(AotLibrary):
         )
         code = linked_object_code([(self._generated, {})], description)
         write_library(code, str(file_name), marked(PARAMS_MARK, bytes(save_param_dict(self.constants))))
+
+    def write_program(self, folder: str | PathLike[str]) -> list[str]:
+        """Write the model as a program of C: ``model.c`` with its header, its weights, and a main program.
+
+        ``cc -O2 -fwrapv model.c main.c -lm`` makes a program that times the model for random inputs.  Its memory is
+        planned: there are neither calls of an allocator nor other libraries than that of mathematical functions.
+
+        Parameters
+        ----------
+        folder : str or path-like
+            Is there already.
+
+        Returns
+        -------
+        list of str
+            The names of the files.
+
+        Raises
+        ------
+        BuildError
+            If the model was built for another target than ``c``.
+        """
+        if not isinstance(self._generated, SourceCode):
+            raise BuildError(
+                f"write_program: only a model for 'c' is a program of C, not for {self.target.kind}"
+            )
+        files = {
+            "model.c": self._generated.text.encode(),
+            "model.h": c_header(self._generated).encode(),
+            "main.c": c_main(self._generated, "model.h", self.main.constants).encode(),
+            WEIGHTS_FILE: b"".join(self.constants[name].view().tobytes() for name in self.main.constants),
+        }
+        for name, content in files.items():
+            Path(folder, name).write_bytes(content)
+        return list(files)
 
     def __iter__(self) -> Iterator[IRModule | Module | dict[str, NDArray]]:
         return iter((self.ir_mod, self.lib, self.params))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from compiler.ir import dtype as dt
 from compiler.runtime.signature import Parameter, Signature, show_size
 from compiler.target.codegen.signatures import passed_type
@@ -9,10 +11,12 @@ from compiler.target.codegen.source.generate import SourceCode
 from compiler.target.codegen.source.language import Language
 from compiler.target.codegen.source.names import identifier
 
-__all__ = ["c_header", "c_main"]
+__all__ = ["WEIGHTS_FILE", "c_header", "c_main"]
 
 DEFAULT_SIZE = 64
 """The value of each size that is only known when the function is called."""
+WEIGHTS_FILE = "weights.bin"
+"""Where a main program finds the weights of a model."""
 _GUARD = "STRATA_MODULE_H"
 _REPEATS = 10
 _RANDOM = [
@@ -50,7 +54,7 @@ def c_header(code: SourceCode) -> str:
     return "\n".join([*lines, "", "#endif", ""])
 
 
-def c_main(code: SourceCode, header: str = "module.h") -> str:
+def c_main(code: SourceCode, header: str = "module.h", weights: Sequence[str] = ()) -> str:
     """Return a program that fills the arrays of the first function with random numbers, and calls and times it.
 
     Parameters
@@ -59,6 +63,8 @@ def c_main(code: SourceCode, header: str = "module.h") -> str:
         Of C.
     header : str
         The name of the file with what :func:`c_header` returns.
+    weights : sequence of str
+        Parameters whose values are read from the file ``weights.bin`` instead, where they stand one after the other.
 
     Returns
     -------
@@ -70,11 +76,33 @@ def c_main(code: SourceCode, header: str = "module.h") -> str:
     lines = ["#include <stdio.h>", "#include <time.h>", f'#include "{header}"', ""]
     lines += [f"enum {{ {_size(language, name)} = {DEFAULT_SIZE} }};" for name in signature.sizes]
     lines += [_array(language, name, p) for name, p in arrays]
-    lines += ["", *_RANDOM, "", "int main(void) {"]
+    lines += ["", *_RANDOM, ""]
+    if weights:
+        lines += [*_reading([name for name, p in arrays if p.name in weights]), ""]
+    lines.append("int main(void) {")
+    if weights:
+        lines.append(f'    if (read_weights() != 0) {{ printf("cannot read {WEIGHTS_FILE}\\n"); return 1; }}')
     for name, p in arrays:
+        if p.name in weights:
+            continue
         lines.append(f"    for (long i = 0; i < (long)(sizeof {name} / sizeof *{name}); ++i) {name}[i] = {_filled(p)};")
     lines += [f"    {line}" for line in (*_timing(language, signature), *_sums(arrays), "return 0;")]
     return "\n".join([*lines, "}", ""])
+
+
+def _reading(names: Sequence[str]) -> list[str]:
+    """Return the lines of a function that reads arrays from a file."""
+    reads = [f"    missing += sizeof {name} - fread({name}, 1, sizeof {name}, file);" for name in names]
+    return [
+        "static int read_weights(void) {",
+        f'    FILE* file = fopen("{WEIGHTS_FILE}", "rb");',
+        "    if (file == NULL) return 1;",
+        "    size_t missing = 0;",
+        *reads,
+        "    fclose(file);",
+        "    return missing != 0;",
+        "}",
+    ]
 
 
 def _timing(language: Language, signature: Signature) -> list[str]:
@@ -115,6 +143,8 @@ def _parameters(language: Language, signature: Signature) -> list[str]:
     texts = []
     for p in signature.parameters:
         pointer = "*" if p.shape is not None else ""
+        if p.dtype == "handle":
+            pointer = ""  # it is one
         typ = language.type(dt.element(p.dtype) if pointer else passed_type(p.dtype))
         texts.append(f"{typ}{pointer} {_name(language, p)}")
     texts += [f"{language.type(dtype)} {_size(language, name)}" for name, dtype in signature.sizes.items()]

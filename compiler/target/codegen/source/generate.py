@@ -76,7 +76,7 @@ def source_code(module: IRModule, kind: str) -> SourceCode:
     """
     started = time.perf_counter()
     functions = [(var.name_hint, func) for var, func in module.items() if isinstance(func, PrimFunc)]
-    program = Program(LANGUAGES[kind])
+    program = Program(LANGUAGES[kind], is_static=any(func.attrs.get("runner_function") for _, func in functions))
     declared = _declare(program, functions)
     bodies = TextBuilder()
     for function in declared:

@@ -50,6 +50,9 @@ class Program:
         Lines of what is defined before the functions, by name.
     globals : set of str
         Names of variables that are declared outside of functions.
+    is_static : bool
+        Whether memory of constant size is the program's rather than of a call: it needs neither stack nor heap then,
+        and is called by one thread at a time.
     """
 
     language: Language
@@ -57,6 +60,7 @@ class Program:
     messages: list[str] = field(default_factory=list)
     definitions: dict[str, list[str]] = field(default_factory=dict)
     globals: set[str] = field(default_factory=set)
+    is_static: bool = False
 
     def names(self) -> Names:
         """Return the names of a new function: no variable hides a function."""

@@ -204,8 +204,9 @@ class Statements(Functor):
         for extent in n.extents:
             count = count * extent.value if count and isinstance(extent, IntImm) else 0
         name = self.names.define(var)
-        if count and count * dt.storage_bytes(n.dtype) <= MAX_STACK_BYTES:
-            self._line(f"_Alignas({_ALIGNMENT}) {typ} {name}[{count}];")
+        if count and (self.program.is_static or count * dt.storage_bytes(n.dtype) <= MAX_STACK_BYTES):
+            static = "static " * self.program.is_static
+            self._line(f"{static}_Alignas({_ALIGNMENT}) {typ} {name}[{count}];")
             self.visit(n.body)
             return
         self._allocate_on_heap(n, name, typ)

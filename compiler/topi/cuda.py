@@ -1,0 +1,122 @@
+"""Schedules for GPUs, under TVM's names: ``tvm.topi.cuda`` and ``tvm.topi.gpu``.
+
+Each takes the outputs of a group and finds the computation that it is made around in the graph of tensors.  They serve
+every kind of GPU: the current target's limits decide about sizes, those of ``cuda`` where it is none's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.extension import public_module
+from compiler.target.target import Target
+from compiler.te import Schedule, Stage, Tensor
+from compiler.te.tensor import Operation
+from compiler.topi import fourier, indexing, nn, scan, scatter, sorting, sparse_coordinates, vision
+from compiler.topi.schedules import gpu
+from compiler.topi.schedules.gpu.kit import bind_elements
+
+__all__ = ["schedule_injective_from_existing"]
+
+_COMPUTATIONS = """adaptive_pool argsort argwhere batch_matmul broadcast conv1d_ncw conv1d_nwc conv1d_transpose_ncw
+    conv2d_hwcn conv2d_nchw conv2d_transpose_nchw conv3d_ncdhw conv3d_ndhwc conv3d_transpose_ncdhw correlation_nchw
+    deformable_conv2d_nchw dense_large_batch dense_small_batch depthwise_conv2d_backward_input_nhwc
+    depthwise_conv2d_backward_weight_nhwc depthwise_conv2d_nchw depthwise_conv2d_nhwc elemwise extern
+    get_valid_counts group_conv1d_ncw group_conv1d_nwc group_conv2d_nchw injective lrn multibox_detection
+    multibox_prior multibox_transform_loc nms pool pool_grad proposal reduce reorg roi_align roi_pool scan softmax sort
+    sparse_dense topk transpose"""
+_WITH_LAYOUT = ("adaptive_pool", "pool")
+"""Computations whose schedules take the layout of the data too."""
+
+_DOC = """Return the schedule of a group around {name} for a GPU.
+
+    Parameters
+    ----------
+    outs : Tensor or sequence of Tensor
+        The outputs of the group.{layout}
+
+    Returns
+    -------
+    Schedule
+    """
+_LAYOUT = """
+    layout : str
+        Of the data; the schedule is the same for all."""
+
+
+def _target() -> Target:
+    current = Target.current()
+    return current if current is not None and "gpu" in current.keys else Target("cuda")
+
+
+def _scheduled(outs: Tensor | Sequence[Tensor]) -> Schedule:
+    return gpu.schedule_group([outs] if isinstance(outs, Tensor) else list(outs), _target())
+
+
+def _schedule(name: str) -> Callable[..., Schedule]:
+    def schedule(outs: Tensor | Sequence[Tensor]) -> Schedule:
+        return _scheduled(outs)
+
+    def schedule_in_layout(outs: Tensor | Sequence[Tensor], layout: str = "NCHW") -> Schedule:
+        return _scheduled(outs)
+
+    made: Callable[..., Schedule] = schedule_in_layout if name in _WITH_LAYOUT else schedule
+    made.__name__ = made.__qualname__ = f"schedule_{name}"
+    made.__doc__ = _DOC.format(name=name, layout=_LAYOUT if name in _WITH_LAYOUT else "")
+    return made
+
+
+def schedule_injective_from_existing(sch: Schedule, out: Tensor | Operation) -> Schedule:
+    """Bind the elements of one stage of a schedule to threads.
+
+    Parameters
+    ----------
+    sch : Schedule
+        The schedule that is added to.
+    out : Tensor or Operation
+        What the stage computes.
+
+    Returns
+    -------
+    Schedule
+        ``sch`` itself.
+
+    Raises
+    ------
+    ArgumentError
+        If the stage's loops have been divided already.
+    """
+    stage: Stage = sch[out]
+    if stage.relations:
+        raise ArgumentError(
+            f"schedule_injective_from_existing: the loops of stage {stage.op.name!r} have been divided already"
+        )
+    bind_elements(stage, _target())
+    return sch
+
+
+_SCHEDULES = {f"schedule_{name}": _schedule(name) for name in _COMPUTATIONS.split()}
+
+_DEFINITIONS = {
+    fourier: "dft stft",
+    indexing: "searchsorted",
+    scan: "cumprod cumsum",
+    scatter: "scatter_elements scatter_nd",
+    sorting: "argsort sort topk",
+    sparse_coordinates: "argwhere sparse_reshape",
+    nn: "batch_matmul conv1d_ncw conv1d_nwc conv1d_transpose_ncw conv2d_nchw conv2d_transpose_nchw conv3d_ncdhw "
+    "conv3d_ndhwc conv3d_transpose_ncdhw correlation_nchw deformable_conv2d_nchw depthwise_conv2d_nchw "
+    "group_conv1d_ncw group_conv1d_nwc group_conv2d_nchw sparse_dense",
+    vision: "get_valid_counts non_max_suppression",
+}
+"""What TVM defines once more for GPUs: here they are those of ``tvm.topi``."""
+
+_SHARED = {name: getattr(module, name) for module, names in _DEFINITIONS.items() for name in names.split()}
+_SHARED["dense_small_batch"] = _SHARED["dense_large_batch"] = nn.dense
+globals().update(_SCHEDULES, **_SHARED)
+__all__ += [*_SCHEDULES, *_SHARED]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.topi.cuda", __all__)
