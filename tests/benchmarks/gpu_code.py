@@ -1,0 +1,194 @@
+"""The code of a 512³ float32 matrix multiplication for a GPU: how long it takes to make, and what is in it.
+
+    python -m tests.benchmarks.gpu_code [--runs N]
+
+The schedule has tiles in shared memory and in the registers of threads.  The script is posted to the explorer's
+application in this process, with its real sandbox; each request differs by a comment.  PTX and SASS are NVIDIA's, for
+sm_90 (``pip install -e '.[cuda]'``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import compiler as tvm
+from app import create_app
+from compiler import alias
+from compiler.driver.device_pipeline import split_for_device
+from compiler.ir.origin import OriginTable, recording, user_line
+from compiler.ir.text import Line
+from compiler.target.codegen.source import source_code
+from compiler.target.cuda_tools import compile_cuda, missing_tools
+from compiler.target.cuda_tools.listings import CodeLine
+from compiler.target.target import Target
+
+ARCH = "sm_90"
+TILE, STEP = 4, 8
+SCRIPT = f"""\
+import tvm
+from tvm import te
+
+N = 512
+A = te.placeholder((N, N), name="A")
+B = te.placeholder((N, N), name="B")
+k = te.reduce_axis((0, N), name="k")
+C = te.compute((N, N), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+
+s = te.create_schedule(C.op)
+AA, BB = s.cache_read(A, "shared", [C]), s.cache_read(B, "shared", [C])
+CC = s.cache_write(C, "local")
+tx, ty = te.thread_axis("threadIdx.x"), te.thread_axis("threadIdx.y")
+bi, bj, i, j = s[C].tile(C.op.axis[0], C.op.axis[1], 64, 64)
+ti, tj, ii, jj = s[C].tile(i, j, {TILE}, {TILE})
+s[C].bind(bi, te.thread_axis("blockIdx.y"))
+s[C].bind(bj, te.thread_axis("blockIdx.x"))
+s[C].bind(ti, ty)
+s[C].bind(tj, tx)
+s[CC].compute_at(s[C], tj)
+ko, ki = s[CC].split(s[CC].op.reduce_axis[0], factor={STEP})
+s[CC].reorder(ko, ki, *s[CC].op.axis)
+for load in (AA, BB):
+    s[load].compute_at(s[CC], ko)
+    fused = s[load].fuse(*s[load].op.axis)
+    for thread in (tx, ty):
+        fused, own = s[load].split(fused, factor=16)
+        s[load].bind(own, thread)
+"""
+BUILD = 'matmul = tvm.build(s, [A, B, C], target="cuda", name="matmul")\n'
+
+
+def milliseconds(call: Any, runs: int) -> tuple[float, float, float]:
+    """Return median, quartile and least time of a call, which gets the number of the run; three are warm-up."""
+    taken = []
+    for run in range(-3, runs):
+        started = time.perf_counter()
+        call(run)
+        if run >= 0:
+            taken.append((time.perf_counter() - started) * 1e3)
+    low, median, _ = statistics.quantiles(taken, n=4, method="inclusive")
+    return median, low, min(taken)
+
+
+def names_of_script() -> dict[str, Any]:
+    """Run the script as a user's, whose lines are origins; return its names."""
+    alias.install()
+    path = Path(tempfile.gettempdir(), "gpu_matmul.py")
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(SCRIPT, str(path), "exec"), names)
+    return names
+
+
+def inner_loop(lines: list[CodeLine]) -> list[CodeLine]:
+    """Return the instructions of the loop with the most multiply-adds that contains no other loop of them."""
+    labels = {line.text.strip(" :"): at for at, line in enumerate(lines) if line.text.strip().startswith(".L_x_")}
+    loops = []
+    for at, line in enumerate(lines):
+        match = re.search(r"BRA.*?(\.L_x_\d+)", line.text)
+        if match and labels.get(match[1], at) < at:
+            loops.append([each for each in lines[labels[match[1]] : at + 1] if each.is_instruction])
+    return max(loops, key=lambda loop: (opcodes(loop)["FFMA"], -len(loop)))
+
+
+def opcodes(lines: list[CodeLine]) -> Counter[str]:
+    """Return how often each operation occurs."""
+    names = (re.sub(r"^\s*(@!?\w+\s+)?", "", line.text).split(maxsplit=1)[0].split(".")[0] for line in lines)
+    return Counter(names)
+
+
+def is_code(line: Line) -> bool:
+    """Return whether a line of CUDA C says more than where a block ends."""
+    return line.text.strip(" {}") != ""
+
+
+def share(lines: list[Any], leads: Any) -> float:
+    """Return the percentage of lines that lead somewhere."""
+    return 100 * sum(map(bool, map(leads, lines))) / len(lines)
+
+
+def print_times(runs: int) -> None:
+    """Print how long the page and the compilers take."""
+
+    def build(run: int) -> None:
+        names = names_of_script()
+        tvm.build(names["s"], [names["A"], names["B"], names["C"]], "cuda").imported_modules[0].get_source()
+
+    rows = {"script to CUDA C, in a process": milliseconds(build, runs)}
+    with tempfile.TemporaryDirectory() as folder:
+        client = create_app({"DATA_DIR": Path(folder), "RATE_LIMIT": 0}).test_client()
+
+        def post(run: int) -> None:
+            answer = client.post("/api/compile", json={"script": f"{SCRIPT}{BUILD}# {run}\n"}).get_json()
+            assert answer["status"] == "ok", answer["problems"]
+
+        rows["script to all panes, PTX among them, through the API"] = milliseconds(post, runs)
+    source = cuda_source()[0]
+    if not missing_tools():
+        rows["CUDA C to PTX and SASS"] = milliseconds(lambda _: compile_cuda(source, ARCH), max(runs // 3, 3))
+    print(f"{'ms':56}{'median':>9} {'25 %':>9} {'min':>9}")
+    for name, (median, low, least) in rows.items():
+        print(f"{name:56}{median:9.1f} {low:9.1f} {least:9.1f}")
+
+
+def cuda_source() -> tuple[str, list[Line]]:
+    """Return the CUDA C of the script, and its lines with their origins."""
+    names = names_of_script()
+    lowered = tvm.lower(names["s"], [names["A"], names["B"], names["C"]], name="matmul")
+    code = source_code(split_for_device(lowered, Target("cuda"), packed=False).device, "cuda")
+    return code.text, code.listing.lines
+
+
+def print_code() -> None:
+    """Print what the compilers made of the kernel, and how much of it leads back to the script."""
+    with recording(OriginTable()):
+        source, lines = cuda_source()
+        script_lines = range(1, SCRIPT.count("\n") + 1)
+        in_script = {number for number, line in enumerate(lines, 1) if user_line(line.span) in script_lines}
+    own = [number for number, line in enumerate(lines, 1) if is_code(line)]
+    print(
+        f"CUDA C: {len(own)} lines, {share(own, lambda number: lines[number - 1].regions):.1f} % lead to loop IR, ",
+        end="",
+    )
+    print(f"{share(own, lambda number: number in in_script):.1f} % to lines of the script")
+    if missing_tools():
+        print(f"no SASS: {missing_tools()}")
+        return
+    report = compile_cuda(source, ARCH)
+    (kernel,) = report.kernels
+    used = kernel.resources
+    print(f"{ARCH}: {used.registers} registers, {used.shared_bytes} bytes shared, ", end="")
+    print(f"{used.spill_store_bytes + used.spill_load_bytes} bytes spilled")
+    loop = inner_loop(report.sass)
+    counts = opcodes(loop)
+    steps = max(round(counts["FFMA"] / TILE**2 / STEP), 1)
+    operations = 2 * TILE**2 * STEP * steps
+    print(
+        f"inner loop: {len(loop)} instructions, {counts['FFMA']} FFMA, {counts['FMUL'] + counts['FADD']} FMUL or FADD"
+    )
+    print(f"  one FFMA per {operations / counts['FFMA']:.2f} operations of the definition, ", end="")
+    print(f"{100 * counts['FFMA'] / len(loop):.0f} % of the instructions; most frequent: {counts.most_common(6)}")
+
+    def leads(instruction: CodeLine) -> bool:
+        number = instruction.source_line or 0
+        return 0 < number <= len(lines) and bool(lines[number - 1].regions) and number in in_script
+
+    print(f"  {share(loop, leads):.1f} % lead to loop IR and a line of the script")
+
+
+def main() -> None:
+    """Print times and facts."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=15)
+    runs = parser.parse_args().runs
+    print_times(runs)
+    print_code()
+
+
+if __name__ == "__main__":
+    main()
