@@ -1,7 +1,7 @@
 """Reading programs: ``tvm.script.parser``."""
 
-from compiler.tir.script import ir, tir
+from compiler.tir.script import core, ir, tir
 from compiler.tir.script.functions import from_source as parse
 from compiler.tir.script.functions import ir_module
 
-__all__ = ["ir", "ir_module", "parse", "tir"]
+__all__ = ["core", "ir", "ir_module", "parse", "tir"]

@@ -1,0 +1,68 @@
+"""Source text of functions and classes, with their places: ``tvm.script.parser.core.diagnostics``."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from compiler.tir.script.core import doc
+
+__all__ = ["Source"]
+
+
+class Source:
+    """The text of a program, and where it stands in its file.
+
+    Parameters
+    ----------
+    program : str or callable or type or AST
+        A text, a function or class whose file is at hand, or a syntax tree.
+
+    Attributes
+    ----------
+    source_name : str
+        The file; ``<str>`` for a text.
+    start_line : int
+        The first line in the file, counted from 1.
+    start_column : int
+        How far the first line is indented, in characters.
+    source : str
+        The text without that indentation.
+    full_source : str
+        The text of the file.
+
+    Raises
+    ------
+    OSError
+        If the source of a function or class is not to be had.
+    """
+
+    def __init__(self, program: str | Callable[..., Any] | type | ast.AST) -> None:
+        self.start_line, self.start_column = 1, 0
+        if isinstance(program, (str, ast.AST)):
+            self.source_name = "<str>"
+            self.source = program if isinstance(program, str) else ast.unparse(program)
+            self.full_source = self.source
+            return
+        self.source_name = inspect.getsourcefile(program) or "<str>"
+        lines, self.start_line = inspect.getsourcelines(program)
+        self.start_column = len(lines[0]) - len(lines[0].lstrip())
+        self.source = "".join(line[self.start_column :] if line.strip() else "\n" for line in lines)
+        file_lines, _ = inspect.findsource(program)
+        self.full_source = "".join(file_lines)
+
+    def as_ast(self) -> doc.AST:
+        """Parse the text.
+
+        Returns
+        -------
+        tree : AST
+
+        Raises
+        ------
+        SyntaxError
+            If it is not Python.
+        """
+        return doc.parse(self.source, self.source_name)

@@ -1,0 +1,271 @@
+"""The syntax tree of a program: ``tvm.script.parser.core.doc``.
+
+Classic TVM has classes of its own, because the trees of several Python versions differed; here they are those of
+:mod:`ast`, so that a tree of either needs no translation.
+"""
+
+import ast
+from ast import (
+    AST,
+    Add,
+    And,
+    AnnAssign,
+    Assert,
+    Assign,
+    Attribute,
+    AugAssign,
+    BinOp,
+    BitAnd,
+    BitOr,
+    BitXor,
+    BoolOp,
+    Break,
+    Call,
+    ClassDef,
+    Compare,
+    Constant,
+    Continue,
+    Del,
+    Delete,
+    Dict,
+    DictComp,
+    Div,
+    Eq,
+    ExceptHandler,
+    Expr,
+    Expression,
+    FloorDiv,
+    For,
+    FormattedValue,
+    FunctionDef,
+    GeneratorExp,
+    Global,
+    Gt,
+    GtE,
+    If,
+    IfExp,
+    Import,
+    ImportFrom,
+    In,
+    Interactive,
+    Invert,
+    Is,
+    IsNot,
+    JoinedStr,
+    Lambda,
+    List,
+    ListComp,
+    Load,
+    LShift,
+    Lt,
+    LtE,
+    MatMult,
+    Mod,
+    Module,
+    Mult,
+    Name,
+    NamedExpr,
+    NodeTransformer,
+    NodeVisitor,
+    Nonlocal,
+    Not,
+    NotEq,
+    NotIn,
+    Or,
+    Pass,
+    Pow,
+    Raise,
+    Return,
+    RShift,
+    Set,
+    SetComp,
+    Slice,
+    Starred,
+    Store,
+    Sub,
+    Subscript,
+    Try,
+    Tuple,
+    UAdd,
+    UnaryOp,
+    USub,
+    While,
+    With,
+    Yield,
+    YieldFrom,
+    alias,
+    arg,
+    arguments,
+    boolop,
+    cmpop,
+    comprehension,
+    excepthandler,
+    expr,
+    expr_context,
+    keyword,
+    mod,
+    operator,
+    stmt,
+    unaryop,
+    withitem,
+)
+
+__all__ = [
+    "AST",
+    "Add",
+    "And",
+    "AnnAssign",
+    "Assert",
+    "Assign",
+    "Attribute",
+    "AugAssign",
+    "BinOp",
+    "BitAnd",
+    "BitOr",
+    "BitXor",
+    "BoolOp",
+    "Break",
+    "Call",
+    "ClassDef",
+    "Compare",
+    "Constant",
+    "Continue",
+    "Del",
+    "Delete",
+    "Dict",
+    "DictComp",
+    "Div",
+    "Eq",
+    "ExceptHandler",
+    "Expr",
+    "Expression",
+    "FloorDiv",
+    "For",
+    "FormattedValue",
+    "FunctionDef",
+    "GeneratorExp",
+    "Global",
+    "Gt",
+    "GtE",
+    "If",
+    "IfExp",
+    "Import",
+    "ImportFrom",
+    "In",
+    "Interactive",
+    "Invert",
+    "Is",
+    "IsNot",
+    "JoinedStr",
+    "LShift",
+    "Lambda",
+    "List",
+    "ListComp",
+    "Load",
+    "Lt",
+    "LtE",
+    "MatMult",
+    "Mod",
+    "Module",
+    "Mult",
+    "Name",
+    "NamedExpr",
+    "NodeTransformer",
+    "NodeVisitor",
+    "Nonlocal",
+    "Not",
+    "NotEq",
+    "NotIn",
+    "Or",
+    "Pass",
+    "Pow",
+    "RShift",
+    "Raise",
+    "Return",
+    "Set",
+    "SetComp",
+    "Slice",
+    "Starred",
+    "Store",
+    "Sub",
+    "Subscript",
+    "Try",
+    "Tuple",
+    "UAdd",
+    "USub",
+    "UnaryOp",
+    "While",
+    "With",
+    "Yield",
+    "YieldFrom",
+    "alias",
+    "arg",
+    "arguments",
+    "boolop",
+    "cmpop",
+    "comprehension",
+    "excepthandler",
+    "expr",
+    "expr_context",
+    "from_doc",
+    "keyword",
+    "mod",
+    "operator",
+    "parse",
+    "stmt",
+    "to_doc",
+    "unaryop",
+    "withitem",
+]
+
+
+def parse(source: str, filename: str = "<unknown>", mode: str = "exec") -> AST:
+    """Parse Python source.
+
+    Parameters
+    ----------
+    source : str
+        A program, or an expression.
+    filename : str
+        For messages.
+    mode : str
+        ``"exec"`` for a program, ``"eval"`` for an expression.
+
+    Returns
+    -------
+    tree : AST
+
+    Raises
+    ------
+    SyntaxError
+        If it is not Python.
+    """
+    return ast.parse(source, filename, mode)
+
+
+def to_doc(node: AST) -> AST:
+    """Return the node of a tree of :mod:`ast` in this module's classes: itself.
+
+    Parameters
+    ----------
+    node : AST
+
+    Returns
+    -------
+    node : AST
+    """
+    return node
+
+
+def from_doc(node: AST) -> AST:
+    """Return the node of a tree of this module's classes in those of :mod:`ast`: itself.
+
+    Parameters
+    ----------
+    node : AST
+
+    Returns
+    -------
+    node : AST
+    """
+    return node

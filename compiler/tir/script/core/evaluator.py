@@ -1,0 +1,229 @@
+"""The values of Python expressions, worked out from their syntax trees: ``tvm.script.parser.core.evaluator``."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.primexpr import And, Not, Or, PrimExpr
+from compiler.tir.script.operators import BINARY, BITWISE, COMPARISONS
+
+__all__ = ["ExprEvaluator", "eval_assign", "eval_expr"]
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    **{kind: function for kind, (function, _) in BINARY.items()},
+    **{kind: function for kind, (function, _) in BITWISE.items()},
+    ast.Pow: operator.pow,
+    ast.MatMult: operator.matmul,
+}
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    **{kind: function for kind, (function, _) in COMPARISONS.items()},
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+    ast.Invert: operator.invert,
+    ast.Not: lambda value: Not(value) if isinstance(value, PrimExpr) else not value,
+}
+
+
+class ExprEvaluator(ast.NodeVisitor):
+    """Works out an expression; of symbolic operands it makes a symbolic expression.
+
+    Parameters
+    ----------
+    values : mapping of str to object
+        What names stand for; Python's own names need not be among them.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    @staticmethod
+    def eval(parser: object, value_table: Mapping[str, Any], node: ast.AST) -> Any:
+        """Return the value of an expression.
+
+        Parameters
+        ----------
+        parser : object
+            Not used: errors are raised.
+        value_table : mapping of str to object
+            What names stand for.
+        node : AST
+            The expression.
+
+        Returns
+        -------
+        value : object
+
+        Raises
+        ------
+        NameError
+            If a name has no value.
+        ArgumentError
+            If the node is no expression, or one that defines variables: a lambda or a comprehension.
+        """
+        return ExprEvaluator(value_table).visit(node)
+
+    def generic_visit(self, node: ast.AST) -> Any:
+        """Refuse what has no rule.
+
+        Parameters
+        ----------
+        node : AST
+            No expression, or one that defines variables.
+
+        Raises
+        ------
+        ArgumentError
+            Always.
+        """
+        raise ArgumentError(f"ExprEvaluator: cannot evaluate {type(node).__name__}: {ast.unparse(node)}")
+
+    def visit_Expression(self, node: ast.Expression) -> Any:
+        return self.visit(node.body)
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        return self.visit(node.value)
+
+    def visit_Constant(self, node: ast.Constant) -> Any:
+        return node.value
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        if node.id in self._values:
+            return self._values[node.id]
+        if hasattr(builtins, node.id):
+            return getattr(builtins, node.id)
+        raise NameError(f"name {node.id!r} is not defined")
+
+    def visit_Tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
+        return tuple(self._elements(node.elts))
+
+    def visit_List(self, node: ast.List) -> list[Any]:
+        return self._elements(node.elts)
+
+    def visit_Set(self, node: ast.Set) -> set[Any]:
+        return set(self._elements(node.elts))
+
+    def visit_Dict(self, node: ast.Dict) -> dict[Any, Any]:
+        result: dict[Any, Any] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            result.update(self.visit(value) if key is None else {self.visit(key): self.visit(value)})
+        return result
+
+    def _elements(self, nodes: list[ast.expr]) -> list[Any]:
+        """Return the values of the elements of a display, with starred ones in full."""
+        values: list[Any] = []
+        for node in nodes:
+            values += self.visit(node.value) if isinstance(node, ast.Starred) else [self.visit(node)]
+        return values
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        return _UNARY[type(node.op)](self.visit(node.operand))
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        return _BINARY[type(node.op)](self.visit(node.left), self.visit(node.right))
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        result = self.visit(node.values[0])
+        for each in node.values[1:]:
+            if not isinstance(result, PrimExpr) and bool(result) is isinstance(node.op, ast.Or):
+                return result
+            value = self.visit(each)
+            symbolic = isinstance(result, PrimExpr) or isinstance(value, PrimExpr)
+            result = (And if isinstance(node.op, ast.And) else Or)(result, value) if symbolic else value
+        return result
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        left, result = self.visit(node.left), True
+        for kind, each in zip(node.ops, node.comparators, strict=True):
+            right = self.visit(each)
+            one = _COMPARISONS[type(kind)](left, right)
+            result = And(result, one) if isinstance(result, PrimExpr) else one
+            if not isinstance(result, PrimExpr) and not result:
+                return result
+            left = right
+        return result
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        named: dict[str, Any] = {}
+        for each in node.keywords:
+            named.update(self.visit(each.value) if each.arg is None else {each.arg: self.visit(each.value)})
+        return self.visit(node.func)(*self._elements(node.args), **named)
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        return getattr(self.visit(node.value), node.attr)
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        return self.visit(node.value)[self.visit(node.slice)]
+
+    def visit_Slice(self, node: ast.Slice) -> slice:
+        return slice(*[None if e is None else self.visit(e) for e in (node.lower, node.upper, node.step)])
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        return self.visit(node.body if self.visit(node.test) else node.orelse)
+
+
+def eval_expr(parser: object, node: ast.AST, dict_globals: Mapping[str, Any] | None) -> Any:
+    """Return the value of an expression.
+
+    Parameters
+    ----------
+    parser : object
+        Not used: errors are raised.
+    node : AST
+        The expression.
+    dict_globals : mapping of str to object, optional
+        What names stand for.
+
+    Returns
+    -------
+    value : object
+    """
+    return ExprEvaluator.eval(parser, dict_globals or {}, node)
+
+
+def eval_assign(parser: object, target: ast.expr, source: Any) -> dict[str, Any]:
+    """Return the variables that an assignment of a value to a target defines.
+
+    Parameters
+    ----------
+    parser : object
+        Not used: errors are raised.
+    target : AST
+        A name, or a tuple or list of targets, of which one may be starred.
+    source : object
+        The value.
+
+    Returns
+    -------
+    variables : dict of str to object
+
+    Raises
+    ------
+    ValueError
+        If there are more or fewer values than targets.
+    ArgumentError
+        If the target is anything else.
+    """
+    if isinstance(target, ast.Name):
+        return {target.id: source}
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        raise ArgumentError(f"eval_assign: cannot assign to {ast.unparse(target)}")
+    targets, values = target.elts, list(source)
+    starred = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
+    if len(values) < len(targets) - 1 or (starred is None and len(values) != len(targets)):
+        raise ValueError(f"eval_assign: {len(values)} values for {len(targets)} targets")
+    if starred is not None:
+        end = len(values) - (len(targets) - starred - 1)
+        values[starred:end] = [values[starred:end]]
+    parts = [t.value if isinstance(t, ast.Starred) else t for t in targets]
+    return {k: v for t, value in zip(parts, values, strict=True) for k, v in eval_assign(parser, t, value).items()}
