@@ -4,6 +4,7 @@ from typing import Any
 
 from compiler.ir.extension import public_module
 from compiler.ir.pass_package import load_passes
+from compiler.relay.transform.cps import to_cps, un_cps
 from compiler.relay.transform.fold_constant import FoldConstantExpr
 from compiler.relay.transform.function_pass import FunctionPass, function_pass
 from compiler.relay.transform.gradient import gradient
@@ -25,6 +26,8 @@ __all__ = [
     "optimization_passes",
     "optimize",
     "recast",
+    "to_cps",
+    "un_cps",
     *load_passes(globals()),
 ]
 
