@@ -8,8 +8,8 @@ COPY compiler compiler
 RUN /opt/venv/bin/pip install --no-cache-dir -e '.[postgresql,store]'
 
 FROM python:3.12-slim
-# libgomp1 is the OpenMP runtime that parallel loops run on.
-RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/* \
+# libgomp1 is the OpenMP runtime that parallel loops run on; llvm has llvm-mca, for the throughput of hot loops.
+RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 llvm && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --no-create-home strata && install -d -o strata -m 700 /data
 COPY --from=build /opt/venv /opt/venv
 WORKDIR /strata

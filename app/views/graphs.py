@@ -10,7 +10,7 @@ from markupsafe import Markup
 from app.errors import NotFound, Overrun, RequestError
 from app.graphs.folding import Folding
 from app.views.explorer import FRAGMENT_HEADER, for_ever, having, render
-from app.workers.tasks import RenderFlow, RenderGraph, RenderNode
+from app.workers.tasks import RenderFlow, RenderGraph, RenderNode, RenderThroughput
 
 bp = Blueprint("graphs", __name__)
 MAX_FUNCTION_NAME = 400
@@ -52,6 +52,15 @@ def flow(key: str) -> Response:
         return for_ever(render(RenderFlow(key, function), [answer]))
     except (NotFound, Overrun) as error:
         return sentence(error)
+
+
+@bp.get("/throughput/<key>")
+def throughput(key: str) -> Response:
+    """The throughput of the hot loop of an assembly, by LLVM's model of the processor that it was made for."""
+    function, assembly = (request.args.get(name, "")[:MAX_FUNCTION_NAME] for name in ("function", "assembly"))
+    response = make_response(render(RenderThroughput(key, function, assembly), [having(key)]))
+    response.headers["Cache-Control"] = "no-store"  # the tool may be installed meanwhile
+    return response
 
 
 def sentence(error: RequestError) -> Response:

@@ -25,6 +25,7 @@ from app.panes.listing_pane import PaneListing
 from app.panes.listings import CHUNK_LINES, draw_chunk, file_name
 from app.panes.page import Page, page
 from app.panes.selection import View
+from app.panes.throughput import loop_throughput
 from app.workers.exporting import Exporter
 from app.workers.tasks import (
     Assemble,
@@ -43,6 +44,7 @@ from app.workers.tasks import (
     RenderPage,
     RenderPanes,
     RenderText,
+    RenderThroughput,
     RenderUpdate,
     Reply,
     ShownText,
@@ -206,6 +208,12 @@ def _flow(task: RenderFlow, answers: Sequence[Decoded]) -> Html:
     return Html(_template("panes/_flow.html", flow=draw_flow(listing, task.function), listing=listing))
 
 
+def _throughput(task: RenderThroughput, answers: Sequence[Decoded]) -> Html:
+    listing = _listing(task.listing, answers)
+    loop = loop_throughput(answers[0].answer, listing, task.function, task.assembly)
+    return Html(_template("panes/_throughput.html", loop=loop))
+
+
 def _export(task: RenderExport, answers: Sequence[Decoded]) -> Html:
     return Html(Exporter(task, answers[0].answer, answers[0].drawings).draw(_template))
 
@@ -240,6 +248,7 @@ _PERFORMERS: dict[type, Callable[[Any, Sequence[Decoded]], Reply]] = {
     RenderGraph: _graph,
     RenderNode: _node,
     RenderFlow: _flow,
+    RenderThroughput: _throughput,
     RenderExport: _export,
     WriteListing: _file,
     FindTexts: _texts,

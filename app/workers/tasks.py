@@ -161,6 +161,14 @@ class RenderFlow(msgspec.Struct, frozen=True, tag=True):
     function: str = ""
 
 
+class RenderThroughput(msgspec.Struct, frozen=True, tag=True):
+    """Analyse the hot loop of a function of a listing."""
+
+    listing: str
+    function: str = ""
+    assembly: str = ""
+
+
 class RenderExport(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Draw a page that needs no server."""
 
@@ -207,6 +215,7 @@ Task = (
     | RenderGraph
     | RenderNode
     | RenderFlow
+    | RenderThroughput
     | RenderExport
     | WriteListing
     | FindTexts

@@ -27,7 +27,8 @@ MAX_INSTRUCTIONS = 2_000
 SECONDS = 5
 BYTES = 1 << 30
 _LIMITED = str(Path(__file__).parent / "cuda_tools" / "limited.py")
-_NUMBERED = re.compile(r"(znver)([2-9])")
+_ZEN = re.compile(r"znver(\d)")
+UNKNOWN = "is not a recognized processor"
 SATURATED = 0.95
 """Share of the cycles in which a port is busy, from which on it is what limits the loop."""
 
@@ -134,8 +135,8 @@ def analyse_loop(lines: Sequence[str], triple: str, cpu: str) -> Throughput:
     triple : str
         Of the target, such as ``x86_64-unknown-linux-gnu``.
     cpu : str
-        The processor, by LLVM's name; of one that the installed ``llvm-mca`` does not know, the model of the
-        generation before it is taken.
+        The processor, by LLVM's name; of a Zen that the installed ``llvm-mca`` does not know, the nearest model is
+        taken, which the result names.
 
     Returns
     -------
@@ -150,14 +151,15 @@ def analyse_loop(lines: Sequence[str], triple: str, cpu: str) -> Throughput:
     """
     if len(lines) > MAX_INSTRUCTIONS:
         raise BuildError(f"the throughput of at most {MAX_INSTRUCTIONS:,} instructions is analysed, got {len(lines):,}")
-    ran = _run(lines, triple, cpu)
-    while "is not a recognized processor" in ran.stderr and (older := _generation_before(cpu)):
-        cpu = older
-        ran = _run(lines, triple, cpu)
-    if ran.returncode or "is not a recognized processor" in ran.stderr:
-        reason = ran.stderr.strip().splitlines()
-        raise BuildError(f"llvm-mca: {reason[0] if reason else 'it failed without a word'}")
-    return _read(ran.stdout)
+    reason = ""
+    for candidate in _candidates(cpu):
+        ran = _run(lines, triple, candidate)
+        if not ran.returncode and UNKNOWN not in ran.stderr:
+            return _read(ran.stdout)
+        reason = reason or next(iter(ran.stderr.strip().splitlines()), "it failed without a word")
+        if UNKNOWN not in reason:
+            break
+    raise BuildError(f"llvm-mca: {reason}")
 
 
 def _run(lines: Sequence[str], triple: str, cpu: str) -> subprocess.CompletedProcess[str]:
@@ -174,9 +176,14 @@ def _run(lines: Sequence[str], triple: str, cpu: str) -> subprocess.CompletedPro
             raise BuildError(f"llvm-mca took more than {SECONDS} seconds") from None
 
 
-def _generation_before(cpu: str) -> str:
-    match = _NUMBERED.fullmatch(cpu)
-    return f"{match[1]}{int(match[2]) - 1}" if match else ""
+def _candidates(cpu: str) -> list[str]:
+    """Return a processor and those whose models come nearest, should the installed tool be older than it is."""
+    match = _ZEN.fullmatch(cpu)
+    if match is None:
+        return [cpu]
+    # Before the fourth generation there is no AVX-512: then Intel's first server with all of it is nearer.
+    older = [f"znver{generation}" for generation in range(int(match[1]) - 1, 3, -1)]
+    return [cpu, *older, "icelake-server", "znver3"] if int(match[1]) > 3 else [cpu]
 
 
 def _read(text: str) -> Throughput:

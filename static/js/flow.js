@@ -46,8 +46,16 @@ async function load() {
   const answer = await fetch(address, { headers: { "HX-Request": "true" } });
   const html = answer.ok || answer.headers.has("Strata-Fragment") ? await answer.text() : "";
   if (address !== shown) return;
-  if (html) show(html);
+  if (html) { show(html); await loadThroughput(key); }
   else shown = ""; // the server has forgotten the text: the next answer brings it back
+}
+
+/** What a model of the processor says of the hot loop of an assembly. */
+async function loadThroughput(key) {
+  const asked = shown;
+  const query = new URLSearchParams({ function: state.view.flow_function ?? "", assembly: state.options.assembly ?? "" });
+  const answer = await fetch(`/throughput/${key}?${query}`).catch(() => null);
+  if (asked === shown) $("#throughput").innerHTML = answer?.ok ? await answer.text() : ""; // escaped by our own server
 }
 
 function show(html) {

@@ -147,6 +147,7 @@ CALLS = [
     Call("get", "/graph/{key}", 404, path="/graph/none"),
     Call("get", "/graph/{key}/{slot}", 404, path="/graph/none/0"),
     Call("get", "/flow/{key}", 404, path="/flow/none"),
+    Call("get", "/throughput/{key}", 404, path="/throughput/none"),
     Call("get", "/learn", 200),
     Call("get", "/learn/{lesson}", 200, path="/learn/first-compute"),
     Call("get", "/learn/{lesson}", 404, path="/learn/none"),

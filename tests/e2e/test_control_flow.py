@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page, expect
@@ -24,6 +25,19 @@ def sight(page: Page, line: Locator) -> bool:
     assert box is not None
     assert body is not None
     return body["y"] <= box["y"] and box["y"] + box["height"] <= body["y"] + body["height"]
+
+
+def test_the_throughput_of_the_hot_loop_stands_beside_its_drawing(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer, 1680, 980)
+    write(page, MATMUL)
+    open_flow(page)
+    expected = "No throughput" if shutil.which("llvm-mca") is None else "cycles for"
+    expect(page.locator("#throughput")).to_contain_text(expected)
+    if expected == "cycles for":
+        assert page.locator("#throughput li").count() >= 3
+    assert violations(page) == []
 
 
 def test_the_hot_loop_of_a_kernel_is_drawn_and_leads_to_its_lines(

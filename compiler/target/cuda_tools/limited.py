@@ -17,7 +17,9 @@ def _limit(seconds: int, memory: int) -> None:
         (resource.RLIMIT_FSIZE, _MAX_FILE_BYTES),
         (resource.RLIMIT_CORE, 0),
     ):
-        resource.setrlimit(which, (value, value))
+        _, hard = resource.getrlimit(which)
+        limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(which, (limit, limit))
 
 
 def _main(seconds: str, memory: str, *command: str) -> None:
