@@ -9,6 +9,8 @@ import { complete } from "./completion.js";
 import { $ } from "./dom.js";
 import { keepDraft, readDraft } from "./draft.js";
 import { explanations } from "./explain.js";
+import { renaming } from "./rename.js";
+import { signatureHelp } from "./signature.js";
 import { state, tell } from "./state.js";
 
 const style = HighlightStyle.define([
@@ -74,7 +76,7 @@ function makeView() {
   const extensions = [
     EditorView.cspNonce.of($("#entry").nonce),
     lineNumbers(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(),
-    closeBrackets(), highlightSelectionMatches(), autocompletion({ override: [complete], icons: false }), explanations,
+    closeBrackets(), highlightSelectionMatches(), autocompletion({ override: [complete], icons: false }), explanations, signatureHelp, renaming,
     EditorState.readOnly.of(reading), EditorView.editable.of(!reading), EditorState.tabSize.of(4), indentUnit.of("    "), python(), syntaxHighlighting(style), lines,
     EditorView.contentAttributes.of({ "aria-label": "Script", tabindex: "0" }),
     keymap.of([

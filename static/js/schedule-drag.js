@@ -18,7 +18,7 @@ export function startScheduling() {
     if (handle && detail === 0) openMenu(handle); // by keyboard; a pointer opens it when it is lifted
   });
   pane.addEventListener("contextmenu", (event) => {
-    const handle = event.target.closest("p[data-origins], .stage h3")?.querySelector(".grip");
+    const handle = event.target.closest("p[data-origins], .stage-head")?.querySelector(".grip");
     if (!handle) return;
     event.preventDefault();
     openMenu(handle);
@@ -51,7 +51,7 @@ function move(event) {
     if (Math.hypot(event.clientX - drag.from.clientX, event.clientY - drag.from.clientY) < THRESHOLD) return;
     drag.moving = true;
     document.body.classList.add("scheduling");
-    drag.handle.closest("p, h3").classList.add("dragged");
+    drag.handle.closest("p, .stage-head").classList.add("dragged");
     showTargets();
   }
   drag.at = event;

@@ -131,3 +131,53 @@ def test_documentation_is_reached_and_left_by_keyboard(fixed: str, open_page: Ca
     page.keyboard.press("F1")
     expect(page.locator("#announce")).to_contain_text("No documentation")
     expect(article).to_have_count(0)
+
+
+RENAMED = """\
+import tvm
+from tvm import te
+
+A = te.placeholder((64, 64), name="A")
+B = te.compute((64, 64), lambda i, j: A[i, j] + 1.0, name="B")
+s = te.create_schedule(B.op)
+i, factor = B.op.axis
+io, ii = s[B].split(i, factor=8)
+s[B].reorder(io, factor, ii)
+"""
+
+
+def test_the_signature_follows_the_arguments(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    write(page, RENAMED)
+    type_at_end(page, "s[B].split(ii, ")
+    shown = page.locator(".signature-help")
+    expect(shown.locator(".signature")).to_contain_text("split(parent")
+    expect(shown.locator("strong")).to_contain_text("factor")
+    page.keyboard.type("nparts=")
+    expect(shown.locator("strong")).to_contain_text("nparts")
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    expect(shown).to_have_count(0)
+
+
+def test_an_axis_is_renamed_in_all_its_uses_and_undo_takes_it_back(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    write(page, RENAMED)
+    page.keyboard.press("Control+Home")
+    for _ in range(6):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("F2")
+    page.keyboard.type("row")
+    assert violations(page) == []
+    page.keyboard.press("Enter")
+    content = page.locator(".cm-content")
+    expect(content).to_contain_text("row, factor = B.op.axis")
+    expect(content).to_contain_text("s[B].split(row, factor=8)")
+    expect(content).to_contain_text("lambda i, j: A[i, j]")
+    page.keyboard.press("F2")
+    page.keyboard.type("io")
+    page.keyboard.press("Enter")
+    expect(page.locator("#toast")).to_contain_text("already")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+z")
+    expect(content).to_contain_text("i, factor = B.op.axis")
