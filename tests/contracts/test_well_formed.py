@@ -20,7 +20,7 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Stmt
 from tests.golden.test_programs import PROGRAMS
 
-RAW = {"tir.InjectPrefetch"}
+RAW = {"tir.InjectPrefetch", "tir.InjectRollingBuffer"}
 """Passes before memory is flattened: facts about a buffer stand around the statement that makes it."""
 
 
