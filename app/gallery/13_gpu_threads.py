@@ -1,7 +1,7 @@
 """Blocks and threads
 
 Axes bound to blocks and threads of a GPU: the loop IR shows what each thread does. There is no GPU behind this page,
-so it stops there.
+but there may be one in front of it: My GPU, in the Benchmark pane, runs the kernel through your browser.
 """
 
 import tvm
