@@ -1,0 +1,184 @@
+"""How quickly the page answers a person, in a real Chromium.
+
+    python -m tests.benchmarks.page [--runs N] [--only first|edit|hover|model]
+
+Starts the explorer on a port of its own with its real sandbox, opens it as a visitor does, and prints medians: from
+opening an address to the first paint and until the page is ready; from a key to painted panes (with the 250 ms that the
+page waits for more typing); from the pointer to lit lines in a long listing; from a dropped ResNet-18 to its drawing;
+from one pass to the next.  Says how busy other programs kept the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from app import create_app
+from tests import models
+from tests.benchmarks.compile_latency import quartiles
+from tests.benchmarks.serving.load import LoadMeter
+from tests.browser import ensure
+from tests.e2e.conftest import serving
+
+LONG = """\
+import tvm
+from tvm import te
+
+n = 4096
+A = te.placeholder((n,), name="A")
+B = te.compute((n,), lambda i: A[i * i % n] / (A[i // 3] + A[i % 77]), name="B")
+s = te.create_schedule(B.op)
+outer, inner = s[B].split(B.op.axis[0], factor=256)
+s[B].unroll(inner)
+f = tvm.build(s, [A, B], target="llvm")
+"""
+"""Makes listings of thousands of lines."""
+
+FIRST_PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+UNTIL = """([change, done]) => new Promise((resolve) => {
+  const isDone = new Function(`return ${done}`);
+  const began = performance.now();
+  new Function(change)();
+  const painted = () => resolve(performance.now() - began);
+  const look = () => requestAnimationFrame(isDone() ? painted : look);
+  requestAnimationFrame(look);
+})"""
+"""Makes a change and waits for the paint after a condition holds; both are JavaScript."""
+
+
+def first(page: Page, address: str, runs: int) -> Iterator[tuple[str, list[float]]]:
+    """Yield the times to the first paint and to a page that answers, with the page's own files in the cache."""
+    painted, ready = [], []
+    for _ in range(runs + 1):
+        page.goto(address)
+        ready.append(page.wait_for_function("document.documentElement.dataset.ready && performance.now()").json_value())
+        painted.append(page.wait_for_function(FIRST_PAINT).json_value())
+    yield "first paint", painted[1:]
+    yield "ready", ready[1:]
+
+
+def edit(page: Page, address: str, runs: int) -> Iterator[tuple[str, list[float]]]:
+    """Yield the time from a key to painted panes; each text is new, so that no cache can answer."""
+    page.goto(address)
+    page.wait_for_selector("html[data-ready]")
+    page.click(".cm-content")
+    page.keyboard.press("Control+End")
+    page.evaluate("""() => {
+      window.typed = [];
+      let began = 0;
+      addEventListener("keydown", () => { began = performance.now(); }, true);
+      new MutationObserver(() => {
+        if (!began || document.body.classList.contains("pending")) return;
+        const from = began;
+        requestAnimationFrame(() => { window.typed.push(performance.now() - from); });
+        began = 0;
+      }).observe(document.getElementById("state"), { childList: true, characterData: true, subtree: true });
+    }""")
+    page.keyboard.type("#")
+    for run in range(runs + 1):
+        page.keyboard.press(str(run % 10))
+        page.wait_for_function(f"window.typed.length > {run}", timeout=60_000)
+        page.wait_for_timeout(100)
+    yield "key to painted panes", page.evaluate("window.typed")[1:]
+
+
+def hover(page: Page, address: str, runs: int) -> Iterator[tuple[str, list[float]]]:
+    """Yield the time from the pointer at an instruction to the paint of what it lights."""
+    page.goto(address)
+    page.wait_for_selector("html[data-ready]")
+    page.evaluate(
+        "text => import(document.getElementById('entry').src.replace('main.js', 'editor.js'))"
+        ".then(({ editor }) => { editor.text = text; })",
+        LONG,
+    )
+    page.wait_for_selector("body.pending")
+    page.wait_for_selector("body:not(.pending)", timeout=60_000)
+    lines = page.evaluate("JSON.parse(document.querySelector('#links-asm').textContent).lines.length")
+    taken = []
+    for run in range(runs):
+        enter = "new PointerEvent('pointerover', { bubbles: true })"
+        change = f"document.querySelectorAll('#body-asm .l')[{20 + 7 * run}].dispatchEvent({enter})"
+        taken.append(page.evaluate(UNTIL, [change, "true"]))
+    yield f"pointer to paint, {lines:,} lines", taken
+
+
+def dropped(page: Page, address: str, runs: int) -> Iterator[tuple[str, list[float]]]:
+    """Yield the time from a dropped ResNet-18 to its first drawing; each run is a page of its own."""
+    drawn = []
+    with tempfile.TemporaryDirectory() as folder:
+        for run in range(runs):
+            file = Path(folder) / f"resnet{run}.onnx"
+            file.write_bytes(models.build("resnet18").SerializeToString())
+            page.goto(address)
+            page.wait_for_selector("html[data-ready]")
+            page.evaluate(
+                "() => { window.began = 0; document.querySelector('#attach')"
+                ".addEventListener('change', () => { window.began = performance.now(); }, true); }"
+            )
+            page.set_input_files("#attach", file)
+            took = page.wait_for_function(
+                "document.querySelector('#graph .node') && performance.now() - window.began",
+                timeout=120_000,
+                polling="raf",
+            )
+            drawn.append(took.json_value())
+    yield "ResNet-18, dropped to drawn", drawn
+    yield from scrub(page, runs)
+
+
+def scrub(page: Page, runs: int) -> Iterator[tuple[str, list[float]]]:
+    """Yield the time from one pass of the graph that is shown to the drawing of the next."""
+    taken = []
+    for run in range(2 * runs):
+        way = -1 if run % 8 < 4 else 1
+        page.evaluate("document.querySelector('#graph').dataset.seen = '1'")
+        change = f"document.querySelector('#tools-graph [data-step=\"{way}\"]').click()"
+        taken.append(page.evaluate(UNTIL, [change, "!document.querySelector('#graph')?.dataset.seen"]))
+        page.wait_for_timeout(300)
+    yield "from one pass to the next", taken
+
+
+MEASURED: dict[str, Callable[[Page, str, int], Iterator[tuple[str, list[float]]]]] = {
+    "first": first,
+    "edit": edit,
+    "hover": hover,
+    "model": dropped,
+}
+
+
+@contextmanager
+def visitor(address: str) -> Iterator[tuple[Page, str]]:
+    """A page of a browser of its own, and the address that it is for."""
+    path = ensure()
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        page = chromium.new_context(viewport={"width": 1440, "height": 900}, bypass_csp=True).new_page()
+        yield page, address
+        chromium.close()
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--only", choices=MEASURED)
+    asked = parser.parse_args()
+    print(f"{'ms':36}{'median':>9} {'25 %':>9} {'75 %':>9} {'min':>9} {'max':>9}")
+    with tempfile.TemporaryDirectory() as folder:
+        app = create_app({"DATA_DIR": Path(folder), "RATE_LIMIT": 0})
+        with serving(app) as address, visitor(address) as (page, where):
+            meter = LoadMeter()
+            for measured in [MEASURED[asked.only]] if asked.only else MEASURED.values():
+                for name, taken in measured(page, where, asked.runs):
+                    print(f"{name:36}{quartiles(taken)}", flush=True)
+            print(meter.read())
+        app.extensions["strata"].runner.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""On projectors no word is cut off; on the smallest phones everything is reached, models included."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.steps import settled
+
+SIZES = [(1280, 800), (1920, 1080)]
+CUT_OFF = """() => {
+  const hides = (node) => ["hidden", "clip"].includes(getComputedStyle(node).overflowX);
+  const scrolls = (node) => ["auto", "scroll"].includes(getComputedStyle(node).overflowX);
+  const isCut = (node) => {
+    if (node.scrollWidth > node.clientWidth + 1 && hides(node)) return true;
+    const { left, right } = node.getBoundingClientRect();
+    for (let box = node.parentElement; box && !scrolls(box); box = box.parentElement) {
+      const around = box.getBoundingClientRect();
+      if (hides(box) && (right > around.right + 1 || left < around.left - 1)) return true;
+    }
+    return false;
+  };
+  const says = (node) => [...node.childNodes].some(({ nodeType, data }) => nodeType === Node.TEXT_NODE && data.trim());
+  const shows = (node) => node.checkVisibility() && node.clientWidth && !node.closest(".announce") && says(node);
+  return [...document.querySelectorAll(".top *, .strip *, .pane-head *, .tabs *, th, label, summary, .empty")]
+    .filter((node) => shows(node) && isCut(node))
+    .map((node) => `${node.closest("[id]").id}: ${node.textContent.trim()}`);
+}"""
+"""Labels of which something is hidden and cannot be scrolled to."""
+
+
+def link_of(page: Page) -> str:
+    page.keyboard.press("Control+s")
+    expect(page.locator("#shared-link")).to_have_value(re.compile("/z/"))
+    address = page.locator("#shared-link").input_value()
+    page.keyboard.press("Escape")
+    return address
+
+
+@pytest.mark.parametrize("example", ["matmul-scheduled", "residual-block"])
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_no_word_is_cut_off(
+    explorer: str, open_page: Callable[..., Page], width: int, height: int, example: str
+) -> None:
+    page = open_page(f"{explorer}/?example={example}", width=width, height=height)
+    settled(page)
+    assert page.evaluate(CUT_OFF) == []
+    link = link_of(page)
+    for view in ("read", "embed"):
+        page.goto(f"{link}?view={view}")
+        page.wait_for_selector("html[data-ready]")
+        settled(page)
+        assert page.evaluate(CUT_OFF) == [], view
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("example", ["matmul-scheduled", "residual-block"])
+def test_every_pane_is_reached_on_the_smallest_phone(
+    explorer: str, open_page: Callable[..., Page], example: str, theme: str
+) -> None:
+    page = open_page(f"{explorer}/?example={example}", width=360, height=740, color_scheme=theme)
+    settled(page)
+    for tab in page.locator("#tabs button:visible").all():
+        tab.click()
+        shown = page.locator(".pane.shown")
+        expect(shown).to_have_count(1)
+        box = shown.bounding_box()
+        assert box is not None
+        assert (box["x"], box["width"]) == (0, 360)
+        assert box["height"] > 300
+        assert page.evaluate("document.documentElement.scrollWidth") == 360
+    for control in ("#run-button", "#ladder-button", "#share-button", "#theme-button"):
+        box = page.locator(control).bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= 360
