@@ -1,11 +1,10 @@
 """How quickly the page answers a person, in a real Chromium.
 
-    python -m tests.benchmarks.page [--runs N] [--only first|edit|hover|model]
+    python -m tests.benchmarks.page [--runs N] [--only first|edit|hover]
 
 Starts the explorer on a port of its own with its real sandbox, opens it as a visitor does, and prints medians: from
 opening an address to the first paint and until the page is ready; from a key to painted panes (with the 250 ms that the
-page waits for more typing); from the pointer to lit lines in a long listing; from a dropped ResNet-18 to its drawing;
-from one pass to the next.  Says how busy other programs kept the machine.
+page waits for more typing); from the pointer to lit lines in a listing.  Says how busy other programs kept the machine.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from app import create_app
-from tests import models
 from tests.benchmarks.compile_latency import quartiles
 from tests.benchmarks.serving.load import LoadMeter
 from tests.browser import ensure
@@ -31,24 +29,22 @@ from tvm import te
 
 n = 4096
 A = te.placeholder((n,), name="A")
-B = te.compute((n,), lambda i: A[i * i % n] / (A[i // 3] + A[i % 77]), name="B")
+B = te.compute((n,), lambda i: te.exp(A[i]) * te.sin(A[i]) + te.tanh(A[i]), name="B")
 s = te.create_schedule(B.op)
 outer, inner = s[B].split(B.op.axis[0], factor=256)
 s[B].unroll(inner)
 f = tvm.build(s, [A, B], target="llvm")
 """
-"""Makes listings of thousands of lines."""
+"""Makes listings of hundreds of lines."""
 
 FIRST_PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
-UNTIL = """([change, done]) => new Promise((resolve) => {
-  const isDone = new Function(`return ${done}`);
+LIT = """(index) => new Promise((resolve) => {
+  const line = document.querySelectorAll("#body-asm .l")[index];
   const began = performance.now();
-  new Function(change)();
-  const painted = () => resolve(performance.now() - began);
-  const look = () => requestAnimationFrame(isDone() ? painted : look);
-  requestAnimationFrame(look);
+  line.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+  requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now() - began)));
 })"""
-"""Makes a change and waits for the paint after a condition holds; both are JavaScript."""
+"""Points at an instruction and waits for the paint."""
 
 
 def first(page: Page, address: str, runs: int) -> Iterator[tuple[str, list[float]]]:
@@ -101,53 +97,14 @@ def hover(page: Page, address: str, runs: int) -> Iterator[tuple[str, list[float
     lines = page.evaluate("JSON.parse(document.querySelector('#links-asm').textContent).lines.length")
     taken = []
     for run in range(runs):
-        enter = "new PointerEvent('pointerover', { bubbles: true })"
-        change = f"document.querySelectorAll('#body-asm .l')[{20 + 7 * run}].dispatchEvent({enter})"
-        taken.append(page.evaluate(UNTIL, [change, "true"]))
+        taken.append(page.evaluate(LIT, 20 + 7 * run))
     yield f"pointer to paint, {lines:,} lines", taken
-
-
-def dropped(page: Page, address: str, runs: int) -> Iterator[tuple[str, list[float]]]:
-    """Yield the time from a dropped ResNet-18 to its first drawing; each run is a page of its own."""
-    drawn = []
-    with tempfile.TemporaryDirectory() as folder:
-        for run in range(runs):
-            file = Path(folder) / f"resnet{run}.onnx"
-            file.write_bytes(models.build("resnet18").SerializeToString())
-            page.goto(address)
-            page.wait_for_selector("html[data-ready]")
-            page.evaluate(
-                "() => { window.began = 0; document.querySelector('#attach')"
-                ".addEventListener('change', () => { window.began = performance.now(); }, true); }"
-            )
-            page.set_input_files("#attach", file)
-            took = page.wait_for_function(
-                "document.querySelector('#graph .node') && performance.now() - window.began",
-                timeout=120_000,
-                polling="raf",
-            )
-            drawn.append(took.json_value())
-    yield "ResNet-18, dropped to drawn", drawn
-    yield from scrub(page, runs)
-
-
-def scrub(page: Page, runs: int) -> Iterator[tuple[str, list[float]]]:
-    """Yield the time from one pass of the graph that is shown to the drawing of the next."""
-    taken = []
-    for run in range(2 * runs):
-        way = -1 if run % 8 < 4 else 1
-        page.evaluate("document.querySelector('#graph').dataset.seen = '1'")
-        change = f"document.querySelector('#tools-graph [data-step=\"{way}\"]').click()"
-        taken.append(page.evaluate(UNTIL, [change, "!document.querySelector('#graph')?.dataset.seen"]))
-        page.wait_for_timeout(300)
-    yield "from one pass to the next", taken
 
 
 MEASURED: dict[str, Callable[[Page, str, int], Iterator[tuple[str, list[float]]]]] = {
     "first": first,
     "edit": edit,
     "hover": hover,
-    "model": dropped,
 }
 
 

@@ -72,7 +72,19 @@ def test_every_pane_is_reached_on_the_smallest_phone(
         assert (box["x"], box["width"]) == (0, 360)
         assert box["height"] > 300
         assert page.evaluate("document.documentElement.scrollWidth") == 360
-    for control in ("#run-button", "#ladder-button", "#share-button", "#theme-button"):
+    for control in (
+        "#open-lessons",
+        "#open-gallery",
+        "#open-help",
+        "#options summary",
+        "#run-button",
+        "#ladder-button",
+        "#share-button",
+        "#theme-button",
+    ):
         box = page.locator(control).bounding_box()
         assert box is not None
+        assert box["x"] >= 0
         assert box["x"] + box["width"] <= 360
+    page.click("#options summary")
+    expect(page.locator("#options-form [name='threads']")).to_be_visible()
