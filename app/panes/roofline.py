@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.artifacts import Measurement
 from app.panes.charts import MAX_RATE, MIN_RATE, by_threads
@@ -25,6 +25,9 @@ MARGIN = 1.6
 """Factor between the outermost values and the frame."""
 MAX_TICKS = 7
 
+LABEL_WIDTH, LABEL_HEIGHT = 26, 11
+"""Room that the label of a point takes, in pixels."""
+
 
 @dataclass(frozen=True)
 class Point:
@@ -34,6 +37,8 @@ class Point:
     y: float
     label: str
     title: str
+    label_y: float = 0.0
+    """Of its label's middle, away from those of other points."""
 
 
 @dataclass(frozen=True)
@@ -121,10 +126,22 @@ def roofline(measurements: Sequence[Measurement], room: int) -> Roofline | None:
         roof=[(across.place(x), up.place(y)) for x, y in roof],
         peak=f"{number(peak)} GFLOP/s",
         bandwidth=f"{number(bandwidth)} GB/s",
-        points=[_point(m, x, y, across, up, min(peak, bandwidth * x)) for m, x, y in steps],
+        points=_labelled([_point(m, x, y, across, up, min(peak, bandwidth * x)) for m, x, y in steps]),
         columns=across.marks(),
         rows=up.marks(),
     )
+
+
+def _labelled(points: Sequence[Point]) -> list[Point]:
+    """Return the points with labels that do not cover each other: the lower of two that are near moves down."""
+    placed: list[Point] = []
+    for point in sorted(points, key=lambda point: point.y):
+        label_y = point.y
+        for other in sorted(placed, key=lambda other: other.label_y):
+            if abs(other.x - point.x) < LABEL_WIDTH and abs(other.label_y - label_y) < LABEL_HEIGHT:
+                label_y = other.label_y + LABEL_HEIGHT
+        placed.append(replace(point, label_y=label_y))
+    return placed
 
 
 def _point(m: Measurement, x: float, y: float, across: _Scale, up: _Scale, roof: float) -> Point:

@@ -1,0 +1,16 @@
+"""The roofline: labels can be read where points are near each other."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from app.panes.roofline import LABEL_HEIGHT, Point, _labelled
+
+
+def test_labels_of_points_at_one_place_stand_below_each_other() -> None:
+    points = [Point(100.0, y, str(step), "") for step, y in enumerate((50.0, 51.0, 52.0, 90.0))]
+    labels = sorted(point.label_y for point in _labelled(points))
+    assert all(b - a >= LABEL_HEIGHT for a, b in pairwise(labels))
+    assert [point.label_y for point in _labelled([Point(100.0, 50.0, "0", ""), Point(200.0, 50.0, "1", "")])] == [
+        50.0
+    ] * 2
