@@ -10,6 +10,7 @@ from __future__ import annotations
 from app.artifacts import Answer, Unit
 from app.panes.benchmark import produce_benchmark
 from app.panes.buttons import by_change, by_effect, by_phase, by_primitive
+from app.panes.gpu import produce_gpu
 from app.panes.kernels import produce_kernels
 from app.panes.listing_pane import produce_listing
 from app.panes.pane import LISTING_TEMPLATE, Dock, Pane
@@ -124,6 +125,16 @@ PANES: tuple[Pane, ...] = (
         producer=produce_benchmark,
         live=True,
         measured=True,
+    ),
+    Pane(
+        name="gpu",
+        title="On a GPU",
+        dock="lower",
+        size=66,
+        template="panes/_gpu.html",
+        producer=produce_gpu,
+        empty="What is known of kernels without a GPU appears here.",
+        machine="device",
     ),
     Pane(
         name="schedule",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from app.artifacts import Mode, Options
 from app.recorder.device_code import DEFAULT_KIND, launches_threads, make_device_code
+from app.recorder.kernel_report import report_kernels
 from app.recorder.kernels import hottest_kernel, measure_kernels, show_kernel
 from app.recorder.pass_check import check_passes
 from app.recorder.recorder import Recorder
@@ -167,6 +168,14 @@ class Completion:
         for function in self._recorder.functions:
             if launches_threads(function.lowered):
                 function.device = make_device_code(function, self._options, self._note)
+
+    def report_kernels(self) -> bool:
+        """Explain and check the kernels of each function; return whether there are any."""
+        functions = [function for function in self._recorder.functions if function.device is not None]
+        for function in functions:
+            assert function.device is not None
+            function.report = report_kernels(function, function.device, self._mode)
+        return bool(functions)
 
     # LLVM's passes
 

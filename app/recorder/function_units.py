@@ -71,6 +71,7 @@ class FunctionUnits:
             built=function.built is not None,
             steps=[*self._schedule_steps(function), *lowering, *codes],
             schedule=_stages(function, final.loop_rows if final else None),
+            device=function.report,
         )
 
     # schedule

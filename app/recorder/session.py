@@ -80,6 +80,8 @@ class Session:
             self._completion.check_graphs()
         finally:  # should the explorer fail at this, the panes are not lost
             self._snapshot(None, patience=0.0 if measures else PRINTING_SECONDS)
+        if not measures:
+            self._report_kernels()
         if self._request.options.llvm_passes and not measures:
             self._completion.trace_llvm_passes()
             self._snapshot(None)
@@ -93,6 +95,13 @@ class Session:
                 self._propose(self._request.subject)
             else:
                 self._ladder()
+
+    def _report_kernels(self) -> None:
+        """Tell what is known of kernels; that takes none of the script's time."""
+        with recording(self._table):
+            reported = self._completion.report_kernels()
+        if reported:
+            self._snapshot(None)
 
     # snapshots
 

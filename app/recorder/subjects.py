@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from app.artifacts import KernelReport
 from app.recorder.schedules import ScheduleRecord, Source
 from compiler.driver.relay.build import BuiltGraph
 from compiler.ir.instrument import CodeForm
@@ -99,6 +100,8 @@ class FunctionSubject(Subject):
     built: Module | None = None
     device: DeviceCode | None = None
     """The code of its kernels, of one that launches threads."""
+    report: KernelReport | None = None
+    """What is known of these kernels."""
 
     def steps_of(self, record: PassRecord, members: list[PassRecord]) -> list[PassRecord]:
         """Return the members, then the pass itself."""

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from app.panes import table
 from app.panes.charts import climb
+from app.panes.gpu import access_cost, access_title
 from app.panes.numbers import conditions, duration, how_measured, number, operations, size
 from app.panes.sources import sources, wording
 from app.panes.steps import describe
@@ -30,6 +31,8 @@ def data_block(value: object) -> Markup:
 FILTERS: Mapping[str, Callable[..., object]] = {
     function.__name__: function
     for function in (
+        access_cost,
+        access_title,
         climb,
         conditions,
         data_block,

@@ -17,7 +17,7 @@ from compiler.target.target import Target
 from compiler.te.schedule import Schedule
 from compiler.tir.evaluation import numpy_dtype
 from compiler.tir.function import PrimFunc
-from compiler.tir.sanitizer import Sanitized
+from compiler.tir.sanitizer import MAX_ACCESSES, Sanitized
 from compiler.tir.sanitizer import sanitize as sanitize_function
 
 __all__ = ["random_arguments", "sanitize"]
@@ -29,6 +29,7 @@ def sanitize(
     target: str | Target | None = None,
     arrays: Sequence[Any] | None = None,
     name: str = "main",
+    max_accesses: int = MAX_ACCESSES,
 ) -> Sanitized:
     """Run the kernels of a schedule thread by thread, with the barriers that lowering inserts, and report their faults.
 
@@ -46,6 +47,8 @@ def sanitize(
         Arguments, changed in place; random ones when left out.
     name : str
         Name of the function.
+    max_accesses : int
+        After so many accesses the run stops.
 
     Returns
     -------
@@ -68,7 +71,7 @@ def sanitize(
         raise ArgumentError(f"sanitize: the module has no function {name!r}, it has {', '.join(functions) or 'none'}")
     func = functions.get(name) or next(iter(functions.values()))
     given = random_arguments(func) if arrays is None else arrays
-    return sanitize_function(func, given, max(device.thread_warp_size, 1))
+    return sanitize_function(func, given, max(device.thread_warp_size, 1), max_accesses)
 
 
 def random_arguments(func: PrimFunc, seed: int = 0) -> list[Any]:

@@ -27,6 +27,7 @@ import { startShare } from "./share.js";
 import { on } from "./state.js";
 import { startSteps } from "./steps.js";
 import { startTips } from "./tips.js";
+import { startWarp } from "./warp.js";
 import { startWebGPU } from "./webgpu.js";
 
 // A fragment that shows the same content as before stays as it is, scrolled where it was.
@@ -78,6 +79,7 @@ startListings();
 startSteps();
 startAssembly();
 startDevice();
+startWarp();
 startTips();
 startLadder();
 startGraph();

@@ -28,7 +28,7 @@ from compiler.tir.stmt import AttrStmt, For, Stmt
 from compiler.tir.transform.emulate_shuffles import EmulateShuffles
 from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
 
-__all__ = ["sanitize"]
+__all__ = ["MAX_ACCESSES", "sanitize"]
 
 MAX_ACCESSES = 2_000_000
 """Accesses of a run; about ten seconds."""

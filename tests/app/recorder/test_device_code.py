@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.artifacts import Answer, Listing, Message, Options, Request, Snapshot, Unit
+from app.artifacts import Answer, Listing, Message, Mode, Options, Request, Snapshot, Unit
 from app.recorder import device_code
 from app.recorder.session import Session
 from compiler.target.cuda_tools import PROCESSORS, missing_tools
@@ -33,10 +33,10 @@ s[CC].compute_at(s[C], thread_j)
 BUILT = MATMUL + '\nf = tvm.build(s, [A, B, C], "opencl", name="product")\n'
 
 
-def answered(script: str, **options: str) -> tuple[Answer, dict[str, Listing]]:
+def answered(script: str, mode: Mode = "compile", **options: str) -> tuple[Answer, dict[str, Listing]]:
     """Return the answer to a script, and all listings."""
     messages: list[Message] = []
-    request = Request(mode="compile", script=script, options=Options(**options))  # type: ignore[arg-type]
+    request = Request(mode=mode, script=script, options=Options(**options))  # type: ignore[arg-type]
     Session(request, messages.append, guarded=False).run()
     snapshots = [message for message in messages if isinstance(message, Snapshot)]
     return snapshots[-1].answer, {key: item for one in snapshots for key, item in one.answer.listings.items()}

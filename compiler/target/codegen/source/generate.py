@@ -86,7 +86,7 @@ def source_code(module: IRModule, kind: str) -> SourceCode:
     signatures = [msgspec.structs.replace(d.signature, messages=program.messages) for d in declared]
     code = SourceCode(language=program.language, signatures=signatures, listing=_joined(program, declared, bodies))
     for instrument in active_instruments():
-        instrument.source_generated(kind, code.listing, (time.perf_counter() - started) * 1e3)
+        instrument.source_generated(program.language.name, code.listing, (time.perf_counter() - started) * 1e3)
     return code
 
 

@@ -1,0 +1,15 @@
+"""What the warps of a kernel do to memory: sectors, bank conflicts, bytes, computed from the loop IR."""
+
+from compiler.tir.warp_access.explain import KernelAccesses, WarpAccess, explain_kernels
+from compiler.tir.warp_access.transactions import BANKS, SECTOR, bank_ways, pattern_of, sectors
+
+__all__ = [
+    "BANKS",
+    "SECTOR",
+    "KernelAccesses",
+    "WarpAccess",
+    "bank_ways",
+    "explain_kernels",
+    "pattern_of",
+    "sectors",
+]

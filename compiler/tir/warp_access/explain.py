@@ -1,0 +1,345 @@
+"""The accesses of kernels as their warps make them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Visitor
+from compiler.ir.module import IRModule
+from compiler.ir.node import Node
+from compiler.ir.primexpr import BinaryOp, Call, IntImm, PrimExpr, Ramp, Var
+from compiler.tir.analysis.thread_axes import launch_of
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.builtin import IF_THEN_ELSE
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import For, IfThenElse, LetStmt, Stmt
+from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
+from compiler.tir.warp_access.index_values import DataDependentError, IndexValues
+from compiler.tir.warp_access.transactions import SECTOR, Addresses, Pattern, bank_ways, pattern_of, sectors
+
+__all__ = ["MAX_SAMPLES", "KernelAccesses", "WarpAccess", "explain_kernels"]
+
+MAX_SAMPLES = 512
+"""Accesses of one statement that are looked at; of more, so many are taken at equal distances."""
+WARP = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarpAccess:
+    """One access of the loop IR.
+
+    Attributes
+    ----------
+    node : BufferLoad or BufferStore
+    writes : bool
+    buffer, scope : str
+        Name and storage scope of the memory.
+    size : int
+        Bytes that a lane accesses.
+    executions : int
+        How often warps make the access in one launch.
+    addresses : numpy.ndarray of int64, optional
+        Shape (samples, lanes): the bytes from the beginning of the buffer that the lanes access, -1 for idle lanes, in
+        the order of blocks, warps and iterations.  None where only a run knows them.
+    exact : bool
+        Whether all executions are among the samples.
+    """
+
+    node: BufferLoad | BufferStore
+    writes: bool
+    buffer: str
+    scope: str
+    size: int
+    executions: int
+    addresses: Addresses | None
+    exact: bool
+
+    @property
+    def pattern(self) -> Pattern | None:
+        """What the lanes' places look like; None where only a run knows them."""
+        return None if self.addresses is None else pattern_of(self.addresses, self.size)
+
+    @property
+    def sectors(self) -> float | None:
+        """Sectors of an access, on average over those that touch any."""
+        return None if self.addresses is None else _mean(sectors(self.addresses, self.size))
+
+    @property
+    def least_sectors(self) -> float | None:
+        """Sectors that hold as many distinct bytes as the lanes access, if they lay side by side."""
+        if self.addresses is None:
+            return None
+        distinct = np.array([len(np.unique(row[row >= 0])) for row in self.addresses])
+        return _mean(-(-distinct * self.size // SECTOR))
+
+    @property
+    def ways(self) -> int | None:
+        """The worst bank conflict, 1 where there is none; None of global memory, and where only a run knows it."""
+        return (
+            None
+            if self.addresses is None or self.scope == "global"
+            else int(bank_ways(self.addresses, self.size).max(initial=0))
+        )
+
+    @property
+    def moved(self) -> float | None:
+        """Bytes of all sectors that all executions touch."""
+        if self.addresses is None:
+            return None
+        return float(sectors(self.addresses, self.size).mean()) * SECTOR * self.executions
+
+
+@dataclass(slots=True)
+class KernelAccesses:
+    """What the warps of one kernel do.
+
+    Attributes
+    ----------
+    name : str
+    blocks, threads : int
+        Blocks of the launch, and threads of a block.
+    accesses : list of WarpAccess
+        Those of global and shared memory.
+    footprint : dict of str to int
+        By buffer of global memory: the bytes that lie between its first and its last element, as its shape says.
+    flops : float
+        Floating-point operations of all threads.
+    """
+
+    name: str
+    blocks: int
+    threads: int
+    accesses: list[WarpAccess] = field(default_factory=list)
+    footprint: dict[str, int] = field(default_factory=dict)
+    flops: float = 0.0
+
+    @property
+    def moved(self) -> float:
+        """Bytes between global memory and the processors, caches left out."""
+        return sum(access.moved or 0.0 for access in self.accesses if access.scope == "global")
+
+    @property
+    def least(self) -> int:
+        """Bytes of the global buffers that are accessed: each must be moved once."""
+        return sum(self.footprint.values())
+
+
+def explain_kernels(module: IRModule) -> list[KernelAccesses]:
+    """Explain the accesses of kernels.
+
+    Parameters
+    ----------
+    module : IRModule
+        Kernels, as ``split_for_device`` returns them: flat buffers, launches of constant extents.
+
+    Returns
+    -------
+    list of KernelAccesses
+        One for each function whose launch has constant extents.
+    """
+    made = []
+    for var, func in module.items():
+        launch = _Launches.of(func) if isinstance(func, PrimFunc) else None
+        if launch is not None:
+            made.append(_explained(var.name_hint, launch))
+    return [kernel for kernel in made if kernel is not None]
+
+
+def _explained(name: str, launch: Stmt) -> KernelAccesses | None:
+    kernel = KernelCode(launch)
+    extents = {
+        kernel.variables[axis.tag]: axis.extent.value
+        for axis in (*kernel.blocks, *kernel.threads)
+        if isinstance(axis.extent, IntImm)
+    }
+    if len(extents) < len(kernel.variables):
+        return None
+    blocks, threads = ([kernel.variables[axis.tag] for axis in axes] for axes in (kernel.blocks, kernel.threads))
+    walk = _Walk(blocks, threads, extents)
+    made = walk.kernel = KernelAccesses(name, prod(extents[v] for v in blocks), prod(extents[v] for v in threads))
+    walk.visit(kernel.code)
+    return made
+
+
+class _Launches(StmtVisitor):
+    """Finds the outermost launch."""
+
+    def __init__(self) -> None:
+        self.launch: Stmt | None = None
+
+    @classmethod
+    def of(cls, func: PrimFunc) -> Stmt | None:
+        visitor = cls()
+        visitor.visit(with_device_memory(func.body))
+        return visitor.launch
+
+    def visit_Stmt(self, n: Stmt) -> None:
+        if self.launch is None and launch_of(n) is not None:
+            self.launch = n
+        elif self.launch is None:
+            self.visit_Node(n)
+
+
+class _Walk(Visitor):
+    """Visits the code of a thread, and looks at each access for warps, blocks and iterations."""
+
+    kernel: KernelAccesses
+
+    def __init__(self, blocks: list[Var], threads: list[Var], extents: dict[Var, int]) -> None:
+        self._threads = threads
+        self._loops: list[tuple[Var, int]] = [(var, extents[var]) for var in blocks]
+        self._blocks = len(blocks)
+        self._thread_extents = [extents[var] for var in threads]
+        self._count = prod(self._thread_extents)
+        self._conditions: list[tuple[PrimExpr, bool]] = []
+        self._lets: list[LetStmt] = []
+
+    def visit_For(self, n: For) -> None:
+        if not isinstance(n.extent, IntImm) or not isinstance(n.min, IntImm) or n.min.value:
+            return  # how often it runs is not known
+        self._loops.append((n.loop_var, n.extent.value))
+        self.visit(n.body)
+        self._loops.pop()
+
+    def visit_LetStmt(self, n: LetStmt) -> None:
+        self.visit(n.value)
+        self._lets.append(n)
+        self.visit(n.body)
+        self._lets.pop()
+
+    def visit_IfThenElse(self, n: IfThenElse) -> None:
+        self._branches(n.condition, n.then_case, n.else_case)
+
+    def visit_Call(self, n: Call) -> None:
+        if n.op is IF_THEN_ELSE:
+            self._branches(*n.args)
+        else:
+            self.visit_Node(n)
+
+    def _branches(self, condition: PrimExpr, *bodies: Node | None) -> None:
+        """Visit what the threads do of which a condition holds, then what the others do."""
+        self.visit(condition)
+        for body, holds in zip(bodies, (True, False), strict=True):
+            if body is not None:
+                self._conditions.append((condition, holds))
+                self.visit(body)
+                self._conditions.pop()
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self.visit_Node(n)
+        self._note(n, n.buffer, n.indices, n.dtype, writes=False)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self.visit(n.value)
+        count = _Arithmetic()
+        count.visit(n.value)
+        self._note(n, n.buffer, n.indices, n.value.dtype, writes=True)
+        if count.operations:
+            self.kernel.flops += count.operations * prod(extent for _, extent in self._loops) * self._busy()
+
+    def _busy(self) -> float:
+        """Return how many threads of a block come here, on average."""
+        try:
+            return float(self._samples().active.mean()) * self._warps * WARP
+        except DataDependentError:
+            return float(self._count)
+
+    @property
+    def _warps(self) -> int:
+        return -(-self._count // WARP)
+
+    def _note(self, n: Any, buffer: Buffer, indices: tuple[PrimExpr, ...], dtype: str, writes: bool) -> None:
+        scope = buffer.scope or "global"
+        if len(indices) != 1 or not (scope == "global" or scope.startswith("shared")):
+            return
+        executions = prod(extent for _, extent in self._loops) * self._warps
+        element = dt.storage_bytes(dt.element(buffer.dtype))
+        try:
+            addresses = self._addresses(indices[0], element)
+        except DataDependentError:
+            addresses = None
+        self.kernel.accesses.append(
+            WarpAccess(
+                node=n,
+                writes=writes,
+                buffer=buffer.name,
+                scope=scope,
+                size=element * (dt.lanes(dtype) if _is_dense(indices[0]) else 1),
+                executions=executions,
+                addresses=addresses,
+                exact=executions <= MAX_SAMPLES,
+            )
+        )
+        if scope == "global":
+            shape = [extent.value for extent in buffer.shape if isinstance(extent, IntImm)]
+            self.kernel.footprint[buffer.name] = prod(shape) * element * (2 if self._reads_and_writes(buffer) else 1)
+
+    def _reads_and_writes(self, buffer: Buffer) -> bool:
+        return len({a.writes for a in self.kernel.accesses if a.buffer == buffer.name}) > 1
+
+    def _addresses(self, index: PrimExpr, element: int) -> Addresses:
+        samples = self._samples()
+        base = index.base if isinstance(index, Ramp) else index
+        values = np.broadcast_to(IndexValues(samples.values).visit(base), samples.active.shape)
+        return np.where(samples.active, values * element, -1).astype("int64")
+
+    def _samples(self) -> _Samples:
+        """Return the values of all variables for some executions and all lanes, and the lanes that come here."""
+        outer = [*self._loops[: self._blocks], (None, self._warps), *self._loops[self._blocks :]]
+        total = prod(extent for _, extent in outer)
+        chosen = np.unique(np.linspace(0, total - 1, min(total, MAX_SAMPLES)).astype("int64"))
+        places = np.unravel_index(chosen, [extent for _, extent in outer])
+        values: dict[Var, np.ndarray[Any, Any]] = {}
+        lanes = np.arange(WARP)
+        for (var, _), place in zip(outer, places, strict=True):
+            if var is None:
+                position = place[:, None] * WARP + lanes
+            else:
+                values[var] = place[:, None]
+        inner = 1
+        for var, extent in zip(self._threads, self._thread_extents, strict=True):
+            values[var] = position // inner % extent
+            inner *= extent
+        active = position < self._count
+        evaluate = IndexValues(values)
+        for let in self._lets:
+            values[let.var] = evaluate.visit(let.value)
+        for condition, holds in self._conditions:
+            active = active & (np.asarray(evaluate.visit(condition), bool) == holds)
+        return _Samples(values, np.broadcast_to(active, (len(chosen), WARP)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Samples:
+    values: dict[Var, np.ndarray[Any, Any]]
+    active: np.ndarray[Any, Any]
+
+
+class _Arithmetic(Visitor):
+    """Counts the floating-point operations of an expression, those of indices left out."""
+
+    def __init__(self) -> None:
+        self.operations = 0
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        """An index is none."""
+
+    def visit_BinaryOp(self, n: BinaryOp) -> None:
+        if dt.is_float(n.dtype):
+            self.operations += dt.lanes(n.dtype)
+        self.visit_Node(n)
+
+
+def _is_dense(index: PrimExpr) -> bool:
+    return isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.stride.value == 1
+
+
+def _mean(counts: np.ndarray[Any, Any]) -> float:
+    touched = counts[counts > 0]
+    return float(touched.mean()) if touched.size else 0.0

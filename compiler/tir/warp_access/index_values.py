@@ -1,0 +1,120 @@
+"""The values of an index for many threads and iterations at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.functor import Functor
+from compiler.ir.node import Node
+from compiler.ir.primexpr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Call,
+    Cast,
+    Div,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    Select,
+    Sub,
+    Var,
+)
+
+__all__ = ["DataDependentError", "IndexValues"]
+
+_CALLS: dict[str, Callable[..., Any]] = {
+    "tir.likely": lambda value: value,
+    "tir.if_then_else": np.where,
+    "tir.shift_left": np.left_shift,
+    "tir.shift_right": np.right_shift,
+    "tir.bitwise_and": np.bitwise_and,
+    "tir.bitwise_or": np.bitwise_or,
+    "tir.bitwise_xor": np.bitwise_xor,
+}
+"""What calls in indices compute, by operator."""
+
+Values = np.ndarray[Any, Any]
+
+
+class DataDependentError(Exception):
+    """An index depends on what memory holds, or on something else that only a run knows."""
+
+
+class IndexValues(Functor):
+    """Evaluates expressions of integers over arrays.
+
+    Parameters
+    ----------
+    values : mapping of Var to numpy.ndarray
+        Of one shape, or of shapes that broadcast.
+    """
+
+    def __init__(self, values: Mapping[Var, Values]) -> None:
+        self._values = values
+
+    def visit_Node(self, n: Node) -> Values:
+        raise DataDependentError(type(n).__name__)
+
+    def visit_Var(self, n: Var) -> Values:
+        if n not in self._values:
+            raise DataDependentError(n.name)
+        return self._values[n]
+
+    def visit_IntImm(self, n: IntImm) -> Values:
+        return np.asarray(n.value, "int64")
+
+    def visit_Cast(self, n: Cast) -> Values:
+        value: Values = self.visit(n.value)
+        return value
+
+    def visit_Select(self, n: Select) -> Values:
+        chosen: Values = np.where(self.visit(n.condition), self.visit(n.true_value), self.visit(n.false_value))
+        return chosen
+
+    def visit_Not(self, n: Not) -> Values:
+        negated: Values = np.logical_not(self.visit(n.a))
+        return negated
+
+    def visit_Call(self, n: Call) -> Values:
+        operation = _CALLS.get(getattr(n.op, "name", ""))
+        if operation is None:
+            raise DataDependentError(str(n.op))
+        value: Values = operation(*(self.visit(argument) for argument in n.args))
+        return value
+
+
+def _truncated(dividend: Values, divisor: Values) -> Values:
+    """Return quotients that are rounded towards zero."""
+    quotients: Values = (dividend - np.fmod(dividend, divisor)) // divisor
+    return quotients
+
+
+def _binary(operation: Callable[[Values, Values], Values]) -> Any:
+    def rule(self: IndexValues, n: Any) -> Values:
+        return operation(self.visit(n.a), self.visit(n.b))
+
+    return rule
+
+
+for _node, _operation in (
+    (Add, np.add), (Sub, np.subtract), (Mul, np.multiply), (FloorDiv, np.floor_divide), (FloorMod, np.mod),
+    (Mod, np.fmod), (Div, _truncated),
+    (Min, np.minimum), (Max, np.maximum), (EQ, np.equal), (NE, np.not_equal), (LT, np.less), (LE, np.less_equal),
+    (GT, np.greater), (GE, np.greater_equal), (And, np.logical_and), (Or, np.logical_or),
+):  # fmt: skip
+    setattr(IndexValues, f"visit_{_node.__name__}", _binary(_operation))

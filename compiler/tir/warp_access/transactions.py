@@ -1,0 +1,117 @@
+"""What an access of one warp costs: sectors of global memory, ways of a bank conflict.
+
+References
+----------
+CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory" and "Shared Memory and Memory Banks".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+__all__ = ["BANKS", "SECTOR", "Addresses", "Pattern", "bank_ways", "pattern_of", "sectors"]
+
+SECTOR = 32
+"""Bytes that are moved between global memory and a cache at once."""
+BANKS = 32
+"""Banks of shared memory; neighbouring words of four bytes lie in neighbouring banks."""
+_WORD = 4
+
+Addresses = np.ndarray[Any, np.dtype[np.int64]]
+"""Bytes that the lanes of a warp access, from the beginning of a buffer; -1 for a lane that accesses nothing.
+Shape (accesses, lanes)."""
+Pattern = Literal["broadcast", "coalesced", "strided", "scattered", "idle"]
+_NONE = -1
+
+
+def sectors(addresses: Addresses, size: int) -> np.ndarray[Any, Any]:
+    """Return how many sectors each access touches.
+
+    Parameters
+    ----------
+    addresses : numpy.ndarray of int64
+        Shape (accesses, lanes); -1 for lanes that are idle.
+    size : int
+        Bytes that a lane accesses from its address on.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (accesses,).
+    """
+    touched = [np.where(addresses < 0, _NONE, (addresses + at) // SECTOR) for at in _steps(size, SECTOR)]
+    return _distinct(np.concatenate(touched, axis=1))
+
+
+def bank_ways(addresses: Addresses, size: int) -> np.ndarray[Any, Any]:
+    """Return how many times as long each access of shared memory takes as one without conflicts.
+
+    Lanes that access one word share it.  Accesses of 8 and 16 bytes are served for half and a quarter of the lanes at
+    once; the worst of these parts counts.
+
+    Parameters
+    ----------
+    addresses : numpy.ndarray of int64
+        Shape (accesses, lanes); -1 for lanes that are idle.
+    size : int
+        Bytes that a lane accesses from its address on.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (accesses,); 1 where there is no conflict, 0 where all lanes are idle.
+    """
+    count, lanes = addresses.shape
+    together = max(1, lanes * _WORD // max(size, _WORD))
+    worst = np.zeros(count, "int64")
+    for first in range(0, lanes, together):
+        part = addresses[:, first : first + together]
+        words = np.concatenate([np.where(part < 0, _NONE, (part + at) // _WORD) for at in _steps(size, _WORD)], axis=1)
+        for bank in range(BANKS):
+            worst = np.maximum(worst, _distinct(np.where(words % BANKS == bank, words, _NONE)))
+    return worst
+
+
+def pattern_of(addresses: Addresses, size: int) -> Pattern:
+    """Return what the accesses of a warp look like: the first one with a busy lane tells.
+
+    Parameters
+    ----------
+    addresses : numpy.ndarray of int64
+        Shape (accesses, lanes); -1 for lanes that are idle.
+    size : int
+        Bytes that a lane accesses from its address on.
+
+    Returns
+    -------
+    str
+        ``broadcast``: all lanes access one place; ``coalesced``: no sector too many; ``strided``: neighbouring lanes
+        are equally far apart; ``scattered``: anything else; ``idle``: no lane accesses anything.
+    """
+    busy = next((row[row >= 0] for row in addresses if (row >= 0).any()), None)
+    if busy is None:
+        return "idle"
+    if (busy == busy[0]).all():
+        return "broadcast"
+    distinct = np.unique(busy)
+    least = -(-len(distinct) * size // SECTOR)
+    if int(sectors(busy[None, :], size)[0]) <= least + 1:
+        return "coalesced"
+    steps = np.diff(distinct)
+    return "strided" if (steps == steps[0]).all() else "scattered"
+
+
+def _steps(size: int, unit: int) -> list[int]:
+    """Return offsets such that each unit that an access of a size touches is met."""
+    return sorted({*range(0, size, unit), size - 1})
+
+
+def _distinct(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the number of distinct values of each row, those below 0 not counted."""
+    ordered = np.sort(values, axis=1)
+    new = np.ones_like(ordered, dtype=bool)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    counts: np.ndarray[Any, Any] = (new & (ordered >= 0)).sum(axis=1)
+    return counts

@@ -1,0 +1,69 @@
+"""The examples for GPUs: each compiles, computes what its definition says, and is explained."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.artifacts import KernelReport
+from app.gallery import Example, load_gallery
+from tests.app.recorder.test_device_code import answered
+
+GPU = [example for example in load_gallery() if example.name.startswith("gpu-") and "race" not in example.name]
+SMALLER = (
+    ("n = 512", "n = 128"),
+    ("n, m = 1024, 512", "n, m = 64, 512"),
+    ("n, tile, padding = 512", "n, tile, padding = 128"),
+)
+
+
+def report_of(script: str) -> KernelReport:
+    answer, _ = answered(script, mode="run")
+    assert not answer.problems
+    report = answer.units[-1].device
+    assert report is not None
+    return report
+
+
+@pytest.mark.parametrize("example", GPU, ids=lambda example: example.name)
+def test_each_example_computes_what_its_definition_says(example: Example) -> None:
+    script = example.script
+    for own, small in SMALLER:
+        script = script.replace(own, small)
+    report = report_of(script)
+    assert (report.emulated, report.faults) == ("ok", [])
+    assert report.accesses
+    assert all(access.pattern for access in report.accesses)
+
+
+def test_the_race_is_told_with_both_lines_and_both_threads() -> None:
+    report = report_of(load_gallery().find("gpu-race").script)  # type: ignore[union-attr]
+    [fault, *_] = report.faults
+    assert fault.kind == "data race"
+    first, second = fault.sites
+    assert (first.line, second.line) == (16, 16)
+    assert first.thread != second.thread
+
+
+def test_each_rung_of_the_matrix_product_asks_for_fewer_bytes() -> None:
+    names = ("naive", "tiled", "shared", "registers")
+    moved = []
+    for name in names:
+        example = load_gallery().find(f"gpu-matmul-{name}")
+        assert example is not None
+        answer, _ = answered(example.script.replace("n = 512", "n = 128"))
+        report = answer.units[-1].device
+        assert report is not None
+        moved.append(report.launches[0].moved)
+    assert moved == sorted(moved, reverse=True)
+    assert moved[0] > 8 * moved[-1]
+
+
+@pytest.mark.parametrize(("padding", "ways"), [(0, 32), (1, 1)])
+def test_padding_takes_the_bank_conflicts_out_of_the_transposition(padding: int, ways: int) -> None:
+    example = load_gallery().find("gpu-transpose")
+    assert example is not None
+    answer, _ = answered(example.script.replace("512, 32, 0", f"128, 32, {padding}"))
+    report = answer.units[-1].device
+    assert report is not None
+    [read] = [access for access in report.accesses if access.scope == "shared" and not access.writes]
+    assert read.ways == ways

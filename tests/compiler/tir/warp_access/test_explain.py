@@ -1,0 +1,225 @@
+"""Accesses of warps, against threads that run one by one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler import te
+from compiler.driver.device_pipeline import split_for_device
+from compiler.driver.lower import lower
+from compiler.ir.module import IRModule
+from compiler.target.target import Target
+from compiler.tir.sanitizer.thread_source import ThreadSource
+from compiler.tir.transform.kernel_code import KernelCode
+from compiler.tir.warp_access import KernelAccesses, bank_ways, explain_kernels, pattern_of, sectors
+from compiler.tir.warp_access.explain import _Launches
+from tests.compiler.driver.gpu_programs import random_program
+
+
+class RecordingThread:
+    """A thread that notes the places of its accesses, and reads zeros."""
+
+    def __init__(self) -> None:
+        self.places: dict[int, list[int]] = defaultdict(list)
+        self.sites: dict[int, Any] = {}
+
+    def allocate(self, n: Any, size: int) -> None:
+        """Nothing is stored."""
+
+    def read(self, place: Any, view: Any, indices: tuple[Any, ...]) -> Any:
+        self._note(place, indices)
+        return 0.0 if np.ndim(indices[0]) == 0 else np.zeros(len(indices[0]))
+
+    def write(self, place: Any, view: Any, indices: tuple[Any, ...], value: Any) -> None:
+        self._note(place, indices)
+
+    def _note(self, place: Any, indices: tuple[Any, ...]) -> None:
+        self.places[id(place)].append(int(np.min(indices[0])))
+        self.sites[id(place)] = place
+
+
+def device_module(s: Any, args: list[Any]) -> IRModule:
+    return split_for_device(lower(s, args), Target("cuda", host="llvm"), packed=False).device
+
+
+def brute_force(module: IRModule) -> dict[tuple[str, bool], list[np.ndarray[Any, Any]]]:
+    """Return the elements that the lanes of each warp access together, by buffer and direction.
+
+    All lanes of the programs here do the same, so that the nth access of each lane is the warp's nth.
+    """
+    [(_, func)] = module.items()
+    kernel = KernelCode(_Launches.of(func))
+    axes = [*kernel.blocks, *kernel.threads]
+    run = ThreadSource([kernel.variables[axis.tag] for axis in axes]).generator(kernel.code)
+    rows: dict[tuple[str, bool], list[np.ndarray[Any, Any]]] = defaultdict(list)
+    for block in product(*(range(axis.extent.value) for axis in kernel.blocks)):
+        threads = [
+            tuple(reversed(place))
+            for place in product(*(range(axis.extent.value) for axis in reversed(kernel.threads)))
+        ]
+        for first in range(0, len(threads), 32):
+            warp = []
+            for place in threads[first : first + 32]:
+                thread = RecordingThread()
+                for _ in run(thread, *block, *place):
+                    pass
+                warp.append(thread)
+            for key, site in warp[0].sites.items():
+                lanes = [thread.places[key] for thread in warp]
+                for together in zip(*lanes, strict=True):
+                    rows[site.access.buffer.name, site.writes].append(np.array(together))
+    return rows
+
+
+def check(module: IRModule) -> KernelAccesses:
+    """Compare what is computed with the threads' own accesses: total sectors by buffer and direction."""
+    [kernel] = explain_kernels(module)
+    rows, sizes = brute_force(module), {access.buffer: access.size for access in kernel.accesses}
+    computed: dict[tuple[str, bool], float] = defaultdict(float)
+    counted: dict[tuple[str, bool], float] = defaultdict(float)
+    for access in kernel.accesses:
+        assert access.addresses is not None
+        assert access.exact
+        computed[access.buffer, access.writes] += float(sectors(access.addresses, access.size).sum())
+    for key, warps in rows.items():
+        if key[0] in sizes:
+            for places in warps:
+                touched = {(p * 4 + byte) // 32 for p in places.tolist() for byte in range(sizes[key[0]])}
+                counted[key] += len(touched)
+    assert computed == counted
+    return kernel
+
+
+def copy(index: Any, threads: int = 32, lanes: int = 1, extent: int = 256) -> IRModule:
+    """Return a kernel that copies elements which a function of the position names."""
+    A = te.placeholder((extent * 40,), name="A")
+    B = te.compute((extent,), lambda i: A[index(i)], name="B")
+    s = te.create_schedule(B.op)
+    block, thread = s[B].split(B.op.axis[0], factor=threads * lanes)
+    if lanes > 1:
+        thread, lane = s[B].split(thread, factor=lanes)
+        s[B].vectorize(lane)
+    s[B].bind(block, te.thread_axis("blockIdx.x"))
+    s[B].bind(thread, te.thread_axis("threadIdx.x"))
+    return device_module(s, [A, B])
+
+
+@pytest.mark.parametrize(
+    ("index", "pattern", "count"),
+    [
+        (lambda i: i, "coalesced", 4),
+        (lambda i: i * 2, "strided", 8),
+        (lambda i: i * 8, "strided", 32),
+        (lambda i: i * 33, "strided", 32),
+        (lambda i: i // 32, "broadcast", 1),
+        (lambda i: i * i % 255, "scattered", None),
+        (lambda i: 255 - i, "coalesced", 4),
+        (lambda i: i + 1, "coalesced", 5),
+    ],
+)
+def test_sectors_of_a_copy(index: Any, pattern: str, count: int | None) -> None:
+    kernel = check(copy(index))
+    [load] = [access for access in kernel.accesses if not access.writes]
+    assert load.pattern == pattern
+    assert count is None or load.sectors == count
+
+
+def test_vectors_move_more_at_once() -> None:
+    kernel = check(copy(lambda i: i, lanes=4))
+    [load] = [access for access in kernel.accesses if not access.writes]
+    assert (load.size, load.sectors, load.pattern) == (16, 16, "coalesced")
+
+
+def test_warps_that_are_not_full() -> None:
+    kernel = check(copy(lambda i: i, threads=16))
+    [load] = [access for access in kernel.accesses if not access.writes]
+    assert load.sectors == 2
+
+
+def matmul(tile: int = 8) -> IRModule:
+    A, B = te.placeholder((16, 16), name="A"), te.placeholder((16, 16), name="B")
+    k = te.reduce_axis((0, 16), name="k")
+    C = te.compute((16, 16), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    (bi, ti), (bj, tj) = (s[C].split(axis, factor=tile) for axis in C.op.axis)
+    s[C].reorder(bi, bj, ti, tj)
+    for axis, tag in zip((bi, bj, ti, tj), ("blockIdx.y", "blockIdx.x", "threadIdx.y", "threadIdx.x"), strict=True):
+        s[C].bind(axis, te.thread_axis(tag))
+    return device_module(s, [A, B, C])
+
+
+def test_a_matrix_product() -> None:
+    kernel = check(matmul())
+    assert (kernel.blocks, kernel.threads) == (4, 64)
+    assert kernel.flops == 2 * 16**3
+    assert kernel.least == (16 * 16 * 2 + 16 * 16 * 2) * 4  # C is read and written
+    assert kernel.moved == sum(float(sectors(a.addresses, a.size).sum()) * 32 for a in kernel.accesses)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("pad", [0, 1])
+def test_bank_conflicts_of_a_transposition(pad: int) -> None:
+    A = te.placeholder((32, 32), name="A")
+    B = te.compute((32, 32), lambda i, j: A[j, i], name="B")
+    s = te.create_schedule(B.op)
+    staged = s.cache_read(A, "shared", [B])
+    s[staged].storage_align(staged.op.axis[0], 32, pad)
+    ty, tx = te.thread_axis((0, 8), "threadIdx.y"), te.thread_axis((0, 32), "threadIdx.x")
+    for stage in (staged, B):
+        rows, columns = s[stage].op.axis
+        rest, row = s[stage].split(rows, factor=8)
+        s[stage].bind(row, ty)
+        s[stage].bind(columns, tx)
+    s[staged].compute_root()
+    one = s[B].split(rest, nparts=1)[0]
+    s[B].bind(one, te.thread_axis("blockIdx.x"))
+    s[staged].compute_at(s[B], one)
+    [kernel] = explain_kernels(device_module(s, [A, B]))
+    [load] = [access for access in kernel.accesses if access.scope == "shared" and not access.writes]
+    assert load.ways == (1 if pad else 32)
+
+
+@pytest.mark.parametrize("first", range(0, 80, 20))
+def test_random_schedules(first: int) -> None:
+    """Where all threads do the same, so that the nth access of each lane is the warp's nth."""
+    compared = 0
+    for seed in range(first, first + 20):
+        made = random_program(seed)
+        module = device_module(made.schedule, made.args)
+        if any(word in str(module) for word in ("if ", "if_then_else", "shuffle")):
+            continue
+        [kernel] = explain_kernels(module)
+        assert all(access.addresses is not None for access in kernel.accesses)
+        if all(access.exact for access in kernel.accesses):
+            check(module)
+            compared += 1
+    assert compared
+
+
+def test_words_of_a_bank() -> None:
+    lanes = np.arange(32)
+    for stride, ways in ((0, 1), (1, 1), (2, 2), (3, 1), (16, 16), (32, 32), (33, 1)):
+        assert bank_ways((lanes * stride * 4)[None, :], 4).tolist() == [ways], stride
+    assert bank_ways((lanes * 16)[None, :], 16).tolist() == [1]  # each quarter of a warp fills all banks once
+    assert bank_ways(np.full((1, 32), -1), 4).tolist() == [0]
+
+
+def test_random_places_against_sets() -> None:
+    rng = np.random.default_rng(0)
+    for size in (1, 2, 4, 8, 16):
+        places = rng.integers(0, 40, (200, 32)) * size
+        places[rng.random(places.shape) < 0.2] = -1
+        for row, count in zip(places, sectors(places, size), strict=True):
+            assert count == len({(p + b) // 32 for p in row.tolist() if p >= 0 for b in range(size)})
+        if size == 4:
+            for row, ways in zip(places, bank_ways(places, size), strict=True):
+                words = {p // 4 for p in row.tolist() if p >= 0}
+                assert ways == max([0, *(sum(w % 32 == bank for w in words) for bank in range(32))])
+
+
+def test_a_warp_without_a_busy_lane() -> None:
+    assert pattern_of(np.full((2, 32), -1), 4) == "idle"
