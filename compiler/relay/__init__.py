@@ -108,7 +108,7 @@ __all__ = [
 ]
 
 
-_operators = {name: getattr(op, name) for name in op.__all__ if name != "get"}
+_operators = {name: getattr(op, name) for name in op.__all__ if name not in ("get", "memory", "vm")}
 globals().update(_operators)
 
 if not typing.TYPE_CHECKING:  # a type checker knows all names, and refuses others

@@ -113,6 +113,11 @@ class ReorderEntity(Entity):
         -------
         list of IterVar
             In their new order.
+
+        Raises
+        ------
+        ArgumentError
+            If there are more or fewer loops.
         """
         if len(axes) != len(self.perm):
             raise ArgumentError(f"apply: {len(self.perm)} axes are reordered, got {len(axes)}")
@@ -171,6 +176,11 @@ class AnnotateEntity(Entity):
         -------
         list of IterVar
             The loops.
+
+        Raises
+        ------
+        ArgumentError
+            If a loop is to become something else.
         """
         for at, (axis, annotation) in enumerate(zip(axes, self.anns, strict=True)):
             extent = None if axis_lens is None else axis_lens[at]
@@ -198,8 +208,8 @@ class OtherOptionEntity(Entity):
 
     kind = "ot"
 
-    def __init__(self, val: Any) -> None:
-        self.val = val
+    def __init__(self, val: object) -> None:
+        self.val: Any = val
 
     def value(self) -> Any:
         return self.val
@@ -208,7 +218,7 @@ class OtherOptionEntity(Entity):
 _KINDS = {entity.kind: entity for entity in (SplitEntity, ReorderEntity, AnnotateEntity, OtherOptionEntity)}
 
 
-def entity_of_json(kind: str, value: Any) -> Entity:
+def entity_of_json(kind: str, value: object) -> Entity:
     """Return an entity from what a record says.
 
     Parameters
@@ -220,6 +230,11 @@ def entity_of_json(kind: str, value: Any) -> Entity:
     Returns
     -------
     Entity
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such kind.
     """
     made: Mapping[str, Any] = _KINDS
     if kind not in made:

@@ -93,7 +93,7 @@ def _require_json(protocol: str) -> None:
         raise ArgumentError(f"records are of JSON: protocol must be 'json', got {protocol!r}")
 
 
-def _tuples(value: Any) -> Any:
+def _tuples(value: object) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 

@@ -36,6 +36,11 @@ __all__ = [
 ]
 
 
+_SPLITS: Callable[..., Knob] = knobs.splits
+_ORDERS: Callable[..., Knob] = knobs.orders
+_ANNOTATED: Callable[..., Knob] = knobs.loop_annotations
+
+
 class InstantiationError(TVMError, ValueError):
     """A template cannot be instantiated with a configuration: what it was told by ``raise_error``."""
 
@@ -84,7 +89,7 @@ class ConfigSpace:
     reduce_axis = axis
 
     def define_split(
-        self, name: str, axis: IterVar | int | VirtualAxis, policy: str = "factors", **kwargs: Any
+        self, name: str, axis: IterVar | int | VirtualAxis, policy: str = "factors", **kwargs: object
     ) -> list[Axis]:
         """Define a knob that splits an axis.
 
@@ -104,10 +109,10 @@ class ConfigSpace:
         list of Axis
             The loops that there will be, for other knobs.
         """
-        return self._define(name, lambda: knobs.splits(VirtualAxis(axis), policy, **kwargs))
+        return self._define(name, lambda: _SPLITS(VirtualAxis(axis), policy, **kwargs))
 
     def define_reorder(
-        self, name: str, axes: Sequence[VirtualAxis | Axis], policy: str = "all", **kwargs: Any
+        self, name: str, axes: Sequence[VirtualAxis | Axis], policy: str = "all", **kwargs: object
     ) -> list[Axis]:
         """Define a knob that reorders loops.
 
@@ -125,9 +130,11 @@ class ConfigSpace:
         -------
         list of Axis
         """
-        return self._define(name, lambda: knobs.orders(axes, policy, **kwargs))
+        return self._define(name, lambda: _ORDERS(axes, policy, **kwargs))
 
-    def define_annotate(self, name: str, axes: Sequence[VirtualAxis | Axis], policy: str, **kwargs: Any) -> list[Axis]:
+    def define_annotate(
+        self, name: str, axes: Sequence[VirtualAxis | Axis], policy: str, **kwargs: object
+    ) -> list[Axis]:
         """Define a knob that annotates loops.
 
         Parameters
@@ -144,7 +151,7 @@ class ConfigSpace:
         -------
         list of Axis
         """
-        return self._define(name, lambda: knobs.loop_annotations(axes, policy, **kwargs))
+        return self._define(name, lambda: _ANNOTATED(axes, policy, **kwargs))
 
     def define_knob(self, name: str, candidate: Sequence[Any]) -> None:
         """Define a knob whose values the template uses as it likes.
@@ -377,10 +384,10 @@ class ConfigEntity(ConfigSpace):
         return f"{list(self._entity_map.items())},{self.code_hash},{self.index}"
 
 
-_ANNOTATIONS = ("none", "unroll", "try_unroll", "vec", "try_vec")
+_ANNOTATIONS: Sequence[object] = ("none", "unroll", "try_unroll", "vec", "try_vec")
 
 
-def _numbers(value: Any) -> list[float]:
+def _numbers(value: object) -> list[float]:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [number for part in value for number in _numbers(part)]
     if isinstance(value, (int, float)):

@@ -39,7 +39,7 @@ class TaskTemplate:
         self.fschedule: Callable[..., Schedule] | None = None
         self.fcustomized: TaskFunction | None = None
 
-    def __call__(self, *args: Any) -> tuple[Schedule, Sequence[Any]]:
+    def __call__(self, *args: object) -> tuple[Schedule, Sequence[Any]]:
         """Return the schedule for arguments, with its parameters."""
         values = deserialize_args(args)
         if self.fcustomized is not None:
@@ -201,7 +201,7 @@ def template(task_name: str, func: TaskFunction | None = None) -> Callable[..., 
 
     def decorate(function: TaskFunction) -> TaskFunction:
         @functools.wraps(function)
-        def wrapper(*args: Any) -> tuple[Schedule, Sequence[Any]]:
+        def wrapper(*args: object) -> tuple[Schedule, Sequence[Any]]:
             workload = args_to_workload(args, task_name)
             with ApplyConfig(DispatchContext.current.query(Target.current(), workload)):
                 return function(*args)

@@ -44,7 +44,7 @@ def register_topi_compute(task_name: str, func: Callable[..., Any] | None = None
 
     def decorate(definition: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(definition)
-        def wrapper(*args: Any) -> Any:
+        def wrapper(*args: object) -> Any:
             workload = args_to_workload(args, task_name)
             made = definition(DispatchContext.current.query(Target.current(), workload), *args)
             return _with_workload(made, workload)
@@ -58,7 +58,7 @@ def register_topi_compute(task_name: str, func: Callable[..., Any] | None = None
     return decorate if func is None else decorate(func)
 
 
-def _with_workload(made: Any, workload: Workload) -> Any:
+def _with_workload(made: Tensor | Sequence[Tensor], workload: Workload) -> Any:
     """Return the result of a definition again, with its workload among the attributes of its operation."""
     first = made if isinstance(made, Tensor) else made[0]
     if not isinstance(first.op, ComputeOp):
@@ -92,7 +92,7 @@ def register_topi_schedule(task_name: str, func: Callable[..., Schedule] | None 
 
     def decorate(schedule: Callable[..., Schedule]) -> Callable[..., Schedule]:
         @functools.wraps(schedule)
-        def wrapper(outs: Tensor | Sequence[Tensor], *args: Any, **kwargs: Any) -> Schedule:
+        def wrapper(outs: Tensor | Sequence[Tensor], *args: object, **kwargs: object) -> Schedule:
             workload = get_workload(outs, task_name)
             if workload is None:
                 raise ArgumentError(f"Cannot find TOPI workload {task_name}: its definition must be registered too")

@@ -37,7 +37,7 @@ def serialize_args(args: Iterable[Any]) -> Workload:
     return tuple(map(_serialized, args))
 
 
-def _serialized(x: Any) -> Any:
+def _serialized(x: object) -> Any:
     if isinstance(x, Tensor):
         return (_TENSOR, serialize_args(x.shape), x.dtype)
     if isinstance(x, (IntImm, FloatImm, StringImm)):

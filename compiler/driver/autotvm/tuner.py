@@ -90,6 +90,11 @@ class Tuner:
         Returns
         -------
         int
+
+        Raises
+        ------
+        NotImplementedError
+            In this class, which has no order.
         """
         raise NotImplementedError
 
@@ -183,7 +188,14 @@ def flops(record: Record) -> float:
 
 
 class RandomTuner(Tuner):
-    """Measures candidates in random order."""
+    """Measures candidates in random order.
+
+    Parameters
+    ----------
+    task : Task
+    **options
+        Accepted as TVM does.
+    """
 
     def next_index(self) -> int:
         while (index := self.space.get_rand_index()) in self._visited:
@@ -192,7 +204,14 @@ class RandomTuner(Tuner):
 
 
 class GridSearchTuner(Tuner):
-    """Measures candidates in the order of the space."""
+    """Measures candidates in the order of the space.
+
+    Parameters
+    ----------
+    task : Task
+    **options
+        Accepted as TVM does.
+    """
 
     def next_index(self) -> int:
         return next(index for index in range(len(self.space)) if index not in self._visited)
