@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from app.artifacts import Answer, Unit
 from app.panes.benchmark import produce_benchmark
-from app.panes.buttons import by_change, by_effect, by_phase, by_primitive
+from app.panes.buttons import by_change, by_effect, by_phase, by_primitive, by_step
 from app.panes.gpu import produce_gpu
 from app.panes.kernels import produce_kernels
 from app.panes.listing_pane import produce_listing
@@ -205,6 +205,7 @@ PANES: tuple[Pane, ...] = (
         group="kernel",
         against="kernel_against",
         strip="Kernel",
+        fold=by_step,
         machine="device",
     ),
     Pane(

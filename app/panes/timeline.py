@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.panes import table
-from app.panes.buttons import TimelineButton, by_step
+from app.panes.buttons import TimelineButton
 from app.panes.steps import TimelineStep
 
 
@@ -26,7 +26,7 @@ def timeline(steps: Sequence[TimelineStep]) -> list[TimelineGroup]:
         members.setdefault(step.step.group, []).append(step)
     panes = {pane.group: pane for pane in table.PANES if pane.strip}
     return [
-        TimelineGroup(group, pane.strip, (pane.fold or by_step)(members[group]))
+        TimelineGroup(group, pane.strip, pane.fold(members[group]))
         for group in members
-        if (pane := panes.get(group)) is not None
+        if (pane := panes.get(group)) is not None and pane.fold is not None
     ]

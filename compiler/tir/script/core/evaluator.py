@@ -6,7 +6,7 @@ import ast
 import builtins
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.primexpr import And, Not, Or, PrimExpr
@@ -73,7 +73,7 @@ class ExprEvaluator(ast.NodeVisitor):
         """
         return ExprEvaluator(value_table).visit(node)
 
-    def generic_visit(self, node: ast.AST) -> Any:
+    def generic_visit(self, node: ast.AST) -> NoReturn:
         """Refuse what has no rule.
 
         Parameters
