@@ -2,7 +2,6 @@
 import { $, readJson } from "./dom.js";
 import { on } from "./state.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const LINE = 128; // bytes of a row
 const WORD = 4;
 const SECTOR = 32;
@@ -87,7 +86,7 @@ function label(svg, x, y, text, anchor) {
 }
 
 function make(tag, attributes, text = "") {
-  const made = document.createElementNS(SVG, tag);
+  const made = document.createElementNS(document.querySelector("svg").namespaceURI, tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
   if (text) made.textContent = text;
   return made;

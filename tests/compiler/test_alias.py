@@ -54,11 +54,20 @@ def test_installing_twice_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("statement", "error", "message"),
     [
-        ("import tvm.autotvm; tvm.autotvm.task.create()", UnavailableError, "tvm.autotvm.task.create: schedules are"),
+        (
+            "import tvm.auto_scheduler as a; a.SearchTask()",
+            UnavailableError,
+            "tvm.auto_scheduler.SearchTask: schedules",
+        ),
         ("from tvm.contrib import cudnn; cudnn.softmax(1)", UnavailableError, "cudnn.softmax: nothing runs"),
-        ("from tvm.autotvm.tuner import XGBTuner as T; T()", UnavailableError, "tvm.autotvm.tuner.XGBTuner: schedules"),
+        (
+            "from tvm.meta_schedule.tune_context import TuneContext as T; T()",
+            UnavailableError,
+            "TuneContext: schedules",
+        ),
+        ("from tvm.autotvm.tuner import XGBTuner", ModuleNotFoundError, "has no module or attribute 'XGBTuner'"),
         ("from tvm import tensor", ModuleNotFoundError, "tvm has no attribute 'tensor'"),
-        ("import tvm; tvm.autotvm.template()", UnavailableError, "tvm.autotvm.template: schedules are not"),
+        ("import tvm; tvm.auto_scheduler.tune()", UnavailableError, "tvm.auto_scheduler.tune: schedules are not"),
         ("import tvm; tvm.lowr", AttributeError, "did you mean 'lower'"),
         ("import tvm; tvm.tir.Fro", AttributeError, "did you mean 'For'"),
         ("import tvm; tvm.tir.fro", AttributeError, "did you mean 'For'"),

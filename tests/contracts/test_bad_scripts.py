@@ -117,7 +117,7 @@ BAD = [
     ),
     BadScript(
         "part of TVM that is not here",
-        "import tvm\ntvm.autotvm.tasks()\n",
+        "import tvm\ntvm.auto_scheduler.tasks()\n",
         "UnavailableError",
         "schedules are not searched for yet",
         2,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import ctypes
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,11 @@ def recorded_launches(built, arrays):
 
 def run_in_chromium(launches):
     """Run recorded launches in one page, and write what they computed into their arrays."""
+    with ThreadPoolExecutor(1) as thread:  # other tests of this process may have a browser open, in a loop of its own
+        thread.submit(_run_in_chromium, launches).result()
+
+
+def _run_in_chromium(launches):
     playwright_api = pytest.importorskip("playwright.sync_api", reason="needs playwright (the test extra)")
     path = browser.find()
     if path is None:

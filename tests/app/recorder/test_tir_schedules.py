@@ -214,15 +214,15 @@ def test_a_module_that_is_only_defined_shows_all_of_its_functions() -> None:
     assert {"matmul:", "again:"} <= {line.text.strip() for line in code.lines}
 
 
-def test_a_program_without_code_is_shown_as_it_is() -> None:
-    answer = answered(MATMUL.replace("for i, j, k in T.grid(32, 32, 32):", CORRUPT))
+def test_a_program_that_launches_threads_is_shown_as_kernels() -> None:
+    answer = answered(MATMUL.replace("for i, j, k in T.grid(32, 32, 32):", THREADS))
     (unit,) = answer.units
-    assert (unit.built, answer.problems) == (False, [])
+    assert (unit.built, answer.problems) == (True, [])
     assert "for i in T.thread_binding(32" in "\n".join(line.text for line in printed(answer, unit.steps[0]))
-    assert "no machine code" in answer.console[-1].text
+    assert {"kernel", "ptx"} < {step.group for step in unit.steps}
 
 
-CORRUPT = 'for i in T.thread_binding(32, thread="threadIdx.x"):\n      for j, k in T.grid(32, 32):'
+THREADS = 'for i in T.thread_binding(32, thread="threadIdx.x"):\n      for j, k in T.grid(32, 32):'
 
 
 def test_llvm_s_passes_are_steps_between_what_was_emitted_and_what_is_optimised() -> None:

@@ -100,7 +100,7 @@ def test_a_failing_script_leaves_the_panes_it_does_not_reach(page_client: FlaskC
     html = page_client.post("/panes", data={"script": "raise X"}, headers=HX).text
     assert "split: factor must be positive" in html
     assert "body-loops" not in html
-    assert 'data-stale="loops llvm asm schedule graph drawing kernels strip"' in html
+    assert 'data-stale="loops llvm asm flow gpu schedule graph drawing kernels kernel ptx sass strip"' in html
 
 
 def test_a_view_chooses_the_step(page_client: FlaskClient) -> None:

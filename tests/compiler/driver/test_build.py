@@ -11,7 +11,7 @@ import compiler
 from compiler import te, tir
 from compiler.driver.build import build
 from compiler.driver.lower import lower
-from compiler.ir.error import ArgumentError, TargetError
+from compiler.ir.error import ArgumentError, LoweringError, TargetError
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
 from compiler.target import Target
@@ -104,7 +104,7 @@ def test_instruments_hear_of_builds() -> None:
     ("call", "error", "message"),
     [
         (lambda: build(*addition(threads=True), target="llvm"), TargetError, "blockIdx.x, threadIdx.x"),
-        (lambda: build(*addition(), target="cuda"), TargetError, "not for cuda"),
+        (lambda: build(*addition(), target="cuda"), LoweringError, "did you forget to bind"),
         (lambda: build(*addition(), target="lvm"), TargetError, "lvm"),
         (lambda: build([lower(*addition())] * 2), ArgumentError, "two modules have a function 'main'"),
         (lambda: build([lower(*addition()), 3]), ArgumentError, "inputs must be modules where they are several"),  # type: ignore[list-item]

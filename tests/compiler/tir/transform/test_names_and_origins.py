@@ -30,6 +30,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "LiftAttrScope": ("key",),
     "NarrowDataType": (32,),
     "ThreadSync": ("shared",),
+    "VerifyGPUCode": ({"max_threads_per_block": 1024},),
 }
 
 NO_PASSES = ("HoistedConditionals", "HoistedLetBindings", "PrimFuncPass")
