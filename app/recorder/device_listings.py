@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.artifacts import Group, Line, Listing, Region
+from app.artifacts import AssemblyFilter, Group, Line, Listing, Region
 from app.recorder.assembly_listing import from_assembly
 from app.recorder.device_code import DeviceCode
 from app.recorder.listings import FinalListing, make_listing
@@ -13,6 +13,9 @@ from compiler.ir.text import Line as PrintedLine
 from compiler.ir.text import TextBuilder
 from compiler.target.cuda_tools import CodeLine, CudaReport
 from compiler.target.device_languages import DEVICE_LANGUAGES
+
+_PTX_FILTERS: tuple[AssemblyFilter, ...] = ("labels", "directives", "comments")
+"""In PTX, directives declare the kernels, their parameters and registers: without them the text is no program."""
 
 
 class DeviceListing(NamedTuple):
@@ -35,7 +38,8 @@ def device_listings(code: DeviceCode, name: str, final: FinalListing | None) -> 
         The loop IR of the kernels.
     """
     title = DEVICE_LANGUAGES[code.kind]
-    assembly = [from_assembly(code.assembly, name, final, {})] if code.assembly else []
+    filters: Sequence[AssemblyFilter] = () if code.kind == "rocm" else _PTX_FILTERS
+    assembly = [from_assembly(code.assembly, name, final, {}, filters)] if code.assembly else []
     if code.source is None:
         return [DeviceListing("kernel", title, listing) for listing in assembly]
     source = from_source(code.source, name, code.kind, final)
