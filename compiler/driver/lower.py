@@ -13,9 +13,11 @@ from compiler.ir.origin import NO_SPAN, derived_from
 from compiler.ir.transform import PassContext
 from compiler.te.schedule import Schedule
 from compiler.te.to_tir import schedule_to_prim_func
+from compiler.tir.analysis.features import features
 from compiler.tir.block import contains_block
 from compiler.tir.function import PrimFunc
 from compiler.tir.printer_loops import SIMPLE_MODE
+from compiler.tir.stmt import ForKind
 
 
 def lower(
@@ -65,13 +67,18 @@ def lower(
 def _lowered(module: IRModule, simple_mode: bool) -> IRModule:
     if simple_mode:
         module = IRModule(module.functions, {**module.attrs, SIMPLE_MODE: True})
-    blocks = any(isinstance(func, PrimFunc) and contains_block(func.body) for func in module.functions.values())
+    blocks = any(isinstance(func, PrimFunc) and _is_scheduled_by_blocks(func) for func in module.functions.values())
     for phase, passes in enumerate(phases(PassContext.current(), simple_mode, blocks)):
         for each in passes:
             module = each.run_if_enabled(module)
         for instrument in active_instruments():
             instrument.phase_end(phase, module)
     return module
+
+
+def _is_scheduled_by_blocks(func: PrimFunc) -> bool:
+    """Whether a function has blocks, or loops that are bound to threads as their schedules leave them."""
+    return contains_block(func.body) or ForKind.THREAD_BINDING in features(func).kinds
 
 
 def _module(inputs: object, args: Sequence[Any] | None, name: str, binds: Mapping[Any, Any] | None) -> IRModule:

@@ -11,6 +11,8 @@ from compiler.driver.device_pipeline import SplitModule, split_for_device
 from compiler.ir.error import LoweringError, TargetError
 from compiler.ir.substitute import post_order_visit
 from compiler.target.target import Target
+from compiler.tir.sanitizer import sanitize
+from compiler.tir.script import from_source
 
 
 def _added(factor: int = 64, bound: bool = True) -> tvm.IRModule:
@@ -90,3 +92,19 @@ def test_refusals() -> None:
         split_for_device(_added(bound=False), Target("cuda"))
     with pytest.raises(TargetError, match="has no device that kernels are launched on"):
         split_for_device(_added(), Target("llvm"))
+
+
+def test_loops_bound_to_threads_need_no_blocks() -> None:
+    doubled = from_source(
+        "@T.prim_func\n"
+        "def main(A: T.Buffer((256,)), B: T.Buffer((256,))):\n"
+        "    for b in T.thread_binding(4, thread='blockIdx.x'):\n"
+        "        for t in T.thread_binding(64, thread='threadIdx.x'):\n"
+        "            B[b * 64 + t] = A[b * 64 + t] * T.float32(2)\n"
+    )
+    split = split_for_device(tvm.lower(doubled), Target("cuda"))
+    (kernel,) = split.device.functions.values()
+    a, b = np.arange(256, dtype="float32"), np.zeros(256, "float32")
+    assert sanitize(doubled, [a, b]).reports == []
+    np.testing.assert_array_equal(b, a * 2)
+    assert {str(tag) for tag in kernel.attrs["tir.kernel_launch_params"]} == {"blockIdx.x", "threadIdx.x"}
