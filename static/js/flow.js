@@ -8,6 +8,7 @@ const ZOOM = { in: 1.2, out: 1 / 1.2 };
 const SCALE = { min: 0.2, max: 2.5 };
 let shown = ""; // address of what is drawn
 let scale = 1;
+let opened = null; // the block whose lines stay marked while the pointer is elsewhere
 
 export function startFlow() {
   const body = $("#body-flow");
@@ -61,6 +62,7 @@ async function loadThroughput(key) {
 function show(html) {
   const body = $("#body-flow");
   const before = $("#flow")?.dataset.function;
+  opened = null;
   body.innerHTML = html; // rendered and escaped by our own server
   const drawing = $("#flow");
   const words = drawing ? drawing.dataset.facts.split("|") : [];
@@ -94,14 +96,17 @@ const linesOf = (block) => $$(`#body-${source()} .l`).filter(({ dataset }) => Nu
 /** Whether the text stands alone: in a difference its lines have other numbers. */
 const alone = () => !$(`#body-${source()} .diff`);
 
+/** Mark the lines of the block under the pointer; without one, those of the block that was opened. */
 function mark(block) {
   for (const line of $$(".l.in-block")) line.classList.remove("in-block");
-  if (block && alone()) for (const line of linesOf(block)) line.classList.add("in-block");
+  const marked = block ?? opened;
+  if (marked && alone()) for (const line of linesOf(marked)) line.classList.add("in-block");
 }
 
 /** Go to the lines of a block. */
 function open(block) {
   if (!alone()) return;
+  opened = block;
   goToLine(source(), Number(block.dataset.first));
   mark(block);
 }
