@@ -41,7 +41,7 @@ class TimelineStep:
         noun, lines = self._counted
         noun = noun if abs(lines) == 1 else f"{noun}s"
         if not self.step.applied:
-            return f"{self.name}\u2003off: {self.step.detail}" if self.step.group == "graph" else self.name
+            return f"{self.name}\u2003{self.step.detail}" if self.step.group == "graph" else self.name
         change = "no change" if not self.step.changed else f"{signed(lines)} {noun}" if lines else "same length"
         took = f", {self.step.milliseconds:.2g} ms" if self.step.milliseconds is not None else ""
         return f"{self.name}\u2003{change}{took}{_CHECK_MARKS[self.step.checked]}"

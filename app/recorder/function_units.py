@@ -85,7 +85,7 @@ class FunctionUnits:
         first = Step(
             group="schedule",
             name="default",
-            detail="the definition, not scheduled",
+            detail="unscheduled definition",
             line=schedule.line,
             listing=initial.key if initial else None,
             delta=_line_delta(None, initial),

@@ -160,7 +160,8 @@ def memory_words(built: BuiltGraph | Executable) -> list[str]:
     if not isinstance(built, BuiltGraph) or not built.memory.unshared:
         return []
     plan = built.memory
-    return [f"{plan.shared / 1024:,.0f} KB for results that would take {plan.unshared / 1024:,.0f} KB unshared"]
+    shared, unshared = (size / 1e6 for size in (plan.shared, plan.unshared))
+    return [f"activations {shared:,.1f} MB ({unshared:,.1f} MB without reuse)"]
 
 
 def kernel_script(kernel: LoweredKernel, target: str) -> str:

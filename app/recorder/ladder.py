@@ -219,7 +219,7 @@ class Ladder:
             gflops=gflops,
             threads=self._options.threads,
             cpu=CPU,
-            note="largest rate of fused multiply-adds that this machine was measured to reach",
+            note="measured FMA peak of this machine",
         )
 
     def _bandwidth(self) -> Measurement | None:

@@ -226,7 +226,7 @@ class PassContext:
         """
         if info.name in self.disabled_pass:
             return "disabled by the context"
-        return f"needs opt_level {info.opt_level}, the context has {self.opt_level}"
+        return f"skipped: needs opt_level {info.opt_level} (current: {self.opt_level})"
 
 
 _STACK: ContextStack[PassContext] = ContextStack("PassContext")

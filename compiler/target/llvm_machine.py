@@ -11,7 +11,10 @@ from llvmlite import binding
 
 from compiler.ir.error import BuildError, TargetError, show
 
-__all__ = ["data_layout", "initialize", "target_machine"]
+__all__ = ["UNKNOWN_CPU", "data_layout", "initialize", "target_machine"]
+
+UNKNOWN_CPU = "is not a recognized processor"
+"""What LLVM complains of a name that no CPU has."""
 
 
 @cache
@@ -59,7 +62,9 @@ def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> bind
             cpu, features, opt=opt_level, reloc="pic", codemodel="default", abiname=abi
         )
     if complaints:
-        raise TargetError(f"build: LLVM says of -mcpu={cpu} -mattr={show(features)}: {complaints[0]}")
+        if UNKNOWN_CPU in complaints[0]:
+            raise TargetError(f"build: unknown CPU {cpu!r} for {triple.partition('-')[0].replace('_', '-')}")
+        raise TargetError(f"build: -mattr={show(features)}: {complaints[0]}")
     return machine
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from compiler.ir.error import BuildError, UnavailableError
+from compiler.target.llvm_machine import UNKNOWN_CPU
 
 __all__ = ["Port", "Throughput", "analyse_loop", "find_llvm_mca"]
 
@@ -28,7 +29,6 @@ SECONDS = 5
 BYTES = 1 << 30
 _LIMITED = str(Path(__file__).parent / "cuda_tools" / "limited.py")
 _ZEN = re.compile(r"znver(\d)")
-UNKNOWN = "is not a recognized processor"
 SATURATED = 0.95
 """Share of the cycles in which a port is busy, from which on it is what limits the loop."""
 
@@ -154,10 +154,10 @@ def analyse_loop(lines: Sequence[str], triple: str, cpu: str) -> Throughput:
     reason = ""
     for candidate in _candidates(cpu):
         ran = _run(lines, triple, candidate)
-        if not ran.returncode and UNKNOWN not in ran.stderr:
+        if not ran.returncode and UNKNOWN_CPU not in ran.stderr:
             return _read(ran.stdout)
         reason = reason or next(iter(ran.stderr.strip().splitlines()), "it failed without a word")
-        if UNKNOWN not in reason:
+        if UNKNOWN_CPU not in reason:
             break
     raise BuildError(f"llvm-mca: {reason}")
 

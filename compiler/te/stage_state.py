@@ -219,7 +219,7 @@ class StageState(RecordedStage):
         self.require_leaf(primitive_name, axis)
         if axis.iter_type == IterVar.CommReduce:
             raise ScheduleError(
-                f"{primitive_name}: {self.describe(axis)} is a reduction axis, whose iterations write one element; "
+                f"{primitive_name}: {self.describe(axis)} is a reduction axis, whose iterations all write the same element; "
                 "split it and use rfactor first"
             )
 

@@ -251,7 +251,7 @@ def build_target(target: TargetLike | None, ahead: bool = False, devices: bool =
         return chosen
     hint = '; Executor("aot") writes C' if chosen.kind == "c" else ""
     hint = '; Executor("graph") launches its kernels' if is_device(chosen) else hint
-    raise TargetError(f"relay.build: code is generated through LLVM, not for {chosen.kind}{hint}")
+    raise TargetError(f"relay.build: target {chosen.kind!r} is not supported{hint}")
 
 
 def _own_constants(program: GraphProgram, kernels: list[LoweredKernel | None]) -> None:

@@ -34,7 +34,7 @@ __all__ = [
 
 
 class BackwardFoldScaleAxis(FunctionPass, opt_level=3, required=("InferType",)):
-    """Multiply the weights of convolutions and matrix products instead of their results.
+    """Fold scales of the results into the weights of convolutions and matrix products.
 
     Level 3; requires InferType.  The scale goes back through additions of biases (which are scaled), sums of two
     convolutions, pools, and, if it is positive, through activations such as ``nn.relu``.  What is used elsewhere as

@@ -32,7 +32,7 @@ __all__ = [
 
 
 class ForwardFoldScaleAxis(FunctionPass, opt_level=3, required=("InferType",)):
-    """Multiply the weights of convolutions and matrix products instead of their data.
+    """Fold scales of the data into the weights of convolutions and matrix products.
 
     Level 3; requires InferType.  The scale goes on through pools and, if it is positive, through activations such as
     ``nn.relu`` and additions of vectors along its axis, which are divided by it; all users of the scaled data must take

@@ -18,7 +18,7 @@ _ENOUGH = 100
 
 
 class SimplifyExpr(RewritePass, required=("InferType",)):
-    """Rewrite expressions by rules that say the same with fewer operators, until none applies.
+    """Apply algebraic simplifications until nothing changes.
 
     Level 0; requires InferType.
 

@@ -47,7 +47,7 @@ LAUNCH = "thread_extent"
 
 
 class LoopPartition(PrimFuncPass, configurable=True):
-    """Split loops where a guard that nearly always holds changes its mind, so that most iterations run without it.
+    """Split loops where the value of a guard that nearly always holds changes, so that most iterations run without it.
 
     A guard marked ``likely`` comes from a loop that was split although its extent may not be divisible.  The
     iterations for which it certainly holds, whatever the loops inside do, become a loop of their own without it::

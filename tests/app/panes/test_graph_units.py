@@ -39,7 +39,7 @@ def test_passes_that_the_context_leaves_out_are_off() -> None:
     unit = Unit(name="main", kind="graph", steps=[Step(group="graph", name="Graph"), step])
     [group] = timeline(timeline_steps(unit))
     assert [(button.label, button.caption, button.dim) for button in group.buttons][1] == ("FoldConstant", "off", True)
-    assert timeline_steps(unit)[1].summary == "FoldConstant\u2003off: disabled by the context"
+    assert timeline_steps(unit)[1].summary == "FoldConstant\u2003disabled by the context"
 
 
 def test_a_step_compares_the_graph_before_and_after_it() -> None:

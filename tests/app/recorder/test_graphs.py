@@ -77,7 +77,7 @@ def test_passes_that_do_not_run_say_why(sandbox: Sandbox) -> None:
     [graph] = [unit for unit in record(sandbox, script).units if unit.kind == "graph"]
     why = {step.name: step.detail for step in graph.steps if not step.applied}
     assert why["FuseOps"] == "disabled by the context"
-    assert why["AlterOpLayout"] == "needs opt_level 3, the context has 2"
+    assert why["AlterOpLayout"] == "skipped: needs opt_level 3 (current: 2)"
     assert "InferType" not in why
 
 

@@ -124,7 +124,7 @@ def test_instruments_hear_why_a_pass_is_skipped() -> None:
     assert log == ["four"]
     assert skipped == [
         ("one", "disabled by the context"),
-        ("two", "needs opt_level 2, the context has 1"),
+        ("two", "skipped: needs opt_level 2 (current: 1)"),
         ("three", "vetoed by an instrument"),
     ]
 
