@@ -219,8 +219,8 @@ class StageState(RecordedStage):
         self.require_leaf(primitive_name, axis)
         if axis.iter_type == IterVar.CommReduce:
             raise ScheduleError(
-                f"{primitive_name}: {self.describe(axis)} is a reduction axis, whose iterations all write the same element; "
-                "split it and use rfactor first"
+                f"{primitive_name}: {self.describe(axis)} is a reduction axis, whose iterations all write the same "
+                "element; split it and use rfactor first"
             )
 
     def _must_be_computed(self, primitive_name: str) -> None:

@@ -10,6 +10,12 @@ const tab = () => sessionStorage;
 const address = () => `${location.pathname}${location.search}`;
 const reloaded = () => RELOADED.has(performance.getEntriesByType("navigation")[0]?.type);
 
+/** What this tab kept of this address, where the page was reloaded.
+ * @param {string} name
+ * @returns {string | null} */
+export const readHere = (name) => (reloaded() ? recall(`${name}:${address()}`, tab) : null);
+export const keepHere = (name, text) => remember(`${name}:${address()}`, text, tab);
+
 export function readDraft() {
   if (!reloaded()) for (const name of ["draft", "options"]) forget(`${name}:${address()}`, tab);
   return recall(`draft:${address()}`, tab);

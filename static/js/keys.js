@@ -1,5 +1,6 @@
 // Keys that work anywhere, dialogs, and the small controls of the header.
 import { compile, run } from "./compile.js";
+import { moveFocused, sideOf } from "./dock-drag.js";
 import { $, $$, readJson } from "./dom.js";
 import { ladder, toggleLadder } from "./ladder.js";
 import { enlarge, focusPane, setOpen } from "./layout.js";
@@ -88,6 +89,8 @@ function pressed(event) {
     return tell("unpin");
   }
   const writing = event.target.closest?.("input, select, textarea, .cm-editor, dialog");
+  const side = sideOf(event);
+  if (!writing && side) return act(event, () => moveFocused(side));
   if (!writing && !mod && !event.altKey && plain[event.key]) return act(event, plain[event.key]);
   return undefined;
 }

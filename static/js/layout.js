@@ -1,38 +1,19 @@
-// Panes that can be resized, closed and reopened, and shown one at a time where there is little room.
-import Split from "../vendor/split.js";
+// Which panes show: all that are open, or one at a time where there is little room.
+import { divide, resetArrangement, takeArrangement } from "./docking.js";
 import { $, $$, element, narrow, readJson, toast } from "./dom.js";
+import { keepHere, readHere } from "./draft.js";
 import { recall, remember } from "./memory.js";
-import { DOCKS, PANES, paneOf } from "./panes.js";
-import { keepInLinks, on, state, tell } from "./state.js";
+import { PANES, paneOf } from "./panes.js";
+import { on, state, tell } from "./state.js";
 
 const inLesson = document.body.classList.contains("teaching");
-/** What is divided: the page into columns, a column into the docks of a level, a dock into its panes. */
-const SPLITS = [
-  inLesson
-    ? { name: "lesson-columns", parts: ["#left", "#right"], direction: "horizontal", sizes: [42, 58], least: 180 }
-    : { name: "columns", parts: ["#left", "#right"], direction: "horizontal", sizes: [24, 76], least: 180 },
-  ...[["rows", "code"], ["graph-rows", "graph"]].map(([name, level]) => {
-    const docks = DOCKS.filter((dock) => dock.level === level);
-    return { name, parts: docks.map((dock) => `#${dock.name}`), direction: "vertical", sizes: docks.map(({ size }) => size), least: 60 };
-  }),
-  ...DOCKS.map(({ name, direction, minimum }) => {
-    const panes = PANES.filter(({ dock }) => dock === name);
-    return { name, parts: panes.map((pane) => `#pane-${pane.name}`), direction, sizes: panes.map(({ size }) => size), least: minimum };
-  }),
-];
-const KEYS = { horizontal: { ArrowLeft: -2, ArrowRight: 2 }, vertical: { ArrowUp: -2, ArrowDown: 2 } };
 const reading = document.body.classList.contains("reading");
-const linkedSizes = new Map(); // name of a split -> sizes of its parts
-const divisions = new Map(); // name of a split -> the instance that divides its open parts
-
 const NAMES = PANES.map(({ name }) => name);
-/** Rows, then the columns that they stand in. */
-const BOXES = [...new Set([...DOCKS.filter((dock) => dock.level).map(({ name }) => `#${name}`), "#left", "#right"])];
 
 export function startLayout() {
-  takeSizes();
+  takeArrangement();
   // A link says which panes it shows; else they are as this browser left them.
-  for (const name of ["closed", "opened"]) state.view[name] ??= state.link ? "" : recall(name) ?? "";
+  for (const name of ["closed", "opened"]) state.view[name] = readHere(name) ?? state.view[name] ?? (state.link ? "" : recall(name) ?? "");
   if (reading) {
     // Where nobody can measure, an empty benchmark takes room for nothing.
     for (const { name } of PANES.filter(({ name: pane, measured }) => measured && !closed().has(pane))) {
@@ -116,7 +97,10 @@ export function setOpen(pane, open) {
   const atFirst = new Set(PANES.filter((other) => other.open).map(({ name }) => name));
   state.view.closed = NAMES.filter((name) => now.has(name) && atFirst.has(name)).join(" ");
   state.view.opened = NAMES.filter((name) => !now.has(name) && !atFirst.has(name)).join(" ");
-  if (!reading && !inLesson) for (const name of ["closed", "opened"]) remember(name, state.view[name]);
+  for (const name of ["closed", "opened"]) {
+    if (!reading) keepHere(name, state.view[name]);
+    if (!reading && !inLesson) remember(name, state.view[name]);
+  }
   arrange();
   menu();
   tell("shown");
@@ -126,9 +110,7 @@ export function setOpen(pane, open) {
 function arrange() {
   const shut = closed();
   for (const pane of NAMES) $(`#pane-${pane}`).classList.toggle("closed", shut.has(pane) || levelOf(pane) !== level() || absent(paneOf(pane)));
-  // A row or column without an open pane takes no room either.
-  for (const box of BOXES) $(box).classList.toggle("closed", !$(".pane:not(.closed)", $(box)));
-  SPLITS.forEach(split);
+  divide();
 }
 
 /** The boxes of the "Panes" menu say what is open. */
@@ -143,76 +125,10 @@ function makeMenu() {
     box.addEventListener("change", () => setOpen(name, box.checked));
     $("#panes-form").append(element("label", {}, box, title));
   }
+  const reset = element("button", { type: "button", class: "small", id: "reset-layout" }, "Default places");
+  reset.addEventListener("click", resetArrangement);
+  $("#panes-form").append(reset);
   menu();
-}
-
-/** The sizes of a split's parts: as the link has them that was opened, until they are changed, else as this browser has. */
-const sizesOf = (name) => linkedSizes.get(name) ?? recall(`layout.${name}`) ?? "";
-
-/** Take the sizes out of the view that a link holds, and let links keep those of now. */
-function takeSizes() {
-  for (const { name } of SPLITS) {
-    const sizes = state.view[`layout.${name}`];
-    if (typeof sizes === "string") linkedSizes.set(name, sizes);
-    delete state.view[`layout.${name}`];
-  }
-  keepInLinks(() => Object.fromEntries(SPLITS.map(({ name }) => [`layout.${name}`, sizesOf(name)]).filter(([, sizes]) => sizes)));
-}
-
-/** Divide a row or column among its open parts, in the proportions that they had when all were open. */
-function split({ name, parts, direction, sizes, least }) {
-  divisions.get(name)?.destroy();
-  divisions.delete(name);
-  const stored = sizesOf(name).split(" ").map(Number).filter((size) => size > 0);
-  const all = stored.length === parts.length ? stored : [...sizes];
-  const open = parts.map((_, index) => index).filter((index) => !$(parts[index]).classList.contains("closed"));
-  const share = open.reduce((sum, index) => sum + all[index], 0);
-  if (open.length === 1) Object.assign($(parts[open[0]]).style, { flexBasis: "0px", flexGrow: "1", flexShrink: "1" });
-  if (open.length < 2) return;
-  const keep = (now) => {
-    open.forEach((index, place) => { all[index] = (now[place] * share) / 100; });
-    linkedSizes.delete(name);
-    remember(`layout.${name}`, all.map((size) => size.toFixed(2)).join(" "));
-  };
-  const percentages = (values) => {
-    const sum = open.reduce((total, index) => total + values[index], 0);
-    return open.map((index) => (100 * values[index]) / sum);
-  };
-  const shown = open.map((index) => parts[index]);
-  const divided = Split(shown, {
-    direction, minSize: least, gutterSize: 1, snapOffset: 0, sizes: percentages(all),
-    elementStyle: (dimension, size) => ({ "flex-basis": "0px", "flex-grow": size, "flex-shrink": 1 }),
-    gutterStyle: () => ({ "flex-basis": "1px" }),
-    gutter: (index) => gutter(name, direction, shown[index - 1], shown[index]),
-    onDragEnd: keep,
-  });
-  divisions.set(name, divided);
-  $$(`.gutter[data-split="${name}"]`).forEach((bar, index) => {
-    const show = () => bar.setAttribute("aria-valuenow", String(Math.round(divided.getSizes()[index])));
-    bar.addEventListener("keydown", (event) => {
-      const change = KEYS[direction][event.key];
-      if (!change) return;
-      event.preventDefault();
-      const now = divided.getSizes();
-      if (now[index] + change < 5 || now[index + 1] - change < 5) return;
-      now[index] += change;
-      now[index + 1] -= change;
-      divided.setSizes(now);
-      keep(now);
-      show();
-    });
-    bar.addEventListener("dblclick", () => { divided.setSizes(percentages(sizes)); keep(percentages(sizes)); show(); });
-    show();
-  });
-}
-
-function gutter(name, direction, before, after) {
-  const named = (selector) => $(selector).dataset.pane ?? selector.slice(1);
-  return element("div", {
-    class: `gutter gutter-${direction}`, "data-split": name, role: "separator", tabindex: "0",
-    "aria-orientation": direction === "horizontal" ? "vertical" : "horizontal", "aria-valuemin": "5", "aria-valuemax": "95",
-    "aria-valuenow": "50", "aria-label": `Between ${named(before)} and ${named(after)}`,
-  });
 }
 
 // One at a time

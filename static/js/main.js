@@ -3,6 +3,7 @@ import { startAssembly } from "./assembly.js";
 import { startClass } from "./class.js";
 import { startCompiling } from "./compile.js";
 import { startDevice } from "./device.js";
+import { startDocking } from "./dock-drag.js";
 import { $ } from "./dom.js";
 import { lastDrafts, startDraft } from "./draft.js";
 import { editor } from "./editor.js";
@@ -74,6 +75,7 @@ function offerDrafts() {
 
 startDraft();
 startLayout();
+startDocking();
 startLinking();
 startListings();
 startSteps();

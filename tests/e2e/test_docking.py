@@ -1,0 +1,146 @@
+"""Panes stand where a visitor puts them: by the pointer, by keys, in links and after a reload."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import FloatRect, Page, expect
+
+from tests.e2e.steps import violations, write
+
+FOLLOWS = """([one, other, side]) => {
+  const [a, b] = [one, other].map((name) => document.querySelector(`#pane-${name}`).getBoundingClientRect());
+  return side === "right" ? Math.abs(b.left - a.right) < 3 && b.top < a.bottom && a.top < b.bottom
+    : Math.abs(b.top - a.bottom) < 3 && b.left < a.right && a.left < b.right;
+}"""
+"""Whether the second pane is directly on a side of the first."""
+
+
+def expect_place(page: Page, pane: str, side: str, of: str) -> None:
+    """Wait until a pane is to the right of another, or below it."""
+    page.wait_for_function(FOLLOWS, arg=[of, pane, side])
+
+
+def box(page: Page, selector: str) -> FloatRect:
+    """Return where an element is."""
+    place = page.locator(selector).bounding_box()
+    assert place is not None
+    return place
+
+
+def drag(page: Page, pane: str, target: str, across: float, down: float) -> None:
+    """Drag a pane by its title to a place inside of another, given in shares of its width and height."""
+    head, room = box(page, f"#pane-{pane} .heading"), box(page, f"#pane-{target}")
+    page.mouse.move(head["x"] + 10, head["y"] + head["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(room["x"] + room["width"] * across, room["y"] + room["height"] * down, steps=4)
+    expect(page.locator("#dock-preview")).to_be_visible()
+
+
+def test_a_pane_is_dragged_beside_another_and_stays_there(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    expect_place(page, "asm", "right", "llvm")
+    drag(page, "asm", "bench", 0.1, 0.5)
+    page.mouse.up()
+    expect(page.locator("#dock-preview")).to_be_hidden()
+    expect_place(page, "bench", "right", "asm")
+    expect_place(page, "asm", "bottom", "loops")
+    expect(page.locator("#announce")).to_have_text("Assembly to the left of Benchmark")
+    expect(page.locator("#panes.enlarged")).to_have_count(0)
+    page.locator("#body-asm .l", has_text="vfmadd231ps").hover()
+    expect(page.locator("#body-loops .l.related").first).to_be_visible()
+    write(page, "another answer")
+    expect_place(page, "bench", "right", "asm")
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    expect_place(page, "bench", "right", "asm")
+    assert violations(page) == []
+    page.click("#panes-menu summary")
+    page.click("#reset-layout")
+    expect_place(page, "asm", "right", "llvm")
+
+
+def test_the_middle_of_a_pane_swaps_and_a_side_of_the_page_is_a_row(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    llvm = box(page, "#pane-llvm")
+    drag(page, "schedule", "llvm", 0.5, 0.5)
+    page.mouse.up()
+    expect_place(page, "schedule", "right", "loops")
+    assert box(page, "#pane-schedule") == llvm
+    drag(page, "console", "bench", 0.5, 0.99)
+    page.mouse.up()
+    page.wait_for_function("document.querySelector('#pane-console').getBoundingClientRect().width > 1400")
+    expect_place(page, "console", "bottom", "source")
+
+
+def test_escape_leaves_a_dragged_pane_where_it_was(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    before = box(page, "#pane-asm")
+    drag(page, "asm", "source", 0.1, 0.5)
+    page.keyboard.press("Escape")
+    expect(page.locator("#dock-preview")).to_be_hidden()
+    page.mouse.up()
+    assert box(page, "#pane-asm") == before
+
+
+def test_panes_move_by_keys(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    page.keyboard.press("Escape")
+    page.focus("#body-loops")
+    page.keyboard.press("Alt+Shift+ArrowRight")
+    expect(page.locator("#announce")).to_have_text("Loop IR to the right of LLVM IR")
+    expect_place(page, "loops", "right", "llvm")
+    expect(page.locator("#body-loops")).to_be_focused()
+    page.keyboard.press("Alt+Shift+ArrowDown")
+    expect_place(page, "bench", "bottom", "loops")
+    page.keyboard.press("Alt+Shift+ArrowLeft")
+    expect_place(page, "loops", "right", "source")
+    page.focus("#pane-source .heading")
+    page.keyboard.press("Alt+Shift+ArrowUp")
+    page.wait_for_function("document.querySelector('#pane-source').getBoundingClientRect().width > 1400")
+
+
+def test_a_link_keeps_where_panes_stand(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    drag(page, "asm", "source", 0.5, 0.95)
+    page.mouse.up()
+    expect_place(page, "asm", "bottom", "source")
+    page.click("#share-button")
+    expect(page.locator("#shared-link")).to_have_value(re.compile("/z/"))
+    address = page.locator("#shared-link").input_value()
+    other = open_page(address)
+    expect_place(other, "asm", "bottom", "source")
+    assert box(other, "#pane-asm") == box(page, "#pane-asm")
+    reading = open_page(f"{address}?view=read")
+    expect_place(reading, "asm", "bottom", "source")
+    phone = open_page(address, 390, 844, has_touch=True)
+    phone.click("#tabs button:has-text('Assembly')")
+    expect(phone.locator(".pane:visible")).to_have_count(1)
+    assert box(phone, "#pane-asm")["width"] == pytest.approx(390, abs=1)
+
+
+@pytest.mark.parametrize(
+    "text", ["[", "[]", '["columns","h",[1],[["x","q",[],[]]]]', '["columns","h",[1],["source"]]', "null", "7"]
+)
+def test_an_arrangement_that_is_none_leaves_panes_where_they_are(
+    fixed: str, open_page: Callable[..., Page], text: str
+) -> None:
+    page = open_page(fixed)
+    page.evaluate("text => localStorage.setItem('strata.docking', text)", text)
+    page.goto(fixed)
+    page.wait_for_selector("html[data-ready]")
+    expect_place(page, "asm", "right", "llvm")
+
+
+def test_a_link_of_before_panes_could_be_moved_keeps_its_sizes(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    view = {"layout.columns": "50 50", "layout.rows": "20 40 40", "layout.upper": "1 2"}
+    made = page.request.post(f"{fixed}/api/links", data={"workspace": {"script": "x = 1"}, "view": view})
+    assert made.ok
+    page.goto(f"{fixed}/z/{made.json()['id']}")
+    page.wait_for_selector("html[data-ready]")
+    assert box(page, "#left")["width"] == pytest.approx(720, abs=2)
+    upper, lower = box(page, "#upper"), box(page, "#lower")
+    assert lower["height"] == pytest.approx(2 * upper["height"], rel=0.02)
