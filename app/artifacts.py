@@ -219,7 +219,36 @@ class Kernel(Struct, frozen=True, kw_only=True):
     layers: list[str] = []
     """Names of the layers of an imported model that it was fused from."""
     script: str = ""
-    """A script of its own that defines and schedules it."""
+    """A script of its own that defines and schedules it, as the model's operators say."""
+
+
+class OwnKernel(Struct, frozen=True, kw_only=True):
+    """A kernel that the workspace defines itself, by a script beside the model's."""
+
+    name: Annotated[str, Meta(max_length=400)]
+    problem: Annotated[str, Meta(max_length=10_000)] = ""
+    """Why the model goes on with the definition of its operators; empty where it does not."""
+
+
+class ModelRace(Struct, frozen=True, kw_only=True):
+    """A model with kernels that the workspace defines against the same model without them, run in turns."""
+
+    checked: Literal["ok", "wrong"]
+    """Whether the outputs are those of the model without them, on random inputs; a wrong one is not timed."""
+    error: float | None = None
+    """Largest absolute difference of an output."""
+    seconds: float = 0.0
+    """Median of a run, with them."""
+    spread: float = 0.0
+    """Interquartile range, in seconds."""
+    original_seconds: float = 0.0
+    original_spread: float = 0.0
+    low: float = 0.0
+    """How much faster it is: quartiles of the ratios of neighbouring runs."""
+    ratio: float = 0.0
+    high: float = 0.0
+    rounds: int = 0
+    threads: int = 1
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -365,6 +394,8 @@ class Unit(Struct, frozen=True, kw_only=True):
     steps: list[Step] = []
     schedule: list[Stage] = []
     kernels: list[Kernel] = []
+    own_kernels: list[OwnKernel] = []
+    race: ModelRace | None = None
     device: KernelReport | None = None
     """Of a function that launches kernels."""
     memory: list[str] = []

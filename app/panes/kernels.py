@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from app.artifacts import Kernel, Unit
-from app.panes.numbers import count
+from app.artifacts import Kernel, ModelRace, OwnKernel, Unit
+from app.panes.numbers import count, duration
 from app.panes.pane import Pane
 from app.panes.selection import Selection
 from app.panes.sources import wording
@@ -24,13 +24,13 @@ class KernelRow:
     share: float | None
     """Part of the time of all kernels, 0 to 1; None where it was not measured."""
 
+    is_own: bool = False
+    """Whether the workspace defines it itself."""
+
     @property
     def name(self) -> str:
         """The name without the prefixes that all names have."""
-        name = self.kernel.name
-        for prefix in _NAME_PREFIXES:
-            name = name.removeprefix(prefix)
-        return name
+        return short_name(self.kernel.name)
 
     @property
     def flops(self) -> float | None:
@@ -65,7 +65,24 @@ class KernelTable:
     @property
     def rows(self) -> list[KernelRow]:
         """The kernels by time where it was measured, else by operations."""
-        return kernel_rows(self.unit.kernels)
+        own = [kernel.name for kernel in self.own if not kernel.problem]
+        return [replace(row, is_own=row.kernel.name in own) for row in kernel_rows(self.unit.kernels)]
+
+    @property
+    def own(self) -> list[OwnKernel]:
+        """The kernels that the workspace defines itself."""
+        return self.unit.own_kernels
+
+    @property
+    def race(self) -> ModelRace | None:
+        """The model against itself without them."""
+        return self.unit.race
+
+    @property
+    def race_numbers(self) -> list[float]:
+        """The race as a link keeps it."""
+        race = self.unit.race
+        return [race.seconds, race.original_seconds, race.low, race.ratio, race.high, race.rounds] if race else []
 
     @property
     def measured(self) -> bool:
@@ -87,6 +104,30 @@ class KernelTable:
     def scripts(self) -> dict[str, str]:
         """Of each kernel the script of its own."""
         return {kernel.name: kernel.script for kernel in self.unit.kernels}
+
+
+def short_name(name: str) -> str:
+    """Return the name of a kernel without the prefixes that all names have."""
+    for prefix in _NAME_PREFIXES:
+        name = name.removeprefix(prefix)
+    return name
+
+
+def race_words(race: ModelRace) -> str:
+    """Return what a model gains by the kernels that the workspace defines, and how sure that is."""
+    if race.checked == "wrong":
+        by = "" if race.error is None else f", by up to {race.error:.1e}"
+        return f"The outputs of the model are not those that it had without your kernels{by}: it was not timed."
+    before, after = (f"{duration(median)} ± {duration(spread / 2)}" for median, spread in (
+        (race.original_seconds, race.original_spread), (race.seconds, race.spread)
+    ))  # fmt: skip
+    sure = ", no difference beyond the noise" if race.low <= 1 <= race.high else ""
+    quartiles = f"{race.low:.2f} to {race.high:.2f} in {count(race.rounds, 'round')} by turns"
+    error = "" if race.error is None else f" (largest difference {race.error:.1e})"
+    return (
+        f"The model took {before} before and takes {after} now: {race.ratio:.2f}× as fast ({quartiles}){sure}. "
+        f"Its outputs are the same{error}."
+    )
 
 
 def kernel_rows(kernels: Sequence[Kernel]) -> list[KernelRow]:

@@ -9,6 +9,7 @@ from app.artifacts import Answer, AssemblyFilter, Measurement, Mode, Unit
 from app.recorder.environment import environment
 from app.recorder.function_units import FunctionUnits
 from app.recorder.graph_units import GraphUnits
+from app.recorder.kernel_scripts import KernelScripts
 from app.recorder.origins import OriginRows
 from app.recorder.printing import Printing
 from app.recorder.recorder import Recorder
@@ -30,6 +31,8 @@ class AnswerBuilder:
     script : Script
     filters : collection of str
         What is shown of assembly.
+    kernels : KernelScripts
+        What the workspace defines of a model itself.
     """
 
     def __init__(
@@ -38,14 +41,15 @@ class AnswerBuilder:
         recorder: Recorder,
         table: OriginTable,
         script: Script,
-        filters: Collection[AssemblyFilter] = (),
+        filters: Collection[AssemblyFilter],
+        kernels: KernelScripts,
     ) -> None:
         self._mode: Mode = mode
         self._recorder = recorder
         self._script = script
         self._rows = OriginRows(table)
         self._printing = Printing()
-        self._graphs = GraphUnits(self._printing, table)
+        self._graphs = GraphUnits(self._printing, table, kernels)
         self._functions = FunctionUnits(self._printing, self._rows, filters)
         self._sent: set[str] = set()
         self._began = time.perf_counter()

@@ -11,11 +11,11 @@ SCRIPT_NAME = "script.py"
 """File name of the script's code."""
 
 
-def deepest_line(tb: TracebackType | None) -> int | None:
-    """Return the script's line that was running, the innermost one."""
+def deepest_line(tb: TracebackType | None, file: str = SCRIPT_NAME) -> int | None:
+    """Return the line of the script, or of another file, that was running, the innermost one."""
     line = None
     while tb is not None:
-        if tb.tb_frame.f_code.co_filename == SCRIPT_NAME:
+        if tb.tb_frame.f_code.co_filename == file:
             line = tb.tb_lineno
         tb = tb.tb_next
     return line

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from app.artifacts import Drawing, Kernel, Listing, Step, Unit
+from app.artifacts import Drawing, Kernel, Listing, OwnKernel, Step, Unit
 from app.recorder.graph_drawing import draw_module, layer_names
+from app.recorder.kernel_scripts import KernelScripts
 from app.recorder.kernels import kernel_calls, kernels_of
 from app.recorder.listings import from_builder
 from app.recorder.pass_summary import pass_summary
@@ -30,9 +31,12 @@ class GraphUnits:
     printing : Printing
     table : OriginTable
         Of the recording: the names of layers that texts and drawings show.
+    scripts : KernelScripts
+        What the workspace defines of a model itself.
     """
 
-    def __init__(self, printing: Printing, table: OriginTable) -> None:
+    def __init__(self, printing: Printing, table: OriginTable, scripts: KernelScripts) -> None:
+        self._scripts = scripts
         self._printing = printing
         self._table = table
         self._printed: Memo[tuple[Listing, Drawing | None]] = Memo()
@@ -56,6 +60,8 @@ class GraphUnits:
             built=graph.built is not None,
             steps=steps,
             kernels=self._kernels(graph),
+            own_kernels=self._own_kernels(graph),
+            race=graph.race,
             memory=memory_words(graph.built) if graph.built is not None else [],
         )
 
@@ -124,6 +130,16 @@ class GraphUnits:
             for span in [NO_SPAN.union(*(call.span for call in group_calls(kernel.function)))]
         ]
 
+    def _own_kernels(self, graph: GraphSubject) -> list[OwnKernel]:
+        """Return what became of the workspace's own kernels."""
+        if graph.built is None:
+            return []
+        kernels, problems = kernels_of(graph.built), self._scripts.problems
+        return [
+            OwnKernel(name=name, problem=problems.get(name, "") if name in kernels else NO_KERNEL)
+            for name in self._scripts.sources
+        ]
+
 
 def _unchanged(record: PassRecord, before: Step) -> Step:
     return Step(
@@ -164,14 +180,19 @@ def memory_words(built: BuiltGraph | Executable) -> list[str]:
     return [f"activations {shared:,.1f} MB ({unshared:,.1f} MB without reuse)"]
 
 
+NO_KERNEL = "the model has no kernel of this name now"
+
+
 def kernel_script(kernel: LoweredKernel, target: str) -> str:
     """Return a script that defines one kernel, schedules it primitive by primitive, and builds it.
 
-    A kernel with an operator that tensor expressions alone do not define is the graph that it was made of.
+    It is what the operators say, whatever the workspace made of it.  A kernel with an operator that tensor expressions
+    alone do not define is the graph that it was made of.
     """
     title = f"{kernel.name}: one kernel of a model, with the schedule that was made for it."
+    usual = kernel.replaced or kernel.definition
     try:
-        return write_script(kernel.schedule, [*kernel.inputs, *kernel.outputs], target, kernel.name, title)
+        return write_script(usual.schedule, [*usual.inputs, *usual.outputs], target, kernel.name, title)
     except NotExpressible:
         text = astext(IRModule({"main": kernel.function.without_attr("Primitive")}))
         return GRAPH_SCRIPT.format(name=kernel.name, text=text, target=target)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 
 from app.recorder.recorder import Recorder
 from app.recorder.subjects import GraphSubject
 from compiler.driver.build import build
+from compiler.driver.lower import lower
 from compiler.driver.relay.build import BuiltGraph
 from compiler.driver.relay.kernels import KernelModule
 from compiler.driver.relay.lower import LoweredKernel, lower_group
@@ -32,7 +33,11 @@ def show_kernel(graph: GraphSubject, name: str, recorder: Recorder) -> bool:
     kernel = kernels_of(graph.built).get(name)
     if kernel is None or graph.target is None:
         return False
-    lower_group(kernel.function, name, graph.target)
+    if kernel.replaced is None:
+        lower_group(kernel.function, name, graph.target)
+    else:
+        recorder.schedule_created(kernel.schedule)
+        lower(kernel.schedule, [*kernel.inputs, *kernel.outputs], name=name)
     # The very module that was recorded being lowered: its code belongs to the same function.
     function = recorder.functions.last
     assert function is not None
@@ -69,7 +74,7 @@ def measure_kernels(built: Built) -> dict[str, float]:
     until = time.perf_counter() + MEASURING_SECONDS
     with uninstrumented():
         executor = built[built.libmod_name](cpu(0))
-        _fill_inputs(executor)
+        fill_inputs(executor)
         seconds: dict[str, float] = {}
         for name, thunk in executor.thunks():
             if time.perf_counter() > until:
@@ -78,11 +83,13 @@ def measure_kernels(built: Built) -> dict[str, float]:
     return seconds
 
 
-def _fill_inputs(executor: GraphExecutor) -> None:
+def fill_inputs(executor: GraphExecutor, params: Collection[str] = ()) -> None:
+    """Give a model the same random inputs whenever it is called; parameters keep their values."""
     random = np.random.default_rng(0)
     for name in executor.input_names:
-        held = executor.get_input(name)
-        executor.set_input(name, random.random(held.shape).astype(held.dtype))
+        if name not in params:
+            held = executor.get_input(name)
+            executor.set_input(name, random.random(held.shape).astype(held.dtype))
 
 
 def _time(thunk: Callable[[], object]) -> float:

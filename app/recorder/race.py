@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import msgspec
@@ -15,7 +16,7 @@ from app.recorder.measured_program import MeasuredProgram
 from compiler.ir.error import ArgumentError
 from compiler.target.target import Target
 
-__all__ = ["Race", "ratio_words"]
+__all__ = ["Race", "Speedup", "ratio_words", "speedup"]
 
 
 class Race(Ladder):
@@ -73,6 +74,27 @@ class Race(Ladder):
         return msgspec.structs.replace(measured, note=ratio_words(timing, original_timing))
 
 
+@dataclass(frozen=True, slots=True)
+class Speedup:
+    """How much faster one thing is than another: quartiles of the ratios of neighbouring repeats."""
+
+    low: float
+    middle: float
+    high: float
+
+
+def speedup(edited: Timing, original: Timing) -> Speedup:
+    """Return how much faster one call is than another.
+
+    Parameters
+    ----------
+    edited, original : Timing
+        Measured in turns.
+    """
+    ratios = [b / a for a, b in zip(edited.seconds, original.seconds, strict=True)]
+    return Speedup(*statistics.quantiles(ratios, n=4, method="inclusive"))
+
+
 def ratio_words(edited: Timing, original: Timing) -> str:
     """Return how much faster one kernel is than another, and how sure that is.
 
@@ -86,7 +108,7 @@ def ratio_words(edited: Timing, original: Timing) -> str:
     str
         The median of the ratios of neighbouring repeats, and their quartiles.
     """
-    ratios = [b / a for a, b in zip(edited.seconds, original.seconds, strict=True)]
-    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
-    verdict = ": no difference beyond the noise" if low <= 1 <= high else ""
-    return f"{middle:.2f}× as fast as the original ({low:.2f} to {high:.2f} in {len(ratios)} rounds){verdict}"
+    ratio = speedup(edited, original)
+    verdict = ": no difference beyond the noise" if ratio.low <= 1 <= ratio.high else ""
+    words = f"{ratio.middle:.2f}× as fast as the original ({ratio.low:.2f} to {ratio.high:.2f}"
+    return f"{words} in {len(edited.seconds)} rounds){verdict}"

@@ -14,6 +14,7 @@ from app.proposals import Subject
 from app.recorder.answers import PRINTING_SECONDS, AnswerBuilder
 from app.recorder.completion import Completion
 from app.recorder.frames import current_line, main_thread_line
+from app.recorder.kernel_scripts import KernelScripts, attached_kernel_scripts
 from app.recorder.ladder import Ladder
 from app.recorder.policy import MOMENT_SECONDS, CallPolicy
 from app.recorder.proposals.proposer import propose
@@ -55,7 +56,8 @@ class Session:
         self._recorder = Recorder()
         self._scopes = Scopes()
         filters = request.options.assembly_filters
-        self._answers = AnswerBuilder(request.mode, self._recorder, self._table, self._script, filters)
+        self._kernels = KernelScripts(attached_kernel_scripts())
+        self._answers = AnswerBuilder(request.mode, self._recorder, self._table, self._script, filters, self._kernels)
         self._completion = Completion(request.mode, request.options, self._recorder, self._script.transcript.note)
         kernels = Watchdog(MOMENT_SECONDS, self._give_up_kernel) if guarded and request.mode in MOMENTARY else None
         self._policy = CallPolicy(request, self._recorder, self._script.transcript, self._before_native, kernels)
@@ -68,7 +70,7 @@ class Session:
         alias.install()
         set_num_threads(self._request.options.threads)
         Target.default_opt_level = self._request.options.opt_level
-        watching = [self._recorder, self._policy, *([self._scopes] if self._request.subject else [])]
+        watching = [self._recorder, self._policy, self._kernels, *([self._scopes] if self._request.subject else [])]
         instruments = instrumented(*watching, process_wide=True)
         guard = nullcontext() if self._guard is None else self._guard.watching(None)
         comments = commented_assembly() if "comments" in self._request.options.assembly_filters else nullcontext()

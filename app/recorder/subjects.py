@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from app.artifacts import KernelReport
+from app.artifacts import KernelReport, ModelRace
 from app.recorder.schedules import ScheduleRecord, Source
 from compiler.driver.relay.build import BuiltGraph
 from compiler.ir.instrument import CodeForm
@@ -120,6 +120,8 @@ class GraphSubject(Subject):
     built: BuiltGraph | Executable | None = None
     kernel_seconds: dict[str, float] = field(default_factory=dict)
     """Of each kernel that was measured, all of its calls in one run."""
+    race: ModelRace | None = None
+    """Against the same model without the kernels that the workspace defines."""
 
     @property
     def last(self) -> IRModule:

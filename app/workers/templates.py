@@ -12,6 +12,7 @@ from markupsafe import Markup
 from app.panes import table
 from app.panes.charts import climb
 from app.panes.gpu import access_cost, access_title
+from app.panes.kernels import race_words, short_name
 from app.panes.numbers import conditions, duration, how_measured, number, operations, size
 from app.panes.sources import sources, wording
 from app.panes.steps import describe
@@ -41,6 +42,8 @@ FILTERS: Mapping[str, Callable[..., object]] = {
         how_measured,
         number,
         operations,
+        race_words,
+        short_name,
         size,
         sources,
         table.panes_of,

@@ -2,10 +2,11 @@
 // and offers what was typed there before, in this tab or in others: no tab writes over the text of another.
 import { $, $$ } from "./dom.js";
 import { forget, recall, remember, remembered } from "./memory.js";
-import { on, state } from "./state.js";
+import { decode, encode, on, state } from "./state.js";
 
 const RELOADED = new Set(["reload", "back_forward"]);
 const MAX_DRAFTS = 8; // of an address, those of other tabs included
+const MAX_BYTES = 1 << 20; // of the attached files that a tab keeps
 const tab = () => sessionStorage;
 const address = () => `${location.pathname}${location.search}`;
 const reloaded = () => RELOADED.has(performance.getEntriesByType("navigation")[0]?.type);
@@ -35,19 +36,31 @@ export function lastDrafts() {
   return [...new Set(drafts.map(({ parts }) => parts[2]))];
 }
 
-/** Go on with the options and the stored files that the page was reloaded with; those of lessons are theirs. */
+/** Go on with the options and the files that the page was reloaded with; those of lessons are theirs. */
 export function startDraft() {
   if (document.body.matches(".teaching, .reading")) return;
   const kept = recall(`options:${address()}`, tab);
   if (kept !== null) {
-    const { options, uploads } = JSON.parse(kept);
+    const { options, uploads, files } = JSON.parse(kept);
     state.options = options;
     state.uploads = new Map(Object.entries(uploads));
+    if (files) state.files = new Map(Object.entries(files).map(([name, content]) => [name, decode(content)]));
     state.compiled = false;
     fillIn(options);
   }
-  const keep = () => remember(`options:${address()}`, JSON.stringify({ options: state.options, uploads: Object.fromEntries(state.uploads) }), tab);
   for (const event of ["options", "edited"]) on(event, keep);
+}
+
+let turn = 0;
+
+/** Keep options and files, unless these are too large. */
+async function keep() {
+  const mine = turn += 1;
+  const { options } = state;
+  const uploads = Object.fromEntries(state.uploads);
+  const size = [...state.files.values()].reduce((sum, file) => sum + file.size, 0);
+  const files = size > MAX_BYTES ? undefined : Object.fromEntries(await Promise.all([...state.files].map(async ([name, file]) => [name, await encode(file)])));
+  if (mine === turn) remember(`options:${address()}`, JSON.stringify({ options, uploads, files }), tab);
 }
 
 /** The page's controls say what the options are. */

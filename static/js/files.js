@@ -67,6 +67,12 @@ export function attach(name, text) {
   draw();
 }
 
+/** Leave files out of the workspace. */
+export function detach(...names) {
+  for (const name of names) state.files.delete(name);
+  draw();
+}
+
 function draw() {
   $$(".file").forEach((old) => old.remove());
   for (const name of [...state.files.keys(), ...state.uploads.keys()]) {

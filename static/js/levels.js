@@ -1,7 +1,5 @@
 // The two levels of a model: its graph with the kernels, and the loops and code of one kernel.
-import { $, $$, readJson, toast } from "./dom.js";
-import { editor } from "./editor.js";
-import { attach } from "./files.js";
+import { $, $$ } from "./dom.js";
 import { setLevel } from "./layout.js";
 import { paneOfGroup } from "./panes.js";
 import { on, state } from "./state.js";
@@ -20,8 +18,6 @@ export function startLevels() {
     if (chip) show(paneOfGroup(chip.dataset.group).level);
     const kernel = target.closest("[data-show-kernel]");
     if (kernel) showKernel(kernel.dataset.showKernel);
-    const script = target.closest("[data-open-kernel]");
-    if (script) open(script.dataset.openKernel);
   });
   on("answered", arrived);
   on("drawn", heat);
@@ -66,15 +62,6 @@ function showKernel(name) {
   state.view.unit = -1;
   setOption("kernel", name);
   show("code");
-}
-
-/** Take the script of a kernel's own into the editor, and keep it beside: edits race it. Undo brings the model's back. */
-function open(name) {
-  delete state.options.kernel;
-  const script = readJson("kernel-scripts")[name];
-  attach("original.py", script);
-  editor.text = script;
-  toast("Edit the schedule: Run measures it in turns with original.py");
 }
 
 /** Colour the nodes of the drawing by the time that their kernels take. */

@@ -5,7 +5,14 @@ function name() {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-const decode = (base64) => new Blob([Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))]);
+/** The content of a file as base64, and back. */
+export async function encode(blob) {
+  const bytes = new Uint8Array(await blob.arrayBuffer());
+  let text = "";
+  for (let start = 0; start < bytes.length; start += 0x8000) text += String.fromCharCode(...bytes.subarray(start, start + 0x8000));
+  return btoa(text);
+}
+export const decode = (base64) => new Blob([Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))]);
 
 const page = readJson("page-data");
 
@@ -75,11 +82,6 @@ export function linkedView() {
 /** The workspace as the JSON API wants it. */
 export async function workspaceJson(script) {
   const files = {};
-  for (const [file, blob] of state.files) {
-    const bytes = new Uint8Array(await blob.arrayBuffer());
-    let text = "";
-    for (let start = 0; start < bytes.length; start += 0x8000) text += String.fromCharCode(...bytes.subarray(start, start + 0x8000));
-    files[file] = btoa(text);
-  }
+  for (const [file, blob] of state.files) files[file] = await encode(blob);
   return { script, files, uploads: Object.fromEntries(state.uploads), options: state.options };
 }

@@ -64,6 +64,16 @@ class BuiltGraph(GraphExecutorFactory):
         """The graph after all passes, under TVM's name for it."""
         return self.module
 
+    def as_operators_say(self) -> GraphExecutorFactory:
+        """Return the same model without the kernels that instruments have defined: to compare with.
+
+        Returns
+        -------
+        GraphExecutorFactory
+        """
+        kernels = self._kernel_module.as_operators_say()
+        return GraphExecutorFactory(self.graph_json, kernels, self.params, self.libmod_name)
+
     def _export(self, path: str) -> None:
         self._kernel_module.export(path, self.graph_json, self.libmod_name, bytes(save_param_dict(self.params)))
 

@@ -130,6 +130,22 @@ class KernelCompiler:
             self.kernels.append(named)
         return named
 
+    def as_operators_say(self, named: NamedKernel) -> NamedKernel:
+        """Return a kernel as its operators define it: itself, unless an instrument has replaced its definition.
+
+        Parameters
+        ----------
+        named : NamedKernel
+
+        Returns
+        -------
+        NamedKernel
+        """
+        lowered = named.kernel.lowered
+        if lowered.replaced is None:
+            return named
+        return NamedKernel(named.name, self._compile(lowered.function, named.name))
+
     def _compiled(self, function: Function, name: str, key: StructuralKey) -> CompiledKernel:
         # Instruments hear of every kernel, made from its own lines; what programs say about operators may change.
         if active_instruments() or self._options is None or has_program_strategy(function):
@@ -144,11 +160,12 @@ class KernelCompiler:
         return kernel
 
     def _compile(self, function: Function, name: str) -> CompiledKernel:
+        instruments = active_instruments()
         with uninstrumented():
-            lowered = lower_group(function, name, self.target)
+            lowered = lower_group(function, name, self.target, instruments)
             module, target = self._for_cpu(IRModule({name: lowered.prim_func}))
             signatures, text = emit([(name, module[name])], module, target, False)
-        for instrument in active_instruments():
+        for instrument in instruments:
             instrument.kernel_lowered(name, function, lowered.outputs, lowered.prim_func)
         if self._later:
             return CompiledKernel(lowered, signatures[0], cache(partial(_generate, target, signatures, text)))
@@ -221,6 +238,17 @@ class KernelModule(Module):
     def generated(self, name: str) -> Generated:
         """Return what code generation made of one kernel: its LLVM IR and its assembly."""
         return next(n for n in self._named if n.name == name).kernel.generated
+
+    def as_operators_say(self) -> KernelModule:
+        """Return the module without the definitions that instruments gave: what the operators say, in their place.
+
+        Returns
+        -------
+        KernelModule
+            For this machine's CPU.
+        """
+        with uninstrumented(), KernelCompiler(self._target) as compiler:
+            return KernelModule([compiler.as_operators_say(named) for named in self._named], self._target)
 
     def _text(self, kind: str) -> str:
         return "\n".join(getattr(n.kernel.generated, kind) for n in self._named)

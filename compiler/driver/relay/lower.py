@@ -15,6 +15,7 @@ from compiler.driver.relay.schedule import schedule_group
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
+from compiler.ir.instrument import Instrument, first_answer
 from compiler.ir.origin import lowering_to
 from compiler.ir.primexpr import IntImm
 from compiler.relay.analysis.traversal import operands, post_order
@@ -39,6 +40,23 @@ StructuralKey = tuple[object, ...]
 
 
 @dataclass(slots=True, eq=False)
+class KernelDefinition:
+    """What a kernel computes, and how.
+
+    Parameters
+    ----------
+    inputs, outputs : list of Tensor
+        The parameters of the loops, in order.
+    schedule : Schedule
+        How the tensors are computed.
+    """
+
+    inputs: list[Tensor]
+    outputs: list[Tensor]
+    schedule: Schedule
+
+
+@dataclass(slots=True, eq=False)
 class LoweredKernel:
     """What one fused function became.
 
@@ -48,32 +66,46 @@ class LoweredKernel:
         Name of the kernel.
     function : Function
         The group of operators.
-    inputs, outputs : list of Tensor
-        The parameters of the loops, in order.
+    definition : KernelDefinition
+        What was lowered.
     constants : list of NDArray
         Values of the last inputs: tensors that the group itself contains.
-    schedule : Schedule
-        How the tensors are computed.
     prim_func : PrimFunc
         The loops, lowered.
     flops : int or None
         Floating-point operations of one call; None where a shape is symbolic.
     bytes : int
         Size of all inputs and outputs.
+    replaced : KernelDefinition or None
+        The one that the operators gave, in whose place an instrument put ``definition``; None where none did.
     """
 
     name: str
     function: Function
-    inputs: list[Tensor]
+    definition: KernelDefinition
     constants: list[NDArray]
-    outputs: list[Tensor]
-    schedule: Schedule
     prim_func: PrimFunc
     flops: int | None
     bytes: int
+    replaced: KernelDefinition | None = None
+
+    @property
+    def inputs(self) -> list[Tensor]:
+        """The first parameters of the loops."""
+        return self.definition.inputs
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        """The last parameters of the loops."""
+        return self.definition.outputs
+
+    @property
+    def schedule(self) -> Schedule:
+        """How the tensors are computed."""
+        return self.definition.schedule
 
 
-def lower_group(function: Function, name: str, target: Target) -> LoweredKernel:
+def lower_group(function: Function, name: str, target: Target, instruments: Sequence[Instrument] = ()) -> LoweredKernel:
     """Lower a fused function to loops.
 
     Parameters
@@ -84,6 +116,8 @@ def lower_group(function: Function, name: str, target: Target) -> LoweredKernel:
         Name of the kernel.
     target : Target
         What it is scheduled for.
+    instruments : sequence of Instrument
+        The first that gives a definition of its own decides how the kernel is computed.
 
     Returns
     -------
@@ -98,19 +132,20 @@ def lower_group(function: Function, name: str, target: Target) -> LoweredKernel:
         group = _Group(function, target)
         with lowering_to("te", function.span):
             schedule = schedule_group(group.calls, group.outputs, target, group.schedules)
+    usual = KernelDefinition(group.inputs, group.outputs, schedule)
+    own = first_answer(instrument.kernel_defined(name, function, usual) for instrument in instruments)
+    definition = own or usual
     with lowering_to("te", function.span):
-        module = lower(schedule, [*group.inputs, *group.outputs], name=name)
-    inputs, outputs = group.inputs, group.outputs
+        module = lower(definition.schedule, [*definition.inputs, *definition.outputs], name=name)
     return LoweredKernel(
         name=name,
         function=function,
-        inputs=inputs,
+        definition=definition,
         constants=group.constants,
-        outputs=outputs,
-        schedule=schedule,
         prim_func=module[name],
-        flops=schedule_flops(schedule),
-        bytes=sum(tensor_bytes(t) for t in (*inputs, *outputs)),
+        flops=schedule_flops(usual.schedule),
+        bytes=sum(tensor_bytes(t) for t in (*usual.inputs, *usual.outputs)),
+        replaced=usual if own else None,
     )
 
 

@@ -251,9 +251,7 @@ class AOTExecutorFactoryModule(AotLibrary):
             If the model was built for another target than ``c``.
         """
         if not isinstance(self._generated, SourceCode):
-            raise BuildError(
-                f"write_program: only a model for 'c' is a program of C, not for {self.target.kind}"
-            )
+            raise BuildError(f"write_program: only a model for 'c' is a program of C, not for {self.target.kind}")
         files = {
             "model.c": self._generated.text.encode(),
             "model.h": c_header(self._generated).encode(),

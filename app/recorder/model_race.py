@@ -1,0 +1,69 @@
+"""A race of models: with the kernels that a workspace defines, and without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.artifacts import ModelRace
+from app.recorder.kernels import Built, fill_inputs, kernels_of
+from app.recorder.measure import compare, time_call, time_in_turns
+from app.recorder.race import speedup
+from compiler.driver.relay.build import BuiltGraph
+from compiler.ir.instrument import uninstrumented
+from compiler.runtime.device import cpu
+from compiler.runtime.graph_executor import GraphExecutor
+from compiler.runtime.graph_factory import GraphExecutorFactory
+
+
+def race_models(built: Built, threads: int) -> ModelRace | None:
+    """Run a model in turns with the same model without the workspace's kernels, on the same inputs.
+
+    Parameters
+    ----------
+    built : BuiltGraph, Executable or None
+    threads : int
+        That both run on.
+
+    Returns
+    -------
+    ModelRace or None
+        None where there is nothing to race: no such kernel, a program of the virtual machine, or one for a device.
+    """
+    if not isinstance(built, BuiltGraph) or built.get_lib().imported_modules:
+        return None
+    if all(kernel.replaced is None for kernel in kernels_of(built).values()):
+        return None
+    with uninstrumented():
+        (own, call), (original, original_call) = map(_prepared, (built, built.as_operators_say()))
+        firsts = time_call(call), time_call(original_call)
+        check = compare(*([e.get_output(i).numpy() for i in range(e.num_outputs)] for e in (own, original)))
+        if not check.ok:
+            return ModelRace(checked="wrong", error=check.largest_error, threads=threads)
+        timing, original_timing = time_in_turns((call, original_call), firsts)
+    ratio = speedup(timing, original_timing)
+    return ModelRace(
+        checked="ok",
+        error=check.largest_error,
+        seconds=timing.median,
+        spread=timing.spread,
+        original_seconds=original_timing.median,
+        original_spread=original_timing.spread,
+        low=ratio.low,
+        ratio=ratio.middle,
+        high=ratio.high,
+        rounds=len(timing.seconds),
+        threads=threads,
+    )
+
+
+def _prepared(model: GraphExecutorFactory) -> tuple[GraphExecutor, Callable[[], None]]:
+    """Return an executor whose inputs are set, and what runs all of its kernels."""
+    executor = model[model.libmod_name](cpu(0))
+    fill_inputs(executor, model.params)
+    thunks = [thunk for _, thunk in executor.thunks()]
+
+    def run() -> None:
+        for thunk in thunks:
+            thunk()
+
+    return executor, run

@@ -1,0 +1,123 @@
+"""Which instruments are active: in this thread or task, or in the whole process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from compiler.ir.instrument.interface import Instrument
+
+if TYPE_CHECKING:
+    from compiler.ir.node import Node
+
+__all__ = ["active_instruments", "first_answer", "instrumented", "report_rewrite", "uninstrumented"]
+
+T = TypeVar("T")
+
+
+class _Listeners:
+    """Active instruments; those that override ``node_rewritten`` are listed apart, as rewrites are many."""
+
+    __slots__ = ("instruments", "rewrites")
+
+    def __init__(self, instruments: tuple[Instrument, ...]) -> None:
+        self.instruments = instruments
+        ignore = Instrument.node_rewritten
+        self.rewrites = tuple([i for i in instruments if type(i).node_rewritten is not ignore])
+
+
+_process = _Listeners(())
+_scoped: ContextVar[_Listeners | None] = ContextVar("instruments", default=None)
+"""The instruments of this thread or task, those of the process included; None where it has none of its own."""
+
+
+def active_instruments() -> tuple[Instrument, ...]:
+    """Return the instruments that are active in this thread or task.
+
+    Returns
+    -------
+    tuple of Instrument
+        Those of the process first.
+    """
+    return (_scoped.get() or _process).instruments
+
+
+def report_rewrite(before: Node, after: Any) -> None:
+    """Call ``node_rewritten`` of the active instruments.
+
+    Parameters
+    ----------
+    before : Node
+        What was replaced.
+    after : Node or None
+        What replaces it; None where it was removed.
+    """
+    for instrument in (_scoped.get() or _process).rewrites:
+        instrument.node_rewritten(before, after)
+
+
+def first_answer(answers: Iterable[T | None]) -> T | None:
+    """Return the first answer of an instrument that is not None.
+
+    Parameters
+    ----------
+    answers : iterable
+        A generator, so that no instrument is called after one has answered.
+
+    Returns
+    -------
+    object or None
+    """
+    return next((answer for answer in answers if answer is not None), None)
+
+
+@contextmanager
+def instrumented(*instruments: Instrument, process_wide: bool = False) -> Iterator[None]:
+    """Activate instruments inside the block.
+
+    Parameters
+    ----------
+    *instruments : Instrument
+        What is activated.
+    process_wide : bool
+        Whether they are active in all threads; else in this thread or asynchronous task only.
+
+    Returns
+    -------
+    context manager
+        Enters nothing; the instruments are active inside.
+    """
+    global _process
+    scope = _scoped.get()
+    token = None
+    if scope is not None or not process_wide:
+        token = _scoped.set(_Listeners((*active_instruments(), *instruments)))
+    if process_wide:
+        _process = _Listeners((*_process.instruments, *instruments))
+    try:
+        yield
+    finally:
+        if token is not None:
+            _scoped.reset(token)
+        if process_wide:
+            _process = _Listeners(tuple([i for i in _process.instruments if i not in instruments]))
+
+
+@contextmanager
+def uninstrumented() -> Iterator[None]:
+    """Deactivate all instruments of this thread or task inside the block, except those of a ``PassContext``.
+
+    For work that is no part of the user's program, or that is reported as a whole.
+
+    Returns
+    -------
+    context manager
+        Enters nothing.
+    """
+    token = _scoped.set(_Listeners(()))
+    try:
+        yield
+    finally:
+        _scoped.reset(token)

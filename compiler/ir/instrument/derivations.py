@@ -1,0 +1,45 @@
+"""The rewrites of mutators, kept while a log of them is active."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from compiler.ir.instrument.interface import Instrument
+
+if TYPE_CHECKING:
+    from compiler.ir.node import Node
+
+__all__ = ["Derivation", "DerivationLog"]
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """One rewrite.  Keeps the facts that ``x * 1 -> x`` would otherwise lose.
+
+    Parameters
+    ----------
+    before : Node
+        What was replaced.
+    after : Node or None
+        What replaced it.
+    """
+
+    before: Node
+    after: Any
+
+
+@dataclass(slots=True)
+class DerivationLog(Instrument):
+    """Collects the rewrites that mutators make while it is active.
+
+    Parameters
+    ----------
+    entries : list of Derivation
+        The rewrites, in the order in which they were made.
+    """
+
+    entries: list[Derivation] = field(default_factory=list)
+
+    def node_rewritten(self, before: Node, after: Any) -> None:
+        self.entries.append(Derivation(before, after))

@@ -1,0 +1,91 @@
+// Kernels of a model that the visitor schedules himself: one opens as a script, and goes back into the model as a file
+// beside the model's script, so that links have it. While it is open, the model's script is such a file.
+import { $, readJson, toast } from "./dom.js";
+import { run } from "./compile.js";
+import { editor } from "./editor.js";
+import { attach, detach } from "./files.js";
+import { keepInLinks, on, state, tell } from "./state.js";
+
+const ORIGINAL = "original.py"; // what an edited kernel is raced with
+const MODEL = ".model.py"; // after a kernel's name: the script of the model that it is open from
+const OWN = ".kernel.py"; // after a kernel's name: what it is in the model
+const MAX_LETTERS = 300;
+
+let race = null; // {numbers, date} of the last race of the model with its kernels, or what a link says of one
+
+export function startForks() {
+  race = unpack();
+  document.addEventListener("click", ({ target }) => {
+    const { openKernel, dropKernel } = target.dataset;
+    if (openKernel) open(openKernel);
+    if (dropKernel) drop(dropKernel);
+  });
+  $("#fork-put").addEventListener("click", put);
+  $("#fork-leave").addEventListener("click", leave);
+  keepInLinks(() => (race ? { race: `${race.date} ${race.numbers.join(" ")}` } : {}));
+  on("edited", () => { race = null; });
+  on("answered", arrived);
+  arrived();
+}
+
+/** Take the script of a kernel into the editor, beside what it was before: edits race that. Undo brings the model's back. */
+async function open(name) {
+  const own = state.files.get(`${name}${OWN}`);
+  const original = readJson("kernel-scripts")[name];
+  const script = own ? await own.text() : original;
+  delete state.options.kernel;
+  attach(ORIGINAL, original || script);
+  if (script.includes("te.create_schedule")) attach(`${name}${MODEL}`, editor.text);
+  editor.text = script;
+  toast(`Edit the schedule: Run measures it in turns with ${ORIGINAL}`);
+}
+
+const opened = () => [...state.files.keys()].find((name) => name.endsWith(MODEL))?.slice(0, -MODEL.length);
+
+/** Let the model have the kernel that is in the editor, and run it with it and without it. */
+async function put() {
+  const name = opened();
+  attach(`${name}${OWN}`, editor.text);
+  await leave();
+  run();
+}
+
+async function leave() {
+  const name = opened();
+  const model = await state.files.get(`${name}${MODEL}`).text();
+  detach(ORIGINAL, `${name}${MODEL}`);
+  editor.text = model;
+}
+
+function drop(name) {
+  race = null;
+  detach(`${name}${OWN}`);
+  tell("options");
+}
+
+function arrived() {
+  const name = opened();
+  $("#fork").hidden = !name;
+  $("#fork-name").textContent = name ?? "";
+  const box = $("#race");
+  if (!box) return;
+  if (box.dataset.race) race = { numbers: box.dataset.race.split(" ").map(Number), date: new Date().toISOString() };
+  else if (race) box.textContent = told(race);
+}
+
+/** A race that a link holds, in words; whoever made the link may have written anything. */
+function told({ numbers: [seconds, original, low, ratio, high, rounds], date }) {
+  const when = `${date.replace("T", " ").slice(0, 16)} UTC`;
+  if (!rounds) return `Kept from ${when}: the outputs of the model were not those that it had without these kernels.`;
+  return `Kept from ${when}: ${time(original)} before, ${time(seconds)} with these kernels, ${ratio.toFixed(2)}× as fast (${low.toFixed(2)} to ${high.toFixed(2)} in ${rounds} rounds). Run measures it here.`;
+}
+
+const time = (seconds) => (seconds < 1e-3 ? `${Number((seconds * 1e6).toPrecision(3))} µs` : `${Number((seconds * 1e3).toPrecision(3))} ms`);
+
+function unpack() {
+  const text = state.view.race;
+  delete state.view.race;
+  const [date, ...numbers] = typeof text === "string" && text.length < MAX_LETTERS ? text.split(" ") : [];
+  const sound = numbers.length === 6 && numbers.every((number) => Number(number) >= 0) && !Number.isNaN(Date.parse(date));
+  return sound ? { date, numbers: numbers.map(Number) } : null;
+}
