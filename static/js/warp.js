@@ -59,7 +59,7 @@ function drawRow(svg, row, top, words) {
     const cell = make("rect", { class: `cell${kind}`, x: left, y: top, width: WIDTH, height: HEIGHT });
     cell.append(make("title", {}, lanes.length ? `lane ${lanes.join(", ")}` : "no lane"));
     svg.append(cell);
-    if (lanes.length) svg.append(make("text", { class: "lane", x: left + WIDTH / 2, y: top + 11 }, lanes.length > 1 ? `×${lanes.length}` : String(lanes[0])));
+    if (lanes.length) svg.append(make("text", { class: lanes.length > 1 ? "lane several" : "lane", x: left + WIDTH / 2, y: top + 11 }, lanes.length > 1 ? `×${lanes.length}` : String(lanes[0])));
   }
   if (chosen.scope !== "global") return;
   for (let sector = 0; sector < LINE / SECTOR; sector += 1) {

@@ -1,0 +1,113 @@
+"""Kernels for GPUs on a server without one: their code, what their warps do to memory, their check and their faults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from app.gallery import load_gallery
+from tests.e2e.steps import violations, write
+
+OPENED = ("gpu-threads", "gpu-reduction", "gpu-softmax", "gpu-conv2d")
+"""Examples of kernels that compile in a moment; tests/app/test_gpu_gallery.py has them all."""
+RUN_MS = 60_000
+SHARED = "matmul-shared"
+TRANSPOSED = 'B = te.compute((n, n), lambda i, j: A[j, i], name="B")'
+
+
+def smaller(name: str) -> str:
+    """Return an example's script with matrices that the sanitizer can check as a whole."""
+    example = load_gallery().find(f"gpu-{name}")
+    assert example is not None
+    return example.script.replace("n = 512", "n = 32").replace("n, tile, padding = 512", "n, tile, padding = 64")
+
+
+def run(page: Page) -> None:
+    """Run the script, and wait for the end."""
+    page.click("#run-button")
+    expect(page.locator("#run-label")).to_have_text("Stop")
+    expect(page.locator("#run-label")).to_have_text("Run", timeout=RUN_MS)
+
+
+def access(page: Page, what: str) -> Locator:
+    """Return the row of an access."""
+    return page.locator("#pane-gpu tbody tr").filter(has=page.locator("th", has_text=what))
+
+
+@pytest.mark.parametrize("example", OPENED)
+def test_an_example_shows_its_kernels(explorer: str, open_page: Callable[..., Page], example: str) -> None:
+    page = open_page(f"{explorer}/?example={example}")
+    expect(page.locator("#body-kernel .l").filter(has_text="__global__").first).to_be_visible()
+    expect(page.locator("#pane-gpu h3").first).to_contain_text(re.compile(r"\d blocks? of \d+ threads?"))
+    expect(page.locator("#pane-gpu tbody tr").first).to_contain_text("memory")
+
+
+def test_a_line_of_cuda_leads_to_its_loop_and_its_line_and_back(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, smaller(SHARED))
+    store = page.locator("#body-kernel .l", has_text="A_shared[((int)threadIdx.y)")
+    expect(store).to_have_count(2)  # where it is filled, and where it is read
+    store.first.hover()
+    expect(page.locator("#body-loops .l.related", has_text="A_shared_1[")).to_have_count(1)
+    expect(page.locator(".cm-line.related", has_text="cache_read(A")).to_have_count(1)
+    page.hover("#pane-console")
+    expect(page.locator(".related")).to_have_count(0)
+    page.locator(".cm-line", has_text='CL = s.cache_write(C, "local")').click()
+    expect(page.locator("#body-kernel .l.related", has_text="C_local[").first).to_be_visible()
+    expect(page.locator("#body-loops .l.related", has_text="C_local").first).to_be_visible()
+
+
+def test_accesses_are_explained_and_their_lines_opened(explorer: str, open_page: Callable[..., Page]) -> None:
+    page, script = open_page(explorer), smaller("transpose")
+    write(page, script)
+    expect(access(page, "reads A in global memory")).to_contain_text("coalesced")
+    conflict = access(page, "reads A.shared in shared memory")
+    expect(conflict).to_contain_text("32-way bank conflict")
+    expect(conflict.locator(".costly")).to_have_count(1)
+    conflict.locator("[data-goto]").click()
+    expect(page.locator(".cm-activeLineGutter")).to_have_text(str(1 + script.splitlines().index(TRANSPOSED)))
+    write(page, script.replace("64, 32, 0", "64, 32, 1"))
+    expect(access(page, "reads A.shared in shared memory")).to_contain_text("no bank conflict")
+
+
+def test_running_emulates_the_kernels(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, smaller(SHARED))
+    verdicts = page.locator("#pane-gpu .verdict")
+    expect(verdicts.first).to_contain_text("Not emulated")
+    run(page)
+    expect(verdicts.first).to_contain_text("✓ Emulated: the kernels compute what the definition does")
+    expect(verdicts.nth(1)).to_contain_text("✓ Sanitizer: no fault")
+
+
+def test_a_race_is_told_with_both_lines_and_both_threads(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{explorer}/?example=gpu-race")
+    fault = page.locator("#pane-gpu .fault").first
+    expect(fault).to_contain_text("data race")
+    sites = fault.locator("li")
+    expect(sites).to_have_count(2)
+    expect(sites.nth(0)).to_contain_text(re.compile(r"line 16.*threadIdx\.x = \d+"))
+    expect(sites.nth(1)).to_contain_text(re.compile(r"line 16.*threadIdx\.x = \d+"))
+    threads = [re.findall(r"threadIdx\.x = (\d+)", text) for text in sites.all_inner_texts()]
+    assert threads[0] != threads[1]
+    sites.nth(0).locator("[data-goto]").click()
+    expect(page.locator(".cm-activeLineGutter")).to_have_text("16")
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("width", [1680, 1280, 390])
+def test_the_panes_fit_and_are_accessible(
+    explorer: str, open_page: Callable[..., Page], width: int, theme: str
+) -> None:
+    height = {1680: 980, 1280: 800, 390: 844}[width]
+    page = open_page(f"{explorer}/?example=gpu-transpose", width, height, color_scheme=theme, reduced_motion="reduce")
+    expect(page.locator("#pane-gpu tbody tr")).not_to_have_count(0)
+    if width == 390:
+        page.click("#tabs button:has-text('On a GPU')")
+    page.locator("#pane-gpu [data-warp]").first.click()
+    expect(page.locator("#warp-drawing svg")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert violations(page) == []
