@@ -3,7 +3,7 @@
 ====== ==========================================================================================
 part   what it does
 ====== ==========================================================================================
-mixed  checks memory, lets threads wait for each other, reduces across threads, splits the kernels off
+mixed  checks memory, lets threads wait for each other, reduces across threads, checks barriers, splits kernels off
 host   makes calls and memory of the runtime's C interface, lowers intrinsics
 device gives the memory of warps to their threads, lowers intrinsics
 ====== ==========================================================================================
@@ -38,6 +38,7 @@ from compiler.tir.transform.pass_base import prim_func_pass
 from compiler.tir.transform.simplify import Simplify
 from compiler.tir.transform.split_host_device import SplitHostDevice
 from compiler.tir.transform.thread_sync import ThreadSync
+from compiler.tir.transform.verify_barriers import VerifyBarriers
 from compiler.tir.transform.verify_gpu_code import VerifyGPUCode
 from compiler.tir.transform.verify_memory import VerifyMemory
 
@@ -163,6 +164,7 @@ def mixed_passes(target: Target, packed: bool = True) -> list[Pass]:
     """
     return [
         *thread_passes(target),
+        VerifyBarriers(),
         AnnotateDeviceRegions(),
         SplitHostDevice(),
         MakePackedAPI() if packed else prim_func_pass(_bind_host, opt_level=0, name="BindHost"),

@@ -50,7 +50,9 @@ _BLOCKS: dict[str, type] = {"max_threads_per_block": int, "max_shared_memory_per
 _CUDA: dict[str, type] = {
     "arch": str, "mcpu": str, "registers_per_block": int, "l2_cache_size_bytes": int, **_BLOCKS
 }  # fmt: skip
-_OPENCL: dict[str, type] = {"texture_spatial_limit": int, "max_function_args": int, **_BLOCKS}
+_OPENCL: dict[str, type] = {
+    "texture_spatial_limit": int, "max_function_args": int, "supports_float16": bool, **_BLOCKS
+}  # fmt: skip
 _VULKAN: dict[str, type] = {
     **{f"supports_{feature}": bool for feature in (
         "float16", "float32", "float64", "int8", "int16", "int32", "int64", "8bit_buffer", "16bit_buffer",
@@ -90,7 +92,9 @@ KINDS: dict[str, KindFacts] = {
         64,
         max_shared_memory_per_block=65536,
     ),
-    "webgpu": KindFacts("GPUs from a browser", ("webgpu", "gpu"), _BLOCKS, {"max_num_threads": 256}),
+    "webgpu": KindFacts(
+        "GPUs from a browser", ("webgpu", "gpu"), {"supports_float16": bool, **_BLOCKS}, {"max_num_threads": 256}
+    ),
     "c": KindFacts("C source code", ("cpu",), _C),
     "stackvm": KindFacts("the interpreter of a stack machine", ("cpu",), {}),
     "hexagon": KindFacts("Hexagon processors", ("hexagon", "cpu"), _HEXAGON),

@@ -9,7 +9,7 @@ from compiler.arith import Analyzer
 from compiler.ir.error import ScheduleError
 from compiler.ir.node import rebuild
 from compiler.ir.origin import NO_SPAN, Span, derived_from
-from compiler.ir.primexpr import CommReducer, IntImm, IterVar, PrimExpr, Reduce, Var
+from compiler.ir.primexpr import CommReducer, IntImm, IterVar, PrimExpr, Reduce, Var, is_const_int
 from compiler.ir.substitute import substitute, uses_var
 from compiler.te.compute_body import reads_tensors, reducer_at
 from compiler.te.cross_thread import reduce_across_threads
@@ -162,7 +162,9 @@ class StageLoops:
             raise ScheduleError(
                 f"bind: axis {axis.var.name!r} of stage {self.stage.op.name!r} must have the extent "
                 f"{thread.dom.extent} of thread axis {thread.var.name!r}, got {dom.extent}"
+                f"{line_of(self.stage.schedule.primitives, 'bind', self.stage.op.name)}; split the axis by that extent"
             )
+        self._require_one_loop(axis, thread)
         key = THREAD_KEYS[is_virtual(thread)]
 
         def wrap(body: Stmt) -> Stmt:
@@ -174,6 +176,22 @@ class StageLoops:
         # Virtual threads share what is computed outside of their loop; what is reduced is no part of the memory.
         own = not is_virtual(thread) and owned_by_thread(self.stage.scope, thread) and not self._is_reduced(axis)
         return wrap, dom.min if own else thread.var.astype(axis.var.dtype) + dom.min
+
+    def _require_one_loop(self, axis: IterVar, thread: IterVar) -> None:
+        """Refuse two loops along one thread axis: they would run over their diagonal."""
+        if is_virtual(thread) or is_const_int(self.domains[axis].extent, 1):
+            return
+        for other in self.stage.leaf_iter_vars:
+            attr = self.stage.iter_var_attrs.get(other)
+            bound = None if attr is None or other is axis else attr.bind_thread
+            if bound is None or bound.thread_tag != thread.thread_tag or is_const_int(self.domains[other].extent, 1):
+                continue
+            stage = self.stage.op.name
+            raise ScheduleError(
+                f"bind: axes {axis.var.name!r} and {other.var.name!r} of stage {stage!r} are both bound to "
+                f"{thread.thread_tag}{line_of(self.stage.schedule.primitives, 'bind', stage)}, so that only their "
+                "diagonal would be computed; fuse them, or bind one to another thread axis"
+            )
 
     def _is_reduced(self, axis: IterVar) -> bool:
         op = self.stage.op

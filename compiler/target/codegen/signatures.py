@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import re
 from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
@@ -18,7 +21,7 @@ from compiler.tir.buffer import AUTO_BROADCAST, Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import BufferStore, For, ForKind
 
-__all__ = ["passed_type", "returned_type", "signatures_of", "symbol_name"]
+__all__ = ["distinct", "passed_type", "returned_type", "signatures_of", "symbol_name"]
 
 
 def signatures_of(functions: Sequence[tuple[str, PrimFunc]], parallel: bool) -> list[tuple[Signature, tuple[Var, ...]]]:
@@ -40,7 +43,30 @@ def signatures_of(functions: Sequence[tuple[str, PrimFunc]], parallel: bool) -> 
     for name, func in functions:
         facts[name].visit(func.body)
     _propagate_threads(facts)
-    return [_signature(name, func, facts[name], parallel) for name, func in functions]
+    made = [_signature(name, func, facts[name], parallel) for name, func in functions]
+    symbols = distinct([signature.symbol for signature, _ in made])
+    return [
+        (msgspec.structs.replace(signature, symbol=symbol), sizes)
+        for (signature, sizes), symbol in zip(made, symbols, strict=True)
+    ]
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Return names of which each is another: later ones like an earlier one have a number added.
+
+    Parameters
+    ----------
+    names : sequence of str
+
+    Returns
+    -------
+    list of str
+    """
+    made: dict[str, None] = {}
+    for name in names:
+        numbered = (f"{name}_{number}" for number in itertools.count(1))
+        made[name if name not in made else next(n for n in numbered if n not in made and n not in names)] = None
+    return list(made)
 
 
 def _propagate_threads(facts: Mapping[str, Facts]) -> None:

@@ -10,12 +10,12 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.primexpr import Call, PrimExpr, Var
 from compiler.tir import memory
+from compiler.tir.analysis.uniformity import is_barrier
 from compiler.tir.buffer import BufferLoad, BufferStore
 from compiler.tir.device_ops import ATOMIC_ADD
 from compiler.tir.python_source import MAX_NESTED_LOOPS, PythonSource
 from compiler.tir.sanitizer.shadow_memory import Place
 from compiler.tir.stmt import Allocate, Evaluate, Stmt
-from compiler.tir.transform.barrier_regions import is_barrier
 
 __all__ = ["Steps", "ThreadSource"]
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from compiler.ir.error import LoweringError, show
-from compiler.ir.functor import Functor, Visitor
+from compiler.ir.functor import Functor
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, PrimExpr, Var
+from compiler.ir.primexpr import PrimExpr, Var
 from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.analysis.side_effect import is_pure
-from compiler.tir.buffer import BufferLoad
-from compiler.tir.builtin import STORAGE_SYNC
+from compiler.tir.analysis.uniformity import Uniformity, is_barrier
 from compiler.tir.stmt import (
     AssertStmt,
     AttrStmt,
@@ -30,12 +29,7 @@ from compiler.tir.stmt import (
 )  # fmt: skip
 from compiler.tir.stmt_functor import StmtVisitor
 
-__all__ = ["BarrierRegions", "Barriers", "Uniformity", "is_barrier"]
-
-
-def is_barrier(n: Stmt) -> bool:
-    """Return whether a statement lets threads wait for each other."""
-    return isinstance(n, Evaluate) and isinstance(n.value, Call) and n.value.op is STORAGE_SYNC
+__all__ = ["BarrierRegions", "Barriers"]
 
 
 class Barriers(StmtVisitor):
@@ -54,37 +48,6 @@ class Barriers(StmtVisitor):
     def visit_Evaluate(self, n: Evaluate) -> None:
         if is_barrier(n):
             self.around.update((*self._path, n))
-
-
-class Uniformity(Visitor):
-    """Tells which expressions have one value for all threads of a block.
-
-    Parameters
-    ----------
-    threads : iterable of Var
-        The variables that differ from thread to thread.
-    private : collection of Var
-        Pointers to memory that each thread has its own of.
-    """
-
-    def __init__(self, threads: Iterable[Var], private: Iterable[Var]) -> None:
-        self.varying = set(threads)
-        self._private = set(private)
-        self._uniform = True
-
-    def holds(self, *values: PrimExpr) -> bool:
-        """Return whether all threads agree about some values."""
-        self._uniform = True
-        for value in values:
-            self.visit(value)
-        return self._uniform
-
-    def visit_Var(self, n: Var) -> None:
-        self._uniform = self._uniform and n not in self.varying
-
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
-        self._uniform = self._uniform and n.buffer.data not in self._private
-        self.visit_Node(n)
 
 
 class BarrierRegions(Functor):

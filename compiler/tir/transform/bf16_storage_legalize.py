@@ -37,7 +37,7 @@ class BF16StorageLegalize(PrimFuncPass):
 
         C[i] = float32(A[i])     →     C[i] = T.reinterpret("float32", T.shift_left(uint32(A[i]), 16))
 
-    The buffers of the parameters become uint16 as well.
+    The buffers of the parameters, and pointers among them, become uint16 as well.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
@@ -72,9 +72,14 @@ class BF16Legalize(Pass):
 def _lower_types(func: PrimFunc) -> PrimFunc:
     lower = _LowerTypes()
     buffer_map = {param: lower.parameter(buffer) for param, buffer in func.buffer_map.items()}
+    params = tuple(param if param in func.buffer_map else lower.defined(param) for param in func.params)
     body = lower.visit(func.body)
     changed = any(buffer is not func.buffer_map[param] for param, buffer in buffer_map.items())
-    return rebuild(func.with_body(body), buffer_map=buffer_map) if changed else func.with_body(body)
+    return (
+        rebuild(func.with_body(body), params=params, buffer_map=buffer_map)
+        if changed or params != func.params
+        else func.with_body(body)
+    )
 
 
 class _LowerTypes(Mutator):
@@ -107,12 +112,13 @@ class _LowerTypes(Mutator):
         return n if value is n.value else cast(n.dtype, value)
 
     def visit_Let(self, n: Let) -> PrimExpr:
-        return rebuild(n, value=self.visit(n.value), var=self._defined(n.var), body=self.visit(n.body))
+        return rebuild(n, value=self.visit(n.value), var=self.defined(n.var), body=self.visit(n.body))
 
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
-        return rebuild(n, value=self.visit(n.value), var=self._defined(n.var), body=self.visit(n.body))
+        return rebuild(n, value=self.visit(n.value), var=self.defined(n.var), body=self.visit(n.body))
 
-    def _defined(self, var: Var) -> Var:
+    def defined(self, var: Var) -> Var:
+        """Return a variable that is declared here as it is from now on: a value or a pointer of another type."""
         kind = var.type_annotation
         if (
             isinstance(kind, PointerType)

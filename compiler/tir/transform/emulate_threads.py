@@ -16,13 +16,14 @@ from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.analysis.thread_axes import ThreadAxis, launch_of
+from compiler.tir.analysis.uniformity import Uniformity
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
 from compiler.tir.builtin import ACCESS_PTR
 from compiler.tir.device_ops import ATOMIC_ADD
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, DeclBuffer, Evaluate, For, ForKind, LetStmt, Stmt
 from compiler.tir.stmt_functor import StmtMutator
-from compiler.tir.transform.barrier_regions import BarrierRegions, Barriers, Uniformity
+from compiler.tir.transform.barrier_regions import BarrierRegions, Barriers
 from compiler.tir.transform.emulate_shuffles import EmulateShuffles
 from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
 from compiler.tir.transform.pass_base import PrimFuncPass
@@ -93,7 +94,7 @@ class _Kernel(KernelCode):
         code = shuffles.visit(self.code)
         memory = _BlockMemory(code, self.position, self.count, self._warp_size)
         code = memory.visit(code)
-        uniformity = Uniformity([self.variables[axis.tag] for axis in self.threads], memory.private)
+        uniformity = Uniformity((*(self.variables[axis.tag] for axis in self.threads), *memory.private))
         body = BarrierRegions(uniformity, self._each_thread, memory.keep).split(code)
         for buffer in shuffles.exchanges:
             body = Allocate(buffer.data, buffer.dtype, buffer.shape, const(True), DeclBuffer(buffer, body))

@@ -20,6 +20,7 @@ from compiler.ir.substitute import free_vars
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType
 from compiler.tir.analysis.features import features
+from compiler.tir.analysis.uniformity import Uniformity, varying_values
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import ACCESS_PTR, STORAGE_SYNC
 from compiler.tir.function import PrimFunc
@@ -38,11 +39,7 @@ from compiler.tir.stmt import (
     While,
 )
 from compiler.tir.stmt_functor import StmtMutator
-from compiler.tir.transform.barrier_regions import Uniformity
 from compiler.tir.transform.pass_base import PrimFuncPass
-
-SHARED_SCOPES = ("shared", "shared.dyn", "warp")
-"""Storage that more than one thread sees."""
 
 
 class ThreadSync(PrimFuncPass):
@@ -72,7 +69,7 @@ class ThreadSync(PrimFuncPass):
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         if "thread_extent" not in features(func).attrs:
             return func
-        plan = _Plan(self.storage_scope)
+        plan = _Plan(self.storage_scope, Uniformity(varying_values(func.body)))
         plan.visit(func.body)
         return func.with_body(_Insert(plan.waiting, self.storage_scope).visit(func.body)) if plan.waiting else func
 
@@ -99,14 +96,14 @@ class _Summary(NamedTuple):
 class _Plan(Functor):
     """Summarises statements and finds those before which threads wait."""
 
-    def __init__(self, scope: str) -> None:
+    def __init__(self, scope: str, uniformity: Uniformity) -> None:
         self.waiting: set[Stmt] = set()
         self._scope = scope
+        self._uniformity = uniformity
         self._domains: dict[Var, IntervalSet] = {}
         self._analyzer = Analyzer()
         self._threads: set[Var] = set()
         self._ahead = False
-        self._private: set[Var] = set()
         self._divergence: For | While | IfThenElse | None = None
         """The outermost statement around whose body only some threads may come to, or come to as often."""
 
@@ -116,8 +113,6 @@ class _Plan(Functor):
         return self._joined(n.seq, [self.visit(stmt) for stmt in n.seq])
 
     def visit_Allocate(self, n: Allocate) -> _Summary:
-        if getattr(n.buffer_var.type_annotation, "storage_scope", "") not in SHARED_SCOPES:
-            self._private.add(n.buffer_var)
         return self.visit(n.body)  # type: ignore[no-any-return]
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> _Summary:
@@ -149,7 +144,7 @@ class _Plan(Functor):
     def _under(self, n: For | While | IfThenElse, *values: PrimExpr) -> Iterator[None]:
         """Note that threads come to the statements within as values say, which may differ between threads."""
         outer = self._divergence
-        if outer is None and not Uniformity(self._threads, self._private).holds(*values):
+        if outer is None and not self._uniformity.holds(*values):
             self._divergence = n
         yield
         self._divergence = outer

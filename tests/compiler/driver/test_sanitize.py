@@ -13,11 +13,11 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.substitute import post_order_visit
 from compiler.target.target import Target
 from compiler.tir import Evaluate, Stmt
+from compiler.tir.analysis.uniformity import is_barrier
 from compiler.tir.sanitizer import Fault
 from compiler.tir.sanitizer import sanitize as sanitize_function
 from compiler.tir.stmt import no_op
 from compiler.tir.stmt_functor import StmtMutator
-from compiler.tir.transform.barrier_regions import is_barrier
 from tests.compiler.driver.gpu_programs import KINDS, random_program
 
 

@@ -233,7 +233,7 @@ class _KernelStatements(Statements):
         self.visit(n.body)
 
 
-_ALLOCA = re.compile(r"^(\s*)(%\S+) = alloca (.*)$", re.M)
+_ALLOCA = re.compile(r'^(\s*)%(\w\S*|"[^"]*") = alloca (.*)$', re.M)
 
 
 def _with_stack(text: str, device: LLVMDevice) -> str:
@@ -248,13 +248,19 @@ def _with_stack(text: str, device: LLVMDevice) -> str:
     """
     if device.stack == 0:
         return text
-    own = rf"\1\2.own = alloca \3, addrspace({device.stack})"
-    return _ALLOCA.sub(rf"{own}\n\1\2 = addrspacecast ptr addrspace({device.stack}) \2.own to ptr", text)
+
+    def own(match: re.Match[str]) -> str:
+        indent, name, what = match.groups()
+        inner = f'%"{name.strip(chr(34))}.own"'
+        cast = f"addrspacecast ptr addrspace({device.stack}) {inner} to ptr"
+        return f"{indent}{inner} = alloca {what}, addrspace({device.stack})\n{indent}%{name} = {cast}"
+
+    return _ALLOCA.sub(own, text)
 
 
 def _require_code(text: str, target: Target, device: LLVMDevice) -> None:
     """Refuse functions that the back end has no code for: LLVM would end the process."""
-    for name in re.findall(r"^declare .*@([\w.]+)\(", text, re.M):
+    for name in re.findall(r'^declare .*?@([\w.$-]+|"[^"]*")\(', text, re.M):
         own = name.startswith(("llvm.nvvm.", "llvm.amdgcn."))
         if not own and not re.match(device.functions, name):
             raise BuildError(

@@ -13,7 +13,7 @@ from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.text import TextBuilder
 from compiler.runtime.signature import Signature
-from compiler.target.codegen.signatures import passed_type, signatures_of
+from compiler.target.codegen.signatures import distinct, passed_type, signatures_of
 from compiler.target.codegen.source.c import C
 from compiler.target.codegen.source.cuda import CUDA
 from compiler.target.codegen.source.kernels import is_kernel, write_kernel
@@ -93,8 +93,9 @@ def source_code(module: IRModule, kind: str) -> SourceCode:
 def _declare(program: Program, functions: Sequence[tuple[str, PrimFunc]]) -> list[Declared]:
     declared = []
     language = program.language
-    for (name, func), (signature, sizes) in zip(functions, signatures_of(functions, parallel=False), strict=True):
-        symbol = identifier(re.sub(r"\W", "_", signature.symbol), language.reserved)
+    described = signatures_of(functions, parallel=False)
+    symbols = distinct([identifier(re.sub(r"\W", "_", each.symbol), language.reserved) for each, _ in described])
+    for (name, func), (signature, sizes), symbol in zip(functions, described, symbols, strict=True):
         renamed = msgspec.structs.replace(signature, symbol=symbol)
         function = Declared(func, renamed, sizes)
         program.functions[name] = program.functions[signature.name] = function

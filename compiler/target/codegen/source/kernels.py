@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError, TargetError
+from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Call, IntImm, IterVar, PrimExpr, StringImm, Var
 from compiler.ir.text import TextBuilder
 from compiler.ir.types import PointerType, PrimType
+from compiler.target.codegen.source.data_types import require_data_types
 from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, KernelParameter, scope_of
 from compiler.target.codegen.source.lanes import without_vectors
 from compiler.target.codegen.source.program import Declared, Program
@@ -59,6 +61,7 @@ def write_kernel(program: Program, out: TextBuilder, function: Declared) -> None
     rules, func = program.language.device, function.func
     if rules is None:
         raise TargetError(f"build: {function.signature.name!r} launches threads; {program.language.name!r} has none")
+    require_data_types(program.language, func)
     facts = _KernelFacts()
     facts.visit(func.body)
     statements = KernelStatements(program, out, rules)
@@ -98,19 +101,12 @@ def _parameters(statements: KernelStatements, function: Declared, facts: _Kernel
         dtype = facts.element(var) if is_pointer else var.dtype
         name = names.define(var)
         if is_pointer:
-            _require_stored(statements, dtype)
             statements.expressions.elements[var] = dtype
             if not described.written and function.signature.noalias:
                 statements.expressions.read_only.add(var)
         written = described.written or not is_pointer
         parameters.append(KernelParameter(name, dtype, language.type(dtype), is_pointer, written))
     return parameters
-
-
-def _require_stored(statements: KernelStatements, dtype: str) -> None:
-    cure = statements.rules.unstored.get(dtype)
-    if cure is not None:
-        raise BuildError(f"build: target {statements.program.language.name!r} has no memory of type {dtype}; {cure}")
 
 
 class _KernelFacts(StmtVisitor):
@@ -176,7 +172,8 @@ class KernelStatements(Statements):
             axis = self.rules.axes.get(n.node.thread_tag)
             if axis is None:
                 raise TargetError(
-                    f"build: target {self.program.language.name!r} has no thread axis {n.node.thread_tag!r}; it has "
+                    f"build: target {self.program.language.name!r} has no thread axis {n.node.thread_tag!r}"
+                    f"{user_place(n.span)}; it has "
                     f"{', '.join(self.rules.axes)}"
                 )
             index = self.program.language.cast(n.node.var.dtype, axis)

@@ -10,7 +10,15 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.target.codegen.source.device import DeviceRules
 
-__all__ = ["Language", "Spelling"]
+__all__ = ["KEYWORDS", "Language", "Spelling"]
+
+_KEYWORDS = (
+    "asm __asm __asm__ _Asm _Pragma __pragma alignas alignof break case catch const continue decltype default defer "
+    "defined delete discard do else enum extern for goto if inline let loop namespace new operator return sizeof "
+    "static static_assert struct switch template throw try typedef typeid union using var volatile while"
+)
+KEYWORDS = frozenset(_KEYWORDS.split())
+"""Words that stand before parentheses or statements in some language, and are no functions anywhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

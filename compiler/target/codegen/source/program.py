@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from compiler.ir.error import BuildError
 from compiler.ir.primexpr import Var
 from compiler.runtime.signature import Signature
-from compiler.target.codegen.source.language import Language
+from compiler.target.codegen.source.language import KEYWORDS, Language
 from compiler.target.codegen.source.names import Names
 from compiler.tir.function import PrimFunc
 
@@ -103,7 +103,7 @@ class Program:
         arguments : sequence of str
             Data types of its arguments; empty for a text.
         """
-        if not (name.isascii() and name.isidentifier()):
+        if not (name.isascii() and name.isidentifier()) or name in KEYWORDS:
             raise BuildError(f"code generation: {name!r} is no name of a function")
         if name in self.language.reserved:
             return name  # the headers declare it

@@ -1,0 +1,105 @@
+"""Refusing kernels that compute with data types which their language or device lacks."""
+
+from __future__ import annotations
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import BuildError
+from compiler.ir.functor import Visitor
+from compiler.ir.node import Node
+from compiler.ir.origin import user_place
+from compiler.ir.primexpr import Cast, Var
+from compiler.ir.types import PointerType, PrimType
+from compiler.target.codegen.source.language import Language
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Allocate, BufferStore, For, LetStmt
+
+__all__ = ["require_data_types"]
+
+
+def require_data_types(language: Language, func: PrimFunc) -> None:
+    """Check that a language has the data types of a kernel's values and memory, and the device those it may lack.
+
+    Parameters
+    ----------
+    language : Language
+    func : PrimFunc
+        Its attribute ``target`` says with ``supports_float16=0`` that the device has no half precision.
+
+    Raises
+    ------
+    BuildError
+        The message names what is of the type, the user's line, and the type to use in its place.
+    """
+    types = _DataTypes(language, func)
+    for param in func.params:
+        types.require(param.dtype, param.name, param)
+    types.visit(func.body)
+
+
+def _missing(language: Language, func: PrimFunc) -> dict[str, str]:
+    """Return what to use in the place of data types that the language, or the function's device, lacks."""
+    target = func.attrs.get("target")
+    if target is None or target.attrs.get("supports_float16", True):
+        return dict(language.missing)
+    return {**language.missing, "float16": "its option supports_float16 is 0: compute in float32"}
+
+
+def _pointed_to(buffer: Buffer) -> str:
+    """Return the data type that a buffer's pointer is declared with: loads of bool say the bytes that hold them."""
+    kind = buffer.data.type_annotation
+    if isinstance(kind, PointerType) and isinstance(kind.element_type, PrimType) and kind.element_type.dtype:
+        return dt.element(kind.element_type.dtype)
+    return dt.element(buffer.dtype)
+
+
+class _DataTypes(Visitor):
+    def __init__(self, language: Language, func: PrimFunc) -> None:
+        self._language = language
+        self._missing = _missing(language, func)
+        self._unstored = language.device.unstored if language.device else {}
+        self._params = set(func.params)
+
+    def require(self, dtype: str, what: str, n: Node) -> None:
+        """Refuse a data type of something that a node has."""
+        element = dt.element(dtype)
+        if element == "handle" or (element in self._language.types and element not in self._missing):
+            return
+        cure = f"; {self._missing[element]}" if element in self._missing else ""
+        raise BuildError(
+            f"build: target {self._language.name!r} has no values of type {element}, which {what}{user_place(n.span)} "
+            f"has{cure}"
+        )
+
+    def visit_Cast(self, n: Cast) -> None:
+        self.require(n.dtype, f"the conversion {n}", n)
+        self.visit_Node(n)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self._buffer(n.buffer, n)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self._buffer(n.buffer, n)
+
+    def _buffer(self, buffer: Buffer, n: BufferLoad | BufferStore) -> None:
+        element = _pointed_to(buffer)
+        if buffer.data in self._params and element in self._unstored:
+            raise BuildError(
+                f"build: target {self._language.name!r} has no memory of type {element}, which {buffer.name}"
+                f"{user_place(n.span)} is of; {self._unstored[element]}"
+            )
+        self.require(buffer.dtype, buffer.name, n)
+        self.visit_Node(n)
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        self._variable(n.dtype, n.buffer_var, n)
+
+    def visit_LetStmt(self, n: LetStmt) -> None:
+        self._variable(n.var.dtype, n.var, n)
+
+    def visit_For(self, n: For) -> None:
+        self._variable(n.loop_var.dtype, n.loop_var, n)
+
+    def _variable(self, dtype: str, var: Var, n: Node) -> None:
+        self.require(dtype, var.name, n)
+        self.visit_Node(n)

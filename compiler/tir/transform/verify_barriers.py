@@ -1,0 +1,49 @@
+"""Refusing barriers that not all threads of a block come to."""
+
+from __future__ import annotations
+
+from compiler.ir.error import LoweringError, show
+from compiler.ir.module import IRModule
+from compiler.ir.origin import user_place
+from compiler.ir.transform import PassContext
+from compiler.tir.analysis.features import features
+from compiler.tir.analysis.uniformity import DivergentBarrier, divergent_barrier
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import For, IfThenElse
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+
+class VerifyBarriers(PrimFuncPass):
+    """Check that all threads of a block come to the same barriers; nothing changes.
+
+    For example::
+
+        tx = T.launch_thread("threadIdx.x", 64)
+        if tx < 5:                                 # refused: threads 5 to 63 never come
+            T.tvm_storage_sync("shared")
+
+    Conditions may read what all threads agree about: sizes, the block's position, memory of the block, and memory of
+    a thread in which all threads store the same.
+
+    Raises
+    ------
+    LoweringError
+        If a barrier is in a branch or loop that not all threads take, or take as often: the message names the lines,
+        the condition, and what would make it legal.
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        if "thread_extent" in features(func).attrs and (divergent := divergent_barrier(func.body)) is not None:
+            raise LoweringError(_message(divergent))
+        return func
+
+
+def _message(divergent: DivergentBarrier) -> str:
+    barrier, around, decides = divergent
+    kind = "branch" if isinstance(around, IfThenElse) else "loop"
+    which = f"{kind} over {around.loop_var.name}" if isinstance(around, For) else kind
+    return (
+        f"VerifyBarriers: a barrier{user_place(barrier.span)} is under a condition that differs between threads: the "
+        f"{which}{user_place(around.span)} depends on {show(decides)}, so that not all threads of a block come to it; "
+        "move the barrier out, or let the condition depend on the block alone"
+    )
