@@ -6,13 +6,14 @@ import { on, state, tell } from "./state.js";
 
 const DEBOUNCE = 250;
 const PATIENCE = 800;
-let timer;
+let timer = null; // of the next request
 let slow;
 let asking = null; // aborts the request that is under way
 
 /** Newer requests take the place of older ones, whose answers are dropped even if they come. */
 function begin() {
   clearTimeout(timer);
+  timer = null;
   clearTimeout(slow);
   asking?.abort();
   asking = new AbortController();
@@ -67,6 +68,7 @@ export function startCompiling() {
     clearTimeout(timer);
     delete state.options.prefix;
     timer = setTimeout(compile, DEBOUNCE);
+    document.body.classList.add("pending"); // what is shown belongs to the text before
   });
   on("options", compile);
   if (state.compiled) arrived();
@@ -122,7 +124,7 @@ function running(active) {
 
 function done() {
   clearTimeout(slow);
-  document.body.classList.remove("pending");
+  document.body.classList.toggle("pending", timer !== null); // typing went on while the answer was made
   running(false);
 }
 

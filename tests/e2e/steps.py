@@ -35,7 +35,7 @@ def write(page: Page, script: str) -> None:
 
 def settled(page: Page) -> None:
     """Wait until the newest answer is there."""
-    page.wait_for_timeout(320)  # longer than the pause that the page waits for more typing
+    page.wait_for_timeout(100)  # a change of a choice reaches the page's own code
     page.wait_for_selector("body:not(.pending)", timeout=30_000)
 
 
