@@ -30,6 +30,8 @@ registers, or all but the hot loop."""
 Mode = Literal["compile", "run", "ladder", "record", "propose", "measure", "trace", "webgpu"]
 """What a child is for: all but the last three run a script; those measure, trace or prepare for the visitor's GPU a
 program that another recorded."""
+MEASURING: frozenset[Mode] = frozenset({"run", "ladder", "measure"})
+"""Modes in which kernels are timed, which need CPUs of their own."""
 MOMENTARY: frozenset[Mode] = frozenset({"compile", "record", "propose"})
 """Modes in which kernels run for a moment at most."""
 MAX_PROGRAM = 1 << 20
@@ -458,6 +460,8 @@ class Measurement(Struct, frozen=True, kw_only=True):
     It is often 0: BLAS adds the products of a sum in the same order as a simple loop does, each with one rounding.
     """
     cpu: str = ""
+    host: Annotated[str, Meta(max_length=400)] = ""
+    """The machine of a cluster that measured, set by the server; empty for the server's own."""
     target: str = ""
     note: str = ""
     line: int | None = None

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import atexit
-import logging
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from flask import Flask
 
+import compiler
 from app import services
 from app.config import Config, ConfigurationError
+from app.jobs.local_runner import start_local_runner
 from app.memory import Memory, give_freed_memory_back
-from app.sandbox import Runner, SandboxError, Shared, UnsafeLocal
+from app.sandbox import Runner
 from app.views import BLUEPRINTS
 from app.web import assets, error_responses, security
 from app.web.bodies import FORM_BYTES
@@ -23,9 +23,7 @@ from app.workers.in_process import InProcess
 from app.workers.tasks import Renderer
 from compiler.runtime.threads import available_cores
 
-log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent.parent
-HANDLER = "app.recorder:handle"
 
 
 def create_app(
@@ -93,27 +91,14 @@ def start_renderer(config: Config) -> Renderer:
 
 
 def start_runner(config: Config) -> Runner:
-    """Start the runner of scripts, and refuse to listen publicly where no sandbox would contain them.
+    """Start the runner of scripts, here or in a cluster, and refuse to listen publicly where no sandbox contains them.
 
     Raises
     ------
     ConfigurationError
-        If there is no sandbox here, or none that is strict enough.
+        If there is no sandbox here, or none that is strict enough, or the cluster cannot be used.
     """
-    if config.unsafe_local:
-        runner: Runner = UnsafeLocal(HANDLER)
-    elif sys.platform == "linux":
-        from app.sandbox import Sandbox
-
-        try:
-            runner = Sandbox(
-                HANDLER, preload=["app.recorder"], pool=config.pool, shared=Shared(memory_bytes=config.scripts_memory)
-            )
-        except SandboxError as error:
-            raise ConfigurationError(f"{error}; --unsafe-local runs your own scripts without one") from error
-    else:
-        raise ConfigurationError("there is no sandbox on this system; --unsafe-local runs your own scripts without one")
-    log.info("sandbox: %s", runner.tier)
+    runner = start_cluster(config) if config.scheduler else start_local_runner(config)
     if not (config.loopback or config.unsafe_public or runner.tier.safe_for_public):
         runner.close()
         raise ConfigurationError(
@@ -121,3 +106,21 @@ def start_runner(config: Config) -> Runner:
             "listen on 127.0.0.1, or say --unsafe-public"
         )
     return runner
+
+
+def start_cluster(config: Config) -> Runner:
+    """Start the runner that hands scripts to the machines of a cluster.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no store for the files of scripts, Dask is not installed, or the scheduler cannot be used.
+    """
+    if not config.store:
+        raise ConfigurationError(f"the machines of {config.scheduler} read files from a store: say --store too")
+    try:
+        from app.cluster.runner import Cluster
+    except ImportError as error:
+        message = f"the scheduler {config.scheduler} cannot be used: {error}; pip install -e '.[cluster]'"
+        raise ConfigurationError(message) from error
+    return Cluster(config.scheduler, compiler.__version__)

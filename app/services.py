@@ -30,7 +30,7 @@ from app.lessons import Library
 from app.lessons.classes import Classes
 from app.memory import Memory
 from app.recorder.environment import CPU
-from app.sandbox import Outcome, Runner
+from app.sandbox import Outcome, RemoteRunner, Runner
 from app.store.links import Links
 from app.store.liveness import Liveness
 from app.store.shared_files import SharedFiles
@@ -96,7 +96,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         SharedFiles(config.store) if config.store else None,
     )
     workspace_limits = WorkspaceLimits(uploads, config.files_bytes, config.workspace_uploads_bytes)
-    launcher = Launcher(runner, config, Cores(measuring), workspace_limits)
+    launcher = Launcher(runner, config, _cores(runner, compiling, measuring), workspace_limits)
     links = Links(
         config.links_database,
         compiler.__version__,
@@ -134,6 +134,19 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         compiling=compiling,
         measuring=measuring,
     )
+
+
+def _cores(runner: Runner, compiling: FairQueue, measuring: FairQueue) -> Cores:
+    """Return what assigns CPUs to jobs; the queues have as many slots as the machines that jobs run on."""
+    if not isinstance(runner, RemoteRunner):
+        return Cores(lambda: measuring.held > 0)
+
+    def resize(compilations: int, measurements: int) -> None:
+        compiling.resize(compilations, overtime=compilations // 2)
+        measuring.resize(measurements)
+
+    runner.follow(resize)
+    return Cores(lambda: False, cpus=())
 
 
 def install(app: Flask, services: Services) -> None:

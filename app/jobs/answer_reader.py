@@ -10,7 +10,7 @@ import msgspec
 
 from app.artifacts import Event, Measured, Recorded, Source
 from app.errors import Overrun, Superseded, TooLarge, Unavailable
-from app.jobs.answers import StoredAnswer, refused
+from app.jobs.answers import StoredAnswer, attributed, refused
 from app.memory import Budget
 from app.proposals import Proposed
 from app.sandbox import Job, Outcome
@@ -86,7 +86,7 @@ class AnswerReader:
         for raw in self.messages():
             event = None if raw.startswith(_SNAPSHOT) else _event(raw)
             if isinstance(event, Measured):
-                yield Measured(measurement=msgspec.structs.replace(event.measurement, source=self._source))
+                yield Measured(measurement=attributed(event.measurement, self._source, self._job.machine))
             elif event is not None:
                 if isinstance(event, GPUPrepared):
                     self._messages.pop()  # it is long, and no part of the answer
@@ -100,11 +100,13 @@ class AnswerReader:
         Superseded
             The job was cancelled.
         Unavailable
-            The sandbox could not be set up.
+            The sandbox could not be set up, or the machine of the job went away.
         """
         outcome = self._job.outcome
         if outcome.status == "cancelled":
             raise Superseded("a newer request took the place of this one")
+        if outcome.status == "lost":
+            raise Unavailable(f"{outcome.detail}; try again", retry_after=5)
         if outcome.status == "setup":
             raise Unavailable(f"the sandbox could not be set up: {outcome.detail}", retry_after=5)
         try:

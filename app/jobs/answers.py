@@ -8,7 +8,8 @@ from typing import Literal
 
 import msgspec
 
-from app.artifacts import Answer, Problem
+from app.artifacts import Answer, Measurement, Problem, Source
+from app.sandbox import Machine
 
 Status = Literal["ok", "error", "timeout", "limit", "crash"]
 COMPRESSION = 1
@@ -52,6 +53,13 @@ def pack(answer: Answer) -> StoredAnswer:
         drawings=list(answer.drawings),
         problems=[_shortened(problem) for problem in answer.problems[:MAX_PROBLEMS]],
     )
+
+
+def attributed(measurement: Measurement, source: Source, machine: Machine | None) -> Measurement:
+    """Return a measurement that says who made it and where, whatever it said."""
+    if machine is None:
+        return msgspec.structs.replace(measurement, source=source, host="")
+    return msgspec.structs.replace(measurement, source=source, host=machine.host, cpu=machine.cpu)
 
 
 def _shortened(problem: Problem) -> Problem:

@@ -23,9 +23,9 @@ from app.artifacts import (
     drawing_key,
     listing_key,
 )
-from app.jobs.answers import Status
+from app.jobs.answers import Status, attributed
 from app.logs import quoted
-from app.sandbox import Outcome
+from app.sandbox import Machine, Outcome
 from app.sandbox.handler import EXIT_DAMAGED, EXIT_RAISED
 from app.sandbox.interface import TOGETHER
 
@@ -198,7 +198,7 @@ def assemble(messages: Sequence[bytes], outcome: Outcome, source: Source = "scri
     for raw in messages:
         assembly.take(raw)
     answer = msgspec.structs.replace(
-        marked(assembly.last, source), listings=assembly.listings, drawings=assembly.drawings
+        marked(assembly.last, source, outcome.machine), listings=assembly.listings, drawings=assembly.drawings
     )
     if outcome.console and outcome.exit_code != EXIT_RAISED:
         answer = msgspec.structs.replace(answer, console=[*answer.console, Console("stdout", outcome.console)])
@@ -221,10 +221,12 @@ def assemble(messages: Sequence[bytes], outcome: Outcome, source: Source = "scri
     return answer
 
 
-def marked(answer: Answer, source: Source) -> Answer:
-    """Return an answer whose measurements say who made them, whatever they said."""
-    measurements = [msgspec.structs.replace(measurement, source=source) for measurement in answer.measurements]
-    return msgspec.structs.replace(answer, measurements=measurements)
+def marked(answer: Answer, source: Source, machine: Machine | None = None) -> Answer:
+    """Return an answer whose measurements say who made them and where, whatever they said."""
+    measurements = [attributed(measurement, source, machine) for measurement in answer.measurements]
+    here = {"host": machine.host, "cpu": machine.cpu} if machine is not None else {}
+    environment = {name: text for name, text in answer.environment.items() if name != "host"} | here
+    return msgspec.structs.replace(answer, measurements=measurements, environment=environment)
 
 
 def _noted(answer: Answer, note: str) -> Answer:

@@ -159,6 +159,22 @@ class FairQueue:
         self._next_review = 0.0
         self._changed = threading.Condition()
 
+    def resize(self, capacity: int, overtime: int = 0) -> None:
+        """Grant so many slots from now on; those that are held beyond them stay so until they are released.
+
+        Parameters
+        ----------
+        capacity : int
+            Slots.
+        overtime : int
+            Requests past the quantum that may go on beside those that hold the slots.
+        """
+        with self._changed:
+            self.capacity = capacity
+            self._max_held = max(1, capacity - 1)
+            self._max_overtime = overtime
+            self._grant()
+
     def enter(self, client: str, tab: str = "") -> Ticket:
         """Join the queue.
 

@@ -6,7 +6,7 @@ import secrets
 
 import msgspec
 
-from app.artifacts import Mode, Options, Request, Workspace
+from app.artifacts import MEASURING, Mode, Options, Request, Workspace
 from app.config import Config
 from app.errors import Unavailable
 from app.jobs.cores import Cores
@@ -178,7 +178,7 @@ class Launcher:
         base = Limits()
         copies = min(COPIES * stored_bytes, MAX_COPIES_BYTES)
         limits = Limits(
-            cpus=self._cores.choose(mode, threads),
+            own_cpus=threads if mode in MEASURING else 0,
             wall_seconds=budget + WALL_MARGIN_SECONDS,
             cpu_seconds=(budget + WALL_MARGIN_SECONDS) * max(2, threads),
             threads=FREE_THREADS + 2 * threads,
@@ -189,6 +189,6 @@ class Launcher:
         )
         encoded = msgspec.json.encode(msgspec.structs.replace(request, budget_seconds=budget))
         try:
-            return self._runner.start(encoded, {**workspace.files, **stored}, limits)
+            return self._runner.start(encoded, {**workspace.files, **stored}, self._cores.assign(limits))
         except SandboxError as error:
             raise Unavailable("scripts cannot be run now: the sandbox does not start", retry_after=10) from error

@@ -90,9 +90,15 @@ def how_measured(measurement: Measurement) -> str:
     threads = count(measurement.threads, "thread")
     if measurement.repeats < 2:
         return f"single run of {count(measurement.number, 'call')}, {threads}"
+    where = f" on {measurement.host}" if measurement.host else ""
     spread = measurement.spread / measurement.seconds if measurement.seconds else 0.0
     noise = ", noisy" if spread > NOISE else ""
-    return f"median of {measurement.repeats}, ± {spread / 2:.1%}{noise}, {threads}".replace("%", "\u202f%")
+    return f"median of {measurement.repeats}, ± {spread / 2:.1%}{noise}, {threads}{where}".replace("%", "\u202f%")
+
+
+def machine_of(measurement: Measurement) -> str:
+    """Return which machine measured: its name, where it is one of several, and its processor."""
+    return f"{measurement.host} ({measurement.cpu})" if measurement.host else measurement.cpu
 
 
 def conditions(measurements: Sequence[Measurement]) -> str:
@@ -100,7 +106,7 @@ def conditions(measurements: Sequence[Measurement]) -> str:
     kernels = [m for m in measurements if m.kind in ("kernel", "prefix")]
     if not kernels:
         return ""
-    shared = [count(kernels[-1].threads, "thread"), kernels[-1].cpu]
+    shared = [count(kernels[-1].threads, "thread"), *sorted({machine_of(m) for m in kernels})]
     if all(m.checked == "ok" for m in kernels):
         shared.append("checked ✓")
     if len({m.source for m in kernels}) == 1:

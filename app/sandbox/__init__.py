@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from app.sandbox.files import StoredFile, check_name
-from app.sandbox.interface import Job, Outcome, Runner, SandboxError
+from app.sandbox.interface import Job, Machine, Outcome, RemoteRunner, Runner, SandboxError
 from app.sandbox.limits import Limits, Shared
 from app.sandbox.local import UnsafeLocal
 from app.sandbox.tier import Mechanism, Tier
@@ -27,8 +27,10 @@ else:
 __all__ = [
     "Job",
     "Limits",
+    "Machine",
     "Mechanism",
     "Outcome",
+    "RemoteRunner",
     "Runner",
     "Sandbox",
     "SandboxError",

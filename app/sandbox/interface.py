@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal, Protocol
+from collections.abc import Callable, Iterator
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -11,8 +11,8 @@ from app.sandbox.files import Files
 from app.sandbox.limits import Limits
 from app.sandbox.tier import Tier
 
-Status = Literal["ok", "timeout", "memory", "output", "crash", "setup", "cancelled"]
-
+Status = Literal["ok", "timeout", "memory", "output", "crash", "setup", "cancelled", "lost"]
+"""``setup`` is a job whose walls could not be built, ``lost`` one whose machine went away."""
 
 TOGETHER = "all scripts together took more memory than there is for them"
 """Why a script was stopped that kept to its own limits."""
@@ -20,6 +20,14 @@ TOGETHER = "all scripts together took more memory than there is for them"
 
 class SandboxError(Exception):
     """The sandbox itself cannot work."""
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine of a cluster, as results name it."""
+
+    host: str
+    cpu: str
+    """Model of its processor."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +45,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Largest resident size, the interpreter and libraries shared with the zygote included."""
     console: str = ""
     """The beginning of what native code wrote to the standard streams; hostile."""
+    machine: Machine | None = None
+    """Where it ran, if not on the server's own machine."""
 
 
 class Job(Protocol):
@@ -44,6 +54,10 @@ class Job(Protocol):
 
     Read :meth:`messages` to the end, then :attr:`outcome`.  One thread reads; any thread may cancel.
     """
+
+    @property
+    def machine(self) -> Machine | None:
+        """Where it runs, once there are messages; None on the server's own machine."""
 
     def messages(self) -> Iterator[bytes]:
         """The process's messages as they come, hostile; leaving early cancels the job."""
@@ -88,3 +102,15 @@ class Runner(Protocol):
 
     def close(self) -> None:
         """End all jobs."""
+
+
+@runtime_checkable
+class RemoteRunner(Runner, Protocol):
+    """Starts jobs on other machines, which choose the CPUs themselves."""
+
+    @property
+    def machines(self) -> list[Machine]:
+        """The machines that are there now."""
+
+    def follow(self, resize: Callable[[int, int], None]) -> None:
+        """Call ``resize`` with the slots for compilations and measurements, now and whenever machines come and go."""

@@ -14,7 +14,7 @@ from io import FileIO
 
 from app.sandbox import rlimits, wire
 from app.sandbox.handler import EXIT_OUT_OF_MEMORY
-from app.sandbox.interface import TOGETHER, Outcome, Status
+from app.sandbox.interface import TOGETHER, Machine, Outcome, Status
 from app.sandbox.limits import Limits
 
 CONSOLE_BYTES = 8192
@@ -57,6 +57,8 @@ class SandboxedJob:
     kills : callable
         Returns how many children the kernel has killed because all of them together took too much memory.
     """
+
+    machine: Machine | None = None
 
     def __init__(
         self, kill_zygote: Callable[[], None], limits: Limits, ends: Ends, kills: Callable[[], int] = lambda: 0

@@ -35,3 +35,5 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     open_files: int = 64
     cpus: tuple[int, ...] = ()
     """The CPUs it may run on; none named means those of the server."""
+    own_cpus: int = 0
+    """CPUs that it needs for itself, as its time is measured; 0 where it shares them with others."""

@@ -21,7 +21,7 @@ from typing import IO
 from app.sandbox import handler, wire
 from app.sandbox.files import Files, StoredFile, check_files
 from app.sandbox.handler import EXIT_OUT_OF_MEMORY
-from app.sandbox.interface import Outcome, Status
+from app.sandbox.interface import Machine, Outcome, Status
 from app.sandbox.limits import Limits
 from app.sandbox.readable import PROJECT, python
 from app.sandbox.scratch import Scratch, sweep
@@ -36,6 +36,8 @@ _LINGER_SECONDS = 0.2
 
 class LocalJob:
     """A request that a fresh process works on."""
+
+    machine: Machine | None = None
 
     def __init__(self, name: str, request: bytes, files: Files, limits: Limits) -> None:
         self._limits = limits

@@ -3,7 +3,8 @@
 const NAMES = { ladder: "rung", reference: "kept" }; // prefix of the texts of each
 const MAX_TEXT = 1900; // letters that a link takes as one value, and a little room
 const MAX_RUNGS = 60;
-const FIELDS = ["name", "kind", "seconds", "spread", "repeats", "number", "threads", "flops", "gflops", "traffic", "checked", "error", "cpu", "target", "note", "step"];
+const FIELDS = ["name", "kind", "seconds", "spread", "repeats", "number", "threads", "flops", "gflops", "traffic", "checked", "error", "cpu", "target", "note", "step", "host"];
+const OLD_FIELDS = 16; // a link that was made before machines had names
 
 /** The texts of a ladder, by name.
  * @param {keyof typeof NAMES} which
@@ -39,13 +40,13 @@ function read(text) {
   } catch {
     return null; // whoever made the link wrote something else
   }
-  if (!Array.isArray(values) || values.length !== FIELDS.length) return null;
-  const rung = Object.fromEntries(FIELDS.map((field, at) => [field, values[at]]));
+  if (!Array.isArray(values) || values.length < OLD_FIELDS || values.length > FIELDS.length) return null;
+  const rung = Object.fromEntries(values.map((value, at) => [FIELDS[at], value]));
   return { ...rung, source: "link" };
 }
 
 /** Where and when a ladder was measured, in words. */
 export function told({ measurements, date }) {
-  const cpu = measurements.find((rung) => rung.cpu)?.cpu ?? "an unknown machine";
-  return `${date.replace("T", " ").slice(0, 16)} UTC on ${cpu}`;
+  const { cpu = "an unknown machine", host = "" } = measurements.find((rung) => rung.cpu) ?? {};
+  return `${date.replace("T", " ").slice(0, 16)} UTC on ${host ? `${host} (${cpu})` : cpu}`;
 }

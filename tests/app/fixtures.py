@@ -111,6 +111,8 @@ def full_answer(error: Problem | None = None) -> Answer:
 
 
 class _Job:
+    machine = None
+
     def __init__(self, messages: list[bytes]) -> None:
         self._messages = messages
 

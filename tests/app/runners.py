@@ -38,6 +38,8 @@ class Script:
 class ScriptedJob:
     """A job that follows a script."""
 
+    machine = None
+
     def __init__(self, script: Script) -> None:
         self._script = script
         self.cancelled = threading.Event()

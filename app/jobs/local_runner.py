@@ -1,0 +1,37 @@
+"""Starts what runs scripts on this machine: the strictest sandbox that it offers."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from app.config import Config, ConfigurationError
+from app.sandbox import Runner, SandboxError, Shared, UnsafeLocal
+
+log = logging.getLogger(__name__)
+HANDLER = "app.recorder:handle"
+
+
+def start_local_runner(config: Config) -> Runner:
+    """Start the runner of scripts on this machine.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no sandbox here.
+    """
+    if config.unsafe_local:
+        runner: Runner = UnsafeLocal(HANDLER)
+    elif sys.platform == "linux":
+        from app.sandbox import Sandbox
+
+        try:
+            runner = Sandbox(
+                HANDLER, preload=["app.recorder"], pool=config.pool, shared=Shared(memory_bytes=config.scripts_memory)
+            )
+        except SandboxError as error:
+            raise ConfigurationError(f"{error}; --unsafe-local runs your own scripts without one") from error
+    else:
+        raise ConfigurationError("there is no sandbox on this system; --unsafe-local runs your own scripts without one")
+    log.info("sandbox: %s", runner.tier)
+    return runner

@@ -1,0 +1,109 @@
+"""A cluster on this machine: a scheduler of Dask's, and workers of ours with a sandbox each."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from app import create_app
+from tests.renderer import renderer as renderer
+
+pytest.importorskip("distributed")
+NAMES = ("east", "south", "west")
+"""Of the machines: two of them go away in tests."""
+PROJECT = Path(__file__).parents[3]
+
+
+def free_port() -> int:
+    """Return a port of loopback that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def start(module: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """Start a module of Python's."""
+    return subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
+        cwd=PROJECT,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def end(process: subprocess.Popen[str], by: int = signal.SIGTERM) -> None:
+    """End a process, and read what it still wrote."""
+    process.send_signal(by)
+    process.communicate(timeout=60)
+
+
+class Machines:
+    """A scheduler and the machines that work for it.
+
+    Parameters
+    ----------
+    directory : Path
+        Where the machines keep files, and the servers share them.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.store = f"file://{directory / 'shared'}"
+        self.address = f"tcp://127.0.0.1:{free_port()}"
+        self._scheduler = start(
+            "distributed.cli.dask_scheduler",
+            *("--host", self.address, "--no-dashboard", "--preload", "app.cluster.pickles"),
+        )
+        self.workers: dict[str, subprocess.Popen[str]] = {}
+
+    def join(self, *names: str) -> None:
+        """Start machines, and wait until they work."""
+        for name in names:
+            self.workers[name] = start(
+                "app.cluster",
+                STRATA_SCHEDULER=self.address,
+                STRATA_STORE=self.store,
+                STRATA_DATA_DIR=str(self.directory / name),
+                STRATA_MACHINE=name,
+                STRATA_POOL="1",
+                STRATA_COMPILING="2",
+            )
+        for name in names:
+            output = self.workers[name].stdout
+            assert output is not None
+            assert f"as {name}" in output.readline()
+
+    def kill(self, name: str) -> None:
+        """Let a machine go away without a word."""
+        end(self.workers.pop(name), signal.SIGKILL)
+
+    def server(self, name: str, **settings: object) -> Flask:
+        """Return a server whose scripts run on the machines."""
+        given = {"SCHEDULER": self.address, "STORE": self.store, "DATA_DIR": self.directory / name, "RATE_LIMIT": 0}
+        return create_app(given | settings)
+
+    def close(self) -> None:
+        """End everything."""
+        for process in (*self.workers.values(), self._scheduler):
+            end(process)
+
+
+@pytest.fixture(scope="package")
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+    """A cluster."""
+    cluster = Machines(tmp_path_factory.mktemp("cluster"))
+    try:
+        cluster.join(*NAMES)
+        yield cluster
+    finally:
+        cluster.close()
