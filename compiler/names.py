@@ -167,6 +167,7 @@ PUBLIC = {
     "tvm.tir.tensor_intrin": "compiler.tir.intrinsics",
     "tvm.tir.transform": "compiler.tir.transform",
     "tvm.topi": "compiler.topi",
+    "tvm.topi.cuda.conv3d_winograd": "compiler.topi.winograd_tiles",
     "tvm.topi.cpp": "compiler.topi",
     "tvm.topi.cpp.generic": "compiler.topi.generic",
     "tvm.topi.cpp.nn": "compiler.topi.nn",

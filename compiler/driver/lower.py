@@ -66,7 +66,7 @@ def lower(
 
 def _lowered(module: IRModule, simple_mode: bool) -> IRModule:
     if simple_mode:
-        module = IRModule(module.functions, {**module.attrs, SIMPLE_MODE: True})
+        module = IRModule(module.functions, attrs={**module.attrs, SIMPLE_MODE: True})
     blocks = any(isinstance(func, PrimFunc) and _is_scheduled_by_blocks(func) for func in module.functions.values())
     for phase, passes in enumerate(phases(PassContext.current(), simple_mode, blocks)):
         for each in passes:

@@ -227,5 +227,5 @@ register_codec(
     IRModule,
     "IRModule",
     lambda mod: {"functions": mod.functions, "attrs": mod.attrs, "type_definitions": mod.type_definitions},
-    lambda fields: IRModule(fields["functions"], fields["attrs"], fields["type_definitions"]),
+    lambda fields: IRModule(fields["functions"], fields["type_definitions"], fields["attrs"]),
 )

@@ -105,17 +105,17 @@ class IRModule(Scriptable):
     Parameters
     ----------
     functions : mapping of GlobalVar or str to BaseFunc
-    attrs : mapping, optional
-        Facts about the whole module.
     type_definitions : mapping, optional
         Algebraic data types by their global type variables.
+    attrs : mapping, optional
+        Facts about the whole module.
     """
 
     def __init__(
         self,
         functions: Mapping[Any, Any] | None = None,
-        attrs: Mapping[str, Any] | None = None,
         type_definitions: Mapping[Any, Any] | None = None,
+        attrs: Mapping[str, Any] | None = None,
     ) -> None:
         self.functions: dict[GlobalVar, Any] = {
             GlobalVar(k) if isinstance(k, str) else k: f for k, f in (functions or {}).items()
@@ -334,7 +334,7 @@ class IRModule(Scriptable):
         same = len(functions) == len(self.functions) and all(
             self.functions.get(var) is func for var, func in functions.items()
         )
-        return self if same else IRModule(functions, self.attrs, self.type_definitions)
+        return self if same else IRModule(functions, self.type_definitions, self.attrs)
 
     def same_as(self, other: object) -> bool:
         """Return whether another module is this very object.
@@ -356,7 +356,7 @@ class IRModule(Scriptable):
         -------
         IRModule
         """
-        return IRModule(self.functions, self.attrs, self.type_definitions)
+        return IRModule(self.functions, self.type_definitions, self.attrs)
 
     def clone(self) -> IRModule:
         """Return another module with the same functions, as :meth:`shallow_copy` does.
@@ -404,7 +404,7 @@ class IRModule(Scriptable):
         -------
         IRModule
         """
-        return IRModule(self.functions, {**self.attrs, **attr_map}, self.type_definitions)
+        return IRModule(self.functions, self.type_definitions, {**self.attrs, **attr_map})
 
     def without_attr(self, attr_key: str) -> IRModule:
         """Return a module without an attribute.
@@ -419,7 +419,7 @@ class IRModule(Scriptable):
         IRModule
         """
         rest = {key: value for key, value in self.attrs.items() if key != attr_key}
-        return IRModule(self.functions, rest, self.type_definitions)
+        return IRModule(self.functions, self.type_definitions, rest)
 
     def import_from_std(self, file_to_import: str) -> None:
         """Add the types and functions of one of the modules that come with the compiler.

@@ -276,7 +276,7 @@ def _plain(key: str, attrs: Fields) -> Any:
 
 def _module(attrs: Fields) -> IRModule:
     free = attrs.get("attrs")
-    return IRModule(dict(attrs["functions"]), dict(free) if free else None, dict(attrs.get("type_definitions") or {}))
+    return IRModule(dict(attrs["functions"]), dict(attrs.get("type_definitions") or {}), dict(free) if free else None)
 
 
 register_tvm_node("IRModule", _module)

@@ -89,6 +89,11 @@ def _known(extents: Sequence[Dim]) -> Dim:
     return next((e for e in extents if isinstance(e, int)), extents[0]) if free is None else free
 
 
+def _static(extents: Sequence[Dim]) -> Dim:
+    """Return a static one of several extents that must be the same, ``?`` where there is none."""
+    return next((e for e in extents if not has_any_dim(e)), extents[0])
+
+
 def concatenate_relation(types: Types, attrs: ConcatenateAttrs) -> Type:
     """One tensor whose extent along ``axis`` is the sum of those of the inputs."""
     parts = fields(types[0])
@@ -102,7 +107,7 @@ def concatenate_relation(types: Types, attrs: ConcatenateAttrs) -> Type:
             continue
         for e in column:
             check_same_extent(column[0], e, f"extents along axis {d}, which is not the one to concatenate along")
-        shape.append(_known(column))
+        shape.append(_static(column) if has_any_dim(*(p.dims[at] for p in parts)) else _known(column))
     return TensorType(tuple(shape), parts[0].dtype)
 
 

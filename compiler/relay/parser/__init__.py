@@ -99,12 +99,12 @@ def parse_expr(source: str) -> Any:
     return program["main"]
 
 
-def fromtext(data: str, source_name: str = "from_string") -> Any:
+def fromtext(source: str, source_name: str = "from_string") -> Any:
     """Return the module or the expression of a text, whichever it is.
 
     Parameters
     ----------
-    data : str
+    source : str
         A program in Relay's text format.
     source_name : str
         The file that the text comes from.
@@ -118,7 +118,7 @@ def fromtext(data: str, source_name: str = "from_string") -> Any:
     ParseError
         See :func:`parse`.
     """
-    program = read("fromtext", data)
+    program = read("fromtext", source)
     return infer_module(program) if isinstance(program, IRModule) else program
 
 

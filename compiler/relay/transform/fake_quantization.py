@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,12 @@ __all__ = [
     "TensorAffineType",
     "TupleAffineType",
     "register_fake_quantization_to_integer",
+    "register_optional_fake_quantization_to_integer",
     "rule_of",
 ]
 
 _ATTRIBUTE = "FTVMFakeQuantizationToInteger"
+_OPTIONAL_ATTRIBUTE = "FTVMOptionalFakeQuantizationToInteger"
 
 
 class AffineType:
@@ -79,6 +81,7 @@ of the region, for operators that can return any.
 """
 
 _RULES: dict[str, Rule] = {}
+_OPTIONAL_RULES: dict[str, Rule] = {}
 
 
 def integer_rule(*names: str) -> Callable[[Rule], Rule]:
@@ -91,17 +94,53 @@ def integer_rule(*names: str) -> Callable[[Rule], Rule]:
     return enter
 
 
-def rule_of(call: Call) -> Rule | None:
+def optional_rule(*names: str) -> Callable[[Rule], Rule]:
+    """Return the decorator that enters a rule for operators that a pass is asked to compute on integers."""
+
+    def enter(rule: Rule) -> Rule:
+        _OPTIONAL_RULES.update(dict.fromkeys(names, rule))
+        return rule
+
+    return enter
+
+
+def rule_of(call: Call, optional: Collection[str] = ()) -> Rule | None:
     """Return the rule for a call: what programs have set for its operator, else the usual one; None if neither.
 
     Parameters
     ----------
     call : Call
+    optional : collection of str
+        The operators whose optional rules count too.
     """
     if not isinstance(call.op, Op):
         return None
+    name = call.op.name
+    if name in optional:
+        chosen: Rule | None = call.op.get_attr(_OPTIONAL_ATTRIBUTE) or _OPTIONAL_RULES.get(name)
+        if chosen is not None:
+            return chosen
     given: Rule | None = call.op.get_attr(_ATTRIBUTE)
-    return given or _RULES.get(call.op.name)
+    return given or _RULES.get(name)
+
+
+def register_optional_fake_quantization_to_integer(op_name: str, func: Rule | None = None, level: int = 10) -> Any:
+    """Set how an operator among the ``optional_qnn_ops`` of ``FakeQuantizationToInteger`` is computed on integers.
+
+    Parameters
+    ----------
+    op_name : str
+    func : callable, optional
+        As of :func:`register_fake_quantization_to_integer`.
+    level : int
+        The priority.
+
+    Returns
+    -------
+    callable
+        The function, or the decorator that sets it.
+    """
+    return register_op_attr(op_name, _OPTIONAL_ATTRIBUTE, func, level)
 
 
 def register_fake_quantization_to_integer(op_name: str, func: Rule | None = None, level: int = 10) -> Any:

@@ -18,6 +18,7 @@ from compiler.relay.transform.fake_quantization import (
     TupleAffineType,
     TypeMap,
     integer_rule,
+    optional_rule,
 )
 from compiler.relay.transform.rewriter import dims_of
 
@@ -267,3 +268,12 @@ def _function(expr: Call, types: TypeMap) -> Result:
         return None
     parameters = (t.scale, t.zero_point, result.scale, result.zero_point)
     return [call_op(f"qnn.{op_name(expr)}", expr.args[0], *parameters), result]
+
+
+@optional_rule("nn.softmax")
+def _softmax(expr: Call, types: TypeMap) -> Result:
+    t, result = _type(expr.args[0], types), _type(expr, types)
+    if t is None or result is None or t.dtype != result.dtype:
+        return None
+    parameters = (t.scale, t.zero_point, result.scale, result.zero_point)
+    return [call_op("qnn.softmax", expr.args[0], *parameters, axis=expr.attrs["axis"]), result]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from compiler.ir.error import ArgumentError
@@ -22,6 +23,9 @@ from compiler.relay.transform.fake_quantization import (
 )
 from compiler.relay.transform.fake_quantization import (
     register_fake_quantization_to_integer as register_fake_quantization_to_integer,
+)
+from compiler.relay.transform.fake_quantization import (
+    register_optional_fake_quantization_to_integer as register_optional_fake_quantization_to_integer,
 )
 from compiler.relay.transform.fake_quantization_rules import requantized
 from compiler.relay.transform.function_pass import FunctionPass
@@ -44,6 +48,8 @@ class FakeQuantizationToInteger(FunctionPass, required=("InferType",)):
         Whether an operator without a rule is an error.
     use_qat : bool
         Whether regions that no ``qnn.quantize`` ends are computed on integers too, as far as the rules allow.
+    optional_qnn_ops : sequence of str, optional
+        Operators that are computed on integers only where they are named here, such as ``nn.softmax``.
 
     Raises
     ------
@@ -67,9 +73,10 @@ class FakeQuantizationToInteger(FunctionPass, required=("InferType",)):
 
     hard_fail: bool = False
     use_qat: bool = False
+    optional_qnn_ops: Sequence[str] | None = None
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
-        result: Function = bottom_up(_Rewriter(self.hard_fail), func)
+        result: Function = bottom_up(_Rewriter(self.hard_fail, self.optional_qnn_ops or ()), func)
         if self.use_qat:
             infer_expr(result, mod)
             result = bottom_up(_Forward(), result)
@@ -86,9 +93,10 @@ def _input_type(dequantize: Call) -> TensorAffineType:
 class _Rewriter(ExprMutator):
     """Rewrites each region that ends in ``qnn.quantize``, the inner ones first."""
 
-    def __init__(self, hard_fail: bool) -> None:
+    def __init__(self, hard_fail: bool, optional: Collection[str]) -> None:
         super().__init__()
         self._hard_fail = hard_fail
+        self._optional = optional
 
     def visit_call(self, call: Call) -> Any:
         new = super().visit_call(call)
@@ -96,13 +104,16 @@ class _Rewriter(ExprMutator):
         region = None if end is None else _region(end.args[0])
         if end is None or region is None:
             return new
-        strange = next((part for part in region if isinstance(part, Call) and not _has_rule(part)), None)
+        strange = next((part for part in region if isinstance(part, Call) and not self._has_rule(part)), None)
         if strange is not None and self._hard_fail:
             raise ArgumentError(f"FakeQuantizationToInteger: there is no rule for {op_name(strange)}")
         if strange is not None:
             return new
-        rewritten = _on_integers(end, region)
+        rewritten = _on_integers(end, region, self._optional)
         return new if rewritten is None else rewritten
+
+    def _has_rule(self, call: Call) -> bool:
+        return op_name(call) == _DEQUANTIZE or rule_of(call, self._optional) is not None
 
 
 def _region(expr: GraphExpr) -> list[Any] | None:
@@ -116,18 +127,14 @@ def _region(expr: GraphExpr) -> list[Any] | None:
     return parts if inputs and (works or op_name(expr) == _DEQUANTIZE) else None
 
 
-def _has_rule(call: Call) -> bool:
-    return op_name(call) == _DEQUANTIZE or rule_of(call) is not None
-
-
-def _on_integers(end: Call, region: list[Any]) -> Any:
+def _on_integers(end: Call, region: list[Any], optional: Collection[str]) -> Any:
     """Return a region computed on integers; None if a rule refuses."""
     _, scale, zero_point = end.args
     wanted = TensorAffineType(scale, zero_point, end.attrs["out_dtype"], end.attrs["axis"])
     types: TypeMap = {}
     new: dict[Any, Any] = {}
     for part in region:
-        made = _integers(part, new, types, wanted)
+        made = _integers(part, new, types, wanted, optional)
         if made is None:
             return None
         new[part] = made
@@ -136,7 +143,9 @@ def _on_integers(end: Call, region: list[Any]) -> Any:
     return requantized(result, t, wanted) if isinstance(t, TensorAffineType) else None
 
 
-def _integers(part: Any, new: dict[Any, Any], types: TypeMap, wanted: TensorAffineType) -> Any:
+def _integers(
+    part: Any, new: dict[Any, Any], types: TypeMap, wanted: TensorAffineType, optional: Collection[str]
+) -> Any:
     """Return one expression of a region on integers, and enter what they stand for; None if its rule refuses."""
     if op_name(part) == _DEQUANTIZE:
         t = _input_type(part)
@@ -156,7 +165,7 @@ def _integers(part: Any, new: dict[Any, Any], types: TypeMap, wanted: TensorAffi
             return None
         types[made] = whole.types[made.index]
     else:
-        rule = rule_of(part)
+        rule = rule_of(part, optional)
         types[made] = wanted
         result = rule(made, types) if rule is not None else None
         if result is None:

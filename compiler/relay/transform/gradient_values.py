@@ -59,7 +59,9 @@ def operator_gradient(call: Call, grad: Expr) -> Sequence[Any]:
         reason = op.waived.get("gradient")
         raise ArgumentError(f"gradient: operator {op.name} has no gradient{f': {reason}' if reason else ''}")
     grads = [as_expr(g) for g in gradient(call, grad)]
-    return [g if _differentiable(arg) else None for arg, g in zip(call.args, grads, strict=True)]
+    # Beside numbers, integers are indices and the like; where the result is made of integers they are differentiated.
+    of_integers = not _differentiable(call)
+    return [g if of_integers or _differentiable(arg) else None for arg, g in zip(call.args, grads, strict=True)]
 
 
 def _differentiable(expr: GraphExpr) -> bool:

@@ -49,16 +49,16 @@ class ToANormalForm(FunctionPass, opt_level=1):
         return rebuild(func, body=ToANormalFormExpr(func.body))
 
 
-def ToANormalFormExpr(expr: GraphExpr) -> Any:
+def ToANormalFormExpr(e: GraphExpr) -> Any:
     """Return an expression in A-normal form; see :class:`ToANormalForm`.
 
     Parameters
     ----------
-    expr : Expr
+    e : Expr
 
     Returns
     -------
     Expr
         The same where it is in that form already.
     """
-    return LetInsertion(lambda part, scopes: True, constants=True).apply(expr)
+    return LetInsertion(lambda part, scopes: True, constants=True).apply(e)

@@ -51,7 +51,7 @@ def avg_pool_grad(grad: Tensor, data: Tensor, spec: PoolSpec, count_include_pad:
     Parameters
     ----------
     grad : Tensor
-        The gradient of the result, of a float type.
+        The gradient of the result; the shares of integers are rounded towards zero.
     data : Tensor
         What was pooled, of the data type of ``grad``.
     spec : PoolSpec
@@ -64,7 +64,12 @@ def avg_pool_grad(grad: Tensor, data: Tensor, spec: PoolSpec, count_include_pad:
         Of the shape and data type of ``data``.
     """
     count = counter(spec, dims(data), count_include_pad)
-    return _collected(grad, data, spec, lambda at, tap: grad(*at) / count(at).astype(grad.dtype))
+
+    def share(at: Sequence[Index], tap: PrimExpr) -> PrimExpr:
+        divisor = count(at).astype(grad.dtype)
+        return grad(*at) / divisor if grad.dtype.startswith(("float", "bfloat")) else tir.truncdiv(grad(*at), divisor)
+
+    return _collected(grad, data, spec, share)
 
 
 def max_pool_grad(grad: Tensor, data: Tensor, spec: PoolSpec) -> Tensor:

@@ -298,7 +298,7 @@ def test_loop_notation() -> None:
     stmt = loop(i, 4, tir.LetStmt(j, i * 2, tir.SeqStmt([body, loop(Var("k"), 2, store(0.0, j), 1)])))
     handle = Var("A", "handle")
     func = tir.PrimFunc((handle, x), stmt, {handle: A})
-    mod = IRModule({"main": func}, {"simple_mode": True})
+    mod = IRModule({"main": func}, attrs={"simple_mode": True})
     assert (
         str(mod)
         == """\

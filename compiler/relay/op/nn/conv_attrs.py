@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.ir.attr_kinds import INT, OPTIONAL_DTYPE, POSITIVE_INT, STRING, optional
 from compiler.ir.attrs import attr_field
-from compiler.relay.op.nn.spatial import PADDING, POSITIVE_SPATIAL, SPATIAL, SpatialAttrs
+from compiler.relay.op.nn.spatial import PADDING, POSITIVE_SPATIAL, SPATIAL, SPATIAL_PREFIX, SpatialAttrs
 from compiler.topi.nn.conv import ConvSpec
 
 PLAIN_LAYOUTS = {1: ("NCW", "OIW"), 2: ("NCHW", "OIHW"), 3: ("NCDHW", "OIDHW")}
@@ -133,7 +133,7 @@ class ConvTransposeAttrs(ConvolutionAttrs):
         PADDING, "What to cut off the result: one number, one a dimension, or all beginnings and then all ends.", 0
     )
     output_padding: tuple[int, ...] = attr_field(
-        SPATIAL, "Elements to add at the ends, as strides leave the extents of the result open.", 0
+        SPATIAL_PREFIX, "Elements to add at the ends, as strides leave the extents of the result open.", 0
     )
     dilation: tuple[int, ...] = attr_field(POSITIVE_SPATIAL, "Distance of neighbouring elements of the window.", 1)
     groups: int = attr_field(POSITIVE_INT, "Number of groups of channels that are convolved apart.", 1)

@@ -74,6 +74,12 @@ def _avg_reference(attrs: AvgPoolAttrs, grad: Array, x: Array) -> Any:
     return _scattered(attrs, grad, x, shares)
 
 
+def _parameters(average: bool) -> tuple[str, ...]:
+    """Return the order of the parameters: that of TVM's gradients, which have no dilation."""
+    common = ("out_grad", "data", "pool_size", "strides", "padding", "layout", "out_layout", "ceil_mode")
+    return (*common, *(("count_include_pad",) if average else ()), "dilation")
+
+
 def _register(pool: OpFunction) -> OpFunction:
     average = issubclass(pool.op.attrs_type, AvgPoolAttrs)
     kind: type[Any] = pool.op.attrs_type
@@ -82,6 +88,7 @@ def _register(pool: OpFunction) -> OpFunction:
         doc=f"Return the gradient of the data of ``{pool.op.name}`` from that of its result.",
         inputs={"out_grad": "Gradient of the result of pooling.", "data": "What was pooled."},
         attrs=kind,
+        parameters=_parameters(average),
         relation=_relation,
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
         compute=_avg_compute if average else _max_compute,

@@ -36,19 +36,25 @@ def _rank(owner: type[Attrs]) -> int:
 
 
 class _Spatial(AttrKind[tuple[int, ...]]):
-    """An int for each spatial dimension; a single one is meant for all."""
+    """An int for each spatial dimension; a single one is meant for all.
 
-    __slots__ = ("_least",)
+    ``may_have_more`` takes longer sequences, as TVM does for some attributes, and reads the first ones.
+    """
 
-    def __init__(self, least: int | None = None) -> None:
+    __slots__ = ("_least", "_may_have_more")
+
+    def __init__(self, least: int | None = None, may_have_more: bool = False) -> None:
         super().__init__("int or sequence of int")
         self._least = least
+        self._may_have_more = may_have_more
 
     def convert(self, value: object, owner: type[Attrs]) -> tuple[int, ...]:
         count = _rank(owner)
         values = _ints(value, count)
         if len(values) == 1:
             values *= count
+        if self._may_have_more:
+            values = values[:count]
         if len(values) != count:
             raise ValueError(f"an int or {count} of them")
         if self._least is not None and min(values) < self._least:
@@ -94,6 +100,7 @@ def _ints(value: object, count: int) -> tuple[int, ...]:
 
 SPATIAL = _Spatial()
 POSITIVE_SPATIAL = _Spatial(least=1)
+SPATIAL_PREFIX = _Spatial(may_have_more=True)
 PADDING = _Padding("int or sequence of int")
 EXTENTS = _Extents("int, PrimExpr or sequence of such")
 

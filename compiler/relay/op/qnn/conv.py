@@ -120,7 +120,7 @@ conv2d_transpose = register(
     },
     attrs=QnnConv2DTransposeAttrs,
     parameters=(
-        *("data", "weight", *_PARAMETERS, "strides", "padding", "dilation", "channels", "kernel_size", "groups"),
+        *("data", "weight", *_PARAMETERS, "strides", "padding", "dilation", "groups", "channels", "kernel_size"),
         *("data_layout", "kernel_layout", "out_layout", "output_padding", "out_dtype"),
     ),
     relation=_relation(transpose_relation),

@@ -85,3 +85,15 @@ def test_parameters(name: str, parameters: str) -> None:
     found = inspect.signature(getattr(relay, name)).parameters.values()
     shown = [p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in found]
     assert ", ".join(shown).replace("'", '"') == parameters
+
+
+@pytest.mark.parametrize("name", ["conv1d_transpose", "conv2d_transpose", "conv3d_transpose"])
+def test_transposed_convolutions_take_groups_first(name: str) -> None:
+    order = list(inspect.signature(getattr(relay.nn, name)).parameters)
+    assert order[4:8] == ["dilation", "groups", "channels", "kernel_size"]
+
+
+@pytest.mark.parametrize("name", ["max_pool2d_grad", "avg_pool2d_grad"])
+def test_gradients_of_pooling_take_the_layout_after_the_padding(name: str) -> None:
+    order = list(inspect.signature(getattr(relay.nn, name)).parameters)
+    assert order[:6] == ["out_grad", "data", "pool_size", "strides", "padding", "layout"]

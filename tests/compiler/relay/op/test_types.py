@@ -56,6 +56,13 @@ def test_symbolic_extents_pass_through(make: Callable[[Any], Any], symbolic: str
     assert _type(make(_var(Any_(), 4, 6))) == f"Tensor[{unknown}, float32]"
 
 
+def test_extents_beside_a_concatenation() -> None:
+    """An extent that one input leaves open is static where the one along the axis is not, as in classic TVM."""
+    free = _var(relay.Any(), relay.Any())
+    assert _type(relay.concatenate([_var(relay.Any(), 3), free], 0)) == "Tensor[(?, 3), float32]"
+    assert _type(relay.concatenate([_var(1, 3), _var(1, relay.Any())], 0)) == "Tensor[(2, ?), float32]"
+
+
 def test_results_whose_size_depends_on_values() -> None:
     x, shape = _var(2, 3), _var(2, dtype="int64")
     assert _type(relay.argwhere(x)) == "Tensor[(?, 2), int32]"

@@ -143,6 +143,16 @@ def test_rules_of_programs() -> None:
     assert names(rewritten) - {""} == {"negative", "qnn.requantize"}
 
 
+def test_softmax_only_where_asked() -> None:
+    mod = tvm.IRModule.from_expr(
+        qnn.quantize(nn.softmax(real("x", (3, 8))), scale(1 / 128), point(0), out_dtype="int8")
+    )
+    mod = relay.transform.InferType()(mod)
+    assert tvm.ir.structural_equal(relay.transform.FakeQuantizationToInteger()(mod), mod)
+    after = relay.transform.FakeQuantizationToInteger(optional_qnn_ops=["nn.softmax"])(mod)
+    assert op_name(after["main"].body) == "qnn.softmax"
+
+
 def test_without_an_end_only_where_asked() -> None:
     mod = module(nn.relu(_dense()))
     assert tvm.ir.structural_equal(relay.transform.FakeQuantizationToInteger()(mod), mod)
