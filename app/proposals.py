@@ -23,8 +23,11 @@ ProposedPrimitive = Literal[
     "compute_at",
     "compute_inline",
     "compute_root",
+    "reverse_compute_at",
+    "reverse_compute_inline",
+    "decompose_reduction",
 ]
-"""Primitives that are proposed, under the names that they have in tensor expressions."""
+"""Primitives that are proposed, of tensor expressions and of TensorIR."""
 Position = Annotated[int, Meta(ge=0, le=100_000)]
 
 

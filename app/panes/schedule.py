@@ -18,9 +18,9 @@ class ScheduleNest:
     primitives: list[TimelineStep]
 
     @property
-    def tensors(self) -> bool:
-        """Whether it is a schedule of tensor expressions; those of TensorIR have the program after each step."""
-        return bool(self.primitives) and not any(step.step.listing for step in self.primitives)
+    def can_go_on(self) -> bool:
+        """Whether it is a schedule, which can take further primitives."""
+        return bool(self.primitives)
 
 
 def produce_schedule(pane: Pane, selection: Selection) -> ScheduleNest | None:

@@ -32,17 +32,13 @@ def block_stages(mod: IRModule, loop_rows: LoopRows | None = None) -> list[Stage
     loop_rows : callable, optional
         Finds the loop that a loop became; without it, loops know the lines of the script alone.
     """
-    tree = _Tree()
-    for func in mod.functions.values():
-        if isinstance(func, PrimFunc):
-            tree.begin_function()
-            tree.visit(func.body)
-    names = Counter(loop.loop_var.name for place in tree.places for loop in place.loops)
-    return [_stage(place, names, loop_rows) for place in tree.places[:MAX_BLOCKS]]
+    places = block_places(mod)
+    names = Counter(loop.loop_var.name for place in places for loop in place.loops)
+    return [_stage(place, names, loop_rows) for place in places[:MAX_BLOCKS]]
 
 
 @dataclass(slots=True)
-class _Place:
+class BlockPlace:
     """A block, and where it stands: the loops that no earlier block has shown, and how deep they are."""
 
     realize: BlockRealize
@@ -52,11 +48,21 @@ class _Place:
     loops: list[For] = field(default_factory=list)
 
 
+def block_places(mod: IRModule) -> list[BlockPlace]:
+    """Return the blocks of a program in their order, those that hold whole functions left out."""
+    tree = _Tree()
+    for func in mod.functions.values():
+        if isinstance(func, PrimFunc):
+            tree.begin_function()
+            tree.visit(func.body)
+    return tree.places
+
+
 class _Tree(StmtVisitor):
     """Collects the blocks in their order."""
 
     def __init__(self) -> None:
-        self.places: list[_Place] = []
+        self.places: list[BlockPlace] = []
         self._path: list[For | Block] = []
         self._shown: set[For | Block] = set()
 
@@ -83,7 +89,7 @@ class _Tree(StmtVisitor):
         new = [outer for outer in self._path if outer not in self._shown]
         above = [outer for outer in self._path if outer in self._shown]
         loops = [outer for outer in new if isinstance(outer, For)]
-        self.places.append(_Place(n, _place_text(above), len(above), loops))
+        self.places.append(BlockPlace(n, _place_text(above), len(above), loops))
 
 
 def _place_text(above: list[For | Block]) -> str:
@@ -96,7 +102,7 @@ def _place_text(above: list[For | Block]) -> str:
     return ", ".join(words) or "root"
 
 
-def _stage(place: _Place, names: Counter[str], loop_rows: LoopRows | None) -> Stage:
+def _stage(place: BlockPlace, names: Counter[str], loop_rows: LoopRows | None) -> Stage:
     block = place.realize.block
     loops = [_loop(loop, place.depth + index, names, loop_rows) for index, loop in enumerate(place.loops)]
     return Stage(
@@ -124,7 +130,12 @@ def _loop(loop: For, depth: int, names: Counter[str], loop_rows: LoopRows | None
 def _kind(loop: For) -> Literal["spatial", "reduce", "thread"]:
     if loop.kind == ForKind.THREAD_BINDING:
         return "thread"
-    return "reduce" if _Reduces(loop).reduces else "spatial"
+    return "reduce" if reduces(loop) else "spatial"
+
+
+def reduces(loop: For) -> bool:
+    """Return whether a loop belongs to a reduction."""
+    return _Reduces(loop).reduces
 
 
 class _Reduces(StmtVisitor):

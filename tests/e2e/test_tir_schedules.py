@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
+from tests.app.recorder.proposals.test_block_trials import NAMED
 from tests.app.recorder.test_tir_schedules import SCHEDULED, UPDATE, VECTORIZE
 from tests.e2e.steps import lines, settled, violations, write
+from tests.e2e.test_scheduling import grip, hover_over
 
 
 def test_a_primitive_shows_its_program_the_code_of_its_prefix_and_what_it_changed(
@@ -83,3 +85,26 @@ def test_a_program_that_is_only_defined_is_shown_down_to_its_instructions(
     assert page.locator("#pane-schedule .axis").all_inner_texts() == ["i", "j", "k"]
     page.locator(".cm-line", has_text=program.splitlines()[UPDATE - 1].strip()).hover()
     expect(page.locator("#body-asm .l.related").first).to_be_attached()
+
+
+def test_a_loop_of_a_block_is_dragged_and_lights_its_own_loop(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, NAMED)
+    page.locator("#pane-schedule p", has=grip(page, "loop k of C")).hover()
+    expect(page.locator("#body-loops .l.related")).to_have_count(1)
+    hover_over(page, "loop k of C", "loop j of C")
+    expect(page.locator("#drop-tip")).to_contain_text("sch.reorder(k, j)")
+    page.mouse.up()
+    expect(page.locator(".cm-content")).to_contain_text("sch.reorder(k, j)")
+    expect(page.locator("#pane-schedule .axis")).to_have_text(["i", "k", "j"])
+    hover_over(page, "loop k of C", "loop i of C", share=0.5)
+    expect(page.locator("#drop-tip")).to_contain_text("sch.fuse(i, k)")
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    grip(page, "loop k of C").click()
+    expect(page.locator("#proposals")).to_contain_text("Not possible")
+    expect(page.locator("#proposals")).to_contain_text("The block 'C' has axis 'vk'")
+    page.keyboard.press("Escape")
+    page.click(".cm-content")
+    page.keyboard.press("Control+z")
+    expect(page.locator("#pane-schedule .axis")).to_have_text(["i", "j", "k"])

@@ -35,8 +35,8 @@ class ScriptText:
         self._lines = source.splitlines()
         self._lowered = lowered
         self._tree = ast.parse(source)
-        self._names = set(_names(self._tree))
         self._body = _scope_body(self._tree, lowered)
+        self._names = {name for node in (self._tree, *self._body) for name in _names(node)}
 
     def is_free(self, name: str) -> bool:
         """Return whether the script has no variable of this name, and may have one."""
@@ -126,10 +126,14 @@ def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a script uses; those of the parameters of its lambdas are nobody else's."""
+    """Yield the names that a script uses; those that belong to a function of it are nobody else's."""
     if isinstance(node, ast.Name):
         yield node.id
-    own = {arg.arg for arg in node.args.args} if isinstance(node, ast.Lambda) else set()
+    own = {arg.arg for arg in node.args.args} if isinstance(node, (ast.Lambda, *_FUNCTIONS)) else set()
+    if isinstance(node, _FUNCTIONS):
+        yield node.name
+        inside = [inner for inner in ast.walk(node) if isinstance(inner, ast.Name)]
+        own |= {inner.id for inner in inside if isinstance(inner.ctx, ast.Store)}
     for child in ast.iter_child_nodes(node):
         yield from (name for name in _names(child) if name not in own)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 
 from app.artifacts import Options
-from app.proposals import Edit, Place, Proposal, Proposed, Subject
+from app.proposals import Edit, Place, Proposed, ProposedPrimitive, Subject
 from app.recorder.completion import function_arguments
 from app.recorder.failures import brief, clean
+from app.recorder.measured_program import only_function
+from app.recorder.proposals.block_trials import BlockTrials
 from app.recorder.proposals.candidates import (
     ANNOTATIONS,
     FACTORS,
@@ -24,27 +25,25 @@ from app.recorder.proposals.candidates import (
 )
 from app.recorder.proposals.gains import Gains
 from app.recorder.proposals.insertion import ScriptText
+from app.recorder.proposals.payoffs import Payoffs
 from app.recorder.proposals.scopes import Scopes
+from app.recorder.proposals.trying import Trials, require_short, require_threads
 from app.recorder.proposals.wording import Wording
 from app.recorder.recorder import Recorder
 from app.recorder.schedule_tree import loops_of, shown_stages
-from app.recorder.schedules import TensorSchedule
+from app.recorder.schedules import BlockSchedule, ScheduleRecord, TensorSchedule
 from app.recorder.subjects import FunctionSubject
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm, IterVar, Var
+from compiler.target.target import Target
 from compiler.te.bounds import infer_bound
 from compiler.te.primitives import Primitive
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
-from compiler.tir.function import PrimFunc
 
-SECONDS = 1.5
-"""Processor time that primitives are tried for; those that are left then are not proposed."""
-MAX_EXTENTS = {"unroll": 256, "vectorize": 1024}
-"""Iterations of loops that annotations are tried on."""
 ANNOTATING = frozenset({"vectorize", "parallel", "unroll", "bind", "pragma"})
 """Primitives that do not care for the order of the loops."""
 
@@ -73,19 +72,30 @@ def propose(subject: Subject, source: str, recorder: Recorder, scopes: Scopes, o
         return Proposed(problem="the script has no such function")
     function = functions[subject.unit]
     record = function.schedule
-    if not isinstance(record, TensorSchedule):
-        return Proposed(problem="primitives are proposed for schedules of tensor expressions")
+    if record is None:
+        return Proposed(problem="this function has no schedule of the script's own")
     if function.primitives != record.count:
         return Proposed(problem="the script goes on with this schedule after it has lowered what is shown")
     try:
         with uninstrumented():
-            return Proposed(proposals=_Proposer(record, function, source, recorder, scopes, options).run(subject))
+            return Proposed(proposals=_trials(record, function, source, recorder, scopes, options).run(subject))
     except TVMError as error:
         return Proposed(problem=clean(brief(error)))
 
 
-class _Proposer:
-    """Tries candidates on one schedule and writes those that it takes."""
+def _trials(
+    record: ScheduleRecord, function: FunctionSubject, source: str, recorder: Recorder, scopes: Scopes, options: Options
+) -> Trials[Candidate] | BlockTrials:
+    if isinstance(record, BlockSchedule):
+        target = function.target or Target(options.target)
+        scope = scopes.of(function.source if function.source is not None else record.schedule.mod)
+        return BlockTrials(record, ScriptText(source, function.line), scope, target)
+    assert isinstance(record, TensorSchedule)
+    return _Proposer(record, function, source, recorder, scopes, options)
+
+
+class _Proposer(Trials[Candidate]):
+    """Tries candidates on one schedule of tensor expressions and writes those that it takes."""
 
     def __init__(
         self,
@@ -102,19 +112,10 @@ class _Proposer:
         self._wording = Wording(scopes.of(record.schedule), self._text, record.schedule)
         self._extents = _extents(record.schedule)
         self._shown = [record.schedule.stages.index(stage) for stage in shown_stages(record.schedule)]
-        self._gains = Gains(record.schedule, _only(self._lowered(None)), self._extents, self._target)
+        self._payoffs = Payoffs(only_function(self._lowered(None)), self._target)
+        self._gains = Gains(record.schedule, self._payoffs, self._extents)
 
-    def run(self, subject: Subject) -> list[Proposal]:
-        """Return the proposals for a loop or a stage, as many as there is time for."""
-        proposals: list[Proposal] = []
-        began = time.process_time()
-        for candidate in self._candidates(subject):
-            proposals.append(self._proposal(candidate))
-            if time.process_time() - began > SECONDS:
-                break
-        return proposals
-
-    def _candidates(self, subject: Subject) -> Iterator[Candidate]:
+    def candidates(self, subject: Subject) -> Iterator[Candidate]:
         place = subject.place
         if place.stage >= len(self._shown):
             raise TVMError("the schedule has no such stage any more")
@@ -130,43 +131,30 @@ class _Proposer:
         factors = [factor for factor in FACTORS if extent is None or factor < extent]
         return loop_candidates(self._schedule, number, place.loop, factors)
 
-    def _proposal(self, candidate: Candidate) -> Proposal:
-        edit: Edit | None = None
-        gain = refused = ""
-        try:
-            if isinstance(candidate, Bind) and self._target.max_num_threads == 1:
-                raise TVMError(f"{self._target.kind.name} has no threads to bind loops to: build for a GPU")
-            self._require_short(candidate)
-            after = self._lowered(candidate)
-            edit = self._edit(candidate)
-            gain = self._gains.gain(candidate, after) or self._tile_gain(candidate)
-        except TVMError as error:
-            refused = clean(brief(error).partition("\n")[0])
-        return Proposal(
-            primitive=candidate.primitive,
-            label=candidate.label(self._schedule),
-            onto=self._pane_place(candidate.onto),
-            edit=edit,
-            refused=refused,
-            gain=gain,
-        )
+    def primitive(self, candidate: Candidate) -> ProposedPrimitive:
+        return candidate.primitive
 
-    def _require_short(self, candidate: Candidate) -> None:
-        """Refuse to write out or to widen many iterations, which takes long to try and never pays."""
-        if not isinstance(candidate, Annotate) or candidate.primitive not in MAX_EXTENTS:
-            return
-        axis, attrs = candidate.axis(self._schedule), self._schedule.stages[candidate.stage].iter_var_attrs
-        same = [a for a, attr in attrs.items() if attr.iter_type == ANNOTATIONS[candidate.primitive] and a is not axis]
-        extent = self._extents.get(axis, 1)
-        if extent * math.prod(self._extents.get(a, 1) for a in same) > MAX_EXTENTS[candidate.primitive]:
-            raise TVMError(
-                f"it has {extent:,} iterations, {'with the others' if same else 'which is'} too many to "
-                f"{candidate.primitive}: split it, and {candidate.primitive} the inner loop"
-            )
+    def label(self, candidate: Candidate) -> str:
+        return candidate.label(self._schedule)
 
-    def _pane_place(self, place: Place | None) -> Place | None:
+    def onto(self, candidate: Candidate) -> Place | None:
         """Return a place of the schedule as one of the pane, which leaves out stages without loops."""
+        place = candidate.onto
         return Place(stage=self._shown.index(place.stage), loop=place.loop) if place is not None else None
+
+    def lowered(self, candidate: Candidate) -> IRModule:
+        if isinstance(candidate, Bind):
+            require_threads(self._target.max_num_threads, self._target.kind.name)
+        if isinstance(candidate, Annotate):
+            axis, attrs = candidate.axis(self._schedule), self._schedule.stages[candidate.stage].iter_var_attrs
+            kind = ANNOTATIONS[candidate.primitive]
+            same = [a for a, attr in attrs.items() if attr.iter_type == kind and a is not axis]
+            others = math.prod(self._extents.get(a, 1) for a in same)
+            require_short(candidate.primitive, self._extents.get(axis, 1), others)
+        return self._lowered(candidate)
+
+    def gain(self, candidate: Candidate, after: IRModule) -> str:
+        return self._gains.gain(candidate, after) or self._tile_gain(candidate)
 
     def _lowered(self, *candidates: Candidate | None) -> IRModule:
         """Lower a copy of the schedule, to which candidates are applied."""
@@ -185,11 +173,11 @@ class _Proposer:
         if candidate.loop + 1 == innermost:
             return ""
         inside = Reorder(candidate.stage, candidate.loop + 1, innermost)
-        return self._gains.fewer_bytes_by_tile(self._lowered(candidate, inside))
+        return self._payoffs.fewer_bytes_by_tile(self._lowered(candidate, inside))
 
     # where it is written
 
-    def _edit(self, candidate: Candidate) -> Edit:
+    def edit(self, candidate: Candidate) -> Edit:
         self._wording.begin()
         statement = candidate.statement(self._schedule, self._wording)
         statements = [*self._wording.definitions, statement]
@@ -218,8 +206,3 @@ class _Proposer:
 def _extents(schedule: Schedule) -> dict[IterVar, int]:
     domains = infer_bound(schedule.normalize()).domains
     return {axis: r.extent.value for axis, r in domains.items() if isinstance(r.extent, IntImm)}
-
-
-def _only(module: IRModule) -> PrimFunc:
-    [func] = (f for f in module.functions.values() if isinstance(f, PrimFunc))
-    return func

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -58,6 +58,15 @@ class Scope:
     def spelling(self, *values: object) -> Spelling | None:
         """Return an expression for the first of some values that the script has one for."""
         return next((self._spellings[id(value)] for value in values if id(value) in self._spellings), None)
+
+    def variables(self) -> Iterator[tuple[object, Spelling]]:
+        """Yield the values that the script has expressions for; those with names of their own, the newest, first."""
+        values = reversed(self._variables.items())
+        yield from ((value, Spelling(name, name)) for name, value in values)
+        for name, value in self._variables.items():
+            if isinstance(value, (list, tuple)):
+                elements = enumerate(value[:MAX_ELEMENTS])
+                yield from ((element, Spelling(f"{name}[{index}]", name)) for index, element in elements)
 
 
 class Scopes(Instrument):

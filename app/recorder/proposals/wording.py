@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import compiler
 from app.recorder.proposals.insertion import ScriptText
+from app.recorder.proposals.names import fused_name, halves_names, stem_of
 from app.recorder.proposals.scopes import Scope, Spelling
 from compiler import te
 from compiler.ir.error import TVMError
 from compiler.ir.primexpr import IterVar
 from compiler.te.schedule import Schedule
 from compiler.te.stage import Stage
-
-SHORT = 4
-"""Letters of a name that one letter is added to: ``io``; longer ones get a word: ``rows_outer``."""
 
 
 class Wording:
@@ -105,31 +102,17 @@ class Wording:
 
     def halves(self, axis: IterVar) -> tuple[str, str]:
         """Return names for the loops that a split makes, e.g. ``io`` and ``ii``."""
-        stem = self._stem(axis)
-        outer, inner = ("o", "i") if len(stem) <= SHORT else ("_outer", "_inner")
-        pairs = ((stem + outer + suffix, stem + inner + suffix) for suffix in _suffixes())
-        return next(pair for pair in pairs if all(map(self._text.is_free, pair)))
+        return halves_names(self._stem(axis), self._text.is_free)
 
     def fused(self, outer: IterVar, inner: IterVar) -> str:
         """Return a name for the loop that two are fused into, e.g. ``ij``."""
-        stems = self._stem(outer), self._stem(inner)
-        name = "".join(stems) if max(map(len, stems)) <= 2 else "_".join((*stems, "fused"))
-        return next(name + suffix for suffix in _suffixes() if self._text.is_free(name + suffix))
+        return fused_name((self._stem(outer), self._stem(inner)), self._text.is_free)
 
     def _stem(self, axis: IterVar) -> str:
         """Return what the names of parts of an axis begin with: its own name, ``i.outer`` abbreviated to ``io``."""
         named = self._scope.spelling(axis)
-        if named is not None and named.is_name:
-            return named.text
-        first, *parts = axis.var.name.split(".")
-        plain = re.sub(r"\W", "_", first)
-        return "".join([plain, *(part[:1] for part in parts)]) if len(plain) <= SHORT else "_".join([plain, *parts])
+        return named.text if named is not None and named.is_name else stem_of(axis.var.name)
 
     def _use(self, spelling: Spelling) -> str:
         self.variables.add(spelling.variable)
         return spelling.text
-
-
-def _suffixes() -> Sequence[str]:
-    """Return what is tried after a name until it is free."""
-    return ["", *(str(number) for number in range(2, 1000))]

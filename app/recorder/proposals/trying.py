@@ -1,0 +1,122 @@
+"""Trying candidates one by one: what lowering takes is proposed with its edit, what it refuses with the reason."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Generic, TypeVar
+
+from app.proposals import Edit, Place, Proposal, ProposedPrimitive, Subject
+from app.recorder.failures import brief, clean
+from compiler.ir.error import TVMError
+from compiler.ir.module import IRModule
+
+SECONDS = 1.5
+"""Processor time that primitives are tried for; those that are left then are not proposed."""
+MAX_EXTENTS = {"unroll": 256, "vectorize": 1024}
+"""Iterations of loops that annotations are tried on."""
+
+Tried = TypeVar("Tried")
+
+
+class Trials(ABC, Generic[Tried]):
+    """Tries what a schedule might take next."""
+
+    def run(self, subject: Subject) -> list[Proposal]:
+        """Return the proposals for a loop or a stage, as many as there is time for."""
+        proposals: list[Proposal] = []
+        began = time.process_time()
+        for candidate in self.candidates(subject):
+            proposals.append(self._proposal(candidate))
+            if time.process_time() - began > SECONDS:
+                break
+        return proposals
+
+    def _proposal(self, candidate: Tried) -> Proposal:
+        edit: Edit | None = None
+        gain = refused = ""
+        try:
+            after = self.lowered(candidate)
+            edit = self.edit(candidate)
+            gain = self.gain(candidate, after)
+        except TVMError as error:
+            refused = clean(brief(error).partition("\n")[0]).removeprefix(f"{self.primitive(candidate)}: ")
+        return Proposal(
+            primitive=self.primitive(candidate),
+            label=self.label(candidate),
+            onto=self.onto(candidate),
+            edit=edit,
+            refused=refused,
+            gain=gain,
+        )
+
+    @abstractmethod
+    def candidates(self, subject: Subject) -> Iterable[Tried]:
+        """Return what may come next for a loop or a stage."""
+
+    @abstractmethod
+    def lowered(self, candidate: Tried) -> IRModule:
+        """Return the function that the schedule is lowered to with a candidate.
+
+        Raises
+        ------
+        TVMError
+            It cannot be applied.
+        """
+
+    @abstractmethod
+    def edit(self, candidate: Tried) -> Edit:
+        """Return how the script says it."""
+
+    @abstractmethod
+    def gain(self, candidate: Tried, after: IRModule) -> str:
+        """Return why it might pay; empty where nothing speaks for it."""
+
+    @abstractmethod
+    def primitive(self, candidate: Tried) -> ProposedPrimitive:
+        """Return the name of its primitive."""
+
+    @abstractmethod
+    def label(self, candidate: Tried) -> str:
+        """Return what it does, in a few words."""
+
+    @abstractmethod
+    def onto(self, candidate: Tried) -> Place | None:
+        """Return where it is dropped in the pane."""
+
+
+def require_short(primitive: str, extent: int, others: int = 1) -> None:
+    """Refuse to write out or to widen many iterations, which takes long to try and never pays.
+
+    Parameters
+    ----------
+    primitive : str
+        A key of :data:`MAX_EXTENTS`; all others are as long as they like.
+    extent : int
+        Iterations of the loop.
+    others : int
+        Those of the loops around or inside that are written out already, multiplied.
+
+    Raises
+    ------
+    TVMError
+        They are too many.
+    """
+    if extent * others > MAX_EXTENTS.get(primitive, extent * others):
+        raise TVMError(
+            f"it has {extent:,} iterations, {'with the others' if others > 1 else 'which is'} too many to "
+            f"{primitive}: split it, and {primitive} the inner loop"
+        )
+
+
+def require_threads(threads: int, kind: str) -> None:
+    """Refuse to bind loops for a target that has no threads.
+
+    Raises
+    ------
+    TVMError
+        It has not.
+    """
+    if threads == 1:
+        raise TVMError(f"{kind} has no threads to bind loops to: build for a GPU")
