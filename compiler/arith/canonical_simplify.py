@@ -58,7 +58,7 @@ def is_plain(e: PrimExpr) -> bool:
         elif isinstance(part, tuple):
             todo.extend(part)
         else:
-            todo.extend([getattr(part, name) for name in part.children])
+            todo.extend([child for name in part.children if (child := getattr(part, name)) is not None])
     return True
 
 

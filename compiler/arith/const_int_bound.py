@@ -94,6 +94,10 @@ def is_index_type(dtype: str) -> bool:
     return dtype in ("int32", "int64")
 
 
+MAX_VSCALE = 16
+"""Registers of scalable vectors have at most 2,048 bits."""
+
+
 class ConstIntBoundAnalyzer(Functor):
     """Computes intervals bottom-up, from those of the variables.
 
@@ -221,7 +225,9 @@ class ConstIntBoundAnalyzer(Functor):
 
     def visit_Ramp(self, n: Ramp) -> Interval:
         (a, b), (c, d) = self.visit(n.base), self.visit(n.stride)
-        last = n.lanes - 1
+        if dt.is_scalable(n.dtype):
+            return _fit(n.dtype, a if c >= 0 else -UNBOUNDED, b if d <= 0 else UNBOUNDED)
+        last = dt.lanes(n.dtype) - 1
         return _fit(n.dtype, a + min(0, c * last), b + max(0, d * last))
 
     def visit_Broadcast(self, n: Broadcast) -> Interval:
@@ -234,6 +240,9 @@ class ConstIntBoundAnalyzer(Functor):
     def visit_Call(self, n: Call) -> Interval:
         rule = _CALLS.get(getattr(n.op, "name", ""))
         return type_interval(n.dtype) if rule is None else rule(self, n)
+
+    def _vscale(self, n: Call) -> Interval:
+        return 1, MAX_VSCALE
 
     def _bitwise_and(self, n: Call) -> Interval:
         (a, b), (c, d) = self.visit(n.args[0]), self.visit(n.args[1])
@@ -292,6 +301,7 @@ _CALLS: dict[str, Callable[[ConstIntBoundAnalyzer, Call], Interval]] = {
     "tir.shift_right": ConstIntBoundAnalyzer._shift_right,
     "tir.shift_left": ConstIntBoundAnalyzer._shift_left,
     "tir.if_then_else": ConstIntBoundAnalyzer._if_then_else,
+    "tir.vscale": ConstIntBoundAnalyzer._vscale,
 }
 
 

@@ -28,6 +28,7 @@ from typing import Any
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir import dtype as dt
 from compiler.ir import primexpr as ir
+from compiler.ir.lanes import lane_count
 from compiler.ir.primexpr import PrimExpr
 
 Rule = tuple[str, str] | tuple[str, str, str]
@@ -199,6 +200,8 @@ class _Source:
         return f"    if {' and '.join(tests) or 'True'}:\n        return {self._build(result)}\n"
 
     def _match(self, p: Pattern, place: str) -> None:
+        if p.name == "lanes":
+            place = f"lane_count({place})"
         if p.kind is not None:
             name = self._fresh()
             self._types.append(f"type({name} := {place}) is {p.kind.__name__}")
@@ -308,6 +311,7 @@ _ENVIRONMENT: dict[str, Any] = {
     **{kind.__name__: kind for kind in (*_OPERATORS.values(), *_FUNCTIONS.values(), ir.IntImm)},
     "const": ir.const,
     "element": dt.element,
+    "lane_count": lane_count,
     "same": deep_equal,
     "truncdiv": ir.trunc_div,
     "truncmod": ir.trunc_mod,

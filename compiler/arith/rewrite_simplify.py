@@ -79,7 +79,7 @@ class RewriteSimplifier(Simplifier):
                 if result is not None:
                     return result
             rules = SCALAR.get(kind)
-        elif dt.lanes(dtype) > 1:
+        elif dt.is_vector(dtype):
             rules = VECTOR.get(kind)
             neutral = _identity(kind, e)
             if neutral is not e:
@@ -213,7 +213,7 @@ class RewriteSimplifier(Simplifier):
         e = self._operands(n)
         if isinstance(e, (IntImm, FloatImm)) or not dt.is_integral(e.a.dtype):
             return e
-        if dt.lanes(e.dtype) > 1:
+        if dt.is_vector(e.dtype):
             return self._vector(e)
         truth = self.assumed_truth(e)
         if truth is not None:
@@ -288,7 +288,7 @@ class RewriteSimplifier(Simplifier):
         value = self.visit(n.value)
         if isinstance(value, (IntImm, FloatImm)) or value.dtype == n.dtype:
             return cast(n.dtype, value)
-        if isinstance(value, Broadcast) and dt.lanes(n.dtype) == value.lanes:
+        if isinstance(value, Broadcast) and dt.lanes(n.dtype) == dt.lanes(value.dtype):
             return Broadcast(cast(dt.element(n.dtype), value.value), value.lanes)
         return n if value is n.value else Cast(n.dtype, value)
 
@@ -312,7 +312,7 @@ class RewriteSimplifier(Simplifier):
         return Select(condition, true_value, false_value)
 
     def _branches(self, condition: PrimExpr, a: PrimExpr, b: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
-        if dt.lanes(condition.dtype) > 1:
+        if dt.is_vector(condition.dtype):
             return self.visit(a), self.visit(b)
         with self.facts.assuming(condition):
             true_value = self.visit(a)

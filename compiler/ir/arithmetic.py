@@ -9,6 +9,7 @@ import numpy as np
 from compiler.ir import dtype as dt
 from compiler.ir.coercion import cast, const, convert, match_types, wrap_int
 from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.lanes import VSCALE
 from compiler.ir.op import register_op
 from compiler.ir.operations import (
     EQ,
@@ -115,7 +116,8 @@ def fold(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -> In
     if issubclass(kind, CmpOp):
         return IntImm("bool", int(bool(value)))
     if isinstance(x, FloatImm):
-        return FloatImm(x.dtype, float(np.dtype(x.dtype).type(value))) if x.dtype != "bfloat16" else None
+        native = x.dtype in ("float16", "float32", "float64")
+        return FloatImm(x.dtype, float(np.dtype(x.dtype).type(value))) if native else None
     low, high = dt.int_range(x.dtype)
     if low <= value <= high:
         return IntImm(x.dtype, value)
@@ -258,3 +260,4 @@ register_operator("neg", _negative)
 register_operator("eq", functools.partial(_compare, EQ))
 register_operator("ne", functools.partial(_compare, NE))
 register_operator("astype", cast)
+register_operator("vscale", lambda: Call("int32", VSCALE, ()))

@@ -11,6 +11,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import DTypeError, show
+from compiler.ir.lanes import Lanes, lane_count, lanes_of_count
 from compiler.ir.node import Node, node
 from compiler.ir.operators import ExprLike
 from compiler.ir.scalars import FloatImm, IntImm, PrimExpr, StringImm, Var
@@ -58,22 +59,24 @@ class Broadcast(PrimExpr):
     ----------
     value : PrimExpr
         What every lane holds; a vector is repeated as a whole.
-    lanes : int
-        How often.
+    lanes : int or PrimExpr
+        How often; ``vscale() * 4`` makes a scalable vector.
     """
 
     children: ClassVar[tuple[str, ...]] = ("value",)
 
     value: PrimExpr
-    lanes: int
+    lanes: Lanes
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.value, PrimExpr):
             object.__setattr__(self, "value", convert(self.value))
-        if type(self.lanes) is not int:
-            object.__setattr__(self, "lanes", int(self.lanes))
-        object.__setattr__(self, "dtype", dt.with_lanes(self.value.dtype, self.lanes * dt.lanes(self.value.dtype)))
+        count = self.lanes
+        if type(count) is not int or count < 0:
+            count = lane_count(count)
+            object.__setattr__(self, "lanes", lanes_of_count(count))
+        object.__setattr__(self, "dtype", dt.with_lanes(self.value.dtype, count * dt.lanes(self.value.dtype)))
 
 
 def const(value: ExprLike, dtype: str | None = None) -> PrimExpr:
@@ -112,9 +115,9 @@ def const(value: ExprLike, dtype: str | None = None) -> PrimExpr:
         else:
             dtype = "float64" if dt.float_overflow("float32") <= abs(value) < math.inf else "float32"
     count = dt.lanes(dtype)
-    if count > 1:
+    if count != 1:
         return Broadcast(const(value, dt.element(dtype)), count)
-    return FloatImm(dtype, float(value)) if dt.is_float(dtype) else IntImm(dtype, int(value))
+    return FloatImm(dtype, float(value)) if dt.is_float(dtype) or dt.is_custom(dtype) else IntImm(dtype, int(value))
 
 
 def convert(value: ExprLike) -> PrimExpr:
@@ -250,10 +253,10 @@ def match_types(a: ExprLike, b: ExprLike, operation: str) -> tuple[PrimExpr, Pri
 
 def _common_type(left: dt.DType, right: dt.DType) -> str | None:
     """A float wins over an integer, more bits win over fewer, and unsigned over signed, as in TVM."""
-    floats = {"bool": False, "int": False, "uint": False, "bfloat": True, "float": True}
-    if left.code not in floats or right.code not in floats:
+    if left.code in ("handle", "void") or right.code in ("handle", "void"):
         return None
-    winner = max(left, right, key=lambda d: (floats[d.code], d.bits, d.code == "uint"))
+    integers = ("bool", "int", "uint")
+    winner = max(left, right, key=lambda d: (d.code not in integers, d.bits, d.code == "uint"))
     return dt.with_lanes(f"{winner.code}{winner.bits}", left.lanes)
 
 

@@ -12,16 +12,118 @@ from typing import NamedTuple
 
 from compiler.ir.error import DTypeError, show
 
-_PATTERN = re.compile(r"^(bool|int|uint|float|bfloat|handle|void)(\d*)(?:x(\d+))?$")
-_WIDTHS = {"int": (1, 4, 8, 16, 32, 64), "uint": (1, 4, 8, 16, 32, 64), "float": (16, 32, 64), "bfloat": (16,)}
+_PATTERN = re.compile(
+    r"^(bool|int|uint|float|bfloat|handle|void|e4m3_float|e5m2_float|custom\[\w+\])(\d*)(?:x(vscalex)?(\d+))?$"
+)
+_INTEGER_WIDTHS = (1, 4, 8, 16, 32, 64)
+_WIDTHS = {
+    "int": _INTEGER_WIDTHS,
+    "uint": _INTEGER_WIDTHS,
+    "float": (16, 32, 64),
+    "bfloat": (16,),
+    "e4m3_float": (8,),
+    "e5m2_float": (8,),
+}
+_FLOATS = ("float", "bfloat", "e4m3_float", "e5m2_float")
+_CUSTOM = "custom["
 
 
 class DType(NamedTuple):
-    """A data type taken apart; ``code`` is bool, int, uint, float, bfloat, handle or void."""
+    """A data type taken apart.
+
+    ``code`` is bool, int, uint, float, bfloat, e4m3_float, e5m2_float, handle, void or ``custom[name]``.  The lanes of
+    a scalable vector, ``float32xvscalex4``, are negative: -4 stands for four times the processor's ``vscale``.
+    """
 
     code: str
     bits: int
     lanes: int
+
+
+class CustomDataTypes:
+    """The data types that programs registered, by name, with their codes."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+
+    def register(self, name: str, code: int) -> None:
+        """Let ``custom[name]`` be a data type.
+
+        Parameters
+        ----------
+        name : str
+            The name between the brackets.
+        code : int
+            TVM's number of the type.
+
+        Raises
+        ------
+        DTypeError
+            If the name or the code stands for another type already.
+        """
+        if self._codes.get(name, code) != code or any(c == code and n != name for n, c in self._codes.items()):
+            raise DTypeError(f"datatype.register: the name {name!r} or the code {code} is registered already")
+        self._codes[name] = code
+
+    def code(self, name: str) -> int:
+        """Return the code of a type.
+
+        Parameters
+        ----------
+        name : str
+            The name between the brackets.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        DTypeError
+            If no such type is registered.
+        """
+        if name not in self._codes:
+            raise DTypeError(f"Type name {name} not registered: call tvm.target.datatype.register first")
+        return self._codes[name]
+
+    def name(self, code: int) -> str:
+        """Return the name of the type of a code.
+
+        Parameters
+        ----------
+        code : int
+            TVM's number of the type.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        DTypeError
+            If no such type is registered.
+        """
+        for name, registered in self._codes.items():
+            if registered == code:
+                return name
+        raise DTypeError(f"Type code {code} not registered: call tvm.target.datatype.register first")
+
+    def is_code(self, code: int) -> bool:
+        """Return whether a type of that code is registered.
+
+        Parameters
+        ----------
+        code : int
+            TVM's number of the type.
+
+        Returns
+        -------
+        bool
+        """
+        return code in self._codes.values()
+
+
+CUSTOM_TYPES = CustomDataTypes()
 
 
 @cache
@@ -38,7 +140,11 @@ def parse(dtype: str) -> DType:
     match = _PATTERN.match(dtype) if isinstance(dtype, str) else None
     if match is None:
         raise DTypeError(f"dtype: expected a type such as 'float32', 'int8' or 'float32x8', got {show(dtype)}")
-    code, width, lanes = match[1], match[2], int(match[3] or 1)
+    code, width, lanes = match[1], match[2], int(match[4] or 1)
+    lanes = -lanes if match[3] else lanes
+    if code.startswith(_CUSTOM):
+        CUSTOM_TYPES.code(custom_name(code))
+        return DType(code, int(width or 32), lanes)
     if code in _WIDTHS:
         bits = int(width or 32)
         if bits not in _WIDTHS[code]:
@@ -47,10 +153,33 @@ def parse(dtype: str) -> DType:
     return DType(code, {"bool": 1, "handle": 64, "void": 0}[code], lanes)
 
 
+def custom_name(dtype: str) -> str:
+    """Return the name in ``custom[name]32``."""
+    return dtype.partition("[")[2].partition("]")[0]
+
+
+@cache
+def is_custom(dtype: str) -> bool:
+    """Return whether elements are of a type that the program registered."""
+    return parse(dtype).code.startswith(_CUSTOM)
+
+
 @cache
 def lanes(dtype: str) -> int:
-    """Return the number of lanes, 1 for a scalar."""
+    """Return the number of lanes, 1 for a scalar; -4 for four times ``vscale``."""
     return parse(dtype).lanes
+
+
+@cache
+def is_scalable(dtype: str) -> bool:
+    """Return whether the type is that of vectors whose length the processor says."""
+    return parse(dtype).lanes < 0
+
+
+@cache
+def is_vector(dtype: str) -> bool:
+    """Return whether values have several lanes, or a number that the processor says."""
+    return parse(dtype).lanes != 1
 
 
 @cache
@@ -61,8 +190,16 @@ def bits(dtype: str) -> int:
 
 @cache
 def storage_bytes(dtype: str) -> int:
-    """Return the size in memory in bytes, all lanes together."""
+    """Return the size in memory in bytes, all lanes together.
+
+    Raises
+    ------
+    DTypeError
+        If the processor says how many lanes there are.
+    """
     d = parse(dtype)
+    if d.lanes < 0:
+        raise DTypeError(f"dtype: the size of {dtype} is not known before the program runs")
     return max(1, d.bits // 8) * d.lanes
 
 
@@ -74,10 +211,10 @@ def element(dtype: str) -> str:
 
 @cache
 def with_lanes(dtype: str, count: int) -> str:
-    """Return the same element type with ``count`` lanes."""
+    """Return the same element type with ``count`` lanes, negative for multiples of ``vscale``."""
     d = parse(dtype)
     base = d.code if d.code in ("bool", "handle", "void") else f"{d.code}{d.bits}"
-    return base if count == 1 else f"{base}x{count}"
+    return base if count == 1 else f"{base}x{count}" if count > 0 else f"{base}xvscalex{-count}"
 
 
 @cache
@@ -107,7 +244,7 @@ def is_void(dtype: str) -> bool:
 @cache
 def is_float(dtype: str) -> bool:
     """Return whether elements are floating point."""
-    return parse(dtype).code in ("float", "bfloat")
+    return parse(dtype).code in _FLOATS
 
 
 @cache
@@ -137,7 +274,13 @@ def canonical(dtype: str) -> str:
     return with_lanes(dtype, lanes(dtype))
 
 
-_OVERFLOWS = {"float16": 2.0**16 - 2.0**4, "bfloat16": 2.0**128 - 2.0**119, "float32": 2.0**128 - 2.0**103}
+_OVERFLOWS = {
+    "e4m3_float8": 464.0,
+    "e5m2_float8": 2.0**16 - 2.0**12,
+    "float16": 2.0**16 - 2.0**4,
+    "bfloat16": 2.0**128 - 2.0**119,
+    "float32": 2.0**128 - 2.0**103,
+}
 
 
 @cache

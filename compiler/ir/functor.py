@@ -161,6 +161,9 @@ class Mutator(RewriteFunctor):
             return n
         return duplicate(n, changes)
 
+    def _visit_optional(self, child: Any) -> Any:
+        return None if child is None else self.visit(child)
+
     def _visit_tuple(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
         new = tuple([self.visit(item) for item in items])
         return items if same_items(new, items) else new

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from compiler.ir import dtype as dt
 from compiler.ir.coercion import as_exprs, bound_value, check_bound_value, convert, match_types
 from compiler.ir.error import ArgumentError
+from compiler.ir.lanes import Lanes, lane_count, lanes_of_count
 from compiler.ir.node import Node, node
 from compiler.ir.number_operations import logical_and, logical_or, trunc_div, trunc_mod
 from compiler.ir.op import Op
@@ -382,15 +383,16 @@ class Ramp(PrimExpr):
     ----------
     base, stride : PrimExpr or number
         Of one data type.
-    lanes : int
-        How many; of a vector ``base``, how often the whole vector is continued.
+    lanes : int or PrimExpr
+        How many; of a vector ``base``, how often the whole vector is continued.  ``vscale() * 4`` makes a scalable
+        vector.
     """
 
     children: ClassVar[tuple[str, ...]] = ("base", "stride")
 
     base: PrimExpr
     stride: PrimExpr
-    lanes: int
+    lanes: Lanes
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -398,9 +400,11 @@ class Ramp(PrimExpr):
             base, stride = match_types(self.base, self.stride, "Ramp")
             object.__setattr__(self, "base", base)
             object.__setattr__(self, "stride", stride)
-        if type(self.lanes) is not int:
-            object.__setattr__(self, "lanes", int(self.lanes))
-        object.__setattr__(self, "dtype", dt.with_lanes(self.base.dtype, self.lanes * dt.lanes(self.base.dtype)))
+        count = self.lanes
+        if type(count) is not int or count < 0:
+            count = lane_count(count)
+            object.__setattr__(self, "lanes", lanes_of_count(count))
+        object.__setattr__(self, "dtype", dt.with_lanes(self.base.dtype, count * dt.lanes(self.base.dtype)))
 
 
 @node

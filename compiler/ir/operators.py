@@ -14,7 +14,14 @@ from compiler.ir.error import ArgumentError
 if TYPE_CHECKING:
     from compiler.ir.scalars import PrimExpr
 
-__all__ = ["ExprLike", "ExprOperators", "has_own_arithmetic", "leaves_arithmetic_to", "register_operator"]
+__all__ = [
+    "ExprLike",
+    "ExprOperators",
+    "has_own_arithmetic",
+    "leaves_arithmetic_to",
+    "operator_builder",
+    "register_operator",
+]
 
 ExprLike: TypeAlias = Any
 """A PrimExpr, an IterVar, a Python or NumPy number, or anything with ``asobject()``."""
@@ -40,6 +47,21 @@ def register_operator(name: str, build: Callable[..., PrimExpr]) -> None:
     if name in _BUILDERS:
         raise ValueError(f"register_operator: {name} is registered already")
     _BUILDERS[name] = build
+
+
+def operator_builder(name: str) -> Callable[..., PrimExpr]:
+    """Return what was registered under a name.
+
+    Parameters
+    ----------
+    name : str
+        As given to :func:`register_operator`.
+
+    Returns
+    -------
+    callable
+    """
+    return _BUILDERS[name]
 
 
 _OWN_ARITHMETIC: set[type] = set()

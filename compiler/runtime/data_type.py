@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from compiler.ir import dtype as dt
+from compiler.ir.error import DTypeError
 
 __all__ = ["DataType", "DataTypeCode"]
 
@@ -17,6 +18,8 @@ class DataTypeCode(IntEnum):
     FLOAT = 2
     HANDLE = 3
     BFLOAT = 4
+    E4M3Float = 6
+    E5M2Float = 7
 
 
 _CODES = {
@@ -25,6 +28,8 @@ _CODES = {
     "bool": DataTypeCode.UINT,
     "float": DataTypeCode.FLOAT,
     "bfloat": DataTypeCode.BFLOAT,
+    "e4m3_float": DataTypeCode.E4M3Float,
+    "e5m2_float": DataTypeCode.E5M2Float,
     "handle": DataTypeCode.HANDLE,
 }
 
@@ -50,9 +55,11 @@ class DataType(str):
         return super().__new__(cls, type_str)
 
     @property
-    def type_code(self) -> DataTypeCode:
-        """The kind of its elements."""
-        return _CODES[dt.element(self).rstrip("0123456789")]
+    def type_code(self) -> DataTypeCode | int:
+        """The kind of its elements; of ``custom[name]`` the number that it was registered with."""
+        if dt.is_custom(self):
+            return dt.CUSTOM_TYPES.code(dt.custom_name(self))
+        return _CODES[dt.parse(self).code]
 
     @property
     def bits(self) -> int:
@@ -61,7 +68,15 @@ class DataType(str):
 
     @property
     def lanes(self) -> int:
-        """How many elements a vector has, 1 for a scalar."""
+        """How many elements a vector has, 1 for a scalar.
+
+        Raises
+        ------
+        DTypeError
+            If the processor says how many.
+        """
+        if dt.is_scalable(self):
+            raise DTypeError(f"Can't fetch the lanes of a scalable vector at a compile time: {self}")
         return dt.lanes(self)
 
     def itemsize(self) -> int:

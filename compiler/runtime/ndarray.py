@@ -21,6 +21,9 @@ ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector register of any CPU."""
 
 
+_ML_DTYPES = {"bfloat16": "bfloat16", "e4m3_float8": "float8_e4m3fn", "e5m2_float8": "float8_e5m2"}
+
+
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
     """Return NumPy's type for a scalar data type.
 
@@ -39,10 +42,10 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
         If no array can hold it.
     """
     name = dt.element(dtype)
-    if dt.parse(dtype).code == "bfloat":
-        import ml_dtypes  # NumPy has no bfloat16 of its own
+    if name in _ML_DTYPES:
+        import ml_dtypes  # NumPy has none of these
 
-        kind: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        kind: np.dtype[Any] = np.dtype(getattr(ml_dtypes, _ML_DTYPES[name]))
         return kind
     try:
         return np.dtype(name)

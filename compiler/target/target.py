@@ -25,6 +25,7 @@ TargetLike: TypeAlias = Union["Target", str, Mapping[str, object]]
 
 _AVX512 = "avx512f"
 _SCALAR_REGISTERS = 16
+_SCALABLE = {"aarch64": ("+sve", "+sve2"), "arm64": ("+sve", "+sve2"), "riscv64": ("+v",)}
 
 
 class Target:
@@ -161,6 +162,12 @@ class Target:
         if self.kind != "llvm":
             return 0
         return vector_registers.vector_bits(self.triple, self.cpu, self.features)
+
+    @property
+    def has_scalable_vectors(self) -> bool:
+        """Whether the processor says while it runs how long its vectors are: SVE of AArch64, V of RISC-V."""
+        wanted = _SCALABLE.get(self.triple.split("-")[0], ())
+        return self.kind == "llvm" and not set(wanted).isdisjoint(self.features.split(","))
 
     @property
     def vector_registers(self) -> int:

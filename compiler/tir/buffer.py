@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.error import ArgumentError, BoundError, show
+from compiler.ir.error import ArgumentError, BoundError, DTypeError, show
 from compiler.ir.node import Node, node, rebuild
 from compiler.ir.op import Op
 from compiler.ir.primexpr import (
@@ -96,19 +96,13 @@ class Buffer(Node):
         dtype : str, optional
             The type of the value, e.g. ``float32x4`` for four elements; one element when left out.
         predicate : PrimExpr, optional
-            Must be left out: all lanes are read.
+            Which lanes are read, a vector of truth values; the others are undefined.
 
         Returns
         -------
         BufferLoad
-
-        Raises
-        ------
-        ArgumentError
-            If a predicate is given.
         """
-        _refuse_predicate("vload", predicate)
-        return BufferLoad(self, self._vector_indices(begin, dtype))
+        return BufferLoad(self, self._vector_indices(begin, dtype), predicate)
 
     def vstore(self, begin: ExprLike, value: PrimExpr, predicate: PrimExpr | None = None) -> BufferStore:
         """Return the statement that stores a value, lane by lane, from an element on.
@@ -120,19 +114,13 @@ class Buffer(Node):
         value : PrimExpr
             Of the element type of the buffer, with as many lanes as are stored.
         predicate : PrimExpr, optional
-            Must be left out: all lanes are stored.
+            Which lanes are stored, a vector of truth values.
 
         Returns
         -------
         BufferStore
-
-        Raises
-        ------
-        ArgumentError
-            If a predicate is given.
         """
-        _refuse_predicate("vstore", predicate)
-        return BufferStore(self, value, self._vector_indices(begin, value.dtype))
+        return BufferStore(self, value, self._vector_indices(begin, value.dtype), predicate)
 
     def access_ptr(
         self,
@@ -244,6 +232,8 @@ class Buffer(Node):
     def _vector_indices(self, begin: ExprLike, dtype: str | None) -> tuple[PrimExpr, ...]:
         indices = as_exprs(begin)
         count = dt.lanes(dtype or self.dtype) // dt.lanes(self.dtype)
+        if not indices or dt.is_vector(indices[-1].dtype):
+            return indices
         return indices if count == 1 else (*indices[:-1], Ramp(indices[-1], const(1, indices[-1].dtype), count))
 
     def __getitem__(self, indices: Any) -> BufferLoad | BufferRegion:
@@ -370,17 +360,22 @@ class BufferLoad(PrimExpr):
     buffer : Buffer
     indices : sequence of PrimExpr or int
         One for each dimension, in elements; where the last one is a vector, so is the value.
+    predicate : PrimExpr, optional
+        Which lanes are read, a vector of truth values; the others are undefined.
 
     Raises
     ------
     BoundError
         If there are not as many indices as the buffer has dimensions.
+    DTypeError
+        If the predicate is no vector of as many truth values, or index and elements are both scalable vectors.
     """
 
-    children: ClassVar[tuple[str, ...]] = ("indices",)
+    children: ClassVar[tuple[str, ...]] = ("indices", "predicate")
 
     buffer: Buffer
     indices: tuple[PrimExpr, ...]
+    predicate: PrimExpr | None = None
     dtype: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -389,7 +384,12 @@ class BufferLoad(PrimExpr):
         if len(self.indices) != len(self.buffer.shape):
             _check_rank(self.buffer, self.indices)
         count = dt.lanes(self.indices[-1].dtype) if self.indices else 1
-        object.__setattr__(self, "dtype", dt.with_lanes(self.buffer.dtype, count * dt.lanes(self.buffer.dtype)))
+        elements = dt.lanes(self.buffer.dtype)
+        if count < 0 and elements < 0:
+            raise DTypeError("BufferLoad: index dtype and buffer dtype can't both be scalable")
+        object.__setattr__(self, "dtype", dt.with_lanes(self.buffer.dtype, count * elements))
+        if self.predicate is not None:
+            _check_predicate("load", self.predicate, count * elements)
 
     @property
     def buffer_var(self) -> Var:
@@ -401,18 +401,22 @@ class BufferLoad(PrimExpr):
         """Where the element lies in the flattened buffer, as the ``Load`` of older releases has it."""
         return _flat_index(self)
 
-    @property
-    def predicate(self) -> PrimExpr:
-        """The condition of the ``Load`` of older releases: here elements are always read."""
-        return const(True, dt.with_lanes("bool", dt.lanes(self.dtype)))
 
-
-def _refuse_predicate(method: str, predicate: PrimExpr | None) -> None:
-    """Raise an error if only some lanes are to be read or stored."""
-    if predicate is not None:
-        raise ArgumentError(
-            f"Buffer.{method}: predicate must be left out, all lanes are accessed, got {show(predicate)}; use "
-            "tir.if_then_else or a branch around the access"
+def _check_predicate(access: str, predicate: PrimExpr, lanes: int) -> None:
+    """Raise an error if a predicate is no vector of as many truth values as lanes are accessed."""
+    if not isinstance(predicate, PrimExpr):
+        raise DTypeError(f"Buffer{access.title()}: predicate must be a vector of truth values, got {show(predicate)}")
+    given = dt.parse(predicate.dtype)
+    if given.code != "bool":
+        raise DTypeError(
+            f"Predicate mask elements must be boolean values, but got {dt.element(predicate.dtype)} in {predicate}"
+        )
+    if (given.lanes < 0) != (lanes < 0):
+        raise DTypeError(f"Predicate mask dtype and {access} indices must both be scalable, got {predicate.dtype}")
+    if given.lanes != lanes:
+        raise DTypeError(
+            f"Got a predicate mask with {abs(given.lanes)} lanes, but trying to {access} a vector with {abs(lanes)} "
+            "lanes. The number of lanes must match."
         )
 
 
@@ -465,18 +469,23 @@ class BufferStore(Stmt):
         Of the element type of the buffer; a vector is stored lane by lane.
     indices : sequence of PrimExpr or int
         One for each dimension, in elements; the last one may be a vector.
+    predicate : PrimExpr, optional
+        Which lanes are stored, a vector of truth values.
 
     Raises
     ------
     BoundError
         If there are not as many indices as the buffer has dimensions.
+    DTypeError
+        If the predicate is no vector of as many truth values, or the value is no vector of as many lanes.
     """
 
-    children: ClassVar[tuple[str, ...]] = ("value", "indices")
+    children: ClassVar[tuple[str, ...]] = ("value", "indices", "predicate")
 
     buffer: Buffer
     value: PrimExpr
     indices: tuple[PrimExpr, ...]
+    predicate: PrimExpr | None = None
 
     def __post_init__(self) -> None:
         # Scripts pass numbers and lists, as TVM's constructors take them.
@@ -486,6 +495,10 @@ class BufferStore(Stmt):
             object.__setattr__(self, "value", convert(self.value).astype(self.buffer.dtype))
         if len(self.indices) != len(self.buffer.shape):
             _check_rank(self.buffer, self.indices)
+        if self.indices and dt.is_vector(self.indices[-1].dtype):
+            _check_stored_lanes(self)
+        if self.predicate is not None:
+            _check_predicate("store", self.predicate, dt.lanes(self.value.dtype))
 
     @property
     def buffer_var(self) -> Var:
@@ -497,10 +510,20 @@ class BufferStore(Stmt):
         """Where the element lies in the flattened buffer, as the ``Store`` of older releases has it."""
         return _flat_index(self)
 
-    @property
-    def predicate(self) -> PrimExpr:
-        """The condition of the ``Store`` of older releases: here elements are always stored."""
-        return const(True, dt.with_lanes("bool", dt.lanes(self.value.dtype)))
+
+def _check_stored_lanes(store: BufferStore) -> None:
+    """Raise an error if a value has other lanes than the elements that it is stored to."""
+    index, elements, value = map(dt.lanes, (store.indices[-1].dtype, store.buffer.dtype, store.value.dtype))
+    if index < 0 and elements < 0:
+        raise DTypeError("BufferStore: index dtype and buffer dtype can't both be scalable")
+    if (index * elements < 0) != (value < 0):
+        kinds = ("non-scalable data into scalable", "scalable data into non-scalable")
+        raise DTypeError(f"Can't store {kinds[value < 0]} buffer {store.buffer.name}")
+    if index * elements != value:
+        raise DTypeError(
+            f"Cannot store value with {abs(value)}, expected value with {abs(index * elements)} ({abs(index)} index "
+            f"lanes * {abs(elements)} buffer element lanes)"
+        )
 
 
 def compact_strides(shape: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:

@@ -59,6 +59,7 @@ _DTYPES = {
     "tir.tvm_tuple": "handle",
     "tir.tvm_warp_activemask": "uint32",
     "tir.undef": "int32",
+    "tir.vscale": "int32",
 }
 _SECOND_OPERAND = ("tir.if_then_else", "tir.tvm_warp_shuffle", "tir.tvm_warp_shuffle_down", "tir.tvm_warp_shuffle_up")
 

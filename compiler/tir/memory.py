@@ -109,6 +109,22 @@ class Access:
             for i in flat.tolist() if isinstance(flat, np.ndarray) else (flat,):
                 written[i] = 1
 
+    def read_where(
+        self, data: Array, written: bytearray | None, view: View, indices: tuple[Any, ...], mask: Array
+    ) -> Any:
+        """Return the elements of the lanes that a mask says; the others are 0."""
+        result = np.zeros(len(mask), data.dtype)
+        if mask.any():
+            result[mask] = self.read(data, written, view, _lanes_where(indices, mask))
+        return result
+
+    def write_where(
+        self, data: Array, written: bytearray | None, view: View, indices: tuple[Any, ...], mask: Array, value: Array
+    ) -> None:
+        """Set the elements of the lanes that a mask says."""
+        if mask.any():
+            self.write(data, written, view, _lanes_where(indices, mask), value[mask])
+
     def read_row(self, data: Array, written: bytearray | None, view: View, first: int, count: int) -> Any:
         """Return neighbouring elements of a vector in memory."""
         last = first + count
@@ -170,3 +186,7 @@ class Access:
             f"{low}:{low + extent}" if low else str(extent) for low, extent in zip(view.low, view.extent, strict=True)
         )
         return OutOfBounds(f"{access} of {self.buffer.name}[{shown}] is outside of its shape ({limits})")
+
+
+def _lanes_where(indices: tuple[Any, ...], mask: Array) -> tuple[Any, ...]:
+    return tuple([np.broadcast_to(np.asarray(index), mask.shape)[mask] for index in indices])

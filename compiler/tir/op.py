@@ -95,6 +95,7 @@ from compiler.tir.math import (
     trunc,
 )
 from compiler.tir.reducer import comm_reducer, infinity, max, max_value, min, min_value, prod, sum
+from compiler.tir.scalable import call_tir, get_vscale_expr, vscale
 from compiler.tir.trace import trace
 
 __all__ = [
@@ -122,6 +123,7 @@ __all__ = [
     "call_llvm_pure_intrin",
     "call_packed",
     "call_pure_extern",
+    "call_tir",
     "ceil",
     "ceildiv",
     "clz",
@@ -141,6 +143,7 @@ __all__ = [
     "floormod",
     "fma",
     "fmod",
+    "get_vscale_expr",
     "hypot",
     "if_then_else",
     "indexdiv",
@@ -192,4 +195,5 @@ __all__ = [
     "vectorcombine",
     "vectorhigh",
     "vectorlow",
+    "vscale",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.ir.functor import Functor
+from compiler.ir.lanes import Lanes
 from compiler.ir.module import GlobalVar
 from compiler.ir.node import Node
 from compiler.ir.op import Op
@@ -229,10 +230,10 @@ class ExprPrinter(Functor):
         self._call("T.Select", n.condition, n.true_value, n.false_value)
 
     def visit_Ramp(self, n: Ramp, level: int) -> None:
-        self._call("T.Ramp", n.base, n.stride, str(n.lanes))
+        self._call("T.Ramp", n.base, n.stride, _lanes(n.lanes))
 
     def visit_Broadcast(self, n: Broadcast, level: int) -> None:
-        self._call("T.Broadcast", n.value, str(n.lanes))
+        self._call("T.Broadcast", n.value, _lanes(n.lanes))
 
     def visit_Shuffle(self, n: Shuffle, level: int) -> None:
         self.out.write("T.Shuffle([")
@@ -265,7 +266,32 @@ class ExprPrinter(Functor):
     # memory
 
     def visit_BufferLoad(self, n: BufferLoad, level: int) -> None:
-        self.element(n.buffer, n.indices)
+        if n.predicate is None:
+            self.element(n.buffer, n.indices)
+        else:
+            self.vector_access("vload", n)
+
+    def vector_access(self, method: str, n: Any, *values: PrimExpr) -> None:
+        """Write ``buffer.vload([indices], predicate=…)``, or a store of values by ``vstore``.
+
+        Parameters
+        ----------
+        method : str
+            ``vload`` or ``vstore``.
+        n : BufferLoad or BufferStore
+            Has a predicate.
+        *values : PrimExpr
+            What is stored.
+        """
+        self.out.write(f"{self.name_of(n.buffer)}.{method}([")
+        self.sequence(n.indices)
+        self.out.write("]")
+        for value in values:
+            self.out.write(", ")
+            self.expr(value)
+        self.out.write(", predicate=")
+        self.expr(n.predicate)
+        self.out.write(")")
 
     def element(self, buffer: Any, indices: Sequence[PrimExpr]) -> None:
         """Write ``buffer[indices]``, contiguous and strided vectors of indices as slices.
@@ -294,7 +320,12 @@ class ExprPrinter(Functor):
         with self.out.at(index):
             self.expr(index.base)
             self.out.write(":")
-            if isinstance(index.base, IntImm):
+            if isinstance(index.lanes, PrimExpr):
+                if not is_const_int(index.base, 0):
+                    self.expr(index.base, SUM)
+                    self.out.write(" + ")
+                self.expr(index.lanes)
+            elif isinstance(index.base, IntImm):
                 self.out.write(str(index.base.value + index.lanes * stride))
             else:
                 self.expr(index.base, SUM)
@@ -433,9 +464,14 @@ class ExprPrinter(Functor):
 
 def _slice_step(index: PrimExpr) -> int:
     """Return the step of a vector of indices that can be written as a slice, 0 of any other index."""
-    if isinstance(index, Ramp) and isinstance(index.stride, IntImm) and index.dtype.startswith("int32"):
-        return index.stride.value
-    return 0
+    if not isinstance(index, Ramp) or not isinstance(index.stride, IntImm) or not index.dtype.startswith("int32"):
+        return 0
+    return index.stride.value if index.stride.value == 1 or not dt.is_scalable(index.dtype) else 0
+
+
+def _lanes(lanes: Lanes) -> Any:
+    """Return a number of lanes as what :meth:`ExprPrinter._call` writes."""
+    return str(lanes) if isinstance(lanes, int) else lanes
 
 
 def _has_usual_dtype(n: Call, op: Op) -> bool:

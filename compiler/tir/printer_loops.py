@@ -166,6 +166,9 @@ class LoopPrinter(ExprPrinter):
             self.element(n.buffer, n.indices)
             self.out.write(" = ")
             self.expr(n.value)
+            if n.predicate is not None:
+                self.out.write(" where ")
+                self.expr(n.predicate)
 
     def visit_Evaluate(self, n: Evaluate, level: int) -> None:
         with self.line(n):

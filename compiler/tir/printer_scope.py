@@ -222,6 +222,8 @@ class Definitions(Visitor):
         self._use_buffer(n.buffer)
         self._use_all(n.indices)
         self.visit(n.value)
+        if n.predicate is not None:
+            self.visit(n.predicate)
 
     def visit_For(self, n: For) -> None:
         self.visit(n.min)
@@ -300,6 +302,8 @@ class Definitions(Visitor):
     def visit_BufferLoad(self, n: BufferLoad) -> None:
         self._use_buffer(n.buffer)
         self._use_all(n.indices)
+        if n.predicate is not None:
+            self.visit(n.predicate)
 
     def visit_BufferRegion(self, n: BufferRegion) -> None:
         self._use_buffer(n.buffer)

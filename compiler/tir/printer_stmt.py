@@ -285,7 +285,11 @@ class StmtPrinter(ExprPrinter):
     # stores and effects
 
     def visit_BufferStore(self, n: BufferStore, last: bool) -> None:
-        self._store(n, n.buffer)
+        if n.predicate is None:
+            self._store(n, n.buffer)
+            return
+        with self.line(n):
+            self.vector_access("vstore", n, n.value)
 
     def visit_ProducerStore(self, n: ProducerStore, last: bool) -> None:
         self._store(n, n.producer)

@@ -11,6 +11,7 @@ import numpy as np
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError, TVMError
 from compiler.ir.functor import Functor
+from compiler.ir.op import Op
 from compiler.ir.primexpr import (
     Add,
     And,
@@ -42,6 +43,8 @@ from compiler.runtime import packed_call
 from compiler.tir import builtin, evaluation, memory
 from compiler.tir.evaluation import numpy_dtype
 from compiler.tir.trace import CALL_TRACE_PACKED
+
+ACTIVE_LANES = Op.get("tir.get_active_lane_mask")
 
 _DEEPEST = 40
 """Python's parser allows 200 nested parentheses; deeper expressions become functions of their own."""
@@ -84,6 +87,19 @@ _LIBRARY: dict[str, Any] = {
     "to_numpy": evaluation.to_numpy,
     "wrap_int": wrap_int,
 }
+
+
+def _fixed_lanes(n: PrimExpr) -> int:
+    """Return how many lanes a vector has.
+
+    Raises
+    ------
+    BuildError
+        If only a processor says that.
+    """
+    if dt.is_scalable(n.dtype):
+        raise BuildError(f"interpret: how long {n} is only a processor with scalable vectors says")
+    return dt.lanes(n.dtype)
 
 
 class PythonExpression(Functor):
@@ -234,18 +250,18 @@ class PythonExpression(Functor):
         return f"select({self.visit(n.condition)}, {self.visit(n.true_value)}, {self.visit(n.false_value)})"
 
     def visit_Ramp(self, n: Ramp) -> str:
-        kind = numpy_dtype(n.dtype)
+        kind, count = numpy_dtype(n.dtype), _fixed_lanes(n)
         if isinstance(n.stride, IntImm):
-            steps = wrap_int(1, "int64") * np.arange(n.lanes) * n.stride.value
+            steps = wrap_int(1, "int64") * np.arange(count) * n.stride.value
             return f"({self.visit(n.base)} + {self._constant(steps.astype(kind))})"
-        steps = np.arange(n.lanes).astype(kind)
+        steps = np.arange(count).astype(kind)
         return f"({self.visit(n.base)} + {self.visit(n.stride)} * {self._constant(steps)})"
 
     def visit_Broadcast(self, n: Broadcast) -> str:
         value, kind = self.visit(n.value), self._constant(numpy_dtype(n.dtype))
         if dt.lanes(n.value.dtype) > 1:
             return f"tile({value}, {n.lanes})"
-        return f"full({n.lanes}, {value}, {kind})"
+        return f"full({_fixed_lanes(n)}, {value}, {kind})"
 
     def visit_Shuffle(self, n: Shuffle) -> str:
         return f"shuffle({self._tuple(n.vectors)}, {self._tuple(n.indices)}, {n.dtype!r})"
@@ -279,6 +295,10 @@ class PythonExpression(Functor):
     def _if_then_else(self, n: Call) -> str:
         condition, a, b = (self.visit(arg) for arg in n.args)
         return f"({a} if {condition} else {b})"
+
+    def _active_lanes(self, n: Call) -> str:
+        base, limit = (self.visit(arg) for arg in n.args)
+        return f"({base} + {self._constant(np.arange(_fixed_lanes(n)))} < {limit})"
 
     def _likely(self, n: Call) -> str:
         return self.visit(n.args[0])  # type: ignore[no-any-return]
@@ -332,6 +352,7 @@ class PythonExpression(Functor):
 
 _CALLS: dict[Any, Callable[[PythonExpression, Call], str]] = {
     builtin.IF_THEN_ELSE: PythonExpression._if_then_else,
+    ACTIVE_LANES: PythonExpression._active_lanes,
     builtin.LIKELY: PythonExpression._likely,
     builtin.RET: PythonExpression._return,
     builtin.REINTERPRET: PythonExpression._reinterpret,

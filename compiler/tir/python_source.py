@@ -15,6 +15,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BoundError, BuildError
+from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Ramp, Var, const, is_const_int
 from compiler.tir import memory
 from compiler.tir.block import (
@@ -102,8 +103,12 @@ class PythonSource(PythonExpression):
     def visit_BufferLoad(self, n: BufferLoad) -> str:
         source = self._matched.get(n.buffer)
         if source is not None:
-            return self.visit(BufferLoad(source.buffer, element_of(source, n.indices)))  # type: ignore[no-any-return]
+            load = rebuild(n, buffer=source.buffer, indices=element_of(source, n.indices))
+            return self.visit(load)  # type: ignore[no-any-return]
         data, written, view, access = self._place(n.buffer, n.indices, str(n))
+        if n.predicate is not None:
+            mask = self._mask(n)
+            return f"{access}.read_where({data}, {written}, {view}, {self._tuple(n.indices)}, {mask})"
         if dt.lanes(n.dtype) > 1:
             first = self._row(n.buffer, n.indices)
             if first is not None:
@@ -121,7 +126,7 @@ class PythonSource(PythonExpression):
     def visit_BufferStore(self, n: BufferStore) -> None:
         source = self._matched.get(n.buffer)
         if source is not None:
-            self.visit(BufferStore(source.buffer, n.value, element_of(source, n.indices)))
+            self.visit(rebuild(n, buffer=source.buffer, indices=element_of(source, n.indices)))
             return
         value = self._fresh("t")
         self._line(f"{value} = {self.visit(n.value)}")
@@ -130,6 +135,11 @@ class PythonSource(PythonExpression):
     def _store(self, n: BufferStore, value: str) -> None:
         """Write the store of a value that has a name."""
         data, written, view, access = self._place(n.buffer, n.indices, "")
+        if n.predicate is not None:
+            mask = self._mask(n)
+            indices = self._tuple(n.indices)
+            self._line(f"{access}.write_where({data}, {written}, {view}, {indices}, {mask}, {value})")
+            return
         if dt.lanes(n.value.dtype) > 1:
             first = self._row(n.buffer, n.indices)
             if first is not None:
@@ -149,6 +159,13 @@ class PythonSource(PythonExpression):
             self._line(f" {written}[{place}] = 1")
         self._line("else:")
         self._line(f" {access}.write({data}, {written}, {view}, ({indices},), {value})")
+
+    def _mask(self, n: BufferLoad | BufferStore) -> str:
+        """Return Python for the predicate of an access."""
+        assert n.predicate is not None
+        if dt.lanes(n.buffer.dtype) != 1 or dt.lanes(n.predicate.dtype) < 2:
+            raise BuildError(f"interpret: only vectors of scalar elements have predicates, got {n}")
+        return self.visit(n.predicate)  # type: ignore[no-any-return]
 
     def _place(self, buffer: Buffer, indices: tuple[PrimExpr, ...], text: str) -> tuple[str, str, str, str]:
         """Return Python for the memory, what was written of it, the view, and the access."""

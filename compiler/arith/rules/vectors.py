@@ -26,7 +26,7 @@ FLOOR_DIV: list[Rule] = [
     (
         "ramp(x, c1, lanes) // broadcast(c2, lanes)",
         "broadcast(x // c2, lanes)",
-        "c2 > 0 and within_block(x, c1 * (lanes - 1), c2)",
+        "c2 > 0 and lanes > 0 and within_block(x, c1 * (lanes - 1), c2)",
     ),
 ]
 FLOOR_MOD: list[Rule] = [
@@ -35,7 +35,7 @@ FLOOR_MOD: list[Rule] = [
     (
         "ramp(x, c1, lanes) % broadcast(c2, lanes)",
         "ramp(x % c2, c1, lanes)",
-        "c2 > 0 and within_block(x, c1 * (lanes - 1), c2)",
+        "c2 > 0 and lanes > 0 and within_block(x, c1 * (lanes - 1), c2)",
     ),
     (
         "ramp(x, c1, lanes) % broadcast(c2, lanes)",
@@ -53,7 +53,7 @@ TRUNC_DIV: list[Rule] = [
     (
         "truncdiv(ramp(x, c1, lanes), broadcast(c2, lanes))",
         "broadcast(truncdiv(x, c2), lanes)",
-        "c1 >= 0 and c2 > 0 and low(x) >= 0 and within_block(x, c1 * (lanes - 1), c2)",
+        "c1 >= 0 and c2 > 0 and low(x) >= 0 and lanes > 0 and within_block(x, c1 * (lanes - 1), c2)",
     ),
 ]
 TRUNC_MOD: list[Rule] = [
@@ -66,7 +66,7 @@ TRUNC_MOD: list[Rule] = [
     (
         "truncmod(ramp(x, c1, lanes), broadcast(c2, lanes))",
         "ramp(truncmod(x, c2), c1, lanes)",
-        "c1 >= 0 and c2 > 0 and low(x) >= 0 and within_block(x, c1 * (lanes - 1), c2)",
+        "c1 >= 0 and c2 > 0 and low(x) >= 0 and lanes > 0 and within_block(x, c1 * (lanes - 1), c2)",
     ),
     (
         "truncmod(ramp(x, c1, lanes), broadcast(c2, lanes))",

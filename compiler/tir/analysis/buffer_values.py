@@ -128,7 +128,7 @@ class BufferValues:
         -------
         PrimExpr or None
         """
-        if not all(map(is_stable, load.indices)) or load.dtype != load.buffer.dtype:
+        if load.predicate is not None or not all(map(is_stable, load.indices)) or load.dtype != load.buffer.dtype:
             return None
         for fact in self._facts:
             if fact.buffer is load.buffer:
@@ -197,7 +197,12 @@ class BufferValues:
         write = access_of(replace(store, value=value))
         self._facts = [self._after(fact, [write], Region.everything(), ()) for fact in self._facts]
         self._facts = [fact for fact in self._facts if fact.region.parts]
-        if self._concurrent or not is_stable(write.value) or not all(map(is_stable, write.indices)):
+        if (
+            self._concurrent
+            or store.predicate is not None
+            or not is_stable(write.value)
+            or not all(map(is_stable, write.indices))
+        ):
             return
         axes = self.axes_of(store.buffer)
         region = equations(axes, write.indices) & write.region

@@ -142,6 +142,8 @@ def access_of(n: BufferStore | BufferLoad) -> Access:
     """
     lanes = max((dt.lanes(index.dtype) for index in n.indices), default=1)
     data, value = n.buffer.data, n.value if isinstance(n, BufferStore) else n
+    if any(dt.is_scalable(index.dtype) for index in n.indices):
+        return Access(data, None, n.indices, value, Region.everything())
     if lanes == 1:
         return Access(data, n.buffer, n.indices, value, Region.everything())
     lane = Var("lane", "int32")

@@ -134,9 +134,9 @@ class _Reader(Visitor):
             raise _Unknown
         index, lanes = substitute(indices[0], self._lets), dt.lanes(buffer.dtype)
         if isinstance(index, Ramp):
-            if not isinstance(index.stride, IntImm):
+            if not isinstance(index.stride, IntImm) or dt.is_scalable(index.dtype):
                 raise _Unknown
-            lanes *= 1 + (index.lanes - 1) * abs(index.stride.value)
+            lanes *= 1 + (dt.lanes(index.dtype) - 1) * abs(index.stride.value)
             index = index.base
         used = [v for v in self._variables if v in free_vars((index,))]
         linear = detect_linear_equation(index, used) if used else [index]

@@ -9,6 +9,7 @@ from typing import Any
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.lanes import vscale_factor
 from compiler.ir.primexpr import (
     Add,
     ExprLike,
@@ -222,6 +223,8 @@ def declared_variable(name: str, kind: object) -> Var:
 def _ramp(part: slice) -> PrimExpr:
     step = 1 if part.step is None else int(convert(part.step))  # type: ignore[call-overload]
     length = extent_between(convert(part.start), convert(part.stop))
+    if step == 1 and vscale_factor(length) > 1:
+        return Ramp(convert(part.start), const(1, length.dtype), length)
     if not isinstance(length, IntImm) or length.value % step or length.value // step < 1:
         raise ArgumentError(f"the length of a slice must be a constant multiple of its step, got {show(length)}")
     base = convert(part.start)

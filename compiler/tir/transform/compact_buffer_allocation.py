@@ -82,16 +82,19 @@ class _Compact(Mutator):
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         indices = self._visit_tuple(n.indices)
         if n.buffer not in self._compacted:
-            return rebuild(n, indices=indices)
+            return rebuild(n, indices=indices, predicate=self._visit_optional(n.predicate))
         small, region = self._compacted[n.buffer]
-        return BufferLoad(small, self._counted(indices, region))
+        return rebuild(
+            n, buffer=small, indices=self._counted(indices, region), predicate=self._visit_optional(n.predicate)
+        )
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         value, indices = self.visit(n.value), self._visit_tuple(n.indices)
         if n.buffer not in self._compacted:
-            return rebuild(n, value=value, indices=indices)
+            return rebuild(n, value=value, indices=indices, predicate=self._visit_optional(n.predicate))
         small, region = self._compacted[n.buffer]
-        return BufferStore(small, value, self._counted(indices, region))
+        counted = self._counted(indices, region)
+        return rebuild(n, buffer=small, value=value, indices=counted, predicate=self._visit_optional(n.predicate))
 
     def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
         bounds = self._visit_tuple(n.region)

@@ -89,7 +89,12 @@ class DeadStores(Mutator):
             for effect in effects:
                 self.visit(effect)
             return seq(effects)
-        if access.buffer is not None and not access.variables and all(map(is_stable, access.indices)):
+        if (
+            n.predicate is None
+            and access.buffer is not None
+            and not access.variables
+            and all(map(is_stable, access.indices))
+        ):
             overwritten = equations(self._axes_of(n.buffer), access.indices)
             self.dead[n.buffer] = self.dead.get(n.buffer, Region()) | overwritten
         self._read(reads_of(n))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from compiler.ir.error import LoweringError
-from compiler.ir.extension import extension_point
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm, IterVar, Var
 from compiler.ir.substitute import free_vars
@@ -14,13 +13,11 @@ from compiler.tir.block import Block, BlockRealize
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.schedule import Schedule
 from compiler.tir.stmt import For, ForKind
-from compiler.tir.transform.device_targets import FunctionTarget
+from compiler.tir.transform.device_targets import FunctionTarget, target_or_current
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 IS_SCHEDULED = "tir.is_scheduled"
 """The attribute of functions whose schedule is complete."""
-CURRENT_TARGET = "current target"
-"""The extension point of the target whose ``with`` block is open."""
 
 
 class DefaultGPUSchedule(ModulePass):
@@ -61,13 +58,10 @@ class DefaultGPUSchedule(ModulePass):
 
 
 def _target(func: PrimFunc) -> FunctionTarget:
-    given: Any = func.attrs.get("target")
-    if given is None:
-        current: Any = extension_point(CURRENT_TARGET).find("target")
-        given = current() if current is not None else None
+    given = target_or_current(func)
     if given is None:
         raise LoweringError("DefaultGPUSchedule: a function says no target, and there is no current one")
-    return cast("FunctionTarget", given)
+    return given
 
 
 def _schedule(sch: Any, name: str, target: FunctionTarget) -> None:

@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 from compiler.ir.error import LoweringError
+from compiler.ir.extension import extension_point
 from compiler.runtime.device import DEVICE_TYPES
 from compiler.tir.function import PrimFunc
 
-__all__ = ["FunctionTarget", "device_type", "function_target"]
+__all__ = ["FunctionTarget", "device_type", "function_target", "target_or_current"]
+
+CURRENT_TARGET = "current target"
+"""The extension point of the target whose ``with`` block is open."""
 
 
 class FunctionTarget(Protocol):
@@ -31,8 +35,31 @@ class FunctionTarget(Protocol):
     def max_num_threads(self) -> int:
         """Threads that a block of a GPU may have."""
 
+    @property
+    def has_scalable_vectors(self) -> bool:
+        """Whether the processor says while it runs how long its vectors are."""
+
     def without_host(self) -> FunctionTarget:
         """Return the target of the kernels alone."""
+
+
+def target_or_current(func: PrimFunc) -> FunctionTarget | None:
+    """Return the target of a function, or the one of the ``with`` block around.
+
+    Parameters
+    ----------
+    func : PrimFunc
+
+    Returns
+    -------
+    FunctionTarget or None
+        None where neither is known.
+    """
+    given: Any = func.attrs.get("target")
+    if given is None:
+        current: Any = extension_point(CURRENT_TARGET).find("target")
+        given = current() if current is not None else None
+    return cast("FunctionTarget | None", given)
 
 
 def function_target(func: PrimFunc, operation: str) -> FunctionTarget:

@@ -268,7 +268,7 @@ class FlatMemory:
         """Return the load from the flat alias; truth values are converted from bytes."""
         flat = self.view(n.buffer).flat
         index = self.flat_index(n.buffer, indices)
-        load = BufferLoad(flat, (index,))
+        load = rebuild(n, buffer=flat, indices=(index,))
         return cast(n.dtype, load) if flat.dtype != n.buffer.dtype else load
 
     def store(self, n: BufferStore, value: PrimExpr, indices: Exprs) -> BufferStore:
@@ -276,4 +276,4 @@ class FlatMemory:
         flat = self.view(n.buffer).flat
         index = self.flat_index(n.buffer, indices)
         stored = cast(storage_dtype(value.dtype), value) if flat.dtype != n.buffer.dtype else value
-        return BufferStore(flat, stored, (index,))
+        return rebuild(n, buffer=flat, value=stored, indices=(index,))

@@ -6,6 +6,7 @@ import math
 
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.detect_linear_equation import detect_linear_equation
+from compiler.ir import dtype as dt
 from compiler.ir.functor import Visitor
 from compiler.ir.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const
 from compiler.ir.structural import structural_equal
@@ -87,9 +88,9 @@ def _each_once(indices: tuple[PrimExpr, ...], loops: list[For]) -> bool:
     ramp, width = indices[0], 1
     index = ramp
     if isinstance(ramp, Ramp):
-        if not isinstance(ramp.stride, IntImm) or ramp.stride.value != 1:
+        if not isinstance(ramp.stride, IntImm) or ramp.stride.value != 1 or dt.is_scalable(ramp.dtype):
             return False
-        index, width = ramp.base, ramp.lanes
+        index, width = ramp.base, dt.lanes(ramp.dtype)
     coefficients = detect_linear_equation(index, [loop.loop_var for loop in loops])
     if len(coefficients) != len(loops) + 1:
         return False

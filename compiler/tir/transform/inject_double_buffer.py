@@ -149,14 +149,13 @@ class _Halves(Mutator):
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         indices = self._visit_tuple(n.indices)
         if n.buffer.data in self._offsets:
-            return BufferLoad(*self._moved(n.buffer, indices))
-        return n if indices is n.indices else BufferLoad(n.buffer, indices)
+            buffer, indices = self._moved(n.buffer, indices)
+            return rebuild(n, buffer=buffer, indices=indices, predicate=self._visit_optional(n.predicate))
+        return rebuild(n, indices=indices, predicate=self._visit_optional(n.predicate))
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         value, indices = self.visit(n.value), self._visit_tuple(n.indices)
         if n.buffer.data in self._offsets:
             buffer, moved = self._moved(n.buffer, indices)
-            return BufferStore(buffer, value, moved)
-        if value is n.value and indices is n.indices:
-            return n
-        return BufferStore(n.buffer, value, indices)
+            return rebuild(n, buffer=buffer, value=value, indices=moved, predicate=self._visit_optional(n.predicate))
+        return rebuild(n, value=value, indices=indices, predicate=self._visit_optional(n.predicate))

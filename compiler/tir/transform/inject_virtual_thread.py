@@ -169,21 +169,20 @@ class _Inject(Mutator):
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         if n.buffer.data in self._own and not self._inside:
             return self._repeat(n)
-        if self._depends(n.value, *n.indices):
+        if self._depends(n.value, *n.indices, *([] if n.predicate is None else [n.predicate])):
             return self._repeat(n)
         value, indices = self.visit(n.value), self._visit_tuple(n.indices)
         if n.buffer.data in self._own:
             buffer, moved = self._moved(n.buffer, indices)
-            return BufferStore(buffer, value, moved)
-        if value is n.value and indices is n.indices:
-            return n
-        return BufferStore(n.buffer, value, indices)
+            return rebuild(n, buffer=buffer, value=value, indices=moved, predicate=self._visit_optional(n.predicate))
+        return rebuild(n, value=value, indices=indices, predicate=self._visit_optional(n.predicate))
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         indices = self._visit_tuple(n.indices)
         if n.buffer.data in self._own:
-            return BufferLoad(*self._moved(n.buffer, indices))
-        return n if indices is n.indices else BufferLoad(n.buffer, indices)
+            buffer, indices = self._moved(n.buffer, indices)
+            return rebuild(n, buffer=buffer, indices=indices, predicate=self._visit_optional(n.predicate))
+        return rebuild(n, indices=indices, predicate=self._visit_optional(n.predicate))
 
     def _moved(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> tuple[Buffer, tuple[PrimExpr, ...]]:
         """Return the access to the thread's own part of the memory."""

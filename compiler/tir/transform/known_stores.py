@@ -48,7 +48,9 @@ class KnownStores(ValueFollower):
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         self.values.forget(n.value)
-        is_plain = n.value.dtype == n.buffer.dtype and not any(map(has_effect, (n.value, *n.indices)))
+        is_plain = (
+            n.predicate is None and n.value.dtype == n.buffer.dtype and not any(map(has_effect, (n.value, *n.indices)))
+        )
         if is_plain and self._is_there(n):
             return no_op()
         self.values.store(n)

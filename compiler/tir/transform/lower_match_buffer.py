@@ -88,16 +88,19 @@ class _LowerMatch(Mutator):
         source = self._source.get(n.buffer)
         if source is None:
             self._check_access(n.buffer)
-            return rebuild(n, indices=indices)
-        return BufferLoad(source.buffer, element_of(source, indices))
+            return rebuild(n, indices=indices, predicate=self._visit_optional(n.predicate))
+        return rebuild(
+            n, buffer=source.buffer, indices=element_of(source, indices), predicate=self._visit_optional(n.predicate)
+        )
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         value, indices = self.visit(n.value), self._visit_tuple(n.indices)
         source = self._source.get(n.buffer)
         if source is None:
             self._check_access(n.buffer)
-            return rebuild(n, value=value, indices=indices)
-        return BufferStore(source.buffer, value, element_of(source, indices))
+            return rebuild(n, value=value, indices=indices, predicate=self._visit_optional(n.predicate))
+        moved = element_of(source, indices)
+        return rebuild(n, buffer=source.buffer, value=value, indices=moved, predicate=self._visit_optional(n.predicate))
 
     def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
         region = self._visit_tuple(n.region)

@@ -211,9 +211,8 @@ class _Retype(Mutator):
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         value, indices = self.visit(n.value), self._visit_tuple(n.indices)
-        if value is n.value and indices is n.indices:
-            return n
-        return BufferStore(n.buffer, cast(n.value.dtype, value), indices)
+        value = n.value if value is n.value else cast(n.value.dtype, value)
+        return rebuild(n, value=value, indices=indices, predicate=self._visit_optional(n.predicate))
 
 
 def _matched(a: PrimExpr, b: PrimExpr) -> tuple[PrimExpr, PrimExpr]:

@@ -216,9 +216,7 @@ class _Simplifier(StatementWalk):
         value, indices = self.visit(n.value), self._visit_tuple(n.indices)
         if isinstance(value, BufferLoad) and value.buffer is n.buffer and structural_equal(value.indices, indices):
             return no_op()
-        if value is n.value and indices is n.indices:
-            return n
-        return BufferStore(n.buffer, value, indices)
+        return rebuild(n, value=value, indices=indices, predicate=self._visit_optional(n.predicate))
 
 
 class _DataFlowSimplifier(ValueFollower, _Simplifier):

@@ -182,14 +182,18 @@ class _Versions(Mutator):
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         indices = self._visit_tuple(n.indices)
         new = self._buffers.get(n.buffer)
-        return rebuild(n, indices=indices) if new is None else BufferLoad(new, (self._version(new), *indices))
+        predicate = self._visit_optional(n.predicate)
+        if new is None:
+            return rebuild(n, indices=indices, predicate=predicate)
+        return rebuild(n, buffer=new, indices=(self._version(new), *indices), predicate=predicate)
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         indices, value = self._visit_tuple(n.indices), self.visit(n.value)
         new = self._buffers.get(n.buffer)
+        predicate = self._visit_optional(n.predicate)
         if new is None:
-            return rebuild(n, value=value, indices=indices)
-        return BufferStore(new, value, (self._version(new), *indices))
+            return rebuild(n, value=value, indices=indices, predicate=predicate)
+        return rebuild(n, buffer=new, value=value, indices=(self._version(new), *indices), predicate=predicate)
 
     def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
         new = self._buffers.get(n.buffer)

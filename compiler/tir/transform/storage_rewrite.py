@@ -149,13 +149,11 @@ class _Rewrite(Mutator):
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         buffer, indices = self._buffer(n.buffer), self._place(n.buffer, n.indices)
-        return n if buffer is n.buffer and indices is n.indices else BufferLoad(buffer, indices)
+        return rebuild(n, buffer=buffer, indices=indices, predicate=self._visit_optional(n.predicate))
 
     def visit_BufferStore(self, n: BufferStore) -> Any:
         buffer, value, indices = self._buffer(n.buffer), self.visit(n.value), self._place(n.buffer, n.indices)
-        if buffer is n.buffer and value is n.value and indices is n.indices:
-            return n
-        return BufferStore(buffer, value, indices)
+        return rebuild(n, buffer=buffer, value=value, indices=indices, predicate=self._visit_optional(n.predicate))
 
 
 def _moved(index: PrimExpr, offset: PrimExpr) -> PrimExpr:

@@ -49,13 +49,12 @@ class _Interleave(Mutator):
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         indices = self._visit_tuple(n.indices)
         if n.buffer.data is self._data:
-            return BufferLoad(self._buffer(n.buffer), (*indices[:-1], self._index(indices[-1])))
-        return n if indices is n.indices else BufferLoad(n.buffer, indices)
+            return rebuild(n, buffer=self._buffer(n.buffer), indices=(*indices[:-1], self._index(indices[-1])))
+        return rebuild(n, indices=indices, predicate=self._visit_optional(n.predicate))
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         indices, value = self._visit_tuple(n.indices), self.visit(n.value)
         if n.buffer.data is self._data:
-            return BufferStore(self._buffer(n.buffer), value, (*indices[:-1], self._index(indices[-1])))
-        if indices is n.indices and value is n.value:
-            return n
-        return BufferStore(n.buffer, value, indices)
+            moved = (*indices[:-1], self._index(indices[-1]))
+            return rebuild(n, buffer=self._buffer(n.buffer), value=value, indices=moved)
+        return rebuild(n, value=value, indices=indices, predicate=self._visit_optional(n.predicate))

@@ -70,10 +70,11 @@ class _Accesses(Visitor):
         index = indices[0]
         if len(indices) != 1 or not isinstance(index, Ramp):
             return 0
-        if not isinstance(index.stride, IntImm) or index.stride.value != 1 or size % index.lanes:
+        count = dt.lanes(index.dtype)
+        if not isinstance(index.stride, IntImm) or index.stride.value != 1 or count < 0 or size % count:
             return 0
         alignment = self._analyzer.exact_modular_set(index.base)
-        return index.lanes if alignment.coeff % index.lanes == 0 and alignment.base % index.lanes == 0 else 0
+        return count if alignment.coeff % count == 0 and alignment.base % count == 0 else 0
 
 
 class _Retype(Mutator):
@@ -114,15 +115,14 @@ class _Retype(Mutator):
         indices = self._visit_tuple(n.indices)
         count = self._lanes.get(n.buffer.data)
         if count is None:
-            return n if indices is n.indices else BufferLoad(n.buffer, indices)
-        return BufferLoad(*self._element(n.buffer, indices, count))
+            return rebuild(n, indices=indices, predicate=self._visit_optional(n.predicate))
+        buffer, element = self._element(n.buffer, indices, count)
+        return rebuild(n, buffer=buffer, indices=element)
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         value, indices = self.visit(n.value), self._visit_tuple(n.indices)
         count = self._lanes.get(n.buffer.data)
         if count is None:
-            if value is n.value and indices is n.indices:
-                return n
-            return BufferStore(n.buffer, value, indices)
+            return rebuild(n, value=value, indices=indices, predicate=self._visit_optional(n.predicate))
         buffer, element = self._element(n.buffer, indices, count)
-        return BufferStore(buffer, value, element)
+        return rebuild(n, buffer=buffer, value=value, indices=element)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
+from compiler.ir.lanes import vscale_factor
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import inheriting
@@ -20,10 +21,12 @@ from compiler.tir.stmt import (
     Stmt,
 )
 from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.transform.device_targets import FunctionTarget, target_or_current
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.vectorizer import Vectorizer
 
 register_config_option("tir.disable_vectorize", (bool, int))
+register_config_option("tir.enable_buffer_level_predication", (bool, int))
 
 
 class VectorizeLoop(PrimFuncPass):
@@ -34,6 +37,9 @@ class VectorizeLoop(PrimFuncPass):
 
         for j in T.vectorized(8):                →   C[i * 8:i * 8 + 8] = A[i * 8:i * 8 + 8] * T.Broadcast(b[i], 8)
             C[i * 8 + j] = A[i * 8 + j] * b[i]
+
+    With ``tir.enable_buffer_level_predication``, the default where vectors are scalable, stores in a branch
+    ``if j < n`` get a predicate.
 
     A statement that has no vector form stays a loop, a serial one: a branch whose condition differs from lane to
     lane, ``if_then_else`` likewise, a call of a C function, a loop with an extent of its own for each lane, several
@@ -48,7 +54,7 @@ class VectorizeLoop(PrimFuncPass):
     ------
     LoweringError
         If the extent of a vectorized loop is not a positive constant, or larger than the longest vector; or if a while
-        loop is inside.
+        loop is inside.  On processors with scalable vectors it may be a multiple of ``vscale()``.
     """
 
     enable_vectorize: bool = True
@@ -57,7 +63,12 @@ class VectorizeLoop(PrimFuncPass):
         if ForKind.VECTORIZED not in features(func).kinds:
             return func
         enabled = self.enable_vectorize and not ctx.config.get("tir.disable_vectorize")
-        return func.with_body((_VectorizeLoops() if enabled else _MakeSerial()).visit(func.body))
+        if not enabled:
+            return func.with_body(_MakeSerial().visit(func.body))
+        target = target_or_current(func)
+        scalable = target is not None and target.has_scalable_vectors
+        predication = bool(ctx.config.get("tir.enable_buffer_level_predication", scalable))
+        return func.with_body(_VectorizeLoops(target, predication).visit(func.body))
 
 
 class _MakeSerial(StmtMutator):
@@ -73,14 +84,25 @@ class _MakeSerial(StmtMutator):
 class _VectorizeLoops(StmtMutator):
     """Finds the vectorized loops."""
 
+    def __init__(self, target: FunctionTarget | None, predication: bool) -> None:
+        self._target = target
+        self._scalable = target is None or target.has_scalable_vectors
+        self._predication = predication
+
     def visit_For(self, n: For) -> Stmt:
         if n.kind != ForKind.VECTORIZED:
             body = self.visit(n.body)
             return rebuild(n, body=body)
+        if self._scalable and vscale_factor(n.extent) > 1:
+            body = _MakeSerial().visit(n.body)
+            with inheriting(n.span):
+                lanes = -vscale_factor(n.extent)
+                return Vectorizer(n.loop_var, n.min, lanes, self._predication).visit(body)  # type: ignore[no-any-return]
         if not isinstance(n.extent, IntImm) or n.extent.value < 1:
             raise LoweringError(
-                f"VectorizeLoop: the extent of a vectorized loop must be a positive constant, got {show(n.extent)} "
-                f"(loop {n.loop_var.name!r})"
+                f"VectorizeLoop: Failed to vectorize loop with extent {show(n.extent)}"
+                f"{f' for target {self._target}' if self._target else ''}: the extent of a vectorized loop must be a "
+                f"positive constant, got {show(n.extent)} (loop {n.loop_var.name!r})"
             )
         if n.extent.value > dt.MAX_LANES:
             raise LoweringError(
@@ -92,4 +114,4 @@ class _VectorizeLoops(StmtMutator):
         with inheriting(n.span):
             if n.extent.value == 1:
                 return substitute(body, {n.loop_var: n.min})  # type: ignore[no-any-return]
-            return Vectorizer(n.loop_var, n.min, n.extent.value).visit(body)  # type: ignore[no-any-return]
+            return Vectorizer(n.loop_var, n.min, n.extent.value, self._predication).visit(body)  # type: ignore[no-any-return]

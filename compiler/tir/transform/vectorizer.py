@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.functor import Mutator
+from compiler.ir.lanes import lanes_of_count
 from compiler.ir.node import rebuild
 from compiler.ir.op import CallEffect, Op
 from compiler.ir.primexpr import (
+    LT,
     Add,
     BinaryOp,
     Broadcast,
@@ -27,6 +29,8 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
     const,
+    convert,
+    is_const_int,
 )
 from compiler.ir.substitute import substitute, uses_var
 from compiler.tir.buffer import BufferLoad
@@ -56,11 +60,8 @@ from compiler.tir.stmt import (
     Stmt,
     While,
 )
+from compiler.tir.transform.predication import ACTIVE_LANES, NoVectorForm, predicated
 from compiler.tir.transform.vector_memory import widen_allocation
-
-
-class NoVectorForm(Exception):
-    """The statement being visited has no vector form."""
 
 
 def lanes_of(e: PrimExpr) -> int:
@@ -81,17 +82,35 @@ def broadcast_to(e: PrimExpr, lanes: int) -> PrimExpr:
         return e
     if own != 1:
         raise NoVectorForm
-    return Broadcast(e, lanes)
+    return Broadcast(e, lanes_of_count(lanes))
+
+
+def widest(values: Iterable[PrimExpr]) -> int:
+    """Return the lanes of the vectors among values, 1 if they are scalars."""
+    return next((lanes for lanes in map(lanes_of, values) if lanes != 1), 1)
 
 
 class Vectorizer(Mutator):
-    """Rewrites the body of one loop; what comes back scalar is the same in all lanes."""
+    """Rewrites the body of one loop; what comes back scalar is the same in all lanes.
 
-    def __init__(self, var: Var, low: PrimExpr, lanes: int) -> None:
+    Parameters
+    ----------
+    var : Var
+        The variable of the loop.
+    low : PrimExpr
+        Its first value.
+    lanes : int
+        How many values it has; negative for multiples of ``vscale``.
+    predication : bool
+        Whether branches that differ from lane to lane become predicates of the accesses in them.
+    """
+
+    def __init__(self, var: Var, low: PrimExpr, lanes: int, predication: bool = False) -> None:
+        self._predication = predication
         self._var = var
         self._low = low
         self._lanes = lanes
-        self._ramp = Ramp(low, const(1, var.dtype), lanes)
+        self._ramp = Ramp(low, const(1, var.dtype), lanes_of_count(lanes))
         self._lets: dict[Var, tuple[Var, PrimExpr]] = {}
 
     # Expressions
@@ -137,7 +156,7 @@ class Vectorizer(Mutator):
         return n if a is n.a and b is n.b else self._join(n, a, b)
 
     def _join(self, n: BinaryOp, a: PrimExpr, b: PrimExpr) -> PrimExpr:
-        lanes = max(lanes_of(a), lanes_of(b))
+        lanes = widest((a, b))
         return type(n)(broadcast_to(a, lanes), broadcast_to(b, lanes))
 
     def visit_Not(self, n: Not) -> PrimExpr:
@@ -152,7 +171,7 @@ class Vectorizer(Mutator):
         parts = [self.visit(n.condition), self.visit(n.true_value), self.visit(n.false_value)]
         if parts[0] is n.condition and parts[1] is n.true_value and parts[2] is n.false_value:
             return n
-        lanes = max(map(lanes_of, parts))
+        lanes = widest(parts)
         return Select(*[broadcast_to(p, lanes) for p in parts])
 
     def visit_Ramp(self, n: Ramp) -> PrimExpr:
@@ -163,7 +182,7 @@ class Vectorizer(Mutator):
         if value is n.value:
             return n
         if isinstance(value, Broadcast):
-            return Broadcast(value.value, value.lanes * n.lanes)
+            return Broadcast(value.value, lanes_of_count(lanes_of(value) * lanes_of(n)))
         raise NoVectorForm
 
     def visit_Shuffle(self, n: Shuffle) -> PrimExpr:
@@ -198,7 +217,7 @@ class Vectorizer(Mutator):
             return self._choice(args)
         if not _elementwise(n):
             raise NoVectorForm
-        lanes = max(map(lanes_of, args))
+        lanes = widest(args)
         return Call(dt.with_lanes(n.dtype, lanes), n.op, tuple([broadcast_to(a, lanes) for a in args]))
 
     def _choice(self, args: list[PrimExpr]) -> PrimExpr:
@@ -206,20 +225,25 @@ class Vectorizer(Mutator):
         condition, then, other = args
         if isinstance(condition, Broadcast):
             condition = condition.value
-        if lanes_of(condition) > 1:
+        if lanes_of(condition) != 1:
             raise NoVectorForm
-        lanes = max(lanes_of(then), lanes_of(other))
+        lanes = widest((then, other))
         then, other = broadcast_to(then, lanes), broadcast_to(other, lanes)
         return Call(then.dtype, IF_THEN_ELSE, (condition, then, other))
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
-        indices = self._indices(n.indices)
-        return n if indices is n.indices else BufferLoad(n.buffer, indices)
+        self._refuse_predicate(n)
+        return rebuild(n, indices=self._indices(n.indices))
+
+    def _refuse_predicate(self, n: BufferLoad | BufferStore) -> None:
+        """A vector access that differs from iteration to iteration has no vector form."""
+        if n.predicate is not None:
+            self._vector_already(n.predicate)
 
     def _indices(self, old: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
         """Only the last index may be a vector: rows apart are not one access."""
         new = self._visit_tuple(old)
-        if new is not old and any(lanes_of(i) > 1 for i in new[:-1]):
+        if new is not old and any(lanes_of(i) != 1 for i in new[:-1]):
             raise NoVectorForm
         return new
 
@@ -240,16 +264,17 @@ class Vectorizer(Mutator):
         for var, (_, scalar) in reversed(self._lets.items()):
             body = LetStmt(var, scalar, body)
         body = substitute(body, {self._var: lane})
-        return For(lane, self._low, const(self._lanes, lane.dtype), ForKind.SERIAL, body)
+        return For(lane, self._low, convert(lanes_of_count(self._lanes)).astype(lane.dtype), ForKind.SERIAL, body)
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        self._refuse_predicate(n)
         indices, value = self._indices(n.indices), self.visit(n.value)
         if indices is n.indices:
             if value is not n.value or _reads(n.value, n.buffer.data):
                 raise NoVectorForm  # all lanes store to one element, and the order matters
             return n
         lanes = lanes_of(indices[-1])
-        return BufferStore(n.buffer, broadcast_to(value, lanes), indices)
+        return rebuild(n, value=broadcast_to(value, lanes), indices=indices)
 
     def visit_For(self, n: For) -> Stmt:
         low, extent = self.visit(n.min), self.visit(n.extent)
@@ -259,17 +284,29 @@ class Vectorizer(Mutator):
         return rebuild(n, body=body)
 
     def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
-        condition = self._uniform(n.condition)
+        condition = self.visit(n.condition)
+        if lanes_of(condition) != 1:
+            return self._predicated(n, condition)
         then = self.visit(n.then_case)
         other = None if n.else_case is None else self.visit(n.else_case)
         if condition is n.condition and then is n.then_case and other is n.else_case:
             return n
         return IfThenElse(condition, then, other)
 
+    def _predicated(self, n: IfThenElse, condition: PrimExpr) -> Stmt:
+        """Return the branch of some lanes as accesses with a predicate: ``i < n`` says which lanes are active."""
+        if not self._predication or n.else_case is not None or not isinstance(condition, LT):
+            raise NoVectorForm
+        lane, limit = condition.a, condition.b
+        if not isinstance(lane, Ramp) or not is_const_int(lane.stride, 1) or not isinstance(limit, Broadcast):
+            raise NoVectorForm
+        mask = Call(condition.dtype, ACTIVE_LANES, (lane.base, limit.value))
+        return predicated(self.visit(n.then_case), mask)
+
     def _uniform(self, e: PrimExpr) -> PrimExpr:
         """Return a value that is the same in all lanes, as a scalar."""
         new = self.visit(e)
-        if lanes_of(new) > 1:
+        if lanes_of(new) != 1:
             raise NoVectorForm
         return new  # type: ignore[no-any-return]
 
@@ -304,7 +341,7 @@ class Vectorizer(Mutator):
         return LetStmt(wide, value, body)
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
-        if any(self.visit(e) is not e for e in (*n.extents, n.condition)):
+        if self._lanes < 0 or any(self.visit(e) is not e for e in (*n.extents, n.condition)):
             raise NoVectorForm
         body, size = widen_allocation(n, self._var, self._low, self._lanes)
         return rebuild(n, extents=(size,), body=self.visit(body))

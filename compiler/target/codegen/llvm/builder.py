@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from compiler.target.codegen.llvm.types import ScalableVectorType
+
 __all__ = ["Builder"]
 
 
@@ -24,6 +26,12 @@ def _located(instruction: ir.Instruction, buf: list[str]) -> None:
 
 class Builder(ir.IRBuilder):  # type: ignore[misc]
     """Builds instructions at the end of a block."""
+
+    def _insert(self, instr: ir.Instruction) -> None:
+        typ = instr.type
+        if type(typ) is ir.VectorType and typ.count < 0:  # comparisons and shuffles derive theirs from a count
+            instr.type = ScalableVectorType(typ.element, typ.count)
+        ir.IRBuilder._insert(self, instr)
 
     def insert_element(self, vector: ir.Value, value: ir.Value, idx: ir.Value, name: str = "") -> ir.Value:
         """Return ``vector`` with ``value`` at ``idx``."""

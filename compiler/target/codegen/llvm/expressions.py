@@ -218,11 +218,18 @@ class Expressions(Functor):
 
     def visit_Ramp(self, n: Ramp) -> ir.Value:
         builder = self.state.builder
-        typ = register_type(n.dtype)
-        steps = lane_numbers(typ)
+        typ, count = register_type(n.dtype), dt.lanes(n.dtype)
+        steps = self._lane_numbers(typ)
         if not (isinstance(n.stride, IntImm) and n.stride.value == 1):
-            steps = builder.mul(steps, self.state.splat(self.visit(n.stride), n.lanes))
-        return builder.add(self.state.splat(self.visit(n.base), n.lanes), steps)
+            steps = builder.mul(steps, self.state.splat(self.visit(n.stride), count))
+        return builder.add(self.state.splat(self.visit(n.base), count), steps)
+
+    def _lane_numbers(self, typ: ir.VectorType) -> ir.Value:
+        """Return the vector ``0, 1, 2, …``."""
+        if typ.count > 0:
+            return lane_numbers(typ)
+        function = self.state.shared.intrinsic("llvm.stepvector", typ, [], [typ])
+        return self.state.builder.call(function, [])
 
     def visit_Broadcast(self, n: Broadcast) -> ir.Value:
         if isinstance(n.value, (IntImm, FloatImm)):
@@ -230,8 +237,9 @@ class Expressions(Functor):
         value = self.visit(n.value)
         width = dt.lanes(n.value.dtype)
         if width == 1:
-            return self.state.splat(value, n.lanes)
-        return self.state.builder.shuffle_vector(value, poison(value.type), lane_mask(list(range(width)) * n.lanes))
+            return self.state.splat(value, dt.lanes(n.dtype))
+        times = dt.lanes(n.dtype) // width
+        return self.state.builder.shuffle_vector(value, poison(value.type), lane_mask(list(range(width)) * times))
 
     def visit_Shuffle(self, n: Shuffle) -> ir.Value:
         builder = self.state.builder
@@ -255,7 +263,8 @@ class Expressions(Functor):
     # memory, bindings, calls
 
     def visit_BufferLoad(self, n: BufferLoad) -> ir.Value:
-        return self.memory.load(n.buffer, n.indices)
+        mask = None if n.predicate is None else self.visit(n.predicate)
+        return self.memory.load(n.buffer, n.indices, mask)
 
     def address(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> ir.Value:
         """Return a pointer to an element."""

@@ -323,6 +323,19 @@ def _by_rule(e: Emitter, n: Call) -> ir.Value:
     return e.visit(n.op.get_attr("default.FLowerIntrinsic")(n))
 
 
+def _vscale(e: Emitter, n: Call) -> ir.Value:
+    typ = register_type(n.dtype)
+    return e.state.builder.call(e.state.shared.intrinsic("llvm.vscale", typ, [], [typ]), [])
+
+
+def _active_lanes(e: Emitter, n: Call) -> ir.Value:
+    """Return which lanes ``base, base + 1, …`` are before a limit."""
+    base, limit = (e.visit(a) for a in n.args)
+    mask = register_type(n.dtype)
+    function = e.state.shared.intrinsic("llvm.get.active.lane.mask", mask, [base.type] * 2, [mask, base.type])
+    return e.state.builder.call(function, [base, limit])
+
+
 INTRINSICS: dict[str, Handler] = {
     **{f"tir.{name}": _llvm(f"llvm.{name}") for name in _LLVM},
     **{f"tir.{name}": _libm(name) for name in _LIBM},
@@ -342,6 +355,8 @@ INTRINSICS: dict[str, Handler] = {
     "tir.popcount": _popcount,
     "tir.clz": _clz,
     "tir.reinterpret": _reinterpret,
+    "tir.vscale": _vscale,
+    "tir.get_active_lane_mask": _active_lanes,
     "tir.vectorlow": _half_of(False),
     "tir.vectorhigh": _half_of(True),
     "tir.vectorcombine": _combine,

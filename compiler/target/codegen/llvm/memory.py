@@ -12,7 +12,7 @@ from compiler.ir.error import BuildError
 from compiler.ir.primexpr import Add, Broadcast, Cast, IntImm, Mul, PrimExpr, Ramp, Sub, Var, is_const_int
 from compiler.runtime.ndarray import ALIGNMENT
 from compiler.target.codegen.llvm.state import FunctionState
-from compiler.target.codegen.llvm.types import I1, I32, I64, lane_mask, lanes_of, memory_type, poison
+from compiler.target.codegen.llvm.types import I1, I32, I64, VOID, lane_mask, lanes_of, memory_type, poison, with_lanes
 from compiler.tir.buffer import Buffer, compact_strides
 
 Emit = Callable[[PrimExpr], ir.Value]
@@ -33,11 +33,13 @@ class Memory:
         self._state = state
         self._emit = emit
 
-    def load(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> ir.Value:
+    def load(self, buffer: Buffer, indices: tuple[PrimExpr, ...], mask: ir.Value | None = None) -> ir.Value:
         """Return the elements at ``indices``: one, or as many as the last index has lanes."""
         index = flat_index(buffer, indices)
         count = dt.lanes(index.dtype)
-        if count == 1:
+        if mask is not None:
+            value = self._masked_load(buffer, index, mask)
+        elif count == 1:
             value = self._load_at(buffer, index, buffer.dtype)
         elif dt.lanes(buffer.dtype) != 1:
             raise BuildError(f"LLVM code generation: vector index into {buffer.name}, whose elements are vectors")
@@ -45,6 +47,8 @@ class Memory:
             value = self._state.splat(self._load_at(buffer, index.value, buffer.dtype), count)
         elif isinstance(index, Ramp) and is_const_int(index.stride, 1):
             value = self._load_at(buffer, index.base, dt.with_lanes(buffer.dtype, count))
+        elif count < 0:
+            raise BuildError(f"LLVM code generation: scalable vectors are accessed side by side only, got {index}")
         elif isinstance(index, Ramp) and is_const_int(index.stride, -1):
             first = index.base - (count - 1)
             value = self._reversed(self._load_at(buffer, first, dt.with_lanes(buffer.dtype, count)))
@@ -52,21 +56,48 @@ class Memory:
             value = self._gather(buffer, index)
         return self._to_register(value, buffer.dtype)
 
-    def store(self, buffer: Buffer, indices: tuple[PrimExpr, ...], value: ir.Value) -> None:
-        """Write ``value`` at ``indices``."""
+    def store(
+        self, buffer: Buffer, indices: tuple[PrimExpr, ...], value: ir.Value, mask: ir.Value | None = None
+    ) -> None:
+        """Write ``value`` at ``indices``, or those of its lanes that a mask says."""
         index = flat_index(buffer, indices)
         count = dt.lanes(index.dtype)
         value = self._to_memory(value, buffer.dtype)
-        if count == 1 or (isinstance(index, Ramp) and is_const_int(index.stride, 1)):
+        if mask is not None:
+            self._masked_store(buffer, index, value, mask)
+        elif count == 1 or (isinstance(index, Ramp) and is_const_int(index.stride, 1)):
             base = index.base if isinstance(index, Ramp) else index
             align = self._alignment(buffer, base)
             self._state.builder.store(value, self.address(buffer, base), align=align)
+        elif count < 0:
+            raise BuildError(f"LLVM code generation: scalable vectors are accessed side by side only, got {index}")
         elif isinstance(index, Ramp) and is_const_int(index.stride, -1):
             first = index.base - (count - 1)
             align = self._alignment(buffer, first)
             self._state.builder.store(self._reversed(value), self.address(buffer, first), align=align)
         else:
             self._scatter(buffer, index, value)
+
+    def _masked_load(self, buffer: Buffer, index: PrimExpr, mask: ir.Value) -> ir.Value:
+        """Load the lanes of a mask; the others are undefined."""
+        base = _first_of_row(buffer, index)
+        typ = memory_type(dt.with_lanes(buffer.dtype, lanes_of(mask.type)))
+        pointer = self.address(buffer, base)
+        align = ir.Constant(I32, self._alignment(buffer, base))
+        function = self._state.shared.intrinsic(
+            "llvm.masked.load", typ, [pointer.type, I32, mask.type, typ], [typ, pointer.type]
+        )
+        return self._state.builder.call(function, [pointer, align, mask, poison(typ)])
+
+    def _masked_store(self, buffer: Buffer, index: PrimExpr, value: ir.Value, mask: ir.Value) -> None:
+        """Store the lanes of a mask."""
+        base = _first_of_row(buffer, index)
+        pointer = self.address(buffer, base)
+        align = ir.Constant(I32, self._alignment(buffer, base))
+        function = self._state.shared.intrinsic(
+            "llvm.masked.store", VOID, [value.type, pointer.type, I32, mask.type], [value.type, pointer.type]
+        )
+        self._state.builder.call(function, [value, pointer, align, mask])
 
     def address(self, buffer: Buffer, index: PrimExpr) -> ir.Value:
         """Return a pointer to the element at a flat index."""
@@ -105,7 +136,7 @@ class Memory:
         pointer, builder = self._pointer(buffer), self._state.builder
         unsigned = dt.is_uint(index.dtype)
         if isinstance(index, Ramp):
-            return [self.address(buffer, index.base + index.stride * lane) for lane in range(index.lanes)]
+            return [self.address(buffer, index.base + index.stride * i) for i in range(dt.lanes(index.dtype))]
         lanes = self._emit(index)
         return [
             self._element(pointer, buffer, builder.extract_element(lanes, ir.Constant(I32, lane)), unsigned)
@@ -135,12 +166,21 @@ class Memory:
         if not dt.is_bool(dtype):
             return value
         count = lanes_of(value.type)
-        return self._state.builder.trunc(value, I1 if count == 1 else ir.VectorType(I1, count))
+        return self._state.builder.trunc(value, with_lanes(I1, count))
 
     def _to_memory(self, value: ir.Value, dtype: str) -> ir.Value:
         if not dt.is_bool(dtype):
             return value
         return self._state.builder.zext(value, memory_type(dt.with_lanes("bool", lanes_of(value.type))))
+
+
+def _first_of_row(buffer: Buffer, index: PrimExpr) -> PrimExpr:
+    """Return the first index of elements that lie side by side."""
+    if isinstance(index, Ramp) and is_const_int(index.stride, 1) and not dt.is_vector(buffer.dtype):
+        return index.base
+    if not dt.is_vector(index.dtype) and dt.is_vector(buffer.dtype):
+        return index
+    raise BuildError(f"LLVM code generation: only elements side by side can be accessed with a predicate, got {index}")
 
 
 def flat_index(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> PrimExpr:

@@ -12,7 +12,7 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.runtime.signature import Signature
 from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
-from compiler.target.codegen.llvm.types import I32, POINTER, VOID, lane_mask, lanes_of, poison, scalar_of, with_lanes
+from compiler.target.codegen.llvm.types import I32, POINTER, VOID, Literal, lanes_of, poison, scalar_of, with_lanes
 from compiler.target.target import Target
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
@@ -97,7 +97,9 @@ def suffix(typ: ir.Type) -> str:
         text = "p0"
     else:
         text = {"half": "f16", "float": "f32", "double": "f64"}[str(scalar)]
-    return f"v{typ.count}{text}" if isinstance(typ, ir.VectorType) else text
+    if not isinstance(typ, ir.VectorType):
+        return text
+    return f"v{typ.count}{text}" if typ.count > 0 else f"nxv{-typ.count}{text}"
 
 
 @dataclass(slots=True)
@@ -147,7 +149,8 @@ class FunctionState:
         """Return a vector with ``scalar`` in each lane."""
         typ = with_lanes(scalar.type, count)
         single = self.builder.insert_element(poison(typ), scalar, ir.Constant(I32, 0))
-        return self.builder.shuffle_vector(single, poison(typ), lane_mask([0] * count))
+        first = Literal(with_lanes(I32, count), "zeroinitializer")
+        return self.builder.shuffle_vector(single, poison(typ), first)
 
     def call_intrinsic(self, name: str, args: Sequence[ir.Value], flags: Sequence[str] = ()) -> ir.Value:
         """Call an intrinsic that is overloaded on the type of its first argument and returns that type."""

@@ -108,7 +108,8 @@ class Statements(Functor):
 
     def visit_BufferStore(self, n: BufferStore) -> None:
         value = self.expressions.visit(n.value)
-        self.expressions.memory.store(n.buffer, n.indices, value)
+        mask = None if n.predicate is None else self.expressions.visit(n.predicate)
+        self.expressions.memory.store(n.buffer, n.indices, value, mask)
 
     # control
 

@@ -49,8 +49,15 @@ def memory_type(dtype: str) -> ir.Type:
     return register_type(dt.with_lanes("uint8", dt.lanes(dtype)) if dt.is_bool(dtype) else dtype)
 
 
+class ScalableVectorType(ir.VectorType):  # type: ignore[misc]
+    """A vector of a multiple of ``vscale`` elements; its count is negative, as in :func:`compiler.ir.dtype.lanes`."""
+
+    def _to_string(self) -> str:
+        return f"<vscale x {-self.count} x {self.element}>"
+
+
 def with_lanes(scalar: ir.Type, count: int) -> ir.Type:
-    """Return a vector of ``count`` such scalars, or the scalar for 1.
+    """Return a vector of ``count`` such scalars, or the scalar for 1; a scalable vector for a negative count.
 
     Raises
     ------
@@ -59,6 +66,8 @@ def with_lanes(scalar: ir.Type, count: int) -> ir.Type:
     """
     if count > dt.MAX_LANES:
         raise BuildError(f"LLVM code generation: a vector has at most {dt.MAX_LANES:,} lanes, got {count:,}")
+    if count < 0:
+        return ScalableVectorType(scalar, count)
     return scalar if count == 1 else ir.VectorType(scalar, count)
 
 

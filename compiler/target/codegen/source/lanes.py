@@ -57,6 +57,12 @@ def without_vectors(stmt: Stmt, vectors: VectorRules | None = None) -> Stmt:
     return result
 
 
+def _check_fixed(n: BufferLoad | BufferStore, dtype: str) -> None:
+    """Refuse what a language without masks and scalable vectors cannot say."""
+    if n.predicate is not None or dt.is_scalable(dtype):
+        raise BuildError(f"code generation: accesses with predicates and scalable vectors need LLVM, got {n}")
+
+
 class _Lanes(Mutator):
     """Rewrites statements; expressions have one lane, which :meth:`lane` picks."""
 
@@ -68,8 +74,13 @@ class _Lanes(Mutator):
 
     # statements
 
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        _check_fixed(n, n.dtype)
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         count = dt.lanes(n.value.dtype)
+        _check_fixed(n, n.value.dtype)
         if count == 1 and dt.lanes(n.buffer.dtype) == 1:
             return self._guarded(n, None, rebuild(n, value=self.visit(n.value), indices=self._all(n.indices)))
         if self._rules is not None and self._rules.has(n.value.dtype) and (at_once := self._at_once(n)) is not None:
@@ -213,6 +224,7 @@ class _Lanes(Mutator):
         raise BuildError(f"code generation: a shuffle picks lane {index} of vectors that have no such lane")
 
     def _lane_of_BufferLoad(self, e: BufferLoad, lane: PrimExpr) -> PrimExpr:
+        _check_fixed(e, e.dtype)
         if e in self._rows:
             return BufferLoad(self._rows[e], (lane,))
         buffer, indices = self._element(e.buffer, e.indices, lane)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from compiler.ir.node import Node
+from compiler.ir.node import Node, rebuild
 from compiler.ir.primexpr import (
     Call,
     Div,
@@ -220,7 +220,7 @@ class _ReadTable(ReplaceBuffers):
         return n if n.buffer in self._written else ReplaceBuffers.visit_BufferLoad(self, n)
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
-        return BufferStore(n.buffer, self.visit(n.value), n.indices)
+        return rebuild(n, value=self.visit(n.value))
 
     def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
         return n

@@ -443,12 +443,13 @@ class _Relayout(ReplaceBuffers):
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         if n.buffer is not self._old:
             return ReplaceBuffers.visit_BufferLoad(self, n)
-        return BufferLoad(self._new, self._mapped(self._visit_tuple(n.indices)))
+        return rebuild(n, buffer=self._new, indices=self._mapped(self._visit_tuple(n.indices)))
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         if n.buffer is not self._old:
             return ReplaceBuffers.visit_BufferStore(self, n)
-        return BufferStore(self._new, self.visit(n.value), self._mapped(self._visit_tuple(n.indices)))
+        indices = self._mapped(self._visit_tuple(n.indices))
+        return rebuild(n, buffer=self._new, value=self.visit(n.value), indices=indices)
 
     def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
         if n.buffer is not self._old:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.arith.analyzer import Analyzer
-from compiler.ir.node import Node
+from compiler.ir.node import Node, rebuild
 from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const
 from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import free_vars, post_order_visit, substitute
@@ -274,12 +274,12 @@ class _Reindex(ReplaceBuffers):
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         if n.buffer is self._old:
-            return BufferLoad(self._new, self._indices)
+            return rebuild(n, buffer=self._new, indices=self._indices)
         return ReplaceBuffers.visit_BufferLoad(self, n)
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         if n.buffer is self._old:
-            return BufferStore(self._new, self.visit(n.value), self._indices)
+            return rebuild(n, buffer=self._new, value=self.visit(n.value), indices=self._indices)
         return ReplaceBuffers.visit_BufferStore(self, n)
 
     def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:

@@ -1,0 +1,75 @@
+"""Lengths of vectors: a number, or a multiple of ``vscale``, which a processor with scalable vectors says."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.op import register_op
+from compiler.ir.operators import ExprLike, operator_builder
+from compiler.ir.scalars import IntImm, PrimExpr
+
+__all__ = ["VSCALE", "Lanes", "lane_count", "lanes_of_count"]
+
+VSCALE = register_op("tir.vscale", doc="How many times 128 bits the scalable vectors of the processor have.")
+
+Lanes: TypeAlias = int | PrimExpr
+"""How many lanes a vector has: a number, or an expression such as ``vscale() * 4``."""
+
+
+def lane_count(lanes: ExprLike) -> int:
+    """Return the lanes of a vector as data types have them: a number, negative for multiples of ``vscale``.
+
+    Parameters
+    ----------
+    lanes : int or PrimExpr
+        A constant, or a product of ``vscale()`` and a constant.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ArgumentError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> lane_count(8), lane_count(tir.vscale() * 4)
+    (8, -4)
+    """
+    if not isinstance(lanes, PrimExpr):
+        return int(lanes)
+    if isinstance(lanes, IntImm):
+        return lanes.value
+    factor = vscale_factor(lanes)
+    if factor < 2:
+        raise ArgumentError(f"Invalid expression for scalable lanes {show(lanes)}: expected vscale() * number")
+    return -factor
+
+
+def vscale_factor(e: PrimExpr) -> int:
+    """Return ``k`` of ``vscale() * k``, 0 for other expressions."""
+    if getattr(e, "op", None) is VSCALE:
+        return 1
+    if getattr(type(e), "symbol", "") != "*":
+        return 0
+    a, b = e.a, e.b  # type: ignore[attr-defined]
+    scalable, number = (b, a) if isinstance(a, IntImm) else (a, b)
+    return number.value * vscale_factor(scalable) if isinstance(number, IntImm) else 0
+
+
+def lanes_of_count(count: int) -> Lanes:
+    """Return the lanes that :func:`lane_count` made a number of.
+
+    Parameters
+    ----------
+    count : int
+        Negative for multiples of ``vscale``.
+
+    Returns
+    -------
+    int or PrimExpr
+    """
+    return count if count > 0 else operator_builder("vscale")() * -count

@@ -1,0 +1,60 @@
+"""Scalable vectors: ``vscale`` and the lengths that follow from it."""
+
+from compiler.ir import dtype as dt
+from compiler.ir.lanes import VSCALE
+from compiler.ir.module import GlobalVar
+from compiler.ir.primexpr import Call, ExprLike, PrimExpr, convert
+
+__all__ = ["call_tir", "get_vscale_expr", "vscale"]
+
+
+def vscale() -> PrimExpr:
+    """Return how many times 128 bits the scalable vectors of the processor have, which it says while it runs.
+
+    Returns
+    -------
+    PrimExpr
+        Of type int32.
+
+    Examples
+    --------
+    >>> tir.Ramp(0, 1, 4 * tir.vscale()).dtype
+    'int32xvscalex4'
+    """
+    return Call("int32", VSCALE, ())
+
+
+def get_vscale_expr(dtype: str, min_size: int = 128) -> PrimExpr:
+    """Return how many elements of a type a scalable vector has.
+
+    Parameters
+    ----------
+    dtype : str
+        Type of the elements.
+    min_size : int
+        The size of a vector where ``vscale`` is 1, in bits.
+
+    Returns
+    -------
+    PrimExpr
+        Of type int32, a multiple of ``vscale()``.
+    """
+    return min_size // dt.bits(dtype) * vscale()
+
+
+def call_tir(global_var: GlobalVar, *args: ExprLike) -> PrimExpr:
+    """Call a function of the same module.
+
+    Parameters
+    ----------
+    global_var : GlobalVar
+        The name of the function.
+    *args : PrimExpr or number
+        Its arguments.
+
+    Returns
+    -------
+    PrimExpr
+        A call of type ``void``, to be evaluated as a statement.
+    """
+    return Call("void", global_var, tuple(map(convert, args)))

@@ -1,0 +1,63 @@
+"""Accesses of some lanes of a vector only."""
+
+from __future__ import annotations
+
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Mutator
+from compiler.ir.node import Node, rebuild
+from compiler.ir.op import CallEffect, Op
+from compiler.ir.primexpr import Call, PrimExpr, Ramp, is_const_int
+from compiler.tir.buffer import BufferLoad
+from compiler.tir.stmt import BufferStore, SeqStmt, Stmt
+
+ACTIVE_LANES = Op.get("tir.get_active_lane_mask")
+
+
+class NoVectorForm(Exception):
+    """A statement has no vector form."""
+
+
+def predicated(stmt: Stmt, mask: PrimExpr) -> Stmt:
+    """Give the accesses of a statement a predicate.
+
+    ::
+
+        C[0:8] = A[0:8]     →     C.vstore([T.Ramp(0, 1, 8)], A[0:8] where mask, predicate=mask)
+
+    Raises
+    ------
+    NoVectorForm
+        If there is anything else than stores of vectors side by side.
+    """
+    result: Stmt = _Predicate(mask).visit(stmt)
+    return result
+
+
+class _Predicate(Mutator):
+    def __init__(self, mask: PrimExpr) -> None:
+        self._mask = mask
+
+    def visit_Stmt(self, n: Stmt) -> Stmt:
+        raise NoVectorForm
+
+    def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_Call(self, n: Call) -> PrimExpr:
+        if not isinstance(n.op, Op) or n.op.effect.value > CallEffect.PURE.value:
+            raise NoVectorForm
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        return self._access(n)  # type: ignore[return-value]
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        return self._access(rebuild(n, value=self.visit(n.value)))  # type: ignore[return-value]
+
+    def _access(self, n: BufferLoad | BufferStore) -> Node:
+        index = n.indices[-1] if n.indices else None
+        if not isinstance(index, Ramp) or not is_const_int(index.stride, 1) or n.predicate is not None:
+            raise NoVectorForm
+        if dt.lanes(index.dtype) != dt.lanes(self._mask.dtype):
+            raise NoVectorForm
+        return rebuild(n, predicate=self._mask)
