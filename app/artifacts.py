@@ -45,6 +45,8 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """What ``tvm.target.Target("llvm")`` means for panes that the script itself did not choose a target for."""
     assembly: Annotated[str, Meta(max_length=64)] = "host"
     """Key of the assembly pane's target, one of ``compiler.target.assembly_targets()``."""
+    assembly_also: Annotated[tuple[Annotated[str, Meta(max_length=64)], ...], Meta(max_length=2)] = ()
+    """Keys of the targets of further assembly panes."""
     assembly_filters: Annotated[tuple[AssemblyFilter, ...], Meta(max_length=5)] = ()
     device: Annotated[str, Meta(pattern="^(cuda|opencl|metal|webgpu|nvptx|rocm)?$")] = ""
     """The kind of device whose code is shown, a key of ``compiler.target.device_languages``; empty for the script's."""

@@ -12,7 +12,7 @@ from app.panes.instructions import describe_instructions
 from app.panes.listings import Chunk, LineLinks, chunks, line_links
 from app.panes.numbers import count, graph_fact, listing_fact, percent
 from app.panes.pane import Pane
-from app.panes.selection import PREVIOUS, Selection
+from app.panes.selection import OPENED, PREVIOUS, Selection
 from app.panes.steps import TimelineStep, describe, phase_title
 
 _RANKED = ("vector bits", "fma", "spills", "registers", "spilled bytes", "occupancy", "instructions")
@@ -91,6 +91,8 @@ class PaneListing:
 def produce_listing(pane: Pane, selection: Selection) -> PaneListing | None:
     """Return the listing of a pane at the step of the view where it still exists, else at the last."""
     answer, chosen = selection.answer, selection.view.chosen
+    if pane.copy_of and pane.name not in chosen.get(OPENED, "").split():
+        return None
     steps = [step for step in selection.steps if _belongs_to(step, pane) and _listing_of(step, answer)]
     choices = [step for step in steps if step.step.changed or not pane.changes_only]
     if not choices:

@@ -61,6 +61,13 @@ class Pane:
     open: bool = True
     """Whether it is open until a visitor says otherwise."""
 
+    copies: int = 0
+    """How many more panes of its kind a visitor can open, each with steps of its own."""
+    copy_template: str = LISTING_TEMPLATE
+    """Of its copies, which leave out the tools that hold for all panes of the kind."""
+    copy_of: str = ""
+    """Name of the pane that this one is a copy of."""
+
     listing: bool = False
     """Whether it shows a listing, in chunks whose lines link to the lines of other panes."""
     unlinked: str = ""

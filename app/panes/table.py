@@ -7,6 +7,8 @@ template and its producer, and add a row; ``app/README.md`` shows how.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from app.artifacts import Answer, Unit
 from app.panes.benchmark import produce_benchmark
 from app.panes.buttons import by_change, by_effect, by_phase, by_primitive, by_step
@@ -43,7 +45,10 @@ def _nothing(pane: Pane, selection: Selection) -> None:
 _KERNEL_DECLARED = "No line of the loop IR made this one: it declares the kernel, its memory or what it needs"
 _ADDED = "No line of the script made this one: it is boilerplate, or a pass added it"
 
-PANES: tuple[Pane, ...] = (
+COPIES = 2
+"""Of a pane whose texts are worth seeing side by side."""
+
+_ORIGINALS = (
     Pane(
         name="source",
         title="Source",
@@ -61,6 +66,7 @@ PANES: tuple[Pane, ...] = (
         template="panes/_loops.html",
         producer=produce_listing,
         empty="Nothing lowered yet. Make a schedule with te.create_schedule or tir.Schedule, or call tvm.lower.",
+        copies=COPIES,
         listing=True,
         unlinked=_ADDED,
         group="lowering",
@@ -79,6 +85,7 @@ PANES: tuple[Pane, ...] = (
         producer=produce_listing,
         empty="No LLVM IR: no function was built for a CPU.",
         machine="cpu",
+        copies=COPIES,
         listing=True,
         unlinked="No line of the loop IR made this one: it is a declaration, an attribute or a blank line",
         flows=True,
@@ -98,6 +105,8 @@ PANES: tuple[Pane, ...] = (
         producer=produce_listing,
         empty="No assembly: no function was built for a CPU.",
         machine="cpu",
+        copies=COPIES,
+        copy_template="panes/_assembly_copy.html",
         listing=True,
         unlinked="No line of the loop IR made this one: it enters or leaves the function, saves registers, or holds"
         " a constant",
@@ -166,6 +175,7 @@ PANES: tuple[Pane, ...] = (
         template=LISTING_TEMPLATE,
         producer=produce_listing,
         empty="No graph yet. Make one with relay.Function, or import a model, as relay.frontend.from_onnx does.",
+        copies=COPIES,
         listing=True,
         unlinked=_ADDED,
         group="graph",
@@ -266,6 +276,28 @@ PANES: tuple[Pane, ...] = (
 )
 
 
+def _copies(pane: Pane) -> list[Pane]:
+    """Return further panes of a kind, which are closed until a visitor opens one, and draw nothing until then."""
+    return [
+        replace(
+            pane,
+            name=f"{pane.name}-{number}",
+            title=f"{pane.title} {number}",
+            template=pane.copy_template,
+            against=f"{pane.against}-{number}",
+            open=False,
+            copies=0,
+            copy_of=pane.name,
+            strip="",
+            fold=None,
+        )
+        for number in range(2, pane.copies + 2)
+    ]
+
+
+PANES: tuple[Pane, ...] = (*_ORIGINALS, *(copy for pane in _ORIGINALS for copy in _copies(pane)))
+
+
 def find(name: str) -> Pane | None:
     """Return the pane of that name, or None."""
     return next((pane for pane in PANES if pane.name == name), None)
@@ -297,6 +329,8 @@ def served() -> dict[str, object]:
                 "level": level_of(pane),
                 "size": pane.size,
                 "open": pane.open,
+                "copies": pane.copies,
+                "copy_of": pane.copy_of,
                 "listing": pane.listing,
                 "flows": pane.flows,
                 "unlinked": pane.unlinked,

@@ -145,10 +145,16 @@ class Completion:
     # assembly
 
     def _assemble(self) -> None:
-        """Make the assembly of every function for the machine that the user chose."""
-        key = self._options.assembly
-        if key == HOST:
-            return
+        """Make the assembly of every function for the machines that the user chose, that of the main pane last."""
+        chosen = self._options.assembly
+        for key in dict.fromkeys([*(key for key in self._options.assembly_also if key != chosen), chosen]):
+            if key != HOST:
+                self._assemble_for(key)
+        if chosen == HOST:
+            for function in self._recorder.functions:
+                function.codes.sort(key=lambda code: code.form == "assembly")
+
+    def _assemble_for(self, key: str) -> None:
         machine = assembly_target(key)
         if machine is None:
             listed = ", ".join(assembly_targets())

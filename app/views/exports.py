@@ -23,7 +23,7 @@ from app.web.single_file import SingleFile
 from app.workers.tasks import Html, RenderExport, TextFile, WriteListing
 
 bp = Blueprint("exports", __name__)
-_PIN = re.compile(r"(?P<pane>[a-z]{1,20}):(?P<index>\d{1,7})")
+_PIN = re.compile(r"(?P<pane>[a-z]{1,20}(-[0-9])?):(?P<index>\d{1,7})")
 
 
 class ExportRequest(SharedState, frozen=True, kw_only=True, omit_defaults=True):

@@ -1,15 +1,17 @@
 // What the assembly pane shows: for which CPU, of every that LLVM knows, and which lines.
 import { $, $$, element } from "./dom.js";
-import { state } from "./state.js";
+import { on, state } from "./state.js";
 import { setOption } from "./steps.js";
 
 const MORE = "more";
+const HOST = "host"; // its assembly is always there
 let architectures = null; // [{name, cpus}], fetched when they are asked for
 
 export function startAssembly() {
   const select = $("#assembly");
   let last = select.value;
   document.addEventListener("change", ({ target }) => {
+    if (target.dataset.machine) chooseForCopy(target);
     if (target.id !== "assembly") return;
     if (target.value === MORE) {
       target.value = last;
@@ -44,7 +46,24 @@ export function startAssembly() {
   filters.addEventListener("change", () => setOption("assembly_filters", chosen()));
   filters.addEventListener("beforetoggle", place);
   filters.addEventListener("submit", (event) => event.preventDefault());
+  on("answered", nameMachines);
   tell();
+}
+
+/** Show the assembly for another machine in a further pane. */
+function chooseForCopy({ dataset, selectedOptions }) {
+  state.view[dataset.machine] = selectedOptions[0].dataset.step;
+  const keys = new Set($$("#panes .pane:not(.closed) [data-machine]").map(({ value }) => value));
+  keys.delete(HOST);
+  setOption("assembly_also", keys.size ? [...keys].sort() : undefined);
+}
+
+/** Further panes name the machine whose assembly they show: the one that was chosen, else that of the first pane. */
+function nameMachines() {
+  for (const select of $$("[data-machine]")) {
+    const chosen = [...select.options].find(({ dataset }) => dataset.step === state.view[select.dataset.machine]);
+    select.value = chosen?.value ?? $("#assembly").value;
+  }
 }
 
 /** The filters in the order of their boxes; none is the default. */

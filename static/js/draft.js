@@ -41,26 +41,27 @@ export function startDraft() {
   if (document.body.matches(".teaching, .reading")) return;
   const kept = recall(`options:${address()}`, tab);
   if (kept !== null) {
-    const { options, uploads, files } = JSON.parse(kept);
+    const { options, uploads, files, view } = JSON.parse(kept);
     state.options = options;
     state.uploads = new Map(Object.entries(uploads));
     if (files) state.files = new Map(Object.entries(files).map(([name, content]) => [name, decode(content)]));
+    Object.assign(state.view, view);
     state.compiled = false;
     fillIn(options);
   }
-  for (const event of ["options", "edited"]) on(event, keep);
+  for (const event of ["options", "edited", "text"]) on(event, keep);
 }
 
 let turn = 0;
 
-/** Keep options and files, unless these are too large. */
+/** Keep options, the chosen steps and files, unless these are too large. */
 async function keep() {
   const mine = turn += 1;
-  const { options } = state;
+  const { options, view } = state;
   const uploads = Object.fromEntries(state.uploads);
   const size = [...state.files.values()].reduce((sum, file) => sum + file.size, 0);
   const files = size > MAX_BYTES ? undefined : Object.fromEntries(await Promise.all([...state.files].map(async ([name, file]) => [name, await encode(file)])));
-  if (mine === turn) remember(`options:${address()}`, JSON.stringify({ options, uploads, files }), tab);
+  if (mine === turn) remember(`options:${address()}`, JSON.stringify({ options, uploads, files, view }), tab);
 }
 
 /** The page's controls say what the options are. */

@@ -3,7 +3,7 @@ import { compile, run } from "./compile.js";
 import { moveFocused, sideOf } from "./dock-drag.js";
 import { $, $$, readJson } from "./dom.js";
 import { ladder, toggleLadder } from "./ladder.js";
-import { enlarge, focusPane, setOpen } from "./layout.js";
+import { duplicate, enlarge, focusPane, setOpen } from "./layout.js";
 import { remember } from "./memory.js";
 import { PANES } from "./panes.js";
 import { share } from "./share.js";
@@ -17,6 +17,7 @@ const plain = {
   m: () => enlarge(document.activeElement.closest(".pane")?.dataset.pane ?? $(".pane.alone")?.dataset.pane ?? "loops"),
   d: toggleDiff,
   x: closePane,
+  c: duplicatePane,
   "[": () => stepBy(-1),
   "]": () => stepBy(1),
 };
@@ -46,6 +47,12 @@ function closePane() {
   setOpen(pane, false);
   // The focus goes on to what is open, not back to the top of the page.
   $(".pane:not(.closed) .heading")?.focus();
+}
+
+/** Open another pane of the focused one's kind, if there may be several. */
+function duplicatePane() {
+  const pane = document.activeElement.closest(".pane")?.dataset.pane;
+  if (pane && $(`#pane-${pane} [data-duplicate]`)) duplicate(pane);
 }
 
 /** Start a run; one that goes on is stopped by compiling instead. */

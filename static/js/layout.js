@@ -1,7 +1,7 @@
 // Which panes show: all that are open, or one at a time where there is little room.
-import { divide, resetArrangement, takeArrangement } from "./docking.js";
+import { beside, boxOf } from "./arrangement.js";
+import { current, divide, rearrange, resetArrangement, takeArrangement } from "./docking.js";
 import { $, $$, element, narrow, readJson, toast } from "./dom.js";
-import { keepHere, readHere } from "./draft.js";
 import { recall, remember } from "./memory.js";
 import { PANES, paneOf } from "./panes.js";
 import { on, state, tell } from "./state.js";
@@ -13,7 +13,8 @@ const NAMES = PANES.map(({ name }) => name);
 export function startLayout() {
   takeArrangement();
   // A link says which panes it shows; else they are as this browser left them.
-  for (const name of ["closed", "opened"]) state.view[name] = readHere(name) ?? state.view[name] ?? (state.link ? "" : recall(name) ?? "");
+  for (const name of ["closed", "opened"]) state.view[name] ??= state.link ? "" : recall(name) ?? "";
+  if (PANES.some(({ name, copy_of: original }) => original && !closed().has(name))) state.compiled = false;
   if (reading) {
     // Where nobody can measure, an empty benchmark takes room for nothing.
     for (const { name } of PANES.filter(({ name: pane, measured }) => measured && !closed().has(pane))) {
@@ -32,6 +33,8 @@ export function startLayout() {
     if (heading) enlarge(heading.dataset.enlarge);
     const close = target.closest("[data-close]");
     if (close) setOpen(close.dataset.close, false);
+    const copied = target.closest("[data-duplicate]");
+    if (copied) duplicate(copied.dataset.duplicate);
     const open = target.closest("[data-open]");
     if (open) focusPane(open.dataset.open);
   });
@@ -74,8 +77,9 @@ function setMachine(name) {
 
 /** Tabs and boxes are offered for panes that may have something to show. */
 function offer() {
-  for (const pane of PANES.filter(({ level: own, machine: of }) => own === "graph" || of)) {
-    const hidden = (pane.level === "graph" && !hasGraph()) || absent(pane);
+  const shut = closed();
+  for (const pane of PANES.filter(({ level: own, machine: of, copy_of: original }) => own === "graph" || of || original)) {
+    const hidden = (pane.level === "graph" && !hasGraph()) || absent(pane) || (pane.copy_of && shut.has(pane.name));
     $(`#tabs [data-tab="${pane.name}"]`).hidden = hidden;
     $(`#panes-form [name="${pane.name}"]`).parentElement.hidden = hidden;
   }
@@ -97,13 +101,27 @@ export function setOpen(pane, open) {
   const atFirst = new Set(PANES.filter((other) => other.open).map(({ name }) => name));
   state.view.closed = NAMES.filter((name) => now.has(name) && atFirst.has(name)).join(" ");
   state.view.opened = NAMES.filter((name) => !now.has(name) && !atFirst.has(name)).join(" ");
-  for (const name of ["closed", "opened"]) {
-    if (!reading) keepHere(name, state.view[name]);
-    if (!reading && !inLesson) remember(name, state.view[name]);
-  }
+  if (!reading && !inLesson) for (const name of ["closed", "opened"]) remember(name, state.view[name]);
   arrange();
+  offer();
   menu();
   tell("shown");
+}
+
+/** Open another pane of a kind beside one, at the step that this shows.
+ * @param {string} pane */
+export function duplicate(pane) {
+  const { copy_of: copied, title } = paneOf(pane);
+  const shut = closed();
+  const free = PANES.find(({ name, copy_of: original }) => original && original === (copied || pane) && shut.has(name));
+  if (!free) {
+    toast(`${title} cannot be opened once more`);
+    return;
+  }
+  if (pane in state.view) state.view[free.name] = state.view[pane];
+  rearrange(beside(current(), free.name, pane, boxOf(current(), pane).direction === "horizontal" ? "right" : "bottom"));
+  setOpen(free.name, true);
+  tell("options");
 }
 
 /** Give the room to the panes that are open. */

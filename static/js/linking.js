@@ -56,7 +56,7 @@ function readAnswer() {
 let toPin = null;
 
 function takePin() {
-  toPin = /^([a-z]+):([\d ]+)$/.exec(state.view.pin ?? "");
+  toPin = /^([a-z]+(?:-\d)?):([\d ]+)$/.exec(state.view.pin ?? "");
   delete state.view.pin;
   keepInLinks(() => (pinned?.pin ? { pin: pinned.pin } : {}));
 }

@@ -6,6 +6,7 @@ import { readJson } from "./dom.js";
  * @property {string} name
  * @property {string} title
  * @property {string} dock name of the dock that it stands in
+ * @property {string} copy_of name of the pane that this one is a copy of
  * @property {"" | "graph" | "code"} level level at which it shows; empty for both
  * @property {number} size share of its dock, in proportion to its other panes
  * @property {boolean} open whether it is open until a visitor says otherwise

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import FloatRect, Page, expect
 
-from tests.e2e.steps import violations, write
+from tests.e2e.steps import MATMUL, violations, write
 
 FOLLOWS = """([one, other, side]) => {
   const [a, b] = [one, other].map((name) => document.querySelector(`#pane-${name}`).getBoundingClientRect());
@@ -144,3 +144,43 @@ def test_a_link_of_before_panes_could_be_moved_keeps_its_sizes(fixed: str, open_
     assert box(page, "#left")["width"] == pytest.approx(720, abs=2)
     upper, lower = box(page, "#upper"), box(page, "#lower")
     assert lower["height"] == pytest.approx(2 * upper["height"], rel=0.02)
+
+
+# Several panes of one kind
+
+
+def test_two_panes_of_a_kind_show_different_passes_and_machines(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, 1920, 1080)
+    write(page, MATMUL)
+    page.hover("#pane-llvm")
+    page.click("#pane-llvm .duplicate")
+    expect_place(page, "llvm-2", "right", "llvm")
+    first = page.locator("#step-llvm-2 option").first.get_attribute("value")
+    page.select_option("#step-llvm-2", first)
+    expect(page.locator("#body-llvm-2")).to_contain_text("define")
+    expect(page.locator("#facts-llvm-2")).not_to_have_text(page.locator("#facts-llvm").inner_text())
+    page.focus("#body-asm")
+    page.keyboard.press("c")
+    expect(page.locator("#body-asm-2")).to_contain_text("vfmadd")
+    page.select_option("[data-machine='asm-2']", "aarch64-neon")
+    expect(page.locator("#body-asm-2")).to_contain_text("fmla")
+    expect(page.locator("#body-asm")).to_contain_text("vfmadd")
+    expect(page.locator("#body-asm")).not_to_contain_text("fmla")
+    page.locator("#body-asm-2 .l", has_text="fmla").first.hover()
+    expect(page.locator("#body-asm .l.related", has_text="vfmadd").first).to_be_attached()
+    expect(page.locator("#body-llvm-2 .l.related").first).to_be_attached()
+    assert violations(page) == []
+    page.click("#share-button")
+    expect(page.locator("#shared-link")).to_have_value(re.compile("/z/"))
+    other = open_page(page.locator("#shared-link").input_value(), 1920, 1080)
+    for shown in (other, page):
+        if shown is page:
+            page.reload()
+        expect(shown.locator("#body-asm-2")).to_contain_text("fmla")
+        expect(shown.locator("[data-machine='asm-2']")).to_have_value("aarch64-neon")
+        expect(shown.locator("#step-llvm-2")).to_have_value(str(first))
+        expect_place(shown, "llvm-2", "right", "llvm")
+    page.hover("#pane-llvm-2")
+    page.click("#pane-llvm-2 [data-close]")
+    expect(page.locator("#pane-llvm-2")).to_be_hidden()
+    expect(page.locator("#body-asm-2")).to_contain_text("fmla")
