@@ -431,7 +431,7 @@ def _title(pane: str) -> str:
 
 def _require_listing(pane: str) -> None:
     """Refuse a pane that shows no text."""
-    listings = [row.name for row in table.PANES if row.listing]
+    listings = [row.name for row in table.PANES if row.listing and not row.copy_of]
     if pane not in listings:
         raise ValueError(f"Expected a pane with a text, one of {', '.join(listings)}, got {pane!r}")
 

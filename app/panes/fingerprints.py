@@ -20,7 +20,7 @@ def fingerprints(answer: Answer) -> dict[str, str]:
     """
     out = {}
     for pane in table.PANES:
-        if not pane.listing:
+        if not pane.listing or pane.copy_of:
             continue
         final = [
             [step.listing for step in unit.steps if step.group == pane.group and step.listing in answer.listings][-1:]

@@ -288,6 +288,7 @@ def _copies(pane: Pane) -> list[Pane]:
             open=False,
             copies=0,
             copy_of=pane.name,
+            flows=False,
             strip="",
             fold=None,
         )

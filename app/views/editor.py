@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
+import threading
+from typing import Annotated
 
 import msgspec
 from flask import Blueprint, Response, make_response, render_template
 from markupsafe import Markup, escape
+from msgspec import Meta
 
 from app.editor.completions import Completion, completions
 from app.editor.documentation import documentation
+from app.editor.formatting import format_script
 from app.errors import NotFound
 from app.panes.highlighting import highlight
+from app.views.api import answer_json
 from app.web.openapi import json_of, operation
+from app.web.requests import read_body
 
 bp = Blueprint("editor", __name__)
+_FORMATTERS = threading.BoundedSemaphore(2)
+"""Each is a process."""
 _CODE = re.compile(r"``(?P<literal>[^`]+)``|:\w+:`~?(?P<role>[^`]+)`|`(?P<plain>[^`]+)`")
 
 
@@ -27,6 +35,27 @@ def inline_markup(text: str) -> Markup:
         parts += [escape(text[end : match.start()]), Markup("<code>{}</code>").format(code)]
         end = match.end()
     return Markup("").join([*parts, escape(text[end:])])
+
+
+class FormatRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A script to format."""
+
+    script: Annotated[str, Meta(max_length=1_000_000)]
+
+
+class Formatted(msgspec.Struct, frozen=True):
+    """A script in ruff's style."""
+
+    script: str
+
+
+@bp.post("/api/format")
+@operation(body=FormatRequest, answers={200: json_of(Formatted)})
+def format_() -> Response:
+    """Format a script as ruff does; nothing of it runs."""
+    asked = read_body(FormatRequest)
+    with _FORMATTERS:
+        return answer_json(Formatted(format_script(asked.script)))
 
 
 @bp.get("/completions/<name>")

@@ -9,6 +9,7 @@ import { complete } from "./completion.js";
 import { $ } from "./dom.js";
 import { keepDraft, readDraft } from "./draft.js";
 import { explanations } from "./explain.js";
+import { format, formatting } from "./format.js";
 import { renaming } from "./rename.js";
 import { signatureHelp } from "./signature.js";
 import { state, tell } from "./state.js";
@@ -76,7 +77,7 @@ function makeView() {
   const extensions = [
     EditorView.cspNonce.of($("#entry").nonce),
     lineNumbers(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(),
-    closeBrackets(), highlightSelectionMatches(), autocompletion({ override: [complete], icons: false }), explanations, signatureHelp, renaming,
+    closeBrackets(), highlightSelectionMatches(), autocompletion({ override: [complete], icons: false }), explanations, signatureHelp, renaming, formatting,
     EditorState.readOnly.of(reading), EditorView.editable.of(!reading), EditorState.tabSize.of(4), indentUnit.of("    "), python(), syntaxHighlighting(style), lines,
     EditorView.contentAttributes.of({ "aria-label": "Script", tabindex: "0" }),
     keymap.of([
@@ -130,6 +131,9 @@ function pointAt(event, view) {
 }
 
 const view = makeView();
+const listProblems = lintKeymap.find(({ key }) => key === "Mod-Shift-m").run;
+$("#format-button").addEventListener("click", () => format(view));
+$("#problems-button").addEventListener("click", () => listProblems(view));
 const update = (changed) => view.dispatch({ effects: setLines.of(changed) });
 
 export const editor = {
@@ -173,6 +177,9 @@ export const editor = {
       return { from, to, severity: problem.severity, message: `${problem.kind}: ${problem.message}` };
     }).sort((a, b) => a.from - b.from);
     view.dispatch(setDiagnostics(view.state, diagnostics));
+    const button = $("#problems-button");
+    button.hidden = !diagnostics.length;
+    button.textContent = `${diagnostics.length} problem${diagnostics.length === 1 ? "" : "s"}`;
     update({ failed: new Set(placed.filter(({ severity }) => severity === "error").map(({ line }) => line)) });
   },
 };

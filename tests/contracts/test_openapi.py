@@ -123,6 +123,8 @@ CALLS = [
     Call("post", "/api/measure", 422, body={"script": 3}),
     Call("post", "/api/proposals", 200, body={**WORKSPACE, "subject": {"place": {"stage": 0, "loop": 1}}}),
     Call("post", "/api/proposals", 422, body=WORKSPACE),
+    Call("post", "/api/format", 200, body={"script": "x=1"}),
+    Call("post", "/api/format", 422, body={"script": "x = ("}),
     Call("post", "/api/traces", 200, body=WORKSPACE),
     Call("post", "/api/traces", 422, body={"script": "", "unit": "last"}),
     Call("post", "/api/webgpu", 200, body=WORKSPACE),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.conftest import Console
 from tests.e2e.steps import violations, write
 
 LIST = ".cm-tooltip-autocomplete"
@@ -181,3 +183,48 @@ def test_an_axis_is_renamed_in_all_its_uses_and_undo_takes_it_back(fixed: str, o
     page.keyboard.press("Escape")
     page.keyboard.press("Control+z")
     expect(content).to_contain_text("i, factor = B.op.axis")
+
+
+def test_the_script_is_formatted_by_button_and_by_key_and_undo_takes_it_back(
+    fixed: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(fixed)
+    write(page, "import tvm\nx = [ 1,2 ]\ny   = 3\n")
+    content = page.locator(".cm-content")
+    page.click("#format-button")
+    expect(content).to_contain_text("x = [1, 2]")
+    expect(content).to_contain_text("y = 3")
+    page.click(".cm-content")
+    page.keyboard.press("Control+z")
+    expect(content).to_contain_text("x = [ 1,2 ]")
+    page.keyboard.press("Shift+Alt+F")
+    expect(content).to_contain_text("x = [1, 2]")
+
+
+def test_what_cannot_be_formatted_says_where(fixed: str, open_page: Callable[..., Page], console: Console) -> None:
+    page = open_page(fixed)
+    write(page, "x = (\n")
+    page.click("#format-button")
+    expect(page.locator("#toast")).to_contain_text(re.compile(r"Not formatted: line \d+, column \d+"))
+    expect(page.locator(".cm-content")).to_contain_text("x = (")
+    assert all("422" in said for said in console.said)
+    console.said.clear()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_problems_are_counted_and_listed(fixed: str, open_page: Callable[..., Page], theme: str) -> None:
+    page = open_page(fixed, color_scheme=theme)
+    expect(page.locator("#problems-button")).to_be_hidden()
+    write(page, "raise X\n")
+    button = page.locator("#problems-button")
+    expect(button).to_have_text("1 problem")
+    button.focus()
+    page.keyboard.press("Enter")
+    listed = page.locator(".cm-panel-lint li")
+    expect(listed).to_contain_text("ValueError")
+    assert violations(page) == []
+    page.keyboard.press("Enter")
+    expect(page.locator(".cm-content")).to_be_focused()
+    page.keyboard.press("Control+Shift+M")
+    page.keyboard.press("Escape")
+    expect(page.locator(".cm-panel-lint")).to_have_count(0)

@@ -1,0 +1,71 @@
+"""Formats scripts by ruff, which reads their text and runs nothing of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from ruff import find_ruff_bin
+
+from app.errors import InvalidBody
+from compiler.target import cuda_tools
+
+LINE_LENGTH = 100
+SECONDS = 5
+BYTES = 1 << 30
+"""Of the address space of the process that formats."""
+NAME = "script.py"
+_LIMITED = str(Path(cuda_tools.__file__).with_name("limited.py"))
+
+
+def format_script(script: str) -> str:
+    """Return a script in ruff's style.
+
+    Parameters
+    ----------
+    script : str
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InvalidBody
+        It is no Python, or cannot be formatted within the limits.
+    """
+    command = [find_ruff_bin(), "format", "--isolated", "--no-cache", f"--line-length={LINE_LENGTH}"]
+    limited = [
+        sys.executable,
+        "-I",
+        "-S",
+        _LIMITED,
+        str(SECONDS),
+        str(BYTES),
+        *command,
+        f"--stdin-filename={NAME}",
+        "-",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            ran = subprocess.run(
+                limited, input=script, cwd=folder, env={"HOME": folder, "RAYON_NUM_THREADS": "1"}, capture_output=True,
+                text=True, encoding="utf-8", errors="replace", timeout=SECONDS, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise InvalidBody(f"formatting takes more than {SECONDS} seconds", field="$.script") from None
+    if ran.returncode:
+        raise InvalidBody(_reason(ran.stderr), field="$.script", expected="a Python program")
+    return ran.stdout
+
+
+def _reason(said: str) -> str:
+    """Return why ruff refused a script: ``line 2, column 1: unexpected EOF while parsing``."""
+    first = next(iter(said.strip().splitlines()), "")
+    _, separator, place = first.partition(f"{NAME}:")
+    if not separator:
+        return "the script cannot be formatted"
+    line, column, message = place.split(":", 2)
+    return f"line {line}, column {column}:{message}"
