@@ -328,6 +328,26 @@ class KernelFault(Struct, frozen=True, kw_only=True):
     sites: Annotated[list[FaultSite], Meta(max_length=2)]
 
 
+Lanes = Annotated[list[int], Meta(max_length=32)]
+"""A number for each lane of a warp."""
+
+
+class WarpSteps(Struct, frozen=True, kw_only=True):
+    """An access followed through the first iterations of its loops, in some blocks and all of their warps."""
+
+    blocks: Annotated[list[dict[str, int]], Meta(max_length=8)]
+    """The position of each block by axis."""
+    iterations: Annotated[list[dict[str, int]], Meta(max_length=64)]
+    """The values of the loops of a thread."""
+    all_iterations: int
+    """How many there are; the first ones are here."""
+    warps: int
+    patterns: Annotated[list[Lanes], Meta(max_length=1024)]
+    """Bytes between the first place of a warp and the place of each lane, -1 for idle lanes."""
+    places: Annotated[list[tuple[int, int]], Meta(max_length=1024)]
+    """The pattern and the first byte of each warp, by block, then iteration, then warp."""
+
+
 class MemoryAccess(Struct, frozen=True, kw_only=True):
     """An access of memory as the warps of a kernel make it."""
 
@@ -349,8 +369,12 @@ class MemoryAccess(Struct, frozen=True, kw_only=True):
     """Bytes that all executions move."""
     exact: bool = True
     """Whether all executions were looked at, not only some."""
-    steps: Annotated[list[Annotated[list[int], Meta(max_length=32)]], Meta(max_length=64)] = []
-    """Bytes from the beginning of the buffer that the lanes of a warp access, -1 for idle lanes: some executions."""
+    shape: Annotated[list[int], Meta(max_length=32)] = []
+    """Of the argument that is accessed; empty of other memory."""
+    element: int = 4
+    """Bytes of an element."""
+    steps: WarpSteps | None = None
+    """Where the lanes go; None where only a run knows."""
     line: int | None = None
     """The script's."""
     origins: list[OriginId] = []

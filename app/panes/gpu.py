@@ -4,40 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from app.artifacts import KernelLaunch, KernelReport, MemoryAccess
+from app.panes.gpu_devices import DeviceRow, intensity
 from app.panes.numbers import count, number, operations, size
 from app.panes.pane import Pane
 from app.panes.selection import Selection
-from compiler.target.gpu_devices import GPU_DEVICES, GpuDevice
-
-_TERA = 1e12
-
-
-@dataclass(frozen=True)
-class DeviceRow:
-    """What a device could make of a launch."""
-
-    device: GpuDevice
-    launch: KernelLaunch
-
-    @property
-    def limit(self) -> str:
-        """What the roofline says: ``1.2 of 82.6 TFLOP/s, limited by memory``."""
-        attainable = self.device.attainable(intensity(self.launch))
-        limiter = "memory" if attainable < self.device.flops else "arithmetic"
-        return f"{number(attainable / _TERA)} of {number(self.device.flops / _TERA)} TFLOP/s, limited by {limiter}"
-
-    @property
-    def filling(self) -> str:
-        """How its processors are filled with blocks: ``2.4 waves, 79 % used``."""
-        resident = self.launch.resident_blocks or self.device.resident_threads // max(1, self.launch.threads)
-        waves = self.device.waves(self.launch.blocks, resident)
-        busy = min(self.launch.blocks, self.device.processors)
-        return (
-            f"{count(self.launch.blocks, 'block')} on {self.device.processors} processors: "
-            f"{number(waves.count)} waves, {waves.efficiency:.0%} of their places used"
-            + (f", {self.device.processors - busy} processors idle" if busy < self.device.processors else "")
-        )
+from compiler.target.gpu_devices import GPU_DEVICES
 
 
 @dataclass(frozen=True)
@@ -61,7 +35,7 @@ class LaunchRows:
     @property
     def devices(self) -> list[DeviceRow]:
         """What each device could make of it."""
-        return [DeviceRow(device, self.launch) for device in GPU_DEVICES.values()]
+        return [DeviceRow(key, device, self.launch) for key, device in GPU_DEVICES.items()]
 
 
 @dataclass(frozen=True)
@@ -79,13 +53,16 @@ class GpuContent:
     def drawings(self) -> list[dict[str, object]]:
         """What the drawing of each access needs."""
         return [
-            {"steps": a.steps, "size": a.size, "scope": a.scope, "title": access_title(a)} for a in self.report.accesses
+            {
+                "steps": msgspec.to_builtins(access.steps),
+                "shape": access.shape,
+                "element": access.element,
+                "size": access.size,
+                "scope": access.scope,
+                "title": access_title(access),
+            }
+            for access in self.report.accesses
         ]
-
-
-def intensity(launch: KernelLaunch) -> float:
-    """Return the operations per byte that a launch asks of global memory."""
-    return launch.flops / launch.moved if launch.moved else 0.0
 
 
 def access_title(access: MemoryAccess) -> str:

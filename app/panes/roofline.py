@@ -74,7 +74,7 @@ class Roofline:
 
 
 @dataclass(frozen=True)
-class _Scale:
+class Scale:
     """A logarithmic axis between two places."""
 
     low: float
@@ -83,10 +83,12 @@ class _Scale:
     last: float
 
     def place(self, value: float) -> float:
+        """Return where a value is drawn."""
         share = math.log(value / self.low) / math.log(self.high / self.low)
         return round(self.first + share * (self.last - self.first), 2)
 
     def marks(self) -> list[Mark]:
+        """Return marks at powers of ten, so many that they have room."""
         powers = range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1)
         chosen = list(powers)[:: 1 + len(powers) // MAX_TICKS]
         return [Mark(self.place(10.0**power), number(10.0**power)) for power in chosen]
@@ -111,9 +113,9 @@ def roofline(measurements: Sequence[Measurement], room: int) -> Roofline | None:
     width = min(MAX_WIDTH, max(MIN_WIDTH, room))
     ridge = peak / bandwidth
     intensities, rates = [ridge, *(x for _, x, _ in steps)], [peak, *(y for *_, y in steps)]
-    across = _Scale(min(intensities) / MARGIN, max(intensities) * MARGIN, LEFT, width - RIGHT)
+    across = Scale(min(intensities) / MARGIN, max(intensities) * MARGIN, LEFT, width - RIGHT)
     low = min(rates) / MARGIN
-    up = _Scale(low, peak * MARGIN, TOP + HEIGHT, TOP)
+    up = Scale(low, peak * MARGIN, TOP + HEIGHT, TOP)
     begin = max(across.low, low / bandwidth)
     roof = [(begin, begin * bandwidth), (ridge, peak), (across.high, peak)]
     return Roofline(
@@ -144,6 +146,6 @@ def _labelled(points: Sequence[Point]) -> list[Point]:
     return placed
 
 
-def _point(m: Measurement, x: float, y: float, across: _Scale, up: _Scale, roof: float) -> Point:
+def _point(m: Measurement, x: float, y: float, across: Scale, up: Scale, roof: float) -> Point:
     title = f"{m.name}: {number(y)} GFLOP/s at {number(x)} FLOP/byte (modelled), {y / roof:.0%} of the roof there"
     return Point(across.place(x), up.place(min(y, up.high)), str(m.step if m.step is not None else "•"), title)

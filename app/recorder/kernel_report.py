@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from app.artifacts import KernelLaunch, KernelReport, MemoryAccess, Mode
+from collections.abc import Mapping
+
+import numpy as np
+
+from app.artifacts import KernelLaunch, KernelReport, MemoryAccess, Mode, WarpSteps
 from app.recorder.device_code import DeviceCode
 from app.recorder.kernel_checks import check_kernels
 from app.recorder.subjects import FunctionSubject
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.origin import user_line
-from compiler.tir.warp_access import KernelAccesses, WarpAccess, explain_kernels
+from compiler.ir.primexpr import IntImm
+from compiler.tir.function import PrimFunc
+from compiler.tir.warp_access import KernelAccesses, Walkthrough, WarpAccess, explain_kernels, walk_through
 
-MAX_ACCESSES, MAX_STEPS, MAX_LAUNCHES = 60, 64, 20
+MAX_ACCESSES, MAX_LAUNCHES = 60, 20
 
 
 def report_kernels(function: FunctionSubject, code: DeviceCode, mode: Mode) -> KernelReport:
@@ -26,10 +32,12 @@ def report_kernels(function: FunctionSubject, code: DeviceCode, mode: Mode) -> K
     with uninstrumented():
         kernels = explain_kernels(code.kernels)[:MAX_LAUNCHES]
         flops = sum(kernel.flops for kernel in kernels)
+        accesses = [(kernel, access) for kernel in kernels for access in kernel.accesses]
+        shapes = _shapes(function)
         checks = check_kernels(function, code.kind, flops, mode)
     return KernelReport(
         launches=[_launch(kernel, code) for kernel in kernels],
-        accesses=[_access(kernel, access) for kernel in kernels for access in kernel.accesses][:MAX_ACCESSES],
+        accesses=[_access(kernel, access, shapes) for kernel, access in accesses[:MAX_ACCESSES]],
         emulated=checks.emulated,
         error=checks.error,
         emulation=checks.emulation,
@@ -52,8 +60,7 @@ def _launch(kernel: KernelAccesses, code: DeviceCode) -> KernelLaunch:
     )
 
 
-def _access(kernel: KernelAccesses, access: WarpAccess) -> MemoryAccess:
-    steps = [] if access.addresses is None else access.addresses[:MAX_STEPS].tolist()
+def _access(kernel: KernelAccesses, access: WarpAccess, shapes: Mapping[str, list[int]]) -> MemoryAccess:
     return MemoryAccess(
         kernel=kernel.name,
         buffer=access.buffer,
@@ -67,7 +74,36 @@ def _access(kernel: KernelAccesses, access: WarpAccess) -> MemoryAccess:
         executions=access.executions,
         moved=(access.moved or 0.0) if access.scope == "global" else 0.0,
         exact=access.exact,
-        steps=steps,
+        shape=shapes.get(access.buffer, []) if access.scope == "global" else [],
+        element=access.site.element,
+        steps=None if access.addresses is None else _steps(walk_through(access.site)),
         line=user_line(access.node.span),
         origins=sorted(access.node.span),
     )
+
+
+def _steps(walk: Walkthrough) -> WarpSteps:
+    """Return where the lanes go, each pattern of a warp written once."""
+    lanes = walk.addresses.reshape(-1, walk.addresses.shape[-1])
+    busy = lanes >= 0
+    first = np.where(busy, lanes, np.iinfo("int64").max).min(axis=1)
+    first = np.where(busy.any(axis=1), first, 0)
+    patterns, which = np.unique(np.where(busy, lanes - first[:, None], -1), axis=0, return_inverse=True)
+    return WarpSteps(
+        blocks=walk.blocks,
+        iterations=walk.iterations,
+        all_iterations=walk.all_iterations,
+        warps=walk.addresses.shape[2],
+        patterns=patterns.tolist(),
+        places=list(zip(which.reshape(-1).tolist(), first.tolist(), strict=True)),
+    )
+
+
+def _shapes(function: FunctionSubject) -> dict[str, list[int]]:
+    """Return the constant shapes of a function's arguments by name."""
+    module = function.lowered.functions.values() if function.lowered is not None else ()
+    buffers = [buffer for func in module if isinstance(func, PrimFunc) for buffer in func.buffer_map.values()]
+    shapes = {
+        buffer.name: [extent.value for extent in buffer.shape if isinstance(extent, IntImm)] for buffer in buffers
+    }
+    return {buffer.name: shapes[buffer.name] for buffer in buffers if len(shapes[buffer.name]) == len(buffer.shape)}

@@ -11,6 +11,14 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** An element of a drawing, with its text. */
+export function svgElement(tag, attributes = {}, text = "") {
+  const made = document.createElementNS(document.querySelector("svg").namespaceURI, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+  if (text) made.textContent = text;
+  return made;
+}
+
 let hide;
 
 /** Say something in passing; screen readers hear it. */

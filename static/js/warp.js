@@ -1,93 +1,102 @@
-// One warp over the memory that it touches: a row is a cache line of 128 bytes, or one word of each bank.
-import { $, readJson } from "./dom.js";
+// An access of a kernel as a drawing, stepped through the loops: one warp over memory, and its block's tile of the matrix.
+import { $, element, readJson } from "./dom.js";
 import { on } from "./state.js";
+import { drawMemory, memoryWords } from "./warp-memory.js";
+import { drawTile, tileWords } from "./warp-tile.js";
 
-const LINE = 128; // bytes of a row
-const WORD = 4;
-const SECTOR = 32;
-const [WIDTH, HEIGHT, MARGIN] = [17, 16, 74];
-const MAX_ROWS = 40;
+const MAX_RUNS = 6;
+const CONTROLS = { "warp-block": "block", "warp-step": "iteration", "warp-number": "warp" };
 let chosen = null; // the access that is drawn
+const at = { block: 0, iteration: 0, warp: 0 };
 
 export function startWarp() {
   document.addEventListener("click", ({ target }) => {
     const button = target.closest("[data-warp]");
     if (button) choose(Number(button.dataset.warp));
   });
-  document.addEventListener("input", ({ target }) => { if (target.id === "warp-step") draw(Number(target.value)); });
+  document.addEventListener("input", ({ target }) => {
+    if (!(target.id in CONTROLS)) return;
+    at[CONTROLS[target.id]] = Number(target.value);
+    draw();
+  });
+  document.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!by || event.target.id !== "warp-drawing") return;
+    event.preventDefault();
+    at.iteration = Math.min(Math.max(at.iteration + by, 0), chosen.steps.iterations.length - 1);
+    $("#warp-step").value = String(at.iteration);
+    draw();
+  });
   on("answered", () => { chosen = null; });
 }
 
 function choose(index) {
   chosen = readJson("warps")[index];
+  const { blocks, iterations, warps } = chosen.steps;
+  Object.assign(at, { block: 0, iteration: 0, warp: 0 });
   $("#warp").hidden = false;
-  $("#warp-title").textContent = `One warp ${chosen.title}`;
-  Object.assign($("#warp-step"), { max: String(chosen.steps.length - 1), value: "0" });
-  draw(0);
+  $("#warp-title").textContent = `How a block ${chosen.title}`;
+  $("#warp-block").replaceChildren(...blocks.map((position, value) => element("option", { value: String(value) }, named(position))));
+  limit("#warp-step", iterations.length);
+  limit("#warp-number", warps);
+  draw();
   $("#warp").scrollIntoView({ block: "nearest" });
 }
 
-function draw(step) {
-  const lanes = chosen.steps[step];
-  const words = byWord(lanes, chosen.size);
-  const rows = [...new Set([...words.keys()].map((word) => Math.floor((word * WORD) / LINE)))].sort((a, b) => a - b);
-  const shown = rows.slice(0, MAX_ROWS);
-  const svg = make("svg", { width: MARGIN + WIDTH * (LINE / WORD) + 4, height: HEIGHT * (shown.length + 1) + 4 });
-  for (let column = 0; column < LINE / WORD; column += 1) label(svg, MARGIN + column * WIDTH + WIDTH / 2, HEIGHT - 4, String(chosen.scope === "global" ? column * WORD : column), "middle");
-  shown.forEach((row, place) => drawRow(svg, row, HEIGHT * (place + 1), words));
-  $("#warp-drawing").replaceChildren(svg);
-  $("#warp-number").textContent = `${step + 1} of ${chosen.steps.length}`;
-  $("#warp-words").textContent = describe(words, rows.length);
+function limit(selector, count) {
+  Object.assign($(selector), { max: String(count - 1), value: "0" });
+  $(selector).closest("label").hidden = count < 2;
 }
 
-/** The lanes that touch each word of four bytes. */
-function byWord(lanes, size) {
-  const words = new Map();
+function draw() {
+  const lanes = lanesOf(at.block, at.iteration, at.warp);
+  const { iterations, all_iterations: all, warps } = chosen.steps;
+  const loops = named(iterations[at.iteration]);
+  $("#warp-loops").textContent = all > 1 ? `${loops}, ${at.iteration + 1} of ${all.toLocaleString("en")}${all > iterations.length ? `, the first ${iterations.length} are here` : ""}` : "";
+  $("#warp-count").textContent = warps > 1 ? `${at.warp + 1} of ${warps}` : "";
+  $("#warp-words").textContent = `${memoryWords(lanes, chosen)}: ${runs(lanes)}`;
+  $("#warp-drawing").replaceChildren(drawMemory(lanes, chosen));
+  const tiled = chosen.shape.length > 0;
+  $("#warp-tile").hidden = !tiled;
+  if (!tiled) return;
+  const now = elementsOf(at.block, at.iteration);
+  const before = new Set(Array.from({ length: at.iteration }, (_, iteration) => [...elementsOf(at.block, iteration)]).flat());
+  const layers = { before, now, warp: touched([lanes]) };
+  $("#warp-tile-words").textContent = tileWords(layers, chosen.shape);
+  $("#warp-tile-drawing").replaceChildren(drawTile(layers, chosen.shape));
+}
+
+/** The first byte that each lane of a warp accesses, -1 of an idle one. */
+function lanesOf(block, iteration, warp) {
+  const { iterations, warps, patterns, places } = chosen.steps;
+  const [pattern, first] = places[(block * iterations.length + iteration) * warps + warp];
+  return patterns[pattern].map((offset) => (offset < 0 ? -1 : first + offset));
+}
+
+/** The elements that a block accesses in an iteration. */
+function elementsOf(block, iteration) {
+  return touched(Array.from({ length: chosen.steps.warps }, (_, warp) => lanesOf(block, iteration, warp)));
+}
+
+function touched(warps) {
+  const each = chosen.size / chosen.element;
+  const first = warps.flat().filter((address) => address >= 0).map((address) => address / chosen.element);
+  return new Set(first.flatMap((place) => Array.from({ length: each }, (_, offset) => place + offset)));
+}
+
+/** Which lanes access which bytes, neighbours that lie side by side together. */
+function runs(lanes) {
+  const made = [];
   lanes.forEach((address, lane) => {
     if (address < 0) return;
-    for (let word = Math.floor(address / WORD); word * WORD < address + size; word += 1) words.set(word, [...(words.get(word) ?? []), lane]);
+    const last = made.at(-1);
+    const step = last && last.to === lane - 1 ? address - last.address : NaN;
+    if (last && (step === 0 || step === chosen.size) && (last.step ?? step) === step) Object.assign(last, { to: lane, address, step });
+    else made.push({ from: lane, to: lane, begin: address, address, step: null });
   });
-  return words;
+  const told = made.slice(0, MAX_RUNS).map(({ from, to, begin, address }) => `${from === to ? `lane ${from}` : `lanes ${from} to ${to}`} at bytes ${begin} to ${address + chosen.size - 1}`);
+  return [...told, ...(made.length > MAX_RUNS ? [`and ${made.length - MAX_RUNS} more`] : [])].join(", ") || "no lane";
 }
 
-function drawRow(svg, row, top, words) {
-  label(svg, MARGIN - 6, top + 11, `byte ${row * LINE}`, "end");
-  for (let column = 0; column < LINE / WORD; column += 1) {
-    const lanes = words.get((row * LINE) / WORD + column) ?? [];
-    const left = MARGIN + column * WIDTH;
-    const kind = lanes.length > 1 ? " several" : lanes.length ? " one" : "";
-    const cell = make("rect", { class: `cell${kind}`, x: left, y: top, width: WIDTH, height: HEIGHT });
-    cell.append(make("title", {}, lanes.length ? `lane ${lanes.join(", ")}` : "no lane"));
-    svg.append(cell);
-    if (lanes.length) svg.append(make("text", { class: lanes.length > 1 ? "lane several" : "lane", x: left + WIDTH / 2, y: top + 11 }, lanes.length > 1 ? `×${lanes.length}` : String(lanes[0])));
-  }
-  if (chosen.scope !== "global") return;
-  for (let sector = 0; sector < LINE / SECTOR; sector += 1) {
-    const first = (row * LINE + sector * SECTOR) / WORD;
-    const touched = Array.from({ length: SECTOR / WORD }, (_, at) => words.has(first + at)).some(Boolean);
-    svg.append(make("rect", { class: touched ? "sector touched" : "sector", x: MARGIN + sector * WIDTH * (SECTOR / WORD), y: top, width: WIDTH * (SECTOR / WORD), height: HEIGHT }));
-  }
-}
-
-/** What the drawing shows, in a sentence. */
-function describe(words, rows) {
-  if (chosen.scope === "global") {
-    const sectors = new Set([...words.keys()].map((word) => Math.floor((word * WORD) / SECTOR)));
-    const cut = rows > MAX_ROWS ? `; the first ${MAX_ROWS} of ${rows} lines are drawn` : "";
-    return `${words.size} words in ${sectors.size} sectors of ${SECTOR} bytes${cut}`;
-  }
-  const banks = new Map();
-  for (const word of words.keys()) banks.set(word % (LINE / WORD), (banks.get(word % (LINE / WORD)) ?? 0) + 1);
-  return `${words.size} words in ${banks.size === 1 ? "1 bank" : `${banks.size} banks`}, at most ${Math.max(0, ...banks.values())} in one`;
-}
-
-function label(svg, x, y, text, anchor) {
-  svg.append(make("text", { x, y, "text-anchor": anchor }, text));
-}
-
-function make(tag, attributes, text = "") {
-  const made = document.createElementNS(document.querySelector("svg").namespaceURI, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
-  if (text) made.textContent = text;
-  return made;
-}
+/** A position in words: `blockIdx.x = 1, k.outer = 0`. */
+const named = (position) => Object.entries(position).map(([name, value]) => `${name.replace("Idx_", "Idx.")} = ${value}`).join(", ") || "one";

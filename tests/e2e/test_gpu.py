@@ -97,6 +97,47 @@ def test_a_race_is_told_with_both_lines_and_both_threads(explorer: str, open_pag
     expect(page.locator(".cm-activeLineGutter")).to_have_text("16")
 
 
+def test_an_access_is_stepped_through_the_loop(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, smaller(SHARED))
+    access(page, "reads B in global memory").locator("[data-warp]").click()
+    expect(page.locator("#warp-loops")).to_have_text("k.outer = 0, 1 of 2")
+    words, tile = page.locator("#warp-words"), page.locator("#warp-tile-words")
+    expect(words).to_have_text(re.compile("32 words in 4 sectors of 32 bytes: lanes 0 to 15 at bytes 0 to 63"))
+    expect(tile).to_contain_text("256 elements of 32 × 32: rows 0 to 15, columns 0 to 15; 256 so far")
+    page.focus("#warp-drawing")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#warp-loops")).to_have_text("k.outer = 1, 2 of 2")
+    expect(tile).to_contain_text("rows 16 to 31, columns 0 to 15; 512 so far")
+    page.focus("#warp-number")
+    page.keyboard.press("End")
+    expect(page.locator("#warp-count")).to_have_text("8 of 8")
+    expect(words).to_contain_text(f"lanes 0 to 15 at bytes {30 * 32 * 4} to {30 * 32 * 4 + 63}")
+    page.select_option("#warp-block", label="blockIdx.y = 0, blockIdx.x = 1")
+    expect(tile).to_contain_text("columns 16 to 31")
+    expect(page.locator("#warp-drawing .cell.one")).to_have_count(32)
+    expect(page.locator("#warp-drawing")).to_have_attribute("aria-describedby", "warp-words")
+
+
+def test_the_roofline_of_a_chosen_device_is_kept_in_links(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, smaller(SHARED))
+    charts = page.locator("#pane-gpu [data-roof]")
+    expect(charts).to_have_count(6)
+    expect(page.locator("#pane-gpu [data-roof]:visible")).to_have_count(1)
+    page.select_option("[data-device]", label="H100 SXM")
+    chosen = page.locator("#pane-gpu [data-roof]:visible")
+    expect(chosen).to_contain_text("4 blocks on 132 processors")
+    expect(chosen).to_contain_text("128 processors idle")
+    expect(chosen.locator("svg")).to_have_attribute("aria-label", re.compile("Roofline of the H100 SXM: .*at most"))
+    expect(chosen.locator("circle")).to_have_count(3)
+    page.click("#share-menu summary")
+    expect(page.locator("#shared-link")).to_have_value(re.compile("/z/"))
+    again = open_page(page.locator("#shared-link").input_value())
+    expect(again.locator("#pane-gpu [data-roof=h100]")).to_be_visible()
+    expect(again.locator("[data-device]")).to_have_value("h100")
+
+
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("width", [1680, 1280, 390])
 def test_the_panes_fit_and_are_accessible(

@@ -20,14 +20,14 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import For, IfThenElse, LetStmt, Stmt
 from compiler.tir.stmt_functor import StmtVisitor
 from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
-from compiler.tir.warp_access.index_values import DataDependentError, IndexValues
+from compiler.tir.warp_access.index_values import DataDependentError
+from compiler.tir.warp_access.site import WARP, AccessSite, Axis, Surroundings
 from compiler.tir.warp_access.transactions import SECTOR, Addresses, Pattern, bank_ways, pattern_of, sectors
 
 __all__ = ["MAX_SAMPLES", "KernelAccesses", "WarpAccess", "explain_kernels"]
 
 MAX_SAMPLES = 512
 """Accesses of one statement that are looked at; of more, so many are taken at equal distances."""
-WARP = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +49,8 @@ class WarpAccess:
         the order of blocks, warps and iterations.  None where only a run knows them.
     exact : bool
         Whether all executions are among the samples.
+    site : AccessSite
+        Where it stands.
     """
 
     node: BufferLoad | BufferStore
@@ -59,6 +61,7 @@ class WarpAccess:
     executions: int
     addresses: Addresses | None
     exact: bool
+    site: AccessSite
 
     @property
     def pattern(self) -> Pattern | None:
@@ -192,13 +195,16 @@ class _Walk(Visitor):
     kernel: KernelAccesses
 
     def __init__(self, blocks: list[Var], threads: list[Var], extents: dict[Var, int]) -> None:
-        self._threads = threads
-        self._loops: list[tuple[Var, int]] = [(var, extents[var]) for var in blocks]
-        self._blocks = len(blocks)
-        self._thread_extents = [extents[var] for var in threads]
-        self._count = prod(self._thread_extents)
+        self._blocks = tuple((var, extents[var]) for var in blocks)
+        self._threads = tuple((var, extents[var]) for var in threads)
+        self._loops: list[Axis] = []
         self._conditions: list[tuple[PrimExpr, bool]] = []
         self._lets: list[LetStmt] = []
+
+    @property
+    def _around(self) -> Surroundings:
+        """What stands around the statement that is visited."""
+        return Surroundings(self._blocks, self._threads, tuple(self._loops), tuple(self._lets), tuple(self._conditions))
 
     def visit_For(self, n: For) -> None:
         if not isinstance(n.extent, IntImm) or not isinstance(n.min, IntImm) or n.min.value:
@@ -241,27 +247,18 @@ class _Walk(Visitor):
         count.visit(n.value)
         self._note(n, n.buffer, n.indices, n.value.dtype, writes=True)
         if count.operations:
-            self.kernel.flops += count.operations * prod(extent for _, extent in self._loops) * self._busy()
-
-    def _busy(self) -> float:
-        """Return how many threads of a block come here, on average."""
-        try:
-            return float(self._samples().active.mean()) * self._warps * WARP
-        except DataDependentError:
-            return float(self._count)
-
-    @property
-    def _warps(self) -> int:
-        return -(-self._count // WARP)
+            launches = prod(extent for _, extent in (*self._blocks, *self._loops))
+            self.kernel.flops += count.operations * launches * _busy(self._around)
 
     def _note(self, n: Any, buffer: Buffer, indices: tuple[PrimExpr, ...], dtype: str, writes: bool) -> None:
         scope = buffer.scope or "global"
         if len(indices) != 1 or not (scope == "global" or scope.startswith("shared")):
             return
-        executions = prod(extent for _, extent in self._loops) * self._warps
         element = dt.storage_bytes(dt.element(buffer.dtype))
+        site = AccessSite(self._around, indices[0], element)
+        executions = prod(site.surroundings.extents)
         try:
-            addresses = self._addresses(indices[0], element)
+            addresses = site.addresses(_samples(site.surroundings))
         except DataDependentError:
             addresses = None
         self.kernel.accesses.append(
@@ -274,6 +271,7 @@ class _Walk(Visitor):
                 executions=executions,
                 addresses=addresses,
                 exact=executions <= MAX_SAMPLES,
+                site=site,
             )
         )
         if scope == "global":
@@ -283,42 +281,20 @@ class _Walk(Visitor):
     def _reads_and_writes(self, buffer: Buffer) -> bool:
         return len({a.writes for a in self.kernel.accesses if a.buffer == buffer.name}) > 1
 
-    def _addresses(self, index: PrimExpr, element: int) -> Addresses:
-        samples = self._samples()
-        base = index.base if isinstance(index, Ramp) else index
-        values = np.broadcast_to(IndexValues(samples.values).visit(base), samples.active.shape)
-        return np.where(samples.active, values * element, -1).astype("int64")
 
-    def _samples(self) -> _Samples:
-        """Return the values of all variables for some executions and all lanes, and the lanes that come here."""
-        outer = [*self._loops[: self._blocks], (None, self._warps), *self._loops[self._blocks :]]
-        total = prod(extent for _, extent in outer)
-        chosen = np.unique(np.linspace(0, total - 1, min(total, MAX_SAMPLES)).astype("int64"))
-        places = np.unravel_index(chosen, [extent for _, extent in outer])
-        values: dict[Var, np.ndarray[Any, Any]] = {}
-        lanes = np.arange(WARP)
-        for (var, _), place in zip(outer, places, strict=True):
-            if var is None:
-                position = place[:, None] * WARP + lanes
-            else:
-                values[var] = place[:, None]
-        inner = 1
-        for var, extent in zip(self._threads, self._thread_extents, strict=True):
-            values[var] = position // inner % extent
-            inner *= extent
-        active = position < self._count
-        evaluate = IndexValues(values)
-        for let in self._lets:
-            values[let.var] = evaluate.visit(let.value)
-        for condition, holds in self._conditions:
-            active = active & (np.asarray(evaluate.visit(condition), bool) == holds)
-        return _Samples(values, np.broadcast_to(active, (len(chosen), WARP)))
+def _samples(around: Surroundings) -> list[np.ndarray[Any, Any]]:
+    """Return some places at equal distances among all executions, or all of them."""
+    total = prod(around.extents)
+    chosen = np.unique(np.linspace(0, total - 1, min(total, MAX_SAMPLES)).astype("int64"))
+    return list(np.unravel_index(chosen, around.extents))
 
 
-@dataclass(frozen=True, slots=True)
-class _Samples:
-    values: dict[Var, np.ndarray[Any, Any]]
-    active: np.ndarray[Any, Any]
+def _busy(around: Surroundings) -> float:
+    """Return how many threads of a block come to a statement, on average."""
+    try:
+        return float(around.lanes(_samples(around)).active.mean()) * around.warps * WARP
+    except DataDependentError:
+        return float(around.thread_count)
 
 
 class _Arithmetic(Visitor):
