@@ -493,6 +493,8 @@ class Measurement(Struct, frozen=True, kw_only=True):
     line: int | None = None
     step: int | None = None
     """How many schedule primitives were applied (``prefix`` only)."""
+    estimated: bool = False
+    """Whether ``seconds`` are no measurement: those of a part of the work, times how often the part is in it."""
     source: Source = "script"
     """Set by the server, whatever the child says."""
 

@@ -64,11 +64,11 @@ class Evidence:
     @property
     def kernel(self) -> Measurement | None:
         """The measurement of the schedule with all of its primitives."""
-        own = [m for m in self.measurements if m.kind in ("kernel", "prefix")]
+        own = [m for m in self.measurements if m.kind in ("kernel", "prefix") and not m.estimated]
         return max(own, key=lambda m: m.step or 0, default=None)
 
     def reference(self, kind: str) -> Measurement | None:
         """Return what the kernel is compared with: ``default``, ``numpy`` or ``peak``."""
         if kind == "default":
-            return next((m for m in self.measurements if m.kind == "prefix" and m.step == 0), None)
+            return next((m for m in self.measurements if m.kind == "prefix" and m.step == 0 and not m.estimated), None)
         return next((m for m in reversed(self.measurements) if m.kind == kind), None)

@@ -63,6 +63,8 @@ class Bar:
     wrong: bool = False
     reported: bool = False
     """Whether the time is what the script reports."""
+    estimated: bool = False
+    """Whether it is no measurement."""
     step: int | None = None
     """How many primitives the prefix has that it opens."""
 
@@ -313,9 +315,12 @@ def _bars(
                 width=round(BAR_SHARE * pitch, 2),
                 height=height,
                 label=_short(m.name, letters),
-                value=number(value) if value else "✗",
+                value=f"{'≈ ' if m.estimated else ''}{number(value)}" if value else "✗",
                 factor="" if slanted else factor,
-                title=", ".join([m.name, *_factor_words(factors), wording(m.source).label]),
+                estimated=m.estimated,
+                title=", ".join(
+                    [m.name, *(["estimated"] if m.estimated else []), *_factor_words(factors), wording(m.source).label]
+                ),
                 slanted=slanted,
                 current=index == len(kernels) - 1,
                 wrong=m.checked == "wrong",
@@ -400,6 +405,7 @@ def _spread(rules: list[Rule]) -> list[Rule]:
 def summary(kernels: Sequence[Measurement], values: Sequence[float], unit: str) -> str:
     """Return the chart in words, for screen readers."""
     values_text = [
-        f"{m.name}: {number(v)} {unit}" if v else f"{m.name}: wrong" for m, v in zip(kernels, values, strict=True)
+        f"{m.name}: {'estimated ' if m.estimated else ''}{number(v)} {unit}" if v else f"{m.name}: wrong"
+        for m, v in zip(kernels, values, strict=True)
     ]
     return "; ".join([*values_text, *(source.label for source in sources(kernels))]) or "nothing measured yet"

@@ -86,7 +86,9 @@ def percent(share: float) -> str:
 
 
 def how_measured(measurement: Measurement) -> str:
-    """Return the conditions of a measurement in a line."""
+    """Return the conditions of a measurement in a line; nothing of an estimate, whose note says how it was made."""
+    if measurement.estimated:
+        return ""
     threads = count(measurement.threads, "thread")
     if measurement.repeats < 2:
         return f"single run of {count(measurement.number, 'call')}, {threads}"

@@ -106,7 +106,9 @@ def roofline(measurements: Sequence[Measurement], room: int) -> Roofline | None:
     peak = next((m.gflops for m in measurements if m.kind == "peak" and m.gflops), 0.0)
     bandwidth = next((m.traffic / m.seconds / 1e9 for m in measurements if m.kind == "bandwidth" and m.traffic), 0.0)
     kernels, _ = by_threads(measurements)
-    steps = [(m, m.flops / m.traffic, m.gflops) for m in kernels if m.flops and m.traffic and m.gflops]
+    steps = [
+        (m, m.flops / m.traffic, m.gflops) for m in kernels if m.flops and m.traffic and m.gflops and not m.estimated
+    ]
     values = [peak, bandwidth, *(value for _, *pair in steps for value in pair)]
     if not steps or not all(MIN_RATE <= value <= MAX_RATE for value in values):
         return None

@@ -15,6 +15,7 @@ from app.recorder.environment import CACHES, CPU
 from app.recorder.measure import Check, Timing, compare, time_call, time_calls
 from app.recorder.measured_program import MeasuredProgram, has_parallel_loop, only_function
 from app.recorder.random_inputs import random_arrays
+from app.recorder.shortening import shortened
 from compiler.driver.build import build
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import uninstrumented
@@ -39,6 +40,9 @@ BLAS = ThreadpoolController()
 MANY_FLOPS = 2e8
 """Of a call: plain loops take about a second for them.  Beyond, the last step is measured first and the unscheduled
 definition last, so that whoever does not wait for it has seen the others."""
+
+SLOW_SECONDS = 4.0
+"""Of a call: a step that would take longer is not measured, but estimated from a part of its work."""
 
 Turn = tuple[str, int | None, Callable[[], Measurement | None]]
 """A label, the number of primitives of a prefix, and what measures it."""
@@ -130,9 +134,23 @@ class Ladder:
         module = self._program.lowered(step)
         if self._previous is not None and structural_equal(module, self._previous[1]):
             return self._same_as_before(step, label)
-        measurement = self._built("prefix", label, module, step)
+        measurement = self._estimate(label, module, step) or self._built("prefix", label, module, step)
         self._previous = (step, module, measurement)
         return measurement
+
+    def _estimate(self, label: str, module: IRModule, step: int) -> Measurement | None:
+        """Return an estimate of a step that is too slow to be measured; None for any other."""
+        flops = self._program.flops or 0.0
+        part = shortened(module, flops / MANY_FLOPS, self._options.threads) if flops > MANY_FLOPS else None
+        if part is None:
+            return None
+        _, call = self._loaded(part.module)
+        timing = Timing([time_call(call) * part.times], 1)
+        if timing.median < SLOW_SECONDS:
+            return None
+        estimated = self._measurement("prefix", label, timing, None, step)
+        note = f"estimated, not measured: the time of {part.words}, times {part.times:,.4g}"
+        return msgspec.structs.replace(estimated, estimated=True, note=note, traffic=_modelled_traffic(module))
 
     def _kernel(self, name: str) -> Measurement:
         """Measure the whole schedule; without a NumPy program it is compared with the bare definition."""
@@ -190,6 +208,7 @@ class Ladder:
             cpu=before.cpu,
             target=before.target,
             step=step,
+            estimated=before.estimated,
             note=f"the same loops as the step {'before' if other < step else 'after'}; not measured again",
         )
 

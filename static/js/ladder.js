@@ -172,9 +172,9 @@ async function redraw() {
 /** Once measured, the strip tells what each step of the schedule reached. */
 function labelSteps() {
   if (!shown || $("#pane-bench").classList.contains("stale")) return;
-  for (const { step, gflops } of shown.measurements) {
+  for (const { step, gflops, estimated } of shown.measurements) {
     const chip = gflops && $(`#strip .chip[data-prefix="${step}"] small`);
-    if (chip) chip.textContent = `${Number(gflops.toPrecision(3))} GFLOP/s`;
+    if (chip) chip.textContent = `${estimated ? "≈ " : ""}${Number(gflops.toPrecision(3))} GFLOP/s`;
   }
   tell("labelled");
 }

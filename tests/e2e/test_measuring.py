@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from urllib.request import Request, urlopen
 
 from playwright.sync_api import Page, expect
 
@@ -176,3 +178,26 @@ def test_parallel_steps_have_a_second_bar_for_one_thread(explorer: str, open_pag
     climb(page)
     expect(page.locator("#bench .ghost.single")).to_have_count(1)
     assert page.locator("#bench tbody tr.prefix", has_text="1 thread").count() == 1
+
+
+def test_an_estimate_stays_one_in_a_link(explorer: str, open_page: Callable[..., Page]) -> None:
+    """What a ladder could only estimate is written as such, wherever the ladder is opened."""
+    shared = {"threads": 1, "checked": "unchecked", "error": None, "cpu": "Test", "target": "llvm", "host": ""}
+    slow = {"name": "default", "seconds": 40.0, "gflops": 0.5, "step": 0, "note": "estimated, not measured: a part"}
+    fast = {"name": "split(i)", "seconds": 2.0, "gflops": 10.0, "step": 1, "note": "", "spread": 0.0}
+    rungs = [{**shared, "kind": "prefix", "estimated": rung is slow, **rung} for rung in (slow, fast)]
+    fields = ["name", "kind", "seconds", "spread", "repeats", "number", "threads", "flops", "gflops", "traffic"]
+    fields += ["checked", "error", "cpu", "target", "note", "step", "host", "estimated"]
+    defaults = {"spread": 0.0, "repeats": 1, "number": 1}
+    texts = [json.dumps([{**defaults, **rung}.get(name) for name in fields]) for rung in rungs]
+    view = {"rungs": "2026-01-01T00:00:00Z", **{f"rung{at}": text for at, text in enumerate(texts)}}
+    asked = json.dumps({"workspace": {"script": MATMUL}, "view": view}).encode()
+    with urlopen(Request(f"{explorer}/api/links", asked, {"Content-Type": "application/json"})) as answer:
+        page = open_page(f"{explorer}/z/{json.load(answer)['id']}")
+    expect(page.locator("#bench tbody tr.prefix")).to_have_count(2)
+    expect(page.locator("#bench g.bar.estimated")).to_have_count(1)
+    expect(page.locator("#bench tr.estimated")).to_contain_text("≈ 40 s")
+    expect(page.locator("#bench tr.estimated")).to_contain_text("estimated, not measured")
+    expect(page.locator("#bench tr.estimated .how")).not_to_contain_text("single run")
+    expect(page.locator("#bench .hint", has_text="not measured")).to_be_visible()
+    expect(page.locator("#bench .roofline .point")).to_have_count(0)
