@@ -11,7 +11,7 @@ from flask import Flask, current_app
 from limits import RateLimitItemPerDay, RateLimitItemPerMinute
 
 import compiler
-from app.artifacts import Source
+from app.artifacts import FORMAT, Source
 from app.config import Config
 from app.gallery import Gallery, load_gallery
 from app.jobs.answer_reader import Incoming
@@ -24,6 +24,8 @@ from app.jobs.ladders import Ladders
 from app.jobs.launcher import Launcher
 from app.jobs.proposer import Proposer
 from app.jobs.recorded_programs import RecordedPrograms
+from app.jobs.shared_cache import SharedAnswerCache
+from app.jobs.shared_ladders import SharedLadders
 from app.jobs.tracer import Tracer
 from app.jobs.webgpu import GPUPreparer
 from app.lessons import Library
@@ -34,6 +36,7 @@ from app.sandbox import Outcome, RemoteRunner, Runner
 from app.store.links import Links
 from app.store.liveness import Liveness
 from app.store.shared_files import SharedFiles
+from app.store.shared_results import SharedResults
 from app.store.turns import Turns
 from app.store.uploads import Uploads
 from app.store.workspace_limits import WorkspaceLimits
@@ -95,6 +98,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         config.reserve_bytes,
         SharedFiles(config.store) if config.store else None,
     )
+    results = SharedResults(config.store, f"{FORMAT}-{compiler.__version__}") if config.store else None
     workspace_limits = WorkspaceLimits(uploads, config.files_bytes, config.workspace_uploads_bytes)
     launcher = Launcher(runner, config, _cores(runner, compiling, measuring), workspace_limits)
     links = Links(
@@ -115,8 +119,15 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         memory=memory,
         runner=runner,
         renderer=renderer,
-        compiler=Compiler(launcher, AnswerCache(memory.cache), compiling, measuring, incoming),
-        ladders=Ladders(launcher, measuring, incoming, memory.bodies, memory.events.total),
+        compiler=Compiler(launcher, _cache(memory, runner, results), compiling, measuring, incoming),
+        ladders=Ladders(
+            launcher,
+            measuring,
+            incoming,
+            memory.bodies,
+            memory.events.total,
+            SharedLadders(results) if results is not None else None,
+        ),
         tracer=Tracer(launcher, programs),
         gpu_preparer=GPUPreparer(launcher, programs),
         proposer=Proposer(launcher, compiling, incoming),
@@ -134,6 +145,17 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         compiling=compiling,
         measuring=measuring,
     )
+
+
+def _cache(memory: Memory, runner: Runner, results: SharedResults | None) -> AnswerCache:
+    """Return the cache of answers: this server's, or one that other servers see too."""
+    if results is None:
+        return AnswerCache(memory.cache)
+
+    def processors() -> list[str]:
+        return [machine.cpu for machine in runner.machines] if isinstance(runner, RemoteRunner) else [CPU]
+
+    return SharedAnswerCache(memory.cache, results, processors)
 
 
 def _cores(runner: Runner, compiling: FairQueue, measuring: FairQueue) -> Cores:

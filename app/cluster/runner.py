@@ -214,7 +214,7 @@ class Cluster:
         self._closed = threading.Event()
         pickles.restrict()
         try:
-            self.client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="strata")
+            self.client = self._connect()
         except (OSError, ValueError, RuntimeError) as error:
             raise ConfigurationError(f"the scheduler {address} cannot be used: {error}") from error
         try:
@@ -292,6 +292,9 @@ class Cluster:
         with contextlib.suppress(OSError, RuntimeError):
             self.client.close(timeout=2)
 
+    def _connect(self) -> Client:
+        return Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False, name="strata")
+
     def _slots(self) -> tuple[int, int]:
         facts = list(self._facts.values())
         return max(1, sum(one.compiling for one in facts)), max(1, len(facts))
@@ -308,8 +311,18 @@ class Cluster:
             self._closed.wait(0 if self._facts else 0.2)
 
     def _look(self) -> None:
-        """Learn which machines are there."""
-        workers = self.client.scheduler_info()["workers"]
+        """Learn which machines are there, by a new connection where the old one was given up.
+
+        Raises
+        ------
+        OSError, RuntimeError
+            The scheduler does not answer.
+        """
+        if self.client.status == "closed":
+            self.client = self._connect()
+        workers = self.client.scheduler_info().get("workers")
+        if workers is None:
+            raise ConnectionError("it has gone")
         joined: dict[str, Facts] = {}
         for address, worker in workers.items():
             if FACTS not in worker:

@@ -23,6 +23,7 @@ from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
 from app.jobs.measurer import Measurer, What
+from app.jobs.shared_ladders import SharedLadders, State
 from app.memory import Budget
 from app.sandbox import Job
 from app.store.workspace_limits import content_bytes
@@ -77,10 +78,12 @@ class Ladder:
     ----------
     workspace : bytes
         Hash of what is measured.
+    name : str, optional
+        That of another server's ladder, of which this one is a copy.
     """
 
-    def __init__(self, workspace: bytes = b"") -> None:
-        self.id = secrets.token_urlsafe(12)
+    def __init__(self, workspace: bytes = b"", name: str | None = None) -> None:
+        self.id = name or secrets.token_urlsafe(12)
         self.workspace = workspace
         self._entries: list[Entry] = []
         self._bytes = 0
@@ -113,6 +116,44 @@ class Ladder:
             listeners = list(self._listeners.values())
         for wake in listeners:
             wake()
+
+    def state(self, beat: int) -> State:
+        """Return what other servers see of it."""
+        with self._lock:
+            entries = [(entry.kind, entry.data) for entry in self._entries]
+            return State(workspace=self.workspace, entries=entries, ended=self._ended, beat=beat)
+
+    def update(self, state: State) -> None:
+        """Take the events of another server's ladder that are new."""
+        with self._lock:
+            for kind, data in state.entries[len(self._entries) :]:
+                self._entries.append(Entry(kind, data))
+                self._bytes += len(data)
+            self._ended = state.ended
+            listeners = list(self._listeners.values())
+        for wake in listeners:
+            wake()
+
+    def give_up(self) -> None:
+        """End another server's ladder, as that server has gone."""
+        self.send(Ended(status="stopped", message="the server that measured has gone"))
+
+    @property
+    def listened(self) -> bool:
+        """Whether somebody listens."""
+        with self._lock:
+            return bool(self._listeners)
+
+    def heard(self) -> None:
+        """Note that somebody listens by way of another server."""
+        with self._lock:
+            self._last_listened = time.monotonic()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped."""
+        with self._lock:
+            return self._stopped
 
     @property
     def ended(self) -> bool:
@@ -214,11 +255,20 @@ class Ladders:
         Bytes of the workspaces of ladders, from their requests to their ends.
     events_bytes : int
         Bytes of events that all ladders may hold; those that ended first are forgotten first.
+    shared : SharedLadders, optional
+        Where other servers' ladders are found.
     """
 
     def __init__(
-        self, launcher: Launcher, measuring: FairQueue, incoming: Incoming, workspaces: Budget, events_bytes: int
+        self,
+        launcher: Launcher,
+        measuring: FairQueue,
+        incoming: Incoming,
+        workspaces: Budget,
+        events_bytes: int,
+        shared: SharedLadders | None = None,
     ) -> None:
+        self._shared = shared
         self._workspaces = workspaces
         self._events_bytes = events_bytes
         self._launcher = launcher
@@ -246,9 +296,9 @@ class Ladders:
             raise
         ladder = Ladder(content_key(what, workspace))
         ladder.hold(ticket=ticket)
-        with self._lock:
-            self._ladders[ladder.id] = ladder
-            self._forget_ended()
+        self._remember(ladder)
+        if self._shared is not None:
+            self._shared.publish(ladder)
         measurer = Measurer(self._launcher, self._incoming, client, partial(_hold, ladder, ticket))
 
         def work() -> None:
@@ -269,8 +319,27 @@ class Ladders:
         with self._lock:
             ladder = self._ladders.get(name)
         if ladder is None:
+            ladder = self._find_shared(name)
+        if ladder is None:
             raise NotFound(f"there is no ladder {name!r}, or it ended long ago", field="ladder")
         return ladder
+
+    def _find_shared(self, name: str) -> Ladder | None:
+        """Return a copy of another server's ladder, which is kept up to date while it is climbed."""
+        state = self._shared.find(name) if self._shared is not None else None
+        if self._shared is None or state is None:
+            return None
+        ladder = Ladder(state.workspace, name)
+        ladder.update(state)
+        self._remember(ladder)
+        if not state.ended:
+            self._shared.follow(ladder)
+        return ladder
+
+    def _remember(self, ladder: Ladder) -> None:
+        with self._lock:
+            self._ladders[ladder.id] = ladder
+            self._forget_ended()
 
     def _forget_ended(self) -> None:
         """Forget the ladders that ended first, until the others are few and small enough."""

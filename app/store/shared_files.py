@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Protocol, cast
@@ -28,12 +28,33 @@ class _Writing(Protocol):
     def discard(self) -> None: ...
 
 
-class _FileSystem(Protocol):
+class FileSystem(Protocol):
     """What is used of a file system of fsspec."""
 
     def makedirs(self, path: str, exist_ok: bool) -> None: ...
     def exists(self, path: str) -> bool: ...
     def open(self, path: str, mode: str, **options: object) -> object: ...
+    def cat_file(self, path: str) -> bytes: ...
+    def pipe(self, path: Mapping[str, bytes]) -> None: ...
+
+
+def open_store(url: str) -> tuple[FileSystem, str]:
+    """Return the file system of a URL, and the path in it.
+
+    Raises
+    ------
+    ConfigurationError
+        fsspec, or the package for this kind of store, is not installed, or the store does not answer.
+    """
+    try:
+        core = importlib.import_module("fsspec.core")
+        system, root = core.url_to_fs(url)
+        system.makedirs(root, exist_ok=True)
+    except ImportError as error:
+        raise ConfigurationError(f"the store {url} cannot be used: {error}; pip install -e '.[store]'") from error
+    except Exception as error:  # each kind of store has errors of its own
+        raise ConfigurationError(f"the store {url} cannot be used: {error}") from error
+    return cast(FileSystem, system), root
 
 
 class SharedFiles:
@@ -52,15 +73,7 @@ class SharedFiles:
     """
 
     def __init__(self, url: str) -> None:
-        try:
-            core = importlib.import_module("fsspec.core")
-            system, self._root = core.url_to_fs(url)
-            self._system = cast(_FileSystem, system)
-            self._system.makedirs(self._root, exist_ok=True)
-        except ImportError as error:
-            raise ConfigurationError(f"the store {url} cannot be used: {error}; pip install -e '.[store]'") from error
-        except Exception as error:  # each kind of store has errors of its own
-            raise ConfigurationError(f"the store {url} cannot be used: {error}") from error
+        self._system, self._root = open_store(url)
 
     def save(self, file: Path, name: str) -> None:
         """Copy a file here, unless it is here already; others see it once it is complete.

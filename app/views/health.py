@@ -10,6 +10,7 @@ import msgspec
 from flask import Blueprint, Response
 
 import compiler
+from app.sandbox import Machine, RemoteRunner
 from app.services import Services, current_services
 from app.views.api import answer_json
 from app.web.openapi import json_of, operation
@@ -64,6 +65,8 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong, a sentence each."""
     version: str
     sandbox: Sandboxing
+    machines: list[Machine]
+    """Where scripts run, if not on the server's own machine."""
     links: Literal["ok", "damaged", "failing"]
     storage: Storage | None
     """None where the data directory cannot be read."""
@@ -79,13 +82,18 @@ def healthz() -> Response:
     tier = services.runner.tier
     links = _links(services)
     storage = _storage(services)
-    problems = [*_problems_of_links(services, links), *_problems_of_storage(services, storage)]
+    problems = [
+        *_problems_of_links(services, links),
+        *_problems_of_storage(services, storage),
+        *_problems_of_machines(services),
+    ]
     status: Literal["ok", "degraded", "failing"] = "degraded" if problems else "ok"
     health = Health(
         status="failing" if links == "failing" else status,
         problems=problems,
         version=compiler.__version__,
         sandbox=Sandboxing(tier=tier.name, mechanisms=tier.walls, missing=dict(sorted(tier.reasons.items()))),
+        machines=services.runner.machines if isinstance(services.runner, RemoteRunner) else [],
         links=links,
         storage=storage,
         compiling=Load(running=services.compiling.held, waiting=services.compiling.waiting),
@@ -130,3 +138,8 @@ def _problems_of_storage(services: Services, storage: Storage | None) -> Iterato
         yield f"the disk is full: {storage.free_bytes:,} bytes are free, fewer than {reserve:,}; files are refused"
     if storage.uploads_bytes > FULL_SHARE * storage.uploads_limit:
         yield f"stored files take {storage.uploads_bytes:,} of {storage.uploads_limit:,} bytes"
+
+
+def _problems_of_machines(services: Services) -> Iterator[str]:
+    if isinstance(services.runner, RemoteRunner) and not services.runner.machines:
+        yield "the cluster has no machine: no script can run"

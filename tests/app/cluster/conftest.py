@@ -14,6 +14,8 @@ import pytest
 from flask import Flask
 
 from app import create_app
+from tests.app.store.servers import credentials
+from tests.app.store.servers import object_store as object_store
 from tests.renderer import renderer as renderer
 
 pytest.importorskip("distributed")
@@ -53,12 +55,15 @@ class Machines:
     Parameters
     ----------
     directory : Path
-        Where the machines keep files, and the servers share them.
+        Where machines and servers keep files of their own.
+    object_store : str
+        Address of the S3 that they share.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, object_store: str) -> None:
         self.directory = directory
-        self.store = f"file://{directory / 'shared'}"
+        self.environment = credentials(object_store)
+        self.store = "s3://strata/files"
         self.address = f"tcp://127.0.0.1:{free_port()}"
         self._scheduler = start(
             "distributed.cli.dask_scheduler",
@@ -71,6 +76,7 @@ class Machines:
         for name in names:
             self.workers[name] = start(
                 "app.cluster",
+                **self.environment,
                 STRATA_SCHEDULER=self.address,
                 STRATA_STORE=self.store,
                 STRATA_DATA_DIR=str(self.directory / name),
@@ -99,11 +105,14 @@ class Machines:
 
 
 @pytest.fixture(scope="package")
-def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+def machines(tmp_path_factory: pytest.TempPathFactory, object_store: str) -> Iterator[Machines]:
     """A cluster."""
-    cluster = Machines(tmp_path_factory.mktemp("cluster"))
-    try:
-        cluster.join(*NAMES)
-        yield cluster
-    finally:
-        cluster.close()
+    cluster = Machines(tmp_path_factory.mktemp("cluster"), object_store)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in cluster.environment.items():
+            patch.setenv(name, value)
+        try:
+            cluster.join(*NAMES)
+            yield cluster
+        finally:
+            cluster.close()

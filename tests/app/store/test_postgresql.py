@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
-from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, make_url, text
 
 from app.config import ConfigurationError
 from tests.app.store.doubles import Store
+from tests.app.store.servers import database as database
+from tests.app.store.servers import postgresql as postgresql
 from tests.app.store.test_links import (
     state,
     test_a_link_goes_when_all_who_shared_it_took_it_back,
@@ -43,40 +39,20 @@ __all__ = [
     "test_what_was_stored_comes_back",
 ]
 
-pgserver = pytest.importorskip("pgserver")
-_NUMBERS = count()
 
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """The URL of a PostgreSQL server of these tests' own."""
-    directory = Path(tempfile.mkdtemp(prefix="strata-postgresql-"))
-    directory.chmod(0o755)  # PostgreSQL runs as a user of its own where the tests run as root
-    running = pgserver.get_server(directory, cleanup_mode="stop")
-    yield running.get_uri().replace("postgresql://", "postgresql+psycopg://")
-    running.cleanup()
-    shutil.rmtree(directory, ignore_errors=True)
+@pytest.fixture
+def url(database: str) -> str:
+    return database
 
 
 @pytest.fixture
-def url(server: str) -> str:
-    """The URL of a new database."""
-    name = f"links{next(_NUMBERS)}"
-    engine = create_engine(server, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
-    engine.dispose()
-    return make_url(server).set(database=name).render_as_string(hide_password=False)
+def links(database: str) -> Store:
+    return Store(database)
 
 
-@pytest.fixture
-def links(url: str) -> Store:
-    return Store(url)
-
-
-def test_servers_that_start_together_make_the_tables_once(url: str) -> None:
+def test_servers_that_start_together_make_the_tables_once(database: str) -> None:
     with ThreadPoolExecutor(8) as servers:
-        stores = list(servers.map(lambda _: Store(url), range(8)))
+        stores = list(servers.map(lambda _: Store(database), range(8)))
     assert len({store.create(state()).id for store in stores}) == 1, "they have one key"
 
 

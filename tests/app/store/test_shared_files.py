@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,22 +15,10 @@ from app.store.shared_files import SharedFiles
 from app.store.space import BLOCK
 from app.store.uploads import Uploads
 from tests.app.store.doubles import Meter
+from tests.app.store.servers import credentials
+from tests.app.store.servers import object_store as object_store
 
 LIMIT = 1 << 20
-
-
-@pytest.fixture(scope="module")
-def object_store() -> Iterator[str]:
-    """The address of a server that speaks S3."""
-    pytest.importorskip("s3fs")
-    pytest.importorskip("moto.server")
-    with subprocess.Popen(
-        [sys.executable, "-m", "moto.server", "-p", "0"], stderr=subprocess.PIPE, text=True
-    ) as server:
-        assert server.stderr is not None
-        address = next(line.split()[-1] for line in server.stderr if "Running on http" in line)
-        yield address
-        server.terminate()
 
 
 @pytest.fixture(params=["directory", "s3"])
@@ -41,9 +26,8 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     if request.param == "directory":
         return SharedFiles(f"file://{tmp_path / 'shared'}")
     address = request.getfixturevalue("object_store")
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+    for name, value in credentials(address).items():
+        monkeypatch.setenv(name, value)
     return SharedFiles(f"s3://strata-{time.monotonic_ns()}/files")
 
 

@@ -92,6 +92,12 @@ def test_a_script_is_compiled_on_a_machine(server: Flask) -> None:
     assert answer["units"][-1]["built"]
 
 
+def test_the_health_check_names_the_machines(server: Flask) -> None:
+    health = server.test_client().get("/healthz").json
+    assert sorted(machine["host"] for machine in health["machines"]) == sorted(NAMES)
+    assert health["sandbox"]["tier"] != "unsafe-local"
+
+
 def test_a_script_that_fails_says_so(server: Flask) -> None:
     answer = compiled(server, "import tvm\nraise ValueError('mine')")
     assert answer["problems"][0]["message"] == "mine"
