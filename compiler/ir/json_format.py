@@ -22,6 +22,7 @@ from compiler.ir.expr import RelayExpr, set_checked_type
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, structure
 from compiler.ir.op import Op
+from compiler.ir.source_span import SourceName, Span
 from compiler.ir.tvm_json import is_tvm_json, load_tvm_json
 from compiler.ir.type_keys import make_node, node_class, type_key_of
 from compiler.ir.types import InferredTypes
@@ -31,6 +32,7 @@ __all__ = ["load_json", "save_json"]
 _FORMAT = "strata-graph"
 _VERSION = 1
 _CHECKED_TYPE = "_checked_type_"
+_SPAN_FIELDS = ("source_name", "line", "end_line", "column", "end_column")
 
 
 def save_json(node: object) -> str:
@@ -220,6 +222,15 @@ register_codec(
     "Map",
     lambda mapping: {"keys": list(mapping), "data": list(mapping.values())},
     lambda fields: dict(zip(fields["keys"], fields["data"], strict=True)),
+)
+register_codec(
+    SourceName, "SourceName", lambda source: {"name": source.name}, lambda fields: SourceName(fields["name"])
+)
+register_codec(
+    Span,
+    "Span",
+    lambda span: {name: getattr(span, name) for name in _SPAN_FIELDS},
+    lambda fields: Span(*(fields[name] for name in _SPAN_FIELDS)),
 )
 register_codec(Op, "Op", lambda op: {"name": op.name}, lambda fields: Op.get(fields["name"]))
 register_codec(EnvFunc, "EnvFunc", lambda f: {"name": f.name}, lambda fields: EnvFunc.get(fields["name"]))

@@ -12,7 +12,7 @@ from compiler.ir.extension import extension_point
 from compiler.ir.instrument import active_instruments
 from compiler.ir.node import node
 from compiler.ir.scriptable import Scriptable
-from compiler.ir.text_format import TextFormat, format_of
+from compiler.ir.text_format import Annotation, TextFormat, format_of
 
 STANDARD_MODULES = "standard modules"
 """The extension point of what :meth:`IRModule.import_from_std` adds: functions of a module."""
@@ -99,6 +99,21 @@ class DefinedName(str):
     __slots__ = ()
 
 
+class _Entries(dict[Any, Any]):
+    """What a module has, by its names; as of TVM's maps, the items are a list: ``mod.functions.items()[0]``."""
+
+    __slots__ = ()
+
+    def items(self) -> Any:
+        """Return the pairs of names and what they name.
+
+        Returns
+        -------
+        list of tuple
+        """
+        return list(super().items())
+
+
 class IRModule(Scriptable):
     """Functions by their global variables, and type definitions; passes map modules to modules.
 
@@ -117,11 +132,10 @@ class IRModule(Scriptable):
         type_definitions: Mapping[Any, Any] | None = None,
         attrs: Mapping[str, Any] | None = None,
     ) -> None:
-        self.functions: dict[GlobalVar, Any] = {
-            GlobalVar(k) if isinstance(k, str) else k: f for k, f in (functions or {}).items()
-        }
+        named = {GlobalVar(k) if isinstance(k, str) else k: f for k, f in (functions or {}).items()}
+        self.functions: dict[GlobalVar, Any] = _Entries(named)
         self.attrs: dict[str, Any] = dict(attrs or {})
-        self.type_definitions: dict[Any, Any] = dict(type_definitions or {})
+        self.type_definitions: dict[Any, Any] = _Entries(type_definitions or {})
 
     def _move(self) -> IRModule:
         """Return this module, as TVM's programs hand one over that they do not use any more."""
@@ -461,19 +475,21 @@ class IRModule(Scriptable):
     def __str__(self) -> str:
         return _format(self).text(self)
 
-    def astext(self, show_meta_data: bool = True) -> str:
+    def astext(self, show_meta_data: bool = True, annotate: Annotation | None = None) -> str:
         """Return the module in the text format of its level.
 
         Parameters
         ----------
         show_meta_data : bool
             Whether constants too large to print inline are appended, where the format has a place for them.
+        annotate : callable, optional
+            ``annotate(expr)`` is the text behind an expression, in place of the comment with its type.
 
         Returns
         -------
         str
         """
-        return _format(self).astext(self, show_meta_data)
+        return _format(self).astext(self, show_meta_data, annotate)
 
 
 def _format(module: IRModule) -> TextFormat:

@@ -19,7 +19,23 @@ from compiler.ir.recursion import calling_frames
 
 OriginId = int
 Span = frozenset[OriginId]
-NO_SPAN: Span = frozenset()
+
+
+class _NoSpan(frozenset[OriginId]):
+    """The span of what comes from nowhere: an empty set that is equal to None too, as TVM's missing span is."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return other is None or super().__eq__(other)
+
+    __hash__ = frozenset.__hash__
+
+    def __reduce__(self) -> str:
+        return "NO_SPAN"
+
+
+NO_SPAN: Span = _NoSpan()
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 

@@ -6,12 +6,16 @@ for the class of the node, or for the nearest of its bases.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from compiler.ir.scriptable import ScriptOptions
 
-__all__ = ["TextFormat", "format_of", "register", "registered_format", "text_of"]
+__all__ = ["Annotation", "TextFormat", "format_of", "register", "registered_format", "text_of"]
+
+Annotation: TypeAlias = Callable[[Any], str]
+"""The text behind an expression, by the expression."""
 
 
 class TextFormat:
@@ -54,7 +58,7 @@ class TextFormat:
         """
         return self.text(thing)
 
-    def astext(self, thing: Any, show_meta_data: bool) -> str:
+    def astext(self, thing: Any, show_meta_data: bool, annotate: Annotation | None = None) -> str:
         """Return what the method ``astext`` does.
 
         Parameters
@@ -62,6 +66,8 @@ class TextFormat:
         thing : Node or IRModule
         show_meta_data : bool
             Whether the values of constants that are too large for the text follow it.
+        annotate : callable, optional
+            ``annotate(expr)`` is the text behind an expression, in place of the comment with its type.
 
         Returns
         -------

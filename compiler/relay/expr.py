@@ -21,7 +21,7 @@ from compiler.ir.module import register_call_maker
 from compiler.ir.node import node
 from compiler.ir.op import Op
 from compiler.ir.origin import Span, derived_from
-from compiler.ir.text_format import format_of, text_of
+from compiler.ir.text_format import Annotation, format_of, text_of
 from compiler.ir.types import InferredTypes, Type
 from compiler.relay.expr_arithmetic import ExprArithmetic, apply
 from compiler.relay.graph_node import graph_node, mint_here
@@ -99,20 +99,22 @@ class Expr(ExprArithmetic, RelayExpr):
 
     __repr__ = __str__
 
-    def astext(self, show_meta_data: bool = True) -> str:
+    def astext(self, show_meta_data: bool = True, annotate: Annotation | None = None) -> str:
         """Return the expression in Relay's text format.
 
         Parameters
         ----------
         show_meta_data : bool
             Whether the values of constants that are too large for the text are appended as a ``#[metadata]`` section.
+        annotate : callable, optional
+            ``annotate(expr)`` is the text behind an expression, in place of the comment with its type.
 
         Returns
         -------
         str
             A text that :func:`tvm.relay.parse_expr` reads; without the metadata only if no constant is that large.
         """
-        return format_of(self).astext(self, show_meta_data)
+        return format_of(self).astext(self, show_meta_data, annotate)
 
 
 def as_expr(value: Any) -> Any:

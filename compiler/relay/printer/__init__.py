@@ -12,7 +12,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.op import Op
 from compiler.ir.text import TextBuilder
-from compiler.ir.text_format import TextFormat, register
+from compiler.ir.text_format import Annotation, TextFormat, register
 from compiler.ir.types import Type
 from compiler.relay.adt import TypeData
 from compiler.relay.expr import Expr
@@ -64,7 +64,7 @@ def text(n: Any) -> str:
     return relay_text(n, show_meta_data=False).text()
 
 
-def astext(n: Any, show_meta_data: bool = True) -> str:
+def astext(n: Any, show_meta_data: bool = True, annotate: Annotation | None = None) -> str:
     """Return a module or an expression as a whole text that can be parsed again, with the version of the format.
 
     Parameters
@@ -73,23 +73,25 @@ def astext(n: Any, show_meta_data: bool = True) -> str:
     show_meta_data : bool
         Whether the values of constants that are too large for the text are appended; without them the text says that
         they are missing.
+    annotate : callable, optional
+        ``annotate(expr)`` is the text behind an expression, in place of the comment with its type.
 
     Returns
     -------
     str
     """
-    out, left_out = _written(n, show_meta_data)
+    out, left_out = _written(n, show_meta_data, annotate)
     parts = [_VERSION, out.text()]
     return "\n".join([*parts, _LEFT_OUT] if left_out else parts)
 
 
-def _written(n: Any, show_meta_data: bool) -> tuple[TextBuilder, bool]:
+def _written(n: Any, show_meta_data: bool, annotate: Annotation | None = None) -> tuple[TextBuilder, bool]:
     """Return the text, and whether values of constants are missing in it."""
     out = TextBuilder("  ")
     if isinstance(n, Type):
         out.line(type_text(n, Names()))
         return out, False
-    printer = BlockPrinter(out)
+    printer = BlockPrinter(out, annotate)
     if isinstance(n, IRModule):
         _module(printer, n)
     elif isinstance(n, (RelayExpr, Op)):
@@ -154,9 +156,9 @@ class GraphFormat(TextFormat):
         """Return what ``str`` shows: without the values of large constants."""
         return text(thing)
 
-    def astext(self, thing: IRModule | RelayExpr, show_meta_data: bool) -> str:
+    def astext(self, thing: IRModule | RelayExpr, show_meta_data: bool, annotate: Annotation | None = None) -> str:
         """Return a whole text that can be parsed again."""
-        return astext(thing, show_meta_data)
+        return astext(thing, show_meta_data, annotate)
 
 
 _FORMAT = GraphFormat()

@@ -9,6 +9,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.module import GlobalVar
 from compiler.ir.op import Op
 from compiler.ir.text import TextBuilder
+from compiler.ir.text_format import Annotation
 from compiler.relay.adt import (
     Constructor,
     Match,
@@ -39,10 +40,13 @@ class BlockPrinter:
     Parameters
     ----------
     out : TextBuilder
+    annotate : callable, optional
+        ``annotate(expr)`` is written behind expressions in place of their types.
     """
 
-    def __init__(self, out: TextBuilder) -> None:
+    def __init__(self, out: TextBuilder, annotate: Annotation | None = None) -> None:
         self.out = out
+        self._annotate = annotate
         self.names = Names()
         self.values = ValueText(self.names)
         self._plan = Plan(Tuple(()))
@@ -168,6 +172,9 @@ class BlockPrinter:
                 raise TypeError(f"a {type(expr).__name__} is written in a line of its own")
 
     def _typed(self, expr: GraphExpr) -> None:
+        if self._annotate is not None:
+            self.out.write(self._annotate(expr))
+            return
         comment = [] if expr.checked_type_ is None else [f"ty={type_text(expr.checked_type_, self.names)}"]
         if isinstance(expr, (Call, Tuple)):
             comment += span_text(expr.span)
@@ -180,7 +187,9 @@ class BlockPrinter:
             text += f" {{virtual_device={device}}}"
         if var.type_annotation is not None:
             text += f": {type_text(var.type_annotation, self.names)}"
-        if var.checked_type_ is not None:
+        if self._annotate is not None:
+            text += self._annotate(var)
+        elif var.checked_type_ is not None:
             text += f" /* ty={type_text(var.checked_type_, self.names)} */"
         return text
 

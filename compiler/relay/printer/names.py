@@ -11,7 +11,8 @@ __all__ = [
     "Names",
 ]
 
-_ODD = re.compile(r"[^A-Za-z0-9_.]|\.(?![A-Za-z0-9_])")
+_ODD = re.compile(r"[^A-Za-z0-9_./]|[./](?![A-Za-z0-9_])")
+_ODD_IN_SHAPES = re.compile(r"[^A-Za-z0-9_.]|\.(?![A-Za-z0-9_])")
 _FIELD = re.compile(r"\.\d+$")
 
 
@@ -75,7 +76,7 @@ class Names:
         """Return the name of a variable in shapes, and whether it is new."""
         if var in self._dims:
             return self._dims[var], False
-        name = self._dims[var] = _other(_ODD.sub("_", var.name), set(self._dims.values()))
+        name = self._dims[var] = _other(_ODD_IN_SHAPES.sub("_", var.name), set(self._dims.values()))
         return name, True
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from compiler.ir.error import expected
 from compiler.ir.module import IRModule
 from compiler.relay.analysis import free_vars
-from compiler.relay.expr import Expr, Tuple, var
+from compiler.relay.expr import Expr, Tuple, TupleGetItem, var
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
@@ -83,7 +83,7 @@ def get_net(batch_size: int, image_shape: Sequence[int], num_classes: int, versi
         if index in pooled:
             body = call_op("nn.max_pool2d", body, pool_size=(3, 3), strides=(2, 2))
         body = _fire(body, squeezed, expanded, f"fire{index + 1}")
-    body = call_op("nn.dropout", body, rate=0.5)
+    body = TupleGetItem(call_op("nn.dropout", body, rate=0.5), 0)
     body = _convolution(body, num_classes, 1, "conv_final")
     flat = call_op("nn.batch_flatten", call_op("nn.global_avg_pool2d", body))
     result = call_op("nn.softmax", flat)

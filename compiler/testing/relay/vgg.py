@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from compiler.ir.error import expected
 from compiler.ir.module import IRModule
 from compiler.relay.analysis import free_vars
-from compiler.relay.expr import Expr, var
+from compiler.relay.expr import Expr, TupleGetItem, var
 from compiler.relay.function import Function
 from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
@@ -78,7 +78,7 @@ def get_classifier(input_data: Expr, num_classes: int) -> Expr:
     body: Expr = call_op("nn.batch_flatten", input_data)
     for name in ("fc6", "fc7"):
         body = call_op("nn.relu", layers.dense_add_bias(body, units=4096, name=name))
-        body = call_op("nn.dropout", body, rate=0.5)
+        body = TupleGetItem(call_op("nn.dropout", body, rate=0.5), 0)
     return layers.dense_add_bias(body, units=num_classes, name="fc8")
 
 

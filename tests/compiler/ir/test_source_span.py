@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from compiler import relay
-from compiler.ir import IRModule, SourceName, Span
-from compiler.ir.origin import OriginTable, recording
+from compiler.ir import IRModule, SourceName, Span, load_json, save_json
+from compiler.ir.origin import NO_SPAN, OriginTable, recording
 from compiler.relay.inference.errors import TypeInferenceError
 
 
@@ -92,3 +92,16 @@ def test_the_line_that_names_a_span_is_not_lost(table: OriginTable) -> None:
         _module(relay.Function([x, y], wrong))
     places = [d.location.file for d in raised.value.diagnostics if d.location is not None]
     assert places == [__file__]
+
+
+def test_what_has_no_span_compares_equal_to_none() -> None:
+    span = NO_SPAN
+    assert span == None  # noqa: E711
+    assert span == frozenset()
+    assert pickle.loads(pickle.dumps(span)) is span
+
+
+def test_spans_are_written_and_read() -> None:
+    span = relay.Span(relay.SourceName("conv1"), 1, 2, 3, 4)
+    back = load_json(save_json(span))
+    assert (back.source_name, back.line, back.end_line, back.column, back.end_column) == (span.source_name, 1, 2, 3, 4)

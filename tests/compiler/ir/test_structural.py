@@ -44,7 +44,7 @@ UNEQUAL: list[tuple[Any, Any]] = [
     (function("A"), function("A", scale=3.0)),
     (FloatImm("float32", 0.0), FloatImm("float32", -0.0)),
     (IRModule({"main": function("A")}), IRModule({"other": function("A")})),
-    (IRModule({}, {"a": 1}), IRModule({}, {"a": 2})),
+    (IRModule({}, attrs={"a": 1}), IRModule({}, attrs={"a": 2})),
 ]
 
 

@@ -169,7 +169,7 @@ def test_printing_before_and_after(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_function_and_a_class_become_passes() -> None:
     @module_pass(opt_level=0)
     def rename(mod: IRModule, ctx: PassContext) -> IRModule:
-        return IRModule({}, {"renamed": True})
+        return IRModule({}, attrs={"renamed": True})
 
     @module_pass(opt_level=1, name="mark")
     class Marker:
@@ -177,7 +177,7 @@ def test_a_function_and_a_class_become_passes() -> None:
             self.value = value
 
         def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
-            return IRModule({}, {"mark": self.value})
+            return IRModule({}, attrs={"mark": self.value})
 
     assert rename(IRModule()).attrs == {"renamed": True}
     assert (rename.info.name, Marker(3).info.name, Marker(3).value) == ("rename", "mark", 3)

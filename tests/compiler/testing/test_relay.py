@@ -71,6 +71,21 @@ def test_models_have_their_parameters(module: str, options: dict[str, object], p
     assert mod["main"].ret_type.concrete_shape == (1, 10 if module == "mlp" else 1000)
 
 
+@pytest.mark.parametrize("module", ["squeezenet", "vgg"])
+def test_models_with_dropout_have_types(module: str) -> None:
+    net = {
+        "squeezenet": lambda: testing.squeezenet.get_net(1, (3, 64, 64), 10, "1.0", "float32"),
+        "vgg": lambda: testing.vgg.get_net(1, (3, 32, 32), 10, "float32"),
+    }[module]()
+    assert testing.run_infer_type(net).ret_type == relay.TensorType((1, 10), "float32")
+
+
+def test_items_of_modules_are_lists() -> None:
+    mod = tvm.IRModule.from_expr(relay.const(1))
+    ((name, func),) = mod.functions.items()
+    assert mod.functions.items()[0] == (name, func)
+
+
 def test_branches_meet() -> None:
     mod, params = testing.synthetic.get_workload((1, 2, 5, 4))
     values = {name: array.numpy() for name, array in params.items()}

@@ -241,7 +241,7 @@ def test_names_are_unique_and_can_be_read_back() -> None:
     names = ["x", "x", "0", "input.1", "a/b:c", "", "t", "t.0"]
     func = relay.Function(tuple(scalar(name) for name in names), relay.Tuple(()))
     found = re.findall(r"%([^:]*):", str(func))
-    assert found == ["x", "x1", "v0", "input.1", "a_b_c", "v", "t", "t_0"]
+    assert found == ["x", "x1", "v0", "input.1", "a/b_c", "v", "t", "t_0"]
 
 
 def test_attributes_of_functions() -> None:
@@ -297,3 +297,21 @@ def test_what_is_no_graph_is_refused() -> None:
     wrong: Any = 3
     with pytest.raises(ArgumentError, match="relay_text: expected a module, an expression or a type, got 3"):
         relay_text(wrong)
+
+
+def test_names_of_layers_keep_their_slashes() -> None:
+    x, w = relay.var("block/1/x"), relay.var("block/x:0")
+    shown = (x / w).astext()
+    assert lines(shown)[1:] == ["free_var %block/1/x;", "free_var %block/x_0;", "divide(%block/1/x, %block/x_0)"]
+    assert relay.parse_expr(shown).args[0].name_hint == "block/1/x"
+    quotient = relay.parse_expr("free_var %a; free_var %b; %a / %b")
+    assert quotient.op.name == "divide"
+
+
+def test_annotations_take_the_place_of_types() -> None:
+    x = relay.var("x", shape=(2,))
+    module = infer_module(IRModule.from_expr(relay.Function([x], relu(x))))
+    text = module.astext(annotate=lambda e: f" /* {type(e).__name__} */")
+    assert "%x: Tensor[(2), float32] /* Var */" in text
+    assert "nn.relu(%x) /* Call */" in text
+    assert "ty=" not in text
