@@ -13,6 +13,7 @@ SMALLER = (
     ("n = 512", "n = 128"),
     ("n, m = 1024, 512", "n, m = 64, 512"),
     ("n, tile, padding = 512", "n, tile, padding = 128"),
+    ("n, tile, each, step = 512", "n, tile, each, step = 64"),
 )
 
 

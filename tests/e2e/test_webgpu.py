@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from app.gallery import load_gallery
 from app.recorder.random_inputs import random_arrays
 from tests.e2e.steps import violations, write
 
@@ -105,6 +106,34 @@ def test_the_ladder_climbs_over_the_steps_that_are_legal(explorer: str, open_pag
         expect(rows.nth(at)).to_contain_text("no loop is bound to blockIdx or threadIdx")
     for at in (2, 3):
         expect(rows.nth(at)).to_contain_text("✓")
+
+
+def test_the_ladder_of_the_matrix_product_climbs_to_its_last_rung(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer)
+    page.route(  # thirty steps: each is right, and its time does not matter here
+        "**/webgpu/run.js",
+        lambda route: route.fulfill(
+            content_type="text/javascript",
+            body=route.fetch().text().replace("ALL_SECONDS = 1", "ALL_SECONDS = 0.02").replace("= 2e-3", "= 1e-4"),
+        ),
+    )
+    example = load_gallery().find("gpu-matmul-ladder")
+    assert example is not None
+    run(page, example.script.replace("step = 512", "step = 64"), "#webgpu-ladder")
+    rows = page.locator("#webgpu-rows tr")
+    expect(rows).to_have_count(37)
+    expect(rows.filter(has_text="✓")).to_have_count(29)
+    expect(rows.filter(has_text="the same loops as step")).to_have_count(1)
+    for rung in (
+        "bind(i.inner.outer, threadIdx.y)",
+        "bind(j.inner.outer, threadIdx.x)",
+        "unroll(j.c)",
+        "vectorize(j.inner",
+    ):
+        expect(rows.filter(has_text=rung)).to_contain_text("✓")
+    expect(rows.filter(has_text="cache_read(A, 'shared'")).to_contain_text("touches A from the host")
 
 
 def test_a_wrong_kernel_is_caught(explorer: str, open_page: Callable[..., Page]) -> None:
