@@ -107,6 +107,8 @@ def _set_up(surroundings: Surroundings) -> bytes:
     """Build every wall, say that they stand, and return the request."""
     tier, uid = surroundings.tier, surroundings.uid
     header = wire.read_header(JOB)
+    if header.limits.program and not tier.executes:
+        raise PermissionError("no wall of this sandbox knows which program is executed")
     request = wire.read_exactly(JOB, header.request)
     own_id = Mechanism.USER_ID in tier.mechanisms
     if Mechanism.PRIVATE_ROOT in tier.mechanisms:
@@ -133,10 +135,10 @@ def _set_up(surroundings: Surroundings) -> bytes:
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
     if Mechanism.LANDLOCK in tier.mechanisms:
-        _restrict_paths(surroundings, workspace)
+        _restrict_paths(surroundings, workspace, header.limits.program)
     os.close(JOB)
     if Mechanism.SECCOMP in tier.mechanisms:
-        seccomp.install(tier.files)
+        seccomp.install(tier.files, executes=bool(header.limits.program))
     os.write(STATUS, wire.encode(wire.Ready()))
     os.close(STATUS)
     return request
@@ -171,8 +173,8 @@ def _die_with(zygote: int) -> None:
         raise ProcessLookupError("the zygote is gone")
 
 
-def _restrict_paths(surroundings: Surroundings, workspace: str) -> None:
+def _restrict_paths(surroundings: Surroundings, workspace: str, program: str) -> None:
     writable = [readable.NULL]
     read = [path for path in (*surroundings.readable, readable.RANDOM) if os.path.exists(path)]
     (writable if surroundings.tier.files is FileAccess.WRITE else read).append(workspace)
-    landlock.restrict(read, writable)
+    landlock.restrict(read, writable, readable.executables(program) if program else ())

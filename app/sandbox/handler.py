@@ -14,6 +14,22 @@ from app.sandbox import wire
 Handler = Callable[[bytes, Callable[[bytes], None]], None]
 """Takes a request and a function that sends a message."""
 
+
+class Execute(BaseException):
+    """Raised by a handler whose job goes on as another program; what that writes is the last message.
+
+    Parameters
+    ----------
+    program : str
+        Absolute path; the job's limits name it.
+    *arguments : str
+    """
+
+    def __init__(self, program: str, *arguments: str) -> None:
+        super().__init__(program, *arguments)
+        self.command = (program, *arguments)
+
+
 INTERRUPT = signal.SIGUSR1 if sys.platform != "win32" else signal.SIGTERM
 """Asks a process to end now with what it has."""
 
@@ -54,6 +70,8 @@ def serve(handler: Handler, request: bytes, output: int) -> int:
         handler(request, emit)
     except MemoryError:
         return EXIT_OUT_OF_MEMORY
+    except Execute as execute:
+        return _become(execute.command, output)
     except SystemExit as request_to_exit:
         code = request_to_exit.code or 0
         return code & 0xFF if isinstance(code, int) else EXIT_RAISED
@@ -61,3 +79,14 @@ def serve(handler: Handler, request: bytes, output: int) -> int:
         os.write(2, traceback.format_exc()[-_TRACE_BYTES:].encode(errors="replace"))
         return EXIT_RAISED
     return 0
+
+
+def _become(command: tuple[str, ...], output: int) -> int:
+    """Go on as a program that writes its output where messages go; the exit code where that is refused."""
+    wire.write_all(output, wire.UNTIL_END)
+    os.dup2(output, 1)
+    try:
+        os.execve(command[0], command, {})
+    except OSError as error:
+        os.write(2, f"{command[0]}: {error.strerror}".encode())
+    return EXIT_RAISED

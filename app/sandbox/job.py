@@ -123,9 +123,12 @@ class SandboxedJob:
             if message is not None:
                 return message
             data = self._wait()
-            if data is None:
+            if data is not None:
+                self._frames.feed(data)
+            elif not self._frames.ended:
+                self._frames.end()
+            else:
                 break
-            self._frames.feed(data)
         self._finish()
         return None
 

@@ -51,7 +51,7 @@ def abi() -> int:
         return 0
 
 
-def restrict(read: Iterable[str], write: Iterable[str]) -> None:
+def restrict(read: Iterable[str], write: Iterable[str], execute: Iterable[str] = ()) -> None:
     """Let this thread, and those it starts, use these paths and what lies beneath them; nothing else, for good.
 
     Call it while single-threaded and after ``no_new_privs``.
@@ -67,7 +67,7 @@ def restrict(read: Iterable[str], write: Iterable[str]) -> None:
     size = 8 if version < 4 else 16 if version < 6 else 24
     fd = syscalls.call("landlock_create_ruleset", ruleset, size, 0)
     try:
-        for paths, rights in ((read, READ), (write, READ | WRITE)):
+        for paths, rights in ((read, READ), (write, READ | WRITE), (execute, READ_FILE | EXECUTE)):
             for path in paths:
                 _add(fd, path, rights & handled)
         syscalls.call("landlock_restrict_self", fd, 0)

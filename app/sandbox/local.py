@@ -135,9 +135,12 @@ class LocalJob:
             if message is not None:
                 return message
             data = self._wait()
-            if not data:
+            if data:
+                self._frames.feed(data)
+            elif not self._frames.ended:
+                self._frames.end()
+            else:
                 break
-            self._frames.feed(data)
         self._finish()
         return None
 

@@ -19,6 +19,14 @@ RANDOM = "/dev/urandom"
 """PyTorch seeds its generators from it, the first one when it is imported."""
 DEVICES = (NULL, RANDOM)
 
+_LOADERS = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
+"""What the kernel starts a program of shared libraries by."""
+
+
+def executables(program: str) -> list[str]:
+    """Return the files that a job executes which becomes a program: that and its loader."""
+    return [program, *(loader for loader in _LOADERS if os.path.exists(loader))]
+
 
 def paths(more: Iterable[str] = ()) -> list[str]:
     """Existing paths, these and ``more``, none beneath another; symbolic links are kept as such.

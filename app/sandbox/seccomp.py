@@ -44,6 +44,8 @@ CHANGES_FILES = _calls(
     "mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 truncate fallocate fsync fdatasync umask chmod "
     "fchmod fchmodat utimensat flock copy_file_range sendfile"
 )
+STARTS_A_PROGRAM = _calls("execve arch_prctl set_tid_address sched_get_priority_min sched_get_priority_max")
+"""What becomes another program and the start of that makes; which programs there are is up to Landlock."""
 FATAL = _calls(
     "ptrace process_vm_readv process_vm_writev process_madvise bpf io_uring_setup io_uring_enter io_uring_register "
     "userfaultfd perf_event_open add_key request_key keyctl mount umount2 pivot_root chroot move_mount open_tree "
@@ -108,15 +110,24 @@ def checked(pid: int, files: FileAccess) -> dict[str, Rule]:
     return rules
 
 
-def allowed(files: FileAccess) -> frozenset[str]:
-    """The calls allowed whatever their arguments."""
+def allowed(files: FileAccess, executes: bool = False) -> frozenset[str]:
+    """The calls allowed whatever their arguments.
+
+    Parameters
+    ----------
+    files
+        What the process may do with files.
+    executes
+        Whether it runs no script, but becomes another program.
+    """
+    calls = ALLOWED | STARTS_A_PROGRAM if executes else ALLOWED
     match files:
         case FileAccess.NONE:
-            return ALLOWED
+            return calls
         case FileAccess.READ:
-            return ALLOWED | LOOKS_AT_FILES
+            return calls | LOOKS_AT_FILES
         case FileAccess.WRITE:
-            return ALLOWED | LOOKS_AT_FILES | CHANGES_FILES | {"open", "openat"}
+            return calls | LOOKS_AT_FILES | CHANGES_FILES | {"open", "openat"}
 
 
 AUDIT_ARCHITECTURE: dict[Machine, int] = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
@@ -140,7 +151,7 @@ Instruction = tuple[int, int, int, int]
 """Code, jump if true, jump if false, operand."""
 
 
-def program(pid: int, files: FileAccess, machine: Machine) -> list[Instruction]:
+def program(pid: int, files: FileAccess, machine: Machine, executes: bool = False) -> list[Instruction]:
     """Compile the rules for a machine.
 
     Every rule is self-contained, `if this call: decide`, so that jumps stay within a rule and far below BPF's 255.
@@ -154,7 +165,7 @@ def program(pid: int, files: FileAccess, machine: Machine) -> list[Instruction]:
     if machine == "x86_64":
         code += [(JUMP_AT_LEAST, 0, 1, X32_BIT), (RETURN, 0, 0, KILL_PROCESS)]
     decisions = {name: [(RETURN, 0, 0, KILL_PROCESS)] for name in FATAL}
-    decisions |= {name: [(RETURN, 0, 0, ALLOW)] for name in allowed(files)}
+    decisions |= {name: [(RETURN, 0, 0, ALLOW)] for name in allowed(files, executes)}
     decisions |= {name: _decide(rule) for name, rule in checked(pid, files).items()}
     for name, decision in sorted(decisions.items()):
         nr = syscalls.number(name, machine)
@@ -192,17 +203,17 @@ _WHOEVER = 0x7FFF_FFFF
 
 
 @cache
-def prepare(files: FileAccess) -> tuple[ctypes.Array[_Filter], tuple[int, ...]]:
+def prepare(files: FileAccess, executes: bool = False) -> tuple[ctypes.Array[_Filter], tuple[int, ...]]:
     """The filter for this machine, and the positions where the process id belongs.
 
     Compiling takes longer than all other walls together: the zygote does it before it forks.
     """
-    code = program(_WHOEVER, files, syscalls.machine())
+    code = program(_WHOEVER, files, syscalls.machine(), executes)
     instructions = (_Filter * len(code))(*(_Filter(*instruction) for instruction in code))
     return instructions, tuple(place for place, instruction in enumerate(code) if instruction[3] == _WHOEVER)
 
 
-def install(files: FileAccess) -> None:
+def install(files: FileAccess, executes: bool = False) -> None:
     """Put the filter on every thread of this process, for good.
 
     Raises
@@ -210,7 +221,7 @@ def install(files: FileAccess) -> None:
     OSError
         If the kernel refuses.
     """
-    instructions, places = prepare(files)
+    instructions, places = prepare(files, executes)
     for place in places:
         instructions[place].k = os.getpid()
     loaded = _Program(len(instructions), instructions)

@@ -12,7 +12,8 @@ MACHINES: tuple[Machine, ...] = ("x86_64", "aarch64")
 
 # fmt: off
 NUMBERS: dict[str, tuple[int | None, int | None]] = {
-    "access": (21, None), "acct": (163, 89), "add_key": (248, 217), "adjtimex": (159, 171), "bind": (49, 200),
+    "access": (21, None), "acct": (163, 89), "add_key": (248, 217), "adjtimex": (159, 171),
+    "arch_prctl": (158, None), "bind": (49, 200),
     "bpf": (321, 280), "brk": (12, 214), "capget": (125, 90), "capset": (126, 91), "chdir": (80, 49),
     "chmod": (90, None), "chroot": (161, 51), "clock_adjtime": (305, 266), "clock_getres": (229, 114),
     "clock_gettime": (228, 113), "clock_nanosleep": (230, 115), "clock_settime": (227, 112), "clone": (56, 220),
@@ -46,8 +47,9 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "renameat": (264, 38), "renameat2": (316, 276), "request_key": (249, 218), "restart_syscall": (219, 128),
     "rmdir": (84, None), "rseq": (334, 293), "rt_sigaction": (13, 134), "rt_sigpending": (127, 136),
     "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139), "rt_sigtimedwait": (128, 137),
-    "sched_getaffinity": (204, 123), "sched_setaffinity": (203, 122), "sched_yield": (24, 124), "seccomp": (317, 277),
-    "select": (23, None), "sendfile": (40, 71), "set_robust_list": (273, 99), "setdomainname": (171, 162),
+    "sched_get_priority_max": (146, 125), "sched_get_priority_min": (147, 126), "sched_getaffinity": (204, 123),
+    "sched_setaffinity": (203, 122), "sched_yield": (24, 124), "seccomp": (317, 277), "select": (23, None),
+    "sendfile": (40, 71), "set_robust_list": (273, 99), "set_tid_address": (218, 96), "setdomainname": (171, 162),
     "sethostname": (170, 161), "setitimer": (38, 103), "setns": (308, 268), "setresuid": (117, 147),
     "setsid": (112, 157), "settimeofday": (164, 170), "setuid": (105, 146), "sigaltstack": (131, 132),
     "socket": (41, 198), "socketpair": (53, 199), "stat": (4, None), "statfs": (137, 43), "statx": (332, 291),

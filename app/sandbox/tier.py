@@ -77,6 +77,11 @@ class Tier(msgspec.Struct, frozen=True, kw_only=True):
             return FileAccess.WRITE
         return FileAccess.READ if Mechanism.LANDLOCK in self.mechanisms else FileAccess.NONE
 
+    @property
+    def executes(self) -> bool:
+        """Whether a job may execute a program: only where a wall knows which one it is."""
+        return Mechanism.LANDLOCK in self.mechanisms or Mechanism.SECCOMP not in self.mechanisms
+
     def __str__(self) -> str:
         walls = ", ".join(self.walls) or "no walls"
         missing = "; ".join(f"no {name}: {why}" for name, why in sorted(self.reasons.items()))

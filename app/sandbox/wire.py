@@ -157,6 +157,11 @@ def frame(message: bytes) -> bytes:
     return _LENGTH.pack(len(message)) + message
 
 
+_UNTIL_END = 0xFFFF_FFFF
+UNTIL_END = _LENGTH.pack(_UNTIL_END)
+"""Announces a message that ends with the stream, as its sender does not know how long it will be."""
+
+
 class OutputLimit(Exception):
     """A child sent more than it may."""
 
@@ -168,10 +173,15 @@ class FrameReader:
         self._limits = limits
         self._buffer = bytearray()
         self._total = 0
+        self.ended = False
 
     def feed(self, data: bytes) -> None:
         """Take what was read from the pipe."""
         self._buffer += data
+
+    def end(self) -> None:
+        """Take note that nothing more comes: a message that lasts until then is complete."""
+        self.ended = True
 
     def clear(self) -> None:
         """Drop what was fed and not read."""
@@ -188,12 +198,15 @@ class FrameReader:
         if len(self._buffer) < _LENGTH.size:
             return None
         (length,) = _LENGTH.unpack_from(self._buffer)
+        last = length == _UNTIL_END
+        if last:
+            length = len(self._buffer) - _LENGTH.size
         if length > self._limits.message_bytes:
             raise OutputLimit(f"a message of {length} bytes; at most {self._limits.message_bytes} are allowed")
         end = _LENGTH.size + length
         if self._total + end > self._limits.output_bytes:  # what announces a message counts: it may be empty
             raise OutputLimit(f"more than {self._limits.output_bytes} bytes of output")
-        if len(self._buffer) < end:
+        if len(self._buffer) < end or (last and not self.ended):
             return None
         message = bytes(memoryview(self._buffer)[_LENGTH.size : end])
         del self._buffer[:end]

@@ -75,7 +75,8 @@ class Zygote:
             namespaces.enter_private_root(settings.scratch, self._readable, readable.DEVICES)
         syscalls.keep_capabilities(_KEPT_CAPABILITIES)
         if Mechanism.SECCOMP in self._tier.mechanisms:
-            seccomp.prepare(self._tier.files)
+            for executes in (False, True):
+                seccomp.prepare(self._tier.files, executes)
         self._handler = _preload(settings)
         if len(os.listdir(tasks)) != 1:
             # A fork would copy locks that nobody ever releases.
