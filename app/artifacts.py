@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from app.machine_code import CudaProgram, MachineCode
 from app.proposals import Proposed, Subject
 from app.traces import Traced
 from app.webgpu import GPUPrepared
@@ -27,9 +28,9 @@ Group = Name
 AssemblyFilter = Literal["labels", "directives", "comments", "unspilled", "hot"]
 """Of assembly are also shown labels that nothing jumps to, directives, LLVM's comments; left out are spills of vector
 registers, or all but the hot loop."""
-Mode = Literal["compile", "run", "ladder", "record", "propose", "measure", "trace", "webgpu"]
-"""What a child is for: all but the last three run a script; those measure, trace or prepare for the visitor's GPU a
-program that another recorded."""
+Mode = Literal["compile", "run", "ladder", "record", "propose", "measure", "trace", "webgpu", "cuda", "sass"]
+"""What a child is for: all but the last five run a script; those measure, trace or prepare for the visitor's GPU a
+program that another recorded, compile CUDA C that another printed, and disassemble what was compiled."""
 MEASURING: frozenset[Mode] = frozenset({"run", "ladder", "measure"})
 """Modes in which kernels are timed, which need CPUs of their own."""
 MOMENTARY: frozenset[Mode] = frozenset({"compile", "record", "propose"})
@@ -52,6 +53,8 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """The kind of device whose code is shown, a key of ``compiler.target.device_languages``; empty for the script's."""
     arch: Annotated[str, Meta(pattern="^sm_[0-9]{2,3}$")] = "sm_90"
     """The architecture that CUDA C is compiled for."""
+    sass: bool = False
+    """Disassemble what is compiled."""
     opt_level: Annotated[int, Meta(ge=0, le=3)] = 3
     threads: Annotated[int, Meta(ge=1, le=256)] = 1
     prefix: Annotated[int, Meta(ge=0, le=10_000)] | None = None
@@ -568,7 +571,9 @@ class Snapshot(Struct, frozen=True, kw_only=True, tag="snapshot"):
 
 
 Event = Progress | MeasuredBy | Measured | Failed
-Message = Snapshot | Recorded | Proposed | Traced | GPUPrepared | Progress | Measured | Failed
+Message = (
+    Snapshot | Recorded | Proposed | Traced | GPUPrepared | CudaProgram | MachineCode | Progress | Measured | Failed
+)
 """What the child sends, one JSON object a message."""
 
 
@@ -578,13 +583,15 @@ class Request(Struct, frozen=True, kw_only=True):
     mode: Mode
     script: str = ""
     program: str = ""
-    """What is measured, in the mode that runs no script."""
+    """What is measured or compiled, in the modes that run no script."""
     original: str = ""
     """The program that it was made from, which is measured in turns with it."""
     prefixes: bool = False
     """Whether every prefix of the program's schedule is measured, and not only all of it."""
     seed: int = 0
     """Of the random inputs of a measurement."""
+    compiles_cuda: bool = False
+    """Whether the server lets NVIDIA's compilers work on the CUDA C that is printed."""
     subject: Subject | None = None
     """What primitives are proposed for, in the mode that proposes some."""
     options: Options = Options()

@@ -30,6 +30,7 @@ from app.jobs.tracer import Tracer
 from app.jobs.webgpu import GPUPreparer
 from app.lessons import Library
 from app.lessons.classes import Classes
+from app.machine_code import CompiledKernels
 from app.memory import Memory
 from app.recorder.environment import CPU
 from app.sandbox import Outcome, RemoteRunner, Runner
@@ -109,8 +110,15 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         backups=config.data_dir / "backups",
     )
 
-    def assemble(messages: Sequence[bytes], outcome: Outcome, source: Source, client: str) -> StoredAnswer:
-        return renderer.perform(Assemble(list(messages), outcome, source), Packed, client=client).answer
+    def assemble(
+        messages: Sequence[bytes],
+        outcome: Outcome,
+        source: Source,
+        client: str,
+        kernels: Sequence[CompiledKernels] = (),
+    ) -> StoredAnswer:
+        task = Assemble(list(messages), outcome, source, list(kernels))
+        return renderer.perform(task, Packed, client=client).answer
 
     incoming = Incoming(memory.incoming, assemble)
     programs = RecordedPrograms(launcher, compiling, incoming)

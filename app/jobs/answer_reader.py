@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -11,6 +12,14 @@ import msgspec
 from app.artifacts import Event, Measured, Recorded, Source
 from app.errors import Overrun, Superseded, TooLarge, Unavailable
 from app.jobs.answers import StoredAnswer, attributed, refused
+from app.machine_code import (
+    MAX_CODE_BYTES,
+    MAX_PROGRAMS,
+    MAX_SOURCE,
+    CompiledKernels,
+    CudaProgram,
+    MachineCode,
+)
 from app.memory import Budget
 from app.proposals import Proposed
 from app.sandbox import Job, Outcome
@@ -23,13 +32,17 @@ MAX_RECORDED_BYTES = 2 << 20
 """Size of a recorded program or of a trace, which are a few long strings."""
 _SNAPSHOT = b'{"type":"snapshot"'
 """How a snapshot begins."""
+_PROGRAM = b'{"type":"cuda"'
+"""How a program in CUDA C begins."""
+_decode_program = msgspec.json.Decoder(CudaProgram).decode
 _decode_event = msgspec.json.Decoder[Event](Event).decode
-LongEvent = Recorded | Proposed | Traced | GPUPrepared
+LongEvent = Recorded | Proposed | Traced | GPUPrepared | MachineCode
 _LONG: list[tuple[bytes, int, Callable[[bytes], LongEvent]]] = [
     (b'{"type":"recorded"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Recorded).decode),
     (b'{"type":"proposed"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Proposed).decode),
     (b'{"type":"traced"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Traced).decode),
     (b'{"type":"webgpu"', MAX_PREPARED_BYTES, msgspec.json.Decoder(GPUPrepared).decode),
+    (b'{"type":"machine code"', MAX_CODE_BYTES, msgspec.json.Decoder(MachineCode).decode),
 ]
 """Messages that hold a few long strings: how each begins, how large it may be, and what decodes it."""
 
@@ -37,8 +50,15 @@ _LONG: list[tuple[bytes, int, Callable[[bytes], LongEvent]]] = [
 class Assemble(Protocol):
     """Makes the complete answer of a job from its messages."""
 
-    def __call__(self, messages: Sequence[bytes], outcome: Outcome, source: Source, client: str) -> StoredAnswer:
-        """Return the answer of what ``source`` made on behalf of ``client``."""
+    def __call__(
+        self,
+        messages: Sequence[bytes],
+        outcome: Outcome,
+        source: Source,
+        client: str,
+        kernels: Sequence[CompiledKernels] = (),
+    ) -> StoredAnswer:
+        """Return the answer of what ``source`` made on behalf of ``client``, and of its compiled kernels."""
 
 
 class AnswerReader:
@@ -52,6 +72,11 @@ class AnswerReader:
     incoming : Incoming
     client : str
         Whom it is done for.
+
+    Attributes
+    ----------
+    programs : list of CudaProgram
+        What the child printed for CUDA, as far as it was read.
     """
 
     def __init__(self, job: Job, source: Source, incoming: Incoming, client: str) -> None:
@@ -61,6 +86,7 @@ class AnswerReader:
         self._assemble = incoming.assemble
         self._claim = incoming.budget.claim(0, client)
         self._messages: list[bytes] = []
+        self.programs: list[CudaProgram] = []
 
     def messages(self) -> Generator[bytes]:
         """Yield the child's messages as they come, and keep them.
@@ -72,8 +98,18 @@ class AnswerReader:
         """
         for raw in self._job.messages():
             self._claim.grow(len(raw))
+            if raw.startswith(_PROGRAM):
+                self._take_program(raw)
+                continue
             self._messages.append(raw)
             yield raw
+
+    def _take_program(self, raw: bytes) -> None:
+        """Keep a program in CUDA C; one that is none, or one too many, is left out."""
+        if len(raw) > 2 * MAX_SOURCE or len(self.programs) >= MAX_PROGRAMS:
+            return
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            self.programs.append(_decode_program(raw))
 
     def events(self) -> Generator[Event | LongEvent]:
         """Yield the events among the child's messages as they come, and keep all messages.
@@ -88,12 +124,12 @@ class AnswerReader:
             if isinstance(event, Measured):
                 yield Measured(measurement=attributed(event.measurement, self._source, self._job.machine))
             elif event is not None:
-                if isinstance(event, GPUPrepared):
+                if isinstance(event, GPUPrepared | MachineCode):
                     self._messages.pop()  # it is long, and no part of the answer
                 yield event
 
-    def finish(self) -> StoredAnswer:
-        """Return the complete answer, once the messages were read to the end.
+    def outcome(self) -> Outcome:
+        """Return how the job ended, once the messages were read to the end.
 
         Raises
         ------
@@ -109,8 +145,26 @@ class AnswerReader:
             raise Unavailable(f"{outcome.detail}; try again", retry_after=5)
         if outcome.status == "setup":
             raise Unavailable(f"the sandbox could not be set up: {outcome.detail}", retry_after=5)
+        return outcome
+
+    def finish(self, kernels: Sequence[CompiledKernels] = ()) -> StoredAnswer:
+        """Return the complete answer, once the messages were read to the end.
+
+        Parameters
+        ----------
+        kernels : sequence of CompiledKernels
+            What was made of its programs.
+
+        Raises
+        ------
+        Superseded
+            The job was cancelled.
+        Unavailable
+            The sandbox could not be set up.
+        """
+        outcome = self.outcome()
         try:
-            return self._assemble(self._messages, outcome, self._source, self._client)
+            return self._assemble(self._messages, outcome, self._source, self._client, kernels)
         except (Overrun, TooLarge) as error:
             return refused(f"what the script made cannot be shown: {error.message}")
 

@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
 from app.artifacts import Workspace
@@ -17,9 +17,11 @@ from app.jobs.answers import StoredAnswer
 from app.jobs.cache import AnswerCache, content_key
 from app.jobs.callers import waiting
 from app.jobs.clients import Client
+from app.jobs.cuda_compiler import CudaCompiler
 from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
 from app.jobs.single_flight import SingleFlight
+from app.machine_code import CompiledKernels
 from app.sandbox import Job
 
 HEARTBEAT_SECONDS = 3.0
@@ -37,16 +39,16 @@ class _Pending:
 
     seq: int
     ticket: Ticket | None = None
-    job: Job | None = None
+    jobs: list[Job] = field(default_factory=list)
     abandoned: bool = False
 
     def abandon(self) -> None:
-        """Give up the place in the queue and the job."""
+        """Give up the place in the queue and the jobs."""
         self.abandoned = True
         if self.ticket is not None:
             self.ticket.end()
-        if self.job is not None:
-            self.job.cancel()
+        for job in self.jobs:
+            job.cancel()
 
     def hold(self, ticket: Ticket | None = None, job: Job | None = None) -> None:
         """Note what a newer request of the tab has to release.
@@ -57,14 +59,15 @@ class _Pending:
             One came already, or the client has gone.
         """
         self.ticket = ticket or self.ticket
-        self.job = job or self.job
+        self.jobs += [job] if job is not None else []
         if self.abandoned:
             self.abandon()
             raise Superseded(REPLACED)
 
     def finish(self) -> None:
         """Forget what is held no more: a tab's last request is remembered for long."""
-        self.ticket = self.job = None
+        self.ticket = None
+        self.jobs = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +237,9 @@ class Compiler:
                     except GeneratorExit:  # the client has gone
                         job.cancel()
                         raise
-                    answer = reader.finish()
+                    compiler = self._cuda_compiler(workspace, client, pending)
+                    compiler.begin(reader.programs)
+                    answer = reader.finish(compiler.finish())
             self._cache.put(answer, client.address)
             yield RunUpdate(answer=answer)
         finally:
@@ -242,13 +247,22 @@ class Compiler:
             pending.finish()
 
     def _compile(self, workspace: Workspace, client: Client, pending: _Pending, key: bytes) -> StoredAnswer:
-        with self._read(workspace, client, pending) as reader:
-            answer = reader.finish()
+        reader, kernels = self._read(workspace, client, pending)
+        with reader:
+            answer = reader.finish(kernels)
         self._cache.put(answer, client.address, key if answer.status in CACHED else None)
         return answer
 
-    def _read(self, workspace: Workspace, client: Client, pending: _Pending) -> AnswerReader:
-        """Run the script, and read what it sends to the end."""
+    def _cuda_compiler(self, workspace: Workspace, client: Client, pending: _Pending) -> CudaCompiler:
+        def hold(job: Job) -> None:
+            pending.hold(job=job)
+
+        return CudaCompiler(self._launcher, self._incoming, client.address, workspace.options, hold)
+
+    def _read(
+        self, workspace: Workspace, client: Client, pending: _Pending
+    ) -> tuple[AnswerReader, list[CompiledKernels]]:
+        """Run the script, read what it sends to the end, and compile its kernels."""
         ticket = self._compiling.enter(client.address, client.tab)
         try:
             with waiting(pending.abandon):
@@ -260,10 +274,13 @@ class Compiler:
                 reader = self._incoming.read(job, client.address)
                 with ExitStack() as release:
                     release.enter_context(reader)
+                    compiler = self._cuda_compiler(workspace, client, pending)
                     for _ in reader.messages():
-                        continue
+                        compiler.begin(reader.programs)
+                    compiler.begin(reader.programs)
+                    kernels = compiler.finish()
                     release.pop_all()
-                return reader
+                return reader, kernels
         finally:
             ticket.end()
             pending.finish()

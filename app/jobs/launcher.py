@@ -10,11 +10,14 @@ from app.artifacts import MEASURING, Mode, Options, Request, Workspace
 from app.config import Config
 from app.errors import Unavailable
 from app.jobs.cores import Cores
+from app.machine_code import CudaProgram
 from app.proposals import Subject
+from app.recorder.cuda_jobs import CUBIN
 from app.sandbox import Job, Limits, Runner, SandboxError
 from app.store.workspace_limits import WorkspaceLimits
 from app.webgpu import MAX_PREPARED_BYTES
 from compiler.runtime.threads import available_cores
+from compiler.target.cuda_tools.tools import find_tool, missing_tools
 
 WALL_MARGIN_SECONDS = 4.0
 """Time beyond a script's budget: for uninterruptible calls, and for the last snapshot."""
@@ -56,7 +59,10 @@ class Launcher:
             "measure": config.ladder_seconds,
             "trace": config.compile_seconds,
             "webgpu": config.ladder_seconds,
+            "cuda": config.compile_seconds,
+            "sass": config.compile_seconds,
         }
+        self._compiles_cuda = runner.tier.executes and not missing_tools()
 
     def check(self, workspace: Workspace) -> None:
         """Refuse a workspace that could never be started, before it waits for its turn.
@@ -84,7 +90,9 @@ class Launcher:
         Unavailable
             If the sandbox cannot start a process.
         """
-        request = Request(mode=mode, script=workspace.script, options=workspace.options)
+        request = Request(
+            mode=mode, script=workspace.script, options=workspace.options, compiles_cuda=self._compiles_cuda
+        )
         return self._start(request, workspace)
 
     def start_proposals(self, workspace: Workspace, subject: Subject) -> Job:
@@ -168,6 +176,37 @@ class Launcher:
         request = Request(mode="webgpu", program=program, options=options, prefixes=prefixes, seed=seed)
         return self._start(request, Workspace(script="", options=options))
 
+    def start_cuda(self, program: CudaProgram) -> Job:
+        """Start a job that runs no script: it compiles CUDA C that another job printed.
+
+        Parameters
+        ----------
+        program : CudaProgram
+
+        Raises
+        ------
+        Unavailable
+            If the sandbox cannot start a process.
+        """
+        options = Options(arch=program.arch)
+        request = Request(mode="cuda", program=program.source, options=options)
+        return self._start(request, Workspace(script="", options=options))
+
+    def start_disassembly(self, cubin: bytes) -> Job:
+        """Start a job that runs no script, but goes on as nvdisasm; it writes the text as one message.
+
+        Parameters
+        ----------
+        cubin : bytes
+            Machine code that another job made.
+
+        Raises
+        ------
+        Unavailable
+            If the sandbox cannot start a process.
+        """
+        return self._start(Request(mode="sass"), Workspace(script="", files={CUBIN: cubin}))
+
     def _start(self, request: Request, workspace: Workspace) -> Job:
         mode = request.mode
         stored = self._workspace_limits.check(workspace)
@@ -185,6 +224,7 @@ class Launcher:
             memory_bytes=base.memory_bytes + 2 * min(threads, available_cores()) * THREAD_BYTES + copies,
             files_bytes=base.files_bytes + attached_bytes + stored_bytes,
             message_bytes=MAX_PREPARED_BYTES if mode == "webgpu" else base.message_bytes,
+            program=str(find_tool("bin/nvdisasm")) if mode == "sass" else "",
             output_bytes=MAX_PREPARED_BYTES if mode == "webgpu" else base.output_bytes,
         )
         encoded = msgspec.json.encode(msgspec.structs.replace(request, budget_seconds=budget))

@@ -239,7 +239,8 @@ _ORIGINALS = (
         size=30,
         template=LISTING_TEMPLATE,
         producer=produce_listing,
-        empty="SASS is disassembled by nvdisasm, a program of its own, which a sandboxed process cannot start.",
+        empty="SASS appears here for CUDA C, where the server has NVIDIA’s tools (pip install -e '.[cuda]') and they"
+        " know the architecture that the PTX pane names.",
         listing=True,
         unlinked=_KERNEL_DECLARED,
         group="sass",

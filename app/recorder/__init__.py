@@ -13,6 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from app.artifacts import Message, Mode, Problem, Request, Snapshot
+from app.recorder.cuda_jobs import compile_kernels, disassemble
 from app.recorder.integrity import Integrity
 from app.recorder.modules import import_all
 from app.recorder.program_measurement import measure_program
@@ -26,6 +27,8 @@ WITHOUT_SCRIPT: dict[Mode, Callable[[Request, Callable[[Message], None]], None]]
     "measure": measure_program,
     "trace": trace_program,
     "webgpu": prepare_for_webgpu,
+    "cuda": compile_kernels,
+    "sass": disassemble,
 }
 """What serves the modes that run no script, but a program that was recorded in another child."""
 GC_THRESHOLDS = (50_000, 20, 100)

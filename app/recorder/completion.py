@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from app.artifacts import Mode, Options
+from app.machine_code import CudaProgram
 from app.recorder.device_code import DEFAULT_KIND, launches_threads, make_device_code
 from app.recorder.kernel_report import report_kernels
 from app.recorder.kernels import hottest_kernel, measure_kernels, show_kernel
@@ -37,14 +38,19 @@ class Completion:
     mode : str
     options : Options
     recorder : Recorder
+    compiles_cuda : bool
+        Whether the server lets NVIDIA's compilers work on CUDA C.
     note : callable
         Adds a remark to the console.
     """
 
-    def __init__(self, mode: Mode, options: Options, recorder: Recorder, note: Callable[[str], None]) -> None:
+    def __init__(
+        self, mode: Mode, options: Options, recorder: Recorder, compiles_cuda: bool, note: Callable[[str], None]
+    ) -> None:
         self._mode = mode
         self._options = options
         self._recorder = recorder
+        self._compiles_cuda = compiles_cuda
         self._note = note
 
     def run(self) -> None:
@@ -175,7 +181,13 @@ class Completion:
         """Make the code of the kernels of each function that launches threads."""
         for function in self._recorder.functions:
             if launches_threads(function.lowered):
-                function.device = make_device_code(function, self._options, self._note)
+                function.device = make_device_code(function, self._options, self._compiles_cuda, self._note)
+
+    def cuda_programs(self) -> Iterator[CudaProgram]:
+        """Yield what NVIDIA's compilers are to work on, of the last function first."""
+        for function in reversed(self._recorder.functions):
+            if function.device is not None and function.device.program is not None:
+                yield function.device.program
 
     def report_kernels(self) -> bool:
         """Explain and check the kernels of each function; return whether there are any."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from app.artifacts import Options
+from app.machine_code import MAX_SOURCE, CudaProgram
 from app.recorder.subjects import FunctionSubject
 from compiler.driver.build import thread_tags
 from compiler.driver.device_pipeline import split_for_device
@@ -17,7 +18,7 @@ from compiler.ir.text import TextBuilder
 from compiler.runtime.device_module import DeviceModule
 from compiler.target.codegen.llvm.kernels import DEVICES, kernel_code
 from compiler.target.codegen.source import source_code
-from compiler.target.cuda_tools import CudaReport, compile_here, missing_tools
+from compiler.target.cuda_tools.tools import knows, missing_tools
 from compiler.target.device_languages import DEVICE_LANGUAGES
 from compiler.target.target import Target
 from compiler.tir.function import PrimFunc
@@ -36,8 +37,9 @@ class DeviceCode:
     source: TextBuilder | None = None
     """The program; None where LLVM makes assembly at once."""
     assembly: str = ""
-    """LLVM's, of the kinds that it has a back end for, and of CUDA where its own compilers are not installed."""
-    report: CudaReport | None = None
+    """LLVM's, of the kinds that it has a back end for, and of CUDA where its own compilers do not work on it."""
+    program: CudaProgram | None = None
+    """What the server lets NVIDIA's compilers work on, in processes of their own."""
     milliseconds: dict[str, float] = field(default_factory=dict)
     """How long each text took."""
 
@@ -60,7 +62,9 @@ def kernels_of(function: FunctionSubject) -> IRModule | None:
     return next((module.kernels for module in modules if isinstance(module, DeviceModule)), None)
 
 
-def make_device_code(function: FunctionSubject, options: Options, note: Callable[[str], None]) -> DeviceCode | None:
+def make_device_code(
+    function: FunctionSubject, options: Options, compiles_cuda: bool, note: Callable[[str], None]
+) -> DeviceCode | None:
     """Return the code of a function's kernels; None, with a remark, where there can be none.
 
     Parameters
@@ -69,6 +73,8 @@ def make_device_code(function: FunctionSubject, options: Options, note: Callable
         Lowered, with loops that are bound to threads.
     options : Options
         Which language, and for which architecture.
+    compiles_cuda : bool
+        Whether the server lets NVIDIA's compilers work on CUDA C.
     note : callable
         Adds a remark to the console.
     """
@@ -76,13 +82,15 @@ def make_device_code(function: FunctionSubject, options: Options, note: Callable
     target = Target(f"{kind} -arch={options.arch}" if kind in ("cuda", "nvptx") else kind)
     try:
         with uninstrumented():
-            return _made(function, target, options.arch, note)
+            return _made(function, target, options.arch, compiles_cuda, note)
     except TVMError as error:
         note(f"no {DEVICE_LANGUAGES[kind]} is shown: {error}")
         return None
 
 
-def _made(function: FunctionSubject, target: Target, arch: str, note: Callable[[str], None]) -> DeviceCode:
+def _made(
+    function: FunctionSubject, target: Target, arch: str, compiles_cuda: bool, note: Callable[[str], None]
+) -> DeviceCode:
     kernels = kernels_of(function) if function.target is not None and function.target.kind == target.kind else None
     if kernels is None:
         assert function.lowered is not None
@@ -95,19 +103,29 @@ def _made(function: FunctionSubject, target: Target, arch: str, note: Callable[[
         code.source = source_code(kernels, target.kind).listing
     code.milliseconds["kernel"] = (time.perf_counter() - started) * 1e3
     if target.kind == "cuda":
-        _compile(code, note)
+        _compile(code, compiles_cuda, note)
     return code
 
 
-def _compile(code: DeviceCode, note: Callable[[str], None]) -> None:
-    """Compile CUDA C: by NVRTC where it is installed, else its loops by LLVM."""
-    started = time.perf_counter()
+def _compile(code: DeviceCode, compiles_cuda: bool, note: Callable[[str], None]) -> None:
+    """Leave CUDA C to NVIDIA's compilers where they know the architecture, else compile its loops by LLVM."""
     assert code.source is not None
+    source = code.source.text() + "\n"
+    if compiles_cuda and knows(code.arch) and len(source) <= MAX_SOURCE:
+        code.program = CudaProgram(source=source, arch=code.arch)
+        return
+    note(_why_llvm(code.arch, compiles_cuda))
+    started = time.perf_counter()
     try:
-        if missing_tools():
-            code.assembly = kernel_code(code.kernels, Target(f"nvptx -arch={code.arch}")).assembly
-        else:
-            code.report = compile_here(code.source.text() + "\n", code.arch)
+        code.assembly = kernel_code(code.kernels, Target(f"nvptx -arch={code.arch}")).assembly
     except TVMError as error:
         note(f"no PTX is shown: {error}")
     code.milliseconds["ptx"] = (time.perf_counter() - started) * 1e3
+
+
+def _why_llvm(arch: str, compiles_cuda: bool) -> str:
+    """Return why NVIDIA's compilers do not work on a program."""
+    if compiles_cuda:
+        return f"PTX is LLVM's, and there is no SASS: the installed CUDA does not compile for {arch}, or not so much"
+    missing = missing_tools() or "this server's sandbox cannot bound which programs are started"
+    return f"PTX is LLVM's, and there is no SASS: {missing}"

@@ -45,13 +45,24 @@ def device_listings(code: DeviceCode, name: str, final: FinalListing | None) -> 
     source = from_source(code.source, name, code.kind, final)
     listings = [DeviceListing("kernel", title, source)]
     listings += [DeviceListing("ptx", f"PTX by LLVM, {code.arch}", listing) for listing in assembly]
-    if code.report is not None:
-        facts = resource_facts(code.report)
-        for group, title, lines in (("ptx", "PTX", code.report.ptx), ("sass", "SASS", code.report.sass)):
-            if lines:
-                made = from_device_code(lines, name, source, facts)
-                listings.append(DeviceListing(group, f"{title}, {code.arch}", made))
     return listings
+
+
+def compiled_listings(report: CudaReport, source: Listing) -> list[DeviceListing]:
+    """Return the texts that NVIDIA's compilers made of a program.
+
+    Parameters
+    ----------
+    report : CudaReport
+    source : Listing
+        The program.
+    """
+    facts = resource_facts(report)
+    return [
+        DeviceListing(group, f"{title}, {report.arch}", from_device_code(lines, source, facts))
+        for group, title, lines in (("ptx", "PTX", report.ptx), ("sass", "SASS", report.sass))
+        if lines
+    ]
 
 
 def from_source(printed: TextBuilder, name: str, language: str, final: FinalListing | None) -> Listing:
@@ -72,15 +83,12 @@ def _linked(line: PrintedLine, final: FinalListing | None) -> Line:
     return Line(line.text, sorted({origin for region in regions for origin in region.origins}), regions)
 
 
-def from_device_code(
-    lines: Sequence[CodeLine], name: str, source: Listing, facts: dict[str, int | float | str]
-) -> Listing:
+def from_device_code(lines: Sequence[CodeLine], source: Listing, facts: dict[str, int | float | str]) -> Listing:
     """Return the listing of PTX or SASS; each instruction links to what its line of the source links to.
 
     Parameters
     ----------
     lines : sequence of CodeLine
-    name : str
     source : Listing
         The program that they were compiled from.
     facts : dict
@@ -88,7 +96,7 @@ def from_device_code(
     """
     made = [_code_line(line, source) for line in lines]
     instructions = sum(line.is_instruction for line in lines)
-    return make_listing("asm", name, "ptx", made, {"instructions": instructions, **facts})
+    return make_listing("asm", source.name, "ptx", made, {"instructions": instructions, **facts})
 
 
 def _code_line(line: CodeLine, source: Listing) -> Line:

@@ -36,7 +36,7 @@ def report_kernels(function: FunctionSubject, code: DeviceCode, mode: Mode) -> K
         shapes = _shapes(function)
         checks = check_kernels(function, code.kind, flops, mode)
     return KernelReport(
-        launches=[_launch(kernel, code) for kernel in kernels],
+        launches=[_launch(kernel) for kernel in kernels],
         accesses=[_access(kernel, access, shapes) for kernel, access in accesses[:MAX_ACCESSES]],
         emulated=checks.emulated,
         error=checks.error,
@@ -46,9 +46,7 @@ def report_kernels(function: FunctionSubject, code: DeviceCode, mode: Mode) -> K
     )
 
 
-def _launch(kernel: KernelAccesses, code: DeviceCode) -> KernelLaunch:
-    compiled = code.report.kernels if code.report is not None else []
-    occupancy = next((k.occupancy for k in compiled if k.name == kernel.name and k.occupancy is not None), None)
+def _launch(kernel: KernelAccesses) -> KernelLaunch:
     return KernelLaunch(
         name=kernel.name,
         blocks=kernel.blocks,
@@ -56,7 +54,6 @@ def _launch(kernel: KernelAccesses, code: DeviceCode) -> KernelLaunch:
         flops=kernel.flops,
         moved=kernel.moved,
         least=kernel.least,
-        resident_blocks=occupancy.blocks if occupancy is not None else 0,
     )
 
 

@@ -58,7 +58,8 @@ class Session:
         filters = request.options.assembly_filters
         self._kernels = KernelScripts(attached_kernel_scripts())
         self._answers = AnswerBuilder(request.mode, self._recorder, self._table, self._script, filters, self._kernels)
-        self._completion = Completion(request.mode, request.options, self._recorder, self._script.transcript.note)
+        note = self._script.transcript.note
+        self._completion = Completion(request.mode, request.options, self._recorder, request.compiles_cuda, note)
         kernels = Watchdog(MOMENT_SECONDS, self._give_up_kernel) if guarded and request.mode in MOMENTARY else None
         self._policy = CallPolicy(request, self._recorder, self._script.transcript, self._before_native, kernels)
         self._guard = Watchdog(request.budget_seconds + GRACE_SECONDS, self._give_up) if guarded else None
@@ -77,6 +78,8 @@ class Session:
         with recording(self._table, process_wide=True), instruments, guard, comments, self._exits_noted():
             budget = self._request.budget_seconds
             self._script.run(budget, self._completion.run, self._completion.show_refusal)
+        for program in self._completion.cuda_programs():
+            self._send(program)
         measures = self._request.mode in ("ladder", "record", "propose")
         try:
             self._completion.check_graphs()

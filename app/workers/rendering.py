@@ -15,6 +15,7 @@ from app.graphs.flows import draw_flow
 from app.graphs.node_details import node_details
 from app.jobs.answers import StoredAnswer, pack
 from app.jobs.assembly import assemble, marked
+from app.jobs.kernel_listings import with_kernels
 from app.lessons.checks import judge
 from app.lessons.evidence import Evidence
 from app.panes import table
@@ -112,7 +113,7 @@ _environment = cache(environment)
 
 def assembled(task: Assemble) -> tuple[StoredAnswer, Decoded]:
     """Return the answer of a job, as the server keeps it and decoded."""
-    answer = assemble(task.messages, task.outcome, task.source)
+    answer = with_kernels(assemble(task.messages, task.outcome, task.source), task.kernels)
     stored = pack(answer)
     return stored, Decoded(answer, stored.size)
 

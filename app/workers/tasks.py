@@ -11,6 +11,7 @@ from app.artifacts import Measurement, Options, Source
 from app.graphs.folding import Folding
 from app.jobs.answers import StoredAnswer
 from app.lessons.checks import Check, Verdict
+from app.machine_code import CompiledKernels
 from app.panes.selection import View
 from app.sandbox import Outcome
 
@@ -92,6 +93,8 @@ class Assemble(msgspec.Struct, frozen=True, tag=True):
     outcome: Outcome
     source: Source = "script"
     """Who made the measurements."""
+    kernels: list[CompiledKernels] = []
+    """What was made of its programs in CUDA C."""
 
 
 class RenderPanes(msgspec.Struct, frozen=True, tag=True):

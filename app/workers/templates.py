@@ -60,6 +60,6 @@ def environment() -> Environment:
     made.globals["panes_with_flow"] = lambda: [pane for pane in table.PANES if pane.flows]
     made.globals["assembly_targets"] = assembly_targets
     made.globals["device_languages"] = lambda: DEVICE_LANGUAGES
-    made.globals["gpu_architectures"] = lambda: tuple(PROCESSORS)
+    made.globals["gpu_architectures"] = lambda: [(arch, processor.gpus) for arch, processor in PROCESSORS.items()]
     made.globals["assembly_target"] = assembly_target
     return made

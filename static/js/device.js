@@ -1,15 +1,23 @@
+<<<<<<< HEAD
 // What the panes of kernels show: in which language, for which architecture, and on which device.
 import { $$ } from "./dom.js";
 import { on, state } from "./state.js";
+=======
+// What the panes of kernels show: in which language, for which architecture, and whether as SASS.
+import { $, $$ } from "./dom.js";
+>>>>>>> efcd894 (explorer: PTX and SASS of NVIDIA's compilers in the page)
 import { setOption } from "./steps.js";
+import { on, state } from "./state.js";
 
 const DEFAULTS = { device: "", arch: "sm_90" };
 
 export function startDevice() {
   document.addEventListener("change", ({ target }) => {
+    if (target.id === "arch" && !complete(target)) return;
     if (target.id in DEFAULTS) setOption(target.id, target.value === DEFAULTS[target.id] ? undefined : target.value);
     if ("device" in target.dataset) chooseRoof(target.value);
   });
+<<<<<<< HEAD
   on("answered", () => showRoof(state.view.roof));
   showRoof(state.view.roof);
 }
@@ -25,4 +33,32 @@ function showRoof(key) {
   if (!charts.some(({ dataset }) => dataset.roof === key)) return;
   for (const chart of charts) chart.hidden = chart.dataset.roof !== key;
   for (const select of $$("#pane-gpu [data-device]")) select.value = key;
+=======
+  document.addEventListener("focusin", ({ target }) => { if (target.id === "arch") offerAll(target); });
+  document.addEventListener("focusout", ({ target }) => { if (target.id === "arch") target.value ||= target.placeholder; });
+  on("shown", askForSass);
+  askForSass();
+}
+
+/** Empty the field of the architecture, so that its list has them all; what it held comes back where nothing is chosen. */
+function offerAll(field) {
+  field.placeholder = field.value;
+  field.value = "";
+}
+
+/** Make what was typed the name of an architecture: it may be part of one, or of a GPU's.
+ * @returns {boolean} whether there is such a one */
+function complete(field) {
+  const typed = field.value.trim().toLowerCase();
+  const options = $$("option", field.list);
+  const option = options.find(({ value }) => value === typed)
+    ?? options.find(({ value, text }) => typed && `${value} ${text}`.toLowerCase().includes(typed));
+  field.value = option?.value ?? field.placeholder;
+  return Boolean(option);
+}
+
+/** Disassembling takes longer than all else: it is asked for once its pane is open. */
+function askForSass() {
+  if (!state.options.sass && !$("#pane-sass").classList.contains("closed")) setOption("sass", true);
+>>>>>>> efcd894 (explorer: PTX and SASS of NVIDIA's compilers in the page)
 }

@@ -1,6 +1,14 @@
 """NVIDIA's own tools, where they are installed: CUDA C to PTX, its resources, SASS, and occupancy."""
 
-from compiler.target.cuda_tools.compile import CodeLine, CudaReport, KernelReport, compile_cuda, compile_here
+from compiler.target.cuda_tools.compile import (
+    CodeLine,
+    CudaReport,
+    KernelReport,
+    Translation,
+    compile_cuda,
+    report,
+    translate,
+)
 from compiler.target.cuda_tools.occupancy import Occupancy, occupancy
 from compiler.target.cuda_tools.processors import PROCESSORS, Processor
 from compiler.target.cuda_tools.resources import KernelResources
@@ -14,8 +22,10 @@ __all__ = [
     "KernelResources",
     "Occupancy",
     "Processor",
+    "Translation",
     "compile_cuda",
-    "compile_here",
     "missing_tools",
     "occupancy",
+    "report",
+    "translate",
 ]

@@ -16,7 +16,17 @@ from compiler.target.cuda_tools.processors import PROCESSORS
 from compiler.target.cuda_tools.resources import KernelResources, parse_resources
 from compiler.target.cuda_tools.tools import find_tool, include_folder, run_limited
 
-__all__ = ["DEFAULT_ARCH", "CodeLine", "CudaReport", "KernelReport", "compile_cuda", "compile_here", "ptx_of"]
+__all__ = [
+    "DEFAULT_ARCH",
+    "CodeLine",
+    "CudaReport",
+    "KernelReport",
+    "Translation",
+    "compile_cuda",
+    "ptx_of",
+    "report",
+    "translate",
+]
 
 DEFAULT_ARCH = "sm_90"
 """The architecture that is compiled for where nothing says another."""
@@ -63,6 +73,24 @@ class CudaReport:
     kernels: list[KernelReport]
 
 
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """What NVRTC makes of a program.
+
+    Attributes
+    ----------
+    ptx : str
+    cubin : bytes
+        Machine code as an ELF file.
+    log : str
+        What ``ptxas -v`` says of its kernels.
+    """
+
+    ptx: str
+    cubin: bytes
+    log: str
+
+
 def compile_cuda(source: str, arch: str = DEFAULT_ARCH) -> CudaReport:
     """Compile CUDA C with NVRTC and ptxas, and disassemble the result, each in a process with limits.
 
@@ -92,6 +120,28 @@ def compile_cuda(source: str, arch: str = DEFAULT_ARCH) -> CudaReport:
         ptx = Path(folder, "kernel.ptx").read_text(errors="replace")
         log = _run(["bin/ptxas", "-v", "-lineinfo", f"-arch={arch}", "kernel.ptx", "-o", "kernel.cubin"], folder)
         sass = _run(["bin/nvdisasm", "-g", "-c", "kernel.cubin"], folder)
+    return report(source, arch, ptx, log, sass)
+
+
+def report(source: str, arch: str, ptx: str, log: str, sass: str = "") -> CudaReport:
+    """Return what the texts of the compilers say.
+
+    Parameters
+    ----------
+    source : str
+        The program in CUDA C.
+    arch : str
+        The architecture that it was compiled for.
+    ptx : str
+    log : str
+        Of ``ptxas -v``.
+    sass : str
+        Of ``nvdisasm -g -c``.
+
+    Returns
+    -------
+    CudaReport
+    """
     return CudaReport(arch, ptx_lines(ptx), sass_lines(sass), _kernels(source, arch, parse_resources(log)))
 
 
@@ -100,8 +150,8 @@ def _check_arch(operation: str, arch: str) -> None:
         expected(operation, "arch", f"one of {', '.join(PROCESSORS)}", arch)
 
 
-def compile_here(source: str, arch: str = DEFAULT_ARCH) -> CudaReport:
-    """Compile CUDA C with NVRTC in this process, where a process may start no other: a sandbox with its own limits.
+def translate(source: str, arch: str = DEFAULT_ARCH) -> Translation:
+    """Compile CUDA C with NVRTC in this process: a sandbox with its own limits, where no other can be started.
 
     Parameters
     ----------
@@ -112,23 +162,21 @@ def compile_here(source: str, arch: str = DEFAULT_ARCH) -> CudaReport:
 
     Returns
     -------
-    CudaReport
-        Without SASS, as the disassembler is a program of its own.
+    Translation
 
     Raises
     ------
     UnavailableError, ArgumentError, BuildError
         As for :func:`compile_cuda`.
     """
-    _check_arch("compile_here", arch)
+    _check_arch("translate", arch)
     library = ctypes.CDLL(str(find_tool("lib/libnvrtc.so.*")))
     options = [f"--gpu-architecture={arch}", "--ptxas-options=-v", *_options()]
     try:
         made = compile_program(library, source.encode(), b"kernel.cu", options)
     except NvrtcError as error:
         raise BuildError(f"NVRTC refuses the program for {arch}: {str(error).strip()[:1000]}") from None
-    ptx = ptx_lines(made.ptx.decode(errors="replace"))
-    return CudaReport(arch, ptx, [], _kernels(source, arch, parse_resources(made.log)))
+    return Translation(made.ptx.decode(errors="replace"), made.cubin, made.log)
 
 
 def ptx_of(source: str, arch: str = DEFAULT_ARCH) -> str:

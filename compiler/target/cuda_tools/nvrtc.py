@@ -22,11 +22,14 @@ class Compiled(NamedTuple):
     Attributes
     ----------
     ptx : bytes
+    cubin : bytes
+        Machine code as an ELF file; empty where the options name no architecture of machines, such as ``sm_90``.
     log : str
         What the compiler says, and ptxas, where its options ask for it.
     """
 
     ptx: bytes
+    cubin: bytes
     log: str
 
 
@@ -57,20 +60,21 @@ def compile_program(library: ctypes.CDLL, source: bytes, name: bytes, options: l
     try:
         given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         status = library.nvrtcCompileProgram(program, len(options), given)
-        log = _text(library, program, "ProgramLog").decode(errors="replace")
+        log = _read(library, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
         if status:
             raise NvrtcError(log or f"NVRTC failed with status {status}")
-        return Compiled(_text(library, program, "PTX"), log)
+        ptx, cubin = (_read(library, program, what) for what in ("PTX", "CUBIN"))
+        return Compiled(ptx.rstrip(b"\0"), cubin, log)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
-def _text(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
+def _read(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
     size = ctypes.c_size_t()
     getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
-    text = ctypes.create_string_buffer(max(size.value, 1))
-    getattr(library, f"nvrtcGet{what}")(program, text)
-    return text.value
+    content = ctypes.create_string_buffer(max(size.value, 1))
+    getattr(library, f"nvrtcGet{what}")(program, content)
+    return content.raw[: size.value]
 
 
 def _main(library_path: str, source: str, result: str, *options: str) -> None:

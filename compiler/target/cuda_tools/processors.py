@@ -28,6 +28,10 @@ class Processor:
         Shared memory is given in multiples of so many bytes.
     registers : int
         Of 32 bits.
+    gpus : str
+        Some that have it.
+    last_release : int, optional
+        The last release of CUDA that compiles for it; None where the newest does.
     """
 
     warps: int
@@ -37,23 +41,42 @@ class Processor:
     reserved_bytes: int = 1024
     shared_unit: int = 128
     registers: int = 65536
+    gpus: str = ""
+    last_release: int | None = None
 
 
 _KIB = 1024
 
 PROCESSORS: dict[str, Processor] = {
     "sm_70": Processor(
-        warps=64, blocks=32, shared_bytes=96 * _KIB, block_shared_bytes=96 * _KIB, reserved_bytes=0, shared_unit=256
+        warps=64,
+        blocks=32,
+        shared_bytes=96 * _KIB,
+        block_shared_bytes=96 * _KIB,
+        reserved_bytes=0,
+        shared_unit=256,
+        gpus="V100",
+        last_release=12,
     ),
     "sm_75": Processor(
-        warps=32, blocks=16, shared_bytes=64 * _KIB, block_shared_bytes=64 * _KIB, reserved_bytes=0, shared_unit=256
+        warps=32,
+        blocks=16,
+        shared_bytes=64 * _KIB,
+        block_shared_bytes=64 * _KIB,
+        reserved_bytes=0,
+        shared_unit=256,
+        gpus="RTX 2080, T4",
     ),
-    "sm_80": Processor(warps=64, blocks=32, shared_bytes=164 * _KIB, block_shared_bytes=163 * _KIB),
-    "sm_86": Processor(warps=48, blocks=16, shared_bytes=100 * _KIB, block_shared_bytes=99 * _KIB),
-    "sm_87": Processor(warps=48, blocks=16, shared_bytes=164 * _KIB, block_shared_bytes=163 * _KIB),
-    "sm_89": Processor(warps=48, blocks=24, shared_bytes=100 * _KIB, block_shared_bytes=99 * _KIB),
-    "sm_90": Processor(warps=64, blocks=32, shared_bytes=228 * _KIB, block_shared_bytes=227 * _KIB),
-    "sm_100": Processor(warps=64, blocks=32, shared_bytes=228 * _KIB, block_shared_bytes=227 * _KIB),
-    "sm_120": Processor(warps=48, blocks=24, shared_bytes=100 * _KIB, block_shared_bytes=99 * _KIB),
+    "sm_80": Processor(warps=64, blocks=32, shared_bytes=164 * _KIB, block_shared_bytes=163 * _KIB, gpus="A100, A30"),
+    "sm_86": Processor(
+        warps=48, blocks=16, shared_bytes=100 * _KIB, block_shared_bytes=99 * _KIB, gpus="RTX 3090, A10"
+    ),
+    "sm_87": Processor(warps=48, blocks=16, shared_bytes=164 * _KIB, block_shared_bytes=163 * _KIB, gpus="Jetson Orin"),
+    "sm_89": Processor(warps=48, blocks=24, shared_bytes=100 * _KIB, block_shared_bytes=99 * _KIB, gpus="RTX 4090, L4"),
+    "sm_90": Processor(warps=64, blocks=32, shared_bytes=228 * _KIB, block_shared_bytes=227 * _KIB, gpus="H100, H200"),
+    "sm_100": Processor(warps=64, blocks=32, shared_bytes=228 * _KIB, block_shared_bytes=227 * _KIB, gpus="B200"),
+    "sm_103": Processor(warps=64, blocks=32, shared_bytes=228 * _KIB, block_shared_bytes=227 * _KIB, gpus="B300"),
+    "sm_120": Processor(warps=48, blocks=24, shared_bytes=100 * _KIB, block_shared_bytes=99 * _KIB, gpus="RTX 5090"),
+    "sm_121": Processor(warps=48, blocks=24, shared_bytes=100 * _KIB, block_shared_bytes=99 * _KIB, gpus="DGX Spark"),
 }
 """Multiprocessors by the architecture that code is compiled for."""

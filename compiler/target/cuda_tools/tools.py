@@ -10,8 +10,9 @@ from functools import cache
 from pathlib import Path
 
 from compiler.ir.error import BuildError, UnavailableError
+from compiler.target.cuda_tools.processors import PROCESSORS
 
-__all__ = ["find_tool", "include_folder", "missing_tools", "run_limited"]
+__all__ = ["find_tool", "include_folder", "knows", "missing_tools", "run_limited"]
 
 _PACKAGES = {
     "bin/ptxas": "nvidia-cuda-nvcc",
@@ -109,3 +110,22 @@ def run_limited(command: Sequence[str], folder: str) -> subprocess.CompletedProc
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise BuildError(f"{Path(command[0]).name} took more than {_SECONDS} seconds") from None
+
+
+def knows(arch: str) -> bool:
+    """Return whether the installed release of CUDA compiles for an architecture.
+
+    Parameters
+    ----------
+    arch : str
+        E.g. ``sm_90``.
+
+    Returns
+    -------
+    bool
+    """
+    processor = PROCESSORS.get(arch)
+    if processor is None or not _folders():
+        return False
+    release = int("".join(filter(str.isdigit, _folders()[0].name)) or 0)
+    return processor.last_release is None or release <= processor.last_release

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from app.artifacts import Answer, Listing, Message, Mode, Options, Request, Snapshot, Unit
-from app.recorder import device_code
+from app.machine_code import CudaProgram
 from app.recorder.session import Session
-from compiler.target.cuda_tools import PROCESSORS, missing_tools
+from compiler.target.cuda_tools import PROCESSORS
 from compiler.target.device_languages import DEVICE_LANGUAGES
 
 MATMUL = """
@@ -79,25 +79,22 @@ def test_the_target_of_the_script_is_the_default() -> None:
     assert listing_of(answer.units[0], "kernel", listings).language == "opencl"
 
 
-@pytest.mark.skipif(bool(missing_tools()), reason="NVIDIA's compilers are not installed")
-@pytest.mark.parametrize("arch", ["sm_75", "sm_120"])
-def test_ptx_links_to_the_source_and_says_what_the_kernel_uses(arch: str) -> None:
-    answer, listings = answered(MATMUL, arch=arch)
-    ptx = listing_of(answer.units[0], "ptx", listings)
-    assert any(f".target {arch}" in line.text for line in ptx.lines)
-    assert ptx.summary["registers"]
-    assert ptx.summary["spilled bytes"] == 0
-    assert "limited by" in str(ptx.summary["occupancy"])
-    fma = [line for line in ptx.lines if "fma.rn.f32" in line.text]
-    assert fma
-    assert all(line.origins for line in fma)
+def test_cuda_c_is_left_to_the_compilers_of_the_server() -> None:
+    messages: list[Message] = []
+    request = Request(mode="compile", script=MATMUL, options=Options(arch="sm_90"), compiles_cuda=True)
+    Session(request, messages.append, guarded=False).run()
+    [program] = [message for message in messages if isinstance(message, CudaProgram)]
+    [snapshot, *_] = [message for message in messages if isinstance(message, Snapshot)]
+    source = listing_of(snapshot.answer.units[0], "kernel", snapshot.answer.listings)
+    assert program.source == "".join(f"{line.text}\n" for line in source.lines)
+    assert program.arch == "sm_90"
 
 
-def test_without_the_tools_llvm_makes_the_ptx(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_code, "missing_tools", lambda: "nothing is installed")
+def test_without_the_tools_llvm_makes_the_ptx() -> None:
     answer, listings = answered(MATMUL)
     text = "\n".join(line.text for line in listing_of(answer.units[0], "ptx", listings).lines)
     assert "fma.rn.f32" in text
+    assert any("PTX is LLVM's" in entry.text for entry in answer.console)
 
 
 def test_what_a_language_lacks_is_said() -> None:

@@ -11,7 +11,7 @@ from compiler.driver.build import build
 from compiler.ir.error import ArgumentError, BuildError, UnavailableError
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.origin import OriginTable, recording
-from compiler.target.cuda_tools import PROCESSORS, compile_cuda, compile_here, missing_tools, occupancy, tools
+from compiler.target.cuda_tools import PROCESSORS, compile_cuda, missing_tools, occupancy, report, tools, translate
 from compiler.target.cuda_tools.listings import ptx_lines, sass_lines
 from compiler.target.cuda_tools.resources import KernelResources, parse_resources
 from compiler.target.cuda_tools.tools import include_folder
@@ -214,15 +214,17 @@ def test_occupancy_is_that_of_cudas_own_calculator(tmp_path):
 @needs_tools
 def test_compiling_in_this_process_gives_the_same_kernels():
     source = build(*tiled_matmul(), target="cuda").imported_modules[0].get_source()
-    here, apart = compile_here(source, "sm_80"), compile_cuda(source, "sm_80")
+    made, apart = translate(source, "sm_80"), compile_cuda(source, "sm_80")
+    here = report(source, "sm_80", made.ptx, made.log)
     assert here.kernels == apart.kernels
     assert here.sass == []
     assert sum(line.is_instruction for line in here.ptx) > 100
+    assert made.cubin.startswith(b"\x7fELF")
 
 
 @needs_tools
 def test_a_program_that_nvrtc_refuses_says_why_in_this_process_too():
     with pytest.raises(BuildError, match=r"NVRTC refuses.*nowhere"):
-        compile_here('extern "C" __global__ void f() { nowhere(); }')
+        translate('extern "C" __global__ void f() { nowhere(); }')
     with pytest.raises(ArgumentError, match="sm_90"):
-        compile_here("", "sm_1")
+        translate("", "sm_1")

@@ -1,0 +1,101 @@
+"""Compiles the kernels of an answer: CUDA C by NVRTC in one process, its machine code to SASS by nvdisasm in another.
+
+Neither is given the script.  What they are given, and what they send, may be forged: it stays text and bytes here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from app.artifacts import Options
+from app.jobs.answer_reader import Incoming
+from app.jobs.launcher import Launcher
+from app.machine_code import CompiledKernels, CudaProgram, MachineCode
+from app.sandbox import Job, Outcome
+
+
+class CudaCompiler:
+    """Compiles what the script of one answer built for CUDA.
+
+    Parameters
+    ----------
+    launcher : Launcher
+    incoming : Incoming
+        What is done with the messages of children.
+    client : str
+        Whom it is done for.
+    options : Options
+        Of the workspace.
+    hold : callable
+        Is given each job that is started, so that it can be stopped.
+    """
+
+    def __init__(
+        self, launcher: Launcher, incoming: Incoming, client: str, options: Options, hold: Callable[[Job], None]
+    ) -> None:
+        self._launcher = launcher
+        self._incoming = incoming
+        self._client = client
+        self._options = options
+        self._hold = hold
+        self._started: dict[CudaProgram, Job] = {}
+
+    def begin(self, programs: Sequence[CudaProgram]) -> None:
+        """Start to compile those programs that are new; the script goes on meanwhile.
+
+        Raises
+        ------
+        Superseded
+            The client has gone.
+        Unavailable
+            The sandbox cannot start a process.
+        """
+        for program in programs:
+            if program not in self._started:
+                self._started[program] = job = self._launcher.start_cuda(program)
+                self._hold(job)
+
+    def finish(self) -> list[CompiledKernels]:
+        """Return what was made of all programs.
+
+        Raises
+        ------
+        Superseded
+            The client has gone.
+        Busy
+            There is no room for what was made.
+        Unavailable
+            The sandbox cannot run anything.
+        """
+        return [self._compiled(program, job) for program, job in self._started.items()]
+
+    def _compiled(self, program: CudaProgram, job: Job) -> CompiledKernels:
+        with self._incoming.read(job, self._client, "server") as reader:
+            code = next((event for event in reader.events() if isinstance(event, MachineCode)), None)
+            outcome = reader.outcome()
+        if code is None:
+            code = MachineCode(problem=f"NVRTC gave nothing back: {_said(outcome)}")
+        if not self._options.sass or not code.cubin:
+            return CompiledKernels(program=program, code=code)
+        started = time.perf_counter()
+        sass, problem = self._disassembled(code.cubin)
+        took = (time.perf_counter() - started) * 1e3
+        return CompiledKernels(program=program, code=code, sass=sass, sass_problem=problem, sass_milliseconds=took)
+
+    def _disassembled(self, cubin: bytes) -> tuple[str, str]:
+        """Return the text of machine code, or why there is none."""
+        job = self._launcher.start_disassembly(cubin)
+        self._hold(job)
+        with self._incoming.read(job, self._client, "server") as reader:
+            text = b"".join(reader.messages())
+            outcome = reader.outcome()
+        if outcome.status != "ok":
+            return "", f"nvdisasm: {_said(outcome)}"
+        return text.decode(errors="replace"), ""
+
+
+def _said(outcome: Outcome) -> str:
+    """Return how a compiler's process ended: the last line that it wrote, or the sandbox's word."""
+    last = outcome.console.strip().rpartition("\n")[2]
+    return last if outcome.status == "crash" and last else outcome.detail

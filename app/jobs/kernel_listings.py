@@ -1,0 +1,80 @@
+"""Adds what NVIDIA's compilers made of kernels to an answer: listings, steps, occupancy, and why something is missing.
+
+Texts of compilers are hostile like all that comes from children: this runs in a process of :mod:`app.workers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from app.artifacts import Answer, Console, KernelReport, Listing, Step, Unit
+from app.jobs.assembly import listing_excess
+from app.machine_code import CompiledKernels
+from app.recorder.device_listings import DeviceListing, compiled_listings
+from compiler.target.cuda_tools import CudaReport, report
+
+
+def with_kernels(answer: Answer, compiled: Sequence[CompiledKernels]) -> Answer:
+    """Return an answer with what was made of its programs in CUDA C.
+
+    Parameters
+    ----------
+    answer : Answer
+    compiled : sequence of CompiledKernels
+    """
+    if not compiled:
+        return answer
+    by_source = {kernels.program.source: kernels for kernels in compiled}
+    listings = dict(answer.listings)
+    notes = [Console("note", note) for kernels in compiled for note in _problems(kernels)]
+    units = [_with_code(unit, listings, by_source, notes) for unit in answer.units]
+    return msgspec.structs.replace(answer, units=units, listings=listings, console=[*answer.console, *notes])
+
+
+def _problems(kernels: CompiledKernels) -> list[str]:
+    """Return why something of a program is missing, in sentences."""
+    told = (("PTX", kernels.code.problem), ("SASS", kernels.sass_problem))
+    return [f"no {what} is shown: {problem}" for what, problem in told if problem]
+
+
+def _with_code(
+    unit: Unit, listings: dict[str, Listing], by_source: dict[str, CompiledKernels], notes: list[Console]
+) -> Unit:
+    """Return a unit with the steps of its machine code after that of its source; their listings are added."""
+    source = next((listings.get(step.listing or "") for step in unit.steps if step.group == "kernel"), None)
+    kernels = by_source.get("".join(f"{line.text}\n" for line in source.lines)) if source is not None else None
+    if source is None or kernels is None or not kernels.code.ptx:
+        return unit
+    program, code = kernels.program, kernels.code
+    made = report(program.source, program.arch, code.ptx, code.log, kernels.sass)
+    took = {"ptx": code.milliseconds, "sass": kernels.sass_milliseconds}
+    steps = list(unit.steps)
+    for text in compiled_listings(made, source):
+        if excess := listing_excess(text.listing, len(listings)):
+            notes.append(Console("note", f"no {text.title} is shown: it is {excess}"))
+            continue
+        listings[text.listing.key] = text.listing
+        steps.append(_step(text, took[text.group]))
+    device = _with_occupancy(unit.device, made) if unit.device is not None else None
+    return msgspec.structs.replace(unit, steps=steps, device=device)
+
+
+def _step(text: DeviceListing, milliseconds: float) -> Step:
+    return Step(
+        group=text.group,
+        name=text.title,
+        listing=text.listing.key,
+        milliseconds=round(milliseconds, 3),
+        delta={"instructions": int(text.listing.summary["instructions"])},
+    )
+
+
+def _with_occupancy(device: KernelReport, made: CudaReport) -> KernelReport:
+    """Return a report of kernels whose launches know how many of their blocks a processor holds."""
+    blocks = {kernel.name: kernel.occupancy.blocks for kernel in made.kernels if kernel.occupancy is not None}
+    launches = [
+        msgspec.structs.replace(launch, resident_blocks=blocks.get(launch.name, 0)) for launch in device.launches
+    ]
+    return msgspec.structs.replace(device, launches=launches)

@@ -1,0 +1,50 @@
+"""Jobs that run NVIDIA's compilers, on what another process sent: no script runs in them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from app.artifacts import Message, Request
+from app.machine_code import MachineCode
+from app.recorder.failures import clean
+from app.sandbox.handler import Execute
+from compiler.ir.error import TVMError
+from compiler.target.cuda_tools import translate
+from compiler.target.cuda_tools.tools import find_tool
+
+CUBIN = "kernels.cubin"
+"""The file in its working directory that a job disassembles."""
+MAX_LETTERS = 4_000
+
+
+def compile_kernels(request: Request, send: Callable[[Message], None]) -> None:
+    """Compile CUDA C by NVRTC, which is a library.
+
+    Parameters
+    ----------
+    request : Request
+        With the program.
+    send : callable
+        Takes the message.
+    """
+    started = time.perf_counter()
+    try:
+        made = translate(request.program, request.options.arch)
+    except (TVMError, OSError) as error:
+        send(MachineCode(problem=clean(str(error))[:MAX_LETTERS]))
+        return
+    took = (time.perf_counter() - started) * 1e3
+    send(MachineCode(ptx=made.ptx, log=made.log, cubin=made.cubin, milliseconds=took))
+
+
+def disassemble(request: Request, send: Callable[[Message], None]) -> None:
+    """Go on as nvdisasm, which is a program, on the file :data:`CUBIN`.
+
+    Parameters
+    ----------
+    request : Request
+    send : callable
+        Takes no message: the disassembly is one as it is written.
+    """
+    raise Execute(str(find_tool("bin/nvdisasm")), "-g", "-c", CUBIN)
