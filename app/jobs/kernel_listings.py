@@ -49,14 +49,14 @@ def _with_code(
         return unit
     program, code = kernels.program, kernels.code
     made = report(program.source, program.arch, code.ptx, code.log, kernels.sass)
-    took = {"ptx": code.milliseconds, "sass": kernels.sass_milliseconds}
+    times = (code.milliseconds, kernels.sass_milliseconds)
     steps = list(unit.steps)
-    for text in compiled_listings(made, source):
+    for text, milliseconds in zip(compiled_listings(made, source), times, strict=False):
         if excess := listing_excess(text.listing, len(listings)):
             notes.append(Console("note", f"no {text.title} is shown: it is {excess}"))
             continue
         listings[text.listing.key] = text.listing
-        steps.append(_step(text, took[text.group]))
+        steps.append(_step(text, milliseconds))
     device = _with_occupancy(unit.device, made) if unit.device is not None else None
     return msgspec.structs.replace(unit, steps=steps, device=device)
 

@@ -1,13 +1,7 @@
-<<<<<<< HEAD
-// What the panes of kernels show: in which language, for which architecture, and on which device.
-import { $$ } from "./dom.js";
-import { on, state } from "./state.js";
-=======
-// What the panes of kernels show: in which language, for which architecture, and whether as SASS.
+// What the panes of kernels show: in which language, for which architecture, whether as SASS, and on which device.
 import { $, $$ } from "./dom.js";
->>>>>>> efcd894 (explorer: PTX and SASS of NVIDIA's compilers in the page)
-import { setOption } from "./steps.js";
 import { on, state } from "./state.js";
+import { setOption } from "./steps.js";
 
 const DEFAULTS = { device: "", arch: "sm_90" };
 
@@ -17,27 +11,12 @@ export function startDevice() {
     if (target.id in DEFAULTS) setOption(target.id, target.value === DEFAULTS[target.id] ? undefined : target.value);
     if ("device" in target.dataset) chooseRoof(target.value);
   });
-<<<<<<< HEAD
-  on("answered", () => showRoof(state.view.roof));
-  showRoof(state.view.roof);
-}
-
-/** Show the rooflines of a device; links keep which. */
-function chooseRoof(key) {
-  state.view.roof = key;
-  showRoof(key);
-}
-
-function showRoof(key) {
-  const charts = $$("#pane-gpu [data-roof]");
-  if (!charts.some(({ dataset }) => dataset.roof === key)) return;
-  for (const chart of charts) chart.hidden = chart.dataset.roof !== key;
-  for (const select of $$("#pane-gpu [data-device]")) select.value = key;
-=======
   document.addEventListener("focusin", ({ target }) => { if (target.id === "arch") offerAll(target); });
   document.addEventListener("focusout", ({ target }) => { if (target.id === "arch") target.value ||= target.placeholder; });
   on("shown", askForSass);
   askForSass();
+  on("answered", () => showRoof(state.view.roof));
+  showRoof(state.view.roof);
 }
 
 /** Empty the field of the architecture, so that its list has them all; what it held comes back where nothing is chosen. */
@@ -60,5 +39,17 @@ function complete(field) {
 /** Disassembling takes longer than all else: it is asked for once its pane is open. */
 function askForSass() {
   if (!state.options.sass && !$("#pane-sass").classList.contains("closed")) setOption("sass", true);
->>>>>>> efcd894 (explorer: PTX and SASS of NVIDIA's compilers in the page)
+}
+
+/** Show the rooflines of a device; links keep which. */
+function chooseRoof(key) {
+  state.view.roof = key;
+  showRoof(key);
+}
+
+function showRoof(key) {
+  const charts = $$("#pane-gpu [data-roof]");
+  if (!charts.some(({ dataset }) => dataset.roof === key)) return;
+  for (const chart of charts) chart.hidden = chart.dataset.roof !== key;
+  for (const select of $$("#pane-gpu [data-device]")) select.value = key;
 }
