@@ -136,6 +136,10 @@ PUBLIC = {
     "tvm.runtime.object_path": "compiler.ir.object_path",
     "tvm.runtime.convert": "compiler.runtime.packed_func:convert",
     "tvm.script": "compiler.tir.script",
+    **{
+        f"tvm.script.tir.{name}": f"compiler.tir.script.ir_builder.tir:{name}"
+        for name in ("Else", "If", "Then", "While", "arg", "func_name", "func_ret")
+    },
     "tvm.script.tir.target": "compiler.target.target:Target",
     "tvm.target": "compiler.target",
     "tvm.te": "compiler.te",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from compiler.driver.build_device import build_for_device, is_device
@@ -23,8 +23,9 @@ from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, For
 from compiler.tir.stmt_functor import StmtVisitor
-from compiler.tir.transform.bf16_compute_legalize import BF16ComputeLegalize
+from compiler.tir.transform.bf16_compute_legalize import BF16, BF16ComputeLegalize
 from compiler.tir.transform.bf16_storage_legalize import BF16StorageLegalize
+from compiler.tir.transform.fp8_legalize import FP8, FP8ComputeLegalize, FP8StorageLegalize
 from compiler.tir.transform.lower_intrin import ApplyIntrinRules, needs_intrin_rules
 
 
@@ -82,8 +83,10 @@ def build(
     _check(module, chosen)
     if is_device(chosen):
         return build_for_device(module, chosen, name)
-    if any(_uses_bfloat16(func) for _, func in module.items() if isinstance(func, PrimFunc)):
+    if any(_uses({BF16}, func) for _, func in module.items() if isinstance(func, PrimFunc)):
         module = BF16StorageLegalize()(BF16ComputeLegalize()(module))
+    if any(_uses(FP8, func) for _, func in module.items() if isinstance(func, PrimFunc)):
+        module = FP8StorageLegalize()(FP8ComputeLegalize()(module))
     if any(needs_intrin_rules(func, str(chosen.kind)) for _, func in module.items() if isinstance(func, PrimFunc)):
         module = ApplyIntrinRules(str(chosen.kind))(module)
     for instrument in active_instruments():
@@ -100,18 +103,20 @@ def build(
     return built
 
 
-def _uses_bfloat16(func: PrimFunc) -> bool:
-    """Return whether a parameter, or a value that the function allocates or converts to, is of bfloat16."""
-    if any(dt.element(buffer.dtype) == "bfloat16" for buffer in func.buffer_map.values()):
+def _uses(types: Set[str], func: PrimFunc) -> bool:
+    """Return whether a parameter, or a value that the function allocates or converts to, is of one of some types."""
+    if any(dt.element(buffer.dtype) in types for buffer in func.buffer_map.values()):
         return True
-    types = _Types()
+    uses = _Types(types)
     if not features(func).nodes.isdisjoint((Allocate, Cast)):
-        types.visit(func.body)
-    return types.bfloat16
+        uses.visit(func.body)
+    return uses.any
 
 
 class _Types(StmtVisitor):
-    bfloat16 = False
+    def __init__(self, types: Set[str]) -> None:
+        self.any = False
+        self._types = types
 
     def visit_Allocate(self, n: Allocate) -> None:
         self._note(n)
@@ -120,7 +125,7 @@ class _Types(StmtVisitor):
         self._note(n)
 
     def _note(self, n: Allocate | Cast) -> None:
-        self.bfloat16 = self.bfloat16 or dt.element(n.dtype) == "bfloat16"
+        self.any = self.any or dt.element(n.dtype) in self._types
         self.visit_Node(n)
 
 

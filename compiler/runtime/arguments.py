@@ -42,6 +42,14 @@ def c_type(dtype: str) -> CType:
     return kind
 
 
+_STORED = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
+
+
+def _is_stored_as(memory: np.ndarray[Any, Any], bits: np.dtype[Any]) -> bool:
+    """Return whether machine code takes an array's elements as integers, for want of their type."""
+    return _STORED.get(str(memory.dtype)) == str(bits)
+
+
 class _ArrayParameter:
     """The requirements on an array argument, worked out once for all calls."""
 
@@ -126,7 +134,7 @@ class Binder:
             memory, address = arg, arg.__array_interface__["data"][0]
         else:
             raise self._fail(parameter, f"must be an array (tvm.nd.array or NumPy), got {type(arg).__name__}")
-        if memory.dtype != expected.dtype and expected.dtype is not None:
+        if memory.dtype != expected.dtype and expected.dtype is not None and not _is_stored_as(memory, expected.dtype):
             raise self._fail(parameter, f"must have dtype {parameter.dtype}, got {memory.dtype}")
         flags = memory.flags
         if not flags.c_contiguous and not parameter.strides:

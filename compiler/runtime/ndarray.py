@@ -22,6 +22,7 @@ ALIGNMENT = 64
 
 
 _ML_DTYPES = {"bfloat16": "bfloat16", "e4m3_float8": "float8_e4m3fn", "e5m2_float8": "float8_e5m2"}
+_OF_ML_DTYPES = {theirs: ours for ours, theirs in _ML_DTYPES.items()}
 
 
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
@@ -51,6 +52,23 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
         return np.dtype(name)
     except TypeError:
         raise DTypeError(f"NDArray: no array holds elements of type {show(dtype)}") from None
+
+
+def tvm_dtype(kind: np.dtype[Any]) -> str:
+    """Return the data type of the elements of a NumPy array.
+
+    Parameters
+    ----------
+    kind : numpy.dtype
+        E.g. that of ``ml_dtypes.float8_e5m2``.
+
+    Returns
+    -------
+    str
+        As TVM spells it, e.g. ``e5m2_float8``.
+    """
+    name = str(kind)
+    return _OF_ML_DTYPES.get(name, name)
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: str) -> npt.NDArray[Any]:
@@ -290,7 +308,7 @@ def array(arr: ArrayLike, device: Device | None = None) -> NDArray:
     NDArray
     """
     values = arr.view() if isinstance(arr, NDArray) else np.asarray(arr)
-    return empty(values.shape, str(values.dtype), device).copyfrom(values)
+    return empty(values.shape, tvm_dtype(values.dtype), device).copyfrom(values)
 
 
 def numpyasarray(values: npt.NDArray[Any]) -> NDArray:
@@ -312,7 +330,7 @@ def numpyasarray(values: npt.NDArray[Any]) -> NDArray:
     """
     if not values.flags.c_contiguous:
         raise ArgumentError("numpyasarray: the array must be C-contiguous")
-    return NDArray(values, str(values.dtype), cpu())
+    return NDArray(values, tvm_dtype(values.dtype), cpu())
 
 
 def from_dlpack(dltensor: object) -> NDArray:

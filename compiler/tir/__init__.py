@@ -61,6 +61,7 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.op import *  # noqa: F403
 from compiler.tir.stmt import (
     Allocate,
+    AllocateConst,
     AssertStmt,
     AttrStmt,
     BufferRealize,
@@ -89,6 +90,7 @@ __all__ = [
     "NE",
     "Add",
     "Allocate",
+    "AllocateConst",
     "And",
     "Any",
     "AssertStmt",

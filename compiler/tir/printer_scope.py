@@ -22,6 +22,7 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
     THREAD_KEYS,
     Allocate,
+    AllocateConst,
     AssertStmt,
     AttrStmt,
     BufferRealize,
@@ -239,6 +240,10 @@ class Definitions(Visitor):
         self.visit(n.condition)
         self._within(n.body, n.buffer_var)
 
+    def visit_AllocateConst(self, n: AllocateConst) -> None:
+        self._use_all(n.extents)
+        self._within(n.body, n.buffer_var)
+
     def visit_DeclBuffer(self, n: DeclBuffer) -> None:
         self._use_all((n.buffer.data, *n.buffer.shape))
         self._within(n.body, n.buffer)
@@ -380,6 +385,7 @@ def _defined_by(buffer: Buffer) -> list[Any]:
 
 _SCOPES = (
     Allocate,
+    AllocateConst,
     AssertStmt,
     AttrStmt,
     BufferRealize,
@@ -393,7 +399,7 @@ _SCOPES = (
 
 def _allocates(stmt: Stmt, n: Any) -> bool:
     """Return whether a statement allocates the memory that a buffer views."""
-    return isinstance(stmt, Allocate) and isinstance(n, Buffer) and n.data is stmt.buffer_var
+    return isinstance(stmt, (Allocate, AllocateConst)) and isinstance(n, Buffer) and n.data is stmt.buffer_var
 
 
 def _has_scope(path: list[Stmt], index: int) -> bool:

@@ -13,11 +13,19 @@ from compiler.ir.substitute import uses_var
 from compiler.ir.text import TextBuilder
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import DEFAULT, Buffer
-from compiler.tir.printer_expr import DEFAULT_OPTIONS, ExprPrinter, declaration_text, handle_text, string_text
+from compiler.tir.printer_expr import (
+    DEFAULT_OPTIONS,
+    ExprPrinter,
+    declaration_text,
+    float_text,
+    handle_text,
+    string_text,
+)
 from compiler.tir.printer_scope import Definitions, Names
 from compiler.tir.stmt import (
     THREAD_KEYS,
     Allocate,
+    AllocateConst,
     AssertStmt,
     AttrStmt,
     BufferRealize,
@@ -363,6 +371,24 @@ class StmtPrinter(ExprPrinter):
         self.sequence(n.extents)
         self.out.write(f'], "{n.dtype}", "{scope}"')
         self._condition(n)
+        self._annotations(n.annotations)
+        self.out.write(")")
+
+    def visit_AllocateConst(self, n: AllocateConst, last: bool) -> None:
+        self._hold(n, last, self._constant_memory, n.buffer_var)
+
+    def _constant_memory(self, n: AllocateConst) -> None:
+        self.out.write("T.allocate_const(")
+        if n.data is None:
+            self.out.write(str(n.irmod_storage_idx))
+        else:
+            texts = [
+                float_text(v) if isinstance(v, float) else str(int(v)) for v in n.data.numpy().reshape(-1).tolist()
+            ]
+            self.out.write(f"[{', '.join(texts)}]")
+        self.out.write(f', "{n.dtype}", [')
+        self.sequence(n.extents)
+        self.out.write("]")
         self._annotations(n.annotations)
         self.out.write(")")
 

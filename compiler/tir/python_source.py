@@ -33,6 +33,7 @@ from compiler.tir.python_expression import PythonExpression
 from compiler.tir.stmt import (
     THREAD_KEYS,
     Allocate,
+    AllocateConst,
     AssertStmt,
     AttrStmt,
     BufferRealize,
@@ -265,6 +266,14 @@ class PythonSource(PythonExpression):
         self._line(f"D{name}, W{name} = new_memory({count}, {self._constant(kind)})")
         outer = self._memory.get(n.buffer_var)
         self._memory[n.buffer_var] = (name, kind, size if constant else None, True)
+        self.visit(n.body)
+        _restore(self._memory, n.buffer_var, outer)
+
+    def visit_AllocateConst(self, n: AllocateConst) -> None:
+        if n.data is None:
+            raise BuildError(f"interpret: the contents of {n.buffer_var.name} are constants of its module")
+        outer = self._memory.get(n.buffer_var)
+        self.add_memory(n.buffer_var, n.data.numpy().reshape(-1))
         self.visit(n.body)
         _restore(self._memory, n.buffer_var, outer)
 

@@ -10,7 +10,7 @@ from compiler.ir.primexpr import IterVar, Let, PrimExpr, Var
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, BufferStore, DeclBuffer, For, LetStmt, Stmt
+from compiler.tir.stmt import Allocate, AllocateConst, BufferStore, DeclBuffer, For, LetStmt, Stmt
 
 __all__ = ["Renewal", "renew_defs"]
 
@@ -75,6 +75,11 @@ class Renewal(Mutator):
         extents, condition = self._visit_tuple(n.extents), self.visit(n.condition)
         pointer = self.variable(n.buffer_var)
         return rebuild(n, buffer_var=pointer, extents=extents, condition=condition, body=self.visit(n.body))
+
+    def visit_AllocateConst(self, n: AllocateConst) -> Stmt:
+        """Rebuild an allocation of constants with a pointer of its own."""
+        extents, pointer = self._visit_tuple(n.extents), self.variable(n.buffer_var)
+        return rebuild(n, buffer_var=pointer, extents=extents, body=self.visit(n.body))
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
         """Rebuild a declaration."""

@@ -26,6 +26,7 @@ from compiler.ir.primexpr import (
 )
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferStore
+from compiler.tir.constant_memory import AllocateConst
 from compiler.tir.statement import Stmt
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "RUN_ONCE",
     "THREAD_KEYS",
     "Allocate",
+    "AllocateConst",
     "AssertStmt",
     "AttrStmt",
     "Block",

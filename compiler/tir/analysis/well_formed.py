@@ -13,7 +13,17 @@ from compiler.ir.primexpr import IterVar, Let, Var
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import THREAD_KEYS, Allocate, AttrStmt, BufferRealize, DeclBuffer, For, LetStmt, Stmt
+from compiler.tir.stmt import (
+    THREAD_KEYS,
+    Allocate,
+    AllocateConst,
+    AttrStmt,
+    BufferRealize,
+    DeclBuffer,
+    For,
+    LetStmt,
+    Stmt,
+)
 
 __all__ = ["verify_well_formed"]
 
@@ -121,6 +131,10 @@ class _Scopes(Visitor):
     def visit_Allocate(self, n: Allocate) -> None:
         for extent in (*n.extents, n.condition):
             self.visit(extent)
+        with self._scope(n.buffer_var):
+            self.visit(n.body)
+
+    def visit_AllocateConst(self, n: AllocateConst) -> None:
         with self._scope(n.buffer_var):
             self.visit(n.body)
 

@@ -13,7 +13,7 @@ from typing import Any
 from compiler.ir import dtype as dt
 from compiler.ir.error import TVMError, unknown_name
 from compiler.ir.extension import extension_point
-from compiler.ir.op import registered_ops
+from compiler.ir.op import CallEffectKind, registered_ops
 from compiler.ir.primexpr import (
     Call,
     CommReducer,
@@ -55,6 +55,7 @@ _OPERATORS = {
 _CLASSES = {
     **{kind.__name__: kind for kind in (BufferLoad, Call, CommReducer, FloatImm, IntImm, IterVar)},
     **{kind.__name__: kind for kind in (ProducerLoad, Reduce, SizeVar, StringImm, Var)},
+    "CallEffectKind": CallEffectKind,
     "Ptr": HandleType(),
     "boolean": DataType("bool"),
     "buffer": Buffer,  # noqa: F405

@@ -56,11 +56,36 @@ class BF16Promote(PrimFuncPass):
 
 
 class _Promote(Mutator):
+    """Does operations on a narrow type in a wide one: on bfloat16 in single precision.
+
+    Attributes
+    ----------
+    narrow : frozenset of str
+        The element types that are not computed with.
+    wide : str
+        The element type that takes their place.
+    """
+
+    narrow = frozenset({BF16})
+    wide = SINGLE
+
+    def is_narrow(self, dtype: str) -> bool:
+        """Return whether the elements of a data type are not computed with."""
+        return dt.element(dtype) in self.narrow
+
+    def widened(self, dtype: str) -> str:
+        """Return the wide type with as many lanes."""
+        return dt.with_lanes(self.wide, dt.lanes(dtype))
+
+    def single(self, e: PrimExpr) -> PrimExpr:
+        """Return a narrow value in the wide type; others as they are."""
+        return cast(self.widened(e.dtype), e) if self.is_narrow(e.dtype) else e
+
     def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)
-        if not is_bf16(a.dtype):
+        if not self.is_narrow(a.dtype):
             return n if a is n.a and b is n.b else type(n)(a, b)
-        value = type(n)(single(a), single(b))
+        value = type(n)(self.single(a), self.single(b))
         return value if isinstance(n, CmpOp) else cast(n.dtype, value)
 
 
@@ -95,47 +120,49 @@ class BF16ComputeLegalize(PrimFuncPass):
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        return func.with_body(_Compute().visit(func.body))
+        return func.with_body(ComputeLegalizer().visit(func.body))
 
 
-class _Compute(_Promote):
+class ComputeLegalizer(_Promote):
+    """Widens what is computed, and the memory that a function allocates."""
+
     def __init__(self) -> None:
         self._variables: dict[Var, Var] = {}
         self._buffers: dict[Buffer, Buffer] = {}
 
     def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)
-        if a is n.a and b is n.b and not is_bf16(a.dtype):
+        if a is n.a and b is n.b and not self.is_narrow(a.dtype):
             return n
-        return type(n)(single(a), single(b))
+        return type(n)(self.single(a), self.single(b))
 
     def visit_FloatImm(self, n: FloatImm) -> PrimExpr:
-        return FloatImm(SINGLE, n.value) if n.dtype == BF16 else n
+        return FloatImm(self.wide, n.value) if n.dtype in self.narrow else n
 
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._variables.get(n, n)
 
     def visit_Cast(self, n: Cast) -> PrimExpr:
         value = self.visit(n.value)
-        if is_bf16(n.dtype):
-            return cast(dt.with_lanes(SINGLE, dt.lanes(n.dtype)), value)
+        if self.is_narrow(n.dtype):
+            return cast(self.widened(n.dtype), value)
         return n if value is n.value else cast(n.dtype, value)
 
     def visit_Select(self, n: Select) -> PrimExpr:
-        true, false = single(self.visit(n.true_value)), single(self.visit(n.false_value))
+        true, false = self.single(self.visit(n.true_value)), self.single(self.visit(n.false_value))
         return rebuild(n, condition=self.visit(n.condition), true_value=true, false_value=false)
 
     def visit_Broadcast(self, n: Broadcast) -> PrimExpr:
-        return rebuild(n, value=single(self.visit(n.value)))
+        return rebuild(n, value=self.single(self.visit(n.value)))
 
     def visit_Shuffle(self, n: Shuffle) -> PrimExpr:
-        return rebuild(n, vectors=tuple([single(self.visit(v)) for v in n.vectors]))
+        return rebuild(n, vectors=tuple([self.single(self.visit(v)) for v in n.vectors]))
 
     def visit_Call(self, n: Call) -> PrimExpr:
         if n.op is REINTERPRET or not isinstance(n.op, Op):
             return self._as_before(n)
-        args = tuple([single(self.visit(arg)) for arg in n.args])
-        dtype = dt.with_lanes(SINGLE, dt.lanes(n.dtype)) if is_bf16(n.dtype) else n.dtype
+        args = tuple([self.single(self.visit(arg)) for arg in n.args])
+        dtype = self.widened(n.dtype) if self.is_narrow(n.dtype) else n.dtype
         return (
             n
             if dtype == n.dtype and all(a is b for a, b in zip(args, n.args, strict=True))
@@ -145,7 +172,7 @@ class _Compute(_Promote):
     def _as_before(self, n: Call) -> PrimExpr:
         """Keep a call whose operands and result have to be what they are."""
         args = tuple([cast(old.dtype, self.visit(old)) for old in n.args])
-        return single(rebuild(n, args=args))
+        return self.single(rebuild(n, args=args))
 
     def visit_Let(self, n: Let) -> PrimExpr:
         value = self._bound(n.var, self.visit(n.value))
@@ -156,14 +183,14 @@ class _Compute(_Promote):
         return rebuild(n, var=self._variables.get(n.var, n.var), value=value, body=self.visit(n.body))
 
     def _bound(self, var: Var, value: PrimExpr) -> PrimExpr:
-        if is_bf16(var.dtype):
-            self._variables[var] = Var(var.name, dt.with_lanes(SINGLE, dt.lanes(var.dtype)), span=var.span)
-        return single(value)
+        if self.is_narrow(var.dtype):
+            self._variables[var] = Var(var.name, self.widened(var.dtype), span=var.span)
+        return self.single(value)
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
-        if not is_bf16(n.dtype):
+        if not self.is_narrow(n.dtype):
             return self.visit_Node(n)  # type: ignore[no-any-return]
-        dtype = dt.with_lanes(SINGLE, dt.lanes(n.dtype))
+        dtype = self.widened(n.dtype)
         pointer = self._variables[n.buffer_var] = retyped_pointer(n.buffer_var, dtype)
         return rebuild(
             n, buffer_var=pointer, dtype=dtype, extents=self._visit_tuple(n.extents), body=self.visit(n.body)
@@ -177,7 +204,7 @@ class _Compute(_Promote):
         if pointer is None:
             return buffer
         if buffer not in self._buffers:
-            dtype = dt.with_lanes(SINGLE, dt.lanes(buffer.dtype))
+            dtype = self.widened(buffer.dtype)
             self._buffers[buffer] = rebuild(buffer, data=pointer, dtype=dtype)
         return self._buffers[buffer]
 
@@ -186,7 +213,8 @@ class _Compute(_Promote):
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         buffer, value = self._buffer(n.buffer), self.visit(n.value)
-        value = cast(dt.with_lanes(buffer.dtype, dt.lanes(value.dtype)), value) if is_bf16(n.buffer.dtype) else value
+        if self.is_narrow(n.buffer.dtype):
+            value = cast(dt.with_lanes(buffer.dtype, dt.lanes(value.dtype)), value)
         return rebuild(n, buffer=buffer, value=value, indices=self._visit_tuple(n.indices))
 
 

@@ -19,10 +19,10 @@ from compiler.tir.builtin import reinterpret
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferRealize, BufferStore, DeclBuffer, LetStmt, Stmt
 from compiler.tir.transform.bf16_compute_legalize import (
+    BF16,
     SINGLE,
     BF16CastElimination,
     BF16Promote,
-    is_bf16,
     retyped_pointer,
 )
 from compiler.tir.transform.pass_base import PrimFuncPass
@@ -41,7 +41,7 @@ class BF16StorageLegalize(PrimFuncPass):
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        return _lower_types(func)
+        return lowered_types(func, StorageLegalizer())
 
 
 class BF16TypeLowering(BF16StorageLegalize):
@@ -69,8 +69,8 @@ class BF16Legalize(Pass):
         return mod
 
 
-def _lower_types(func: PrimFunc) -> PrimFunc:
-    lower = _LowerTypes()
+def lowered_types(func: PrimFunc, lower: StorageLegalizer) -> PrimFunc:
+    """Return a function whose narrow types are stored as bits."""
     buffer_map = {param: lower.parameter(buffer) for param, buffer in func.buffer_map.items()}
     params = tuple(param if param in func.buffer_map else lower.defined(param) for param in func.params)
     body = lower.visit(func.body)
@@ -82,33 +82,66 @@ def _lower_types(func: PrimFunc) -> PrimFunc:
     )
 
 
-class _LowerTypes(Mutator):
+class StorageLegalizer(Mutator):
+    """Stores a narrow type as bits: bfloat16 as uint16.
+
+    Attributes
+    ----------
+    narrow : frozenset of str
+        The element types that there are no values of.
+    bits : str
+        The integers that take their place.
+    """
+
+    narrow = frozenset({BF16})
+    bits = _BITS
+
     def __init__(self) -> None:
         self._variables: dict[Var, Var] = {}
         self._buffers: dict[Buffer, Buffer] = {}
 
+    def is_narrow(self, dtype: str) -> bool:
+        """Return whether there are no values of a data type."""
+        return dt.element(dtype) in self.narrow
+
+    def stored(self, dtype: str) -> str:
+        """Return the integers that take the place of a narrow type."""
+        return dt.with_lanes(self.bits, dt.lanes(dtype))
+
+    def constant(self, value: float, dtype: str) -> IntImm:
+        """Return the bits of a constant."""
+        bits = int(np.float32(value).view(np.uint32))
+        return IntImm(_BITS, (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF)
+
+    def decoded(self, bits: PrimExpr, dtype: str) -> PrimExpr:
+        """Return the number that bits stand for, in single precision."""
+        return _to_single(bits, dt.lanes(dtype))
+
+    def encoded(self, value: PrimExpr, dtype: str) -> PrimExpr:
+        """Return the bits of a number in single precision."""
+        return _to_bf16(value, dt.lanes(dtype))
+
     def parameter(self, buffer: Buffer) -> Buffer:
         """Return the buffer that a parameter points to, with its pointer."""
-        if is_bf16(buffer.dtype):
-            self._variables[buffer.data] = retyped_pointer(buffer.data, _stored(buffer.dtype))
+        if self.is_narrow(buffer.dtype):
+            self._variables[buffer.data] = retyped_pointer(buffer.data, self.stored(buffer.dtype))
         return self._buffer(buffer)
 
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._variables.get(n, n)
 
     def visit_FloatImm(self, n: FloatImm) -> PrimExpr:
-        if not is_bf16(n.dtype):
+        if not self.is_narrow(n.dtype):
             return n
-        bits = int(np.float32(n.value).view(np.uint32))
-        return IntImm(_BITS, (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF)
+        return self.constant(n.value, n.dtype)
 
     def visit_Cast(self, n: Cast) -> PrimExpr:
         value, count = self.visit(n.value), dt.lanes(n.dtype)
-        if is_bf16(n.value.dtype):
-            wide = _to_single(value, count)
+        if self.is_narrow(n.value.dtype):
+            wide = self.decoded(value, n.value.dtype)
             return wide if dt.element(n.dtype) == SINGLE else cast(n.dtype, wide)
-        if is_bf16(n.dtype):
-            return _to_bf16(cast(dt.with_lanes(SINGLE, count), value), count)
+        if self.is_narrow(n.dtype):
+            return self.encoded(cast(dt.with_lanes(SINGLE, count), value), n.dtype)
         return n if value is n.value else cast(n.dtype, value)
 
     def visit_Let(self, n: Let) -> PrimExpr:
@@ -123,17 +156,17 @@ class _LowerTypes(Mutator):
         if (
             isinstance(kind, PointerType)
             and isinstance(kind.element_type, PrimType)
-            and is_bf16(kind.element_type.dtype)
+            and self.is_narrow(kind.element_type.dtype)
         ):
-            self._variables[var] = retyped_pointer(var, _stored(kind.element_type.dtype))
-        elif is_bf16(var.dtype):
-            self._variables[var] = Var(var.name, _stored(var.dtype), span=var.span)
+            self._variables[var] = retyped_pointer(var, self.stored(kind.element_type.dtype))
+        elif self.is_narrow(var.dtype):
+            self._variables[var] = Var(var.name, self.stored(var.dtype), span=var.span)
         return self._variables.get(var, var)
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
-        if not is_bf16(n.dtype):
+        if not self.is_narrow(n.dtype):
             return self.visit_Node(n)  # type: ignore[no-any-return]
-        dtype = _stored(n.dtype)
+        dtype = self.stored(n.dtype)
         pointer = self._variables[n.buffer_var] = retyped_pointer(n.buffer_var, dtype)
         return rebuild(
             n, buffer_var=pointer, dtype=dtype, extents=self._visit_tuple(n.extents), body=self.visit(n.body)
@@ -160,10 +193,10 @@ class _LowerTypes(Mutator):
         return rebuild(n, buffer=self._buffer(n.buffer), body=self.visit(n.body))
 
     def _buffer(self, buffer: Buffer) -> Buffer:
-        if not is_bf16(buffer.dtype):
+        if not self.is_narrow(buffer.dtype):
             return buffer
         if buffer not in self._buffers:
-            dtype = _stored(buffer.dtype)
+            dtype = self.stored(buffer.dtype)
             pointer = self._variables.setdefault(buffer.data, retyped_pointer(buffer.data, dtype))
             self._buffers[buffer] = rebuild(buffer, data=pointer, dtype=dtype)
         return self._buffers[buffer]
@@ -174,10 +207,6 @@ class _LowerTypes(Mutator):
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         buffer, value = self._buffer(n.buffer), self.visit(n.value)
         return rebuild(n, buffer=buffer, value=value, indices=self._visit_tuple(n.indices))
-
-
-def _stored(dtype: str) -> str:
-    return dt.with_lanes(_BITS, dt.lanes(dtype))
 
 
 def _to_single(bits: PrimExpr, count: int) -> PrimExpr:

@@ -11,7 +11,7 @@ from compiler.ir.primexpr import IterVar, Let, PrimExpr, Var
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, For, LetStmt, Stmt
+from compiler.tir.stmt import Allocate, AllocateConst, AttrStmt, For, LetStmt, Stmt
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -56,6 +56,9 @@ class _DefineOnce(Mutator):
         return self.visit_Node(self._own(n, "var", "body"))  # type: ignore[no-any-return]
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
+        return self.visit_Node(self._own(n, "buffer_var", "body"))  # type: ignore[no-any-return]
+
+    def visit_AllocateConst(self, n: AllocateConst) -> Stmt:
         return self.visit_Node(self._own(n, "buffer_var", "body"))  # type: ignore[no-any-return]
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:

@@ -12,7 +12,7 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.runtime.signature import Signature
 from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
-from compiler.target.codegen.llvm.types import I32, POINTER, VOID, Literal, lanes_of, poison, scalar_of, with_lanes
+from compiler.target.codegen.llvm.types import I8, I32, POINTER, VOID, Literal, lanes_of, poison, scalar_of, with_lanes
 from compiler.target.target import Target
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
@@ -80,6 +80,14 @@ class ModuleState:
         variable = ir.GlobalVariable(self.module, typ, self.module.get_unique_name(name))
         variable.initializer, variable.linkage = ir.Constant(typ, None), "internal"
         return variable
+
+    def constant_bytes(self, data: bytes, name: str, alignment: int) -> ir.GlobalVariable:
+        """Return a new constant of the module's own."""
+        typ = ir.ArrayType(I8, len(data))
+        constant = ir.GlobalVariable(self.module, typ, self.module.get_unique_name(name))
+        constant.initializer, constant.linkage = ir.Constant(typ, bytearray(data)), "internal"
+        constant.global_constant, constant.align = True, alignment
+        return constant
 
     def message(self, text: str) -> int:
         """Return the number that a function returns to fail with ``text``."""

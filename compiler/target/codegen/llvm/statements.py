@@ -26,6 +26,7 @@ from compiler.tir.stmt import (
     RUN_ONCE,
     THREAD_KEYS,
     Allocate,
+    AllocateConst,
     AssertStmt,
     AttrStmt,
     BufferStore,
@@ -219,6 +220,17 @@ class Statements(Functor):
             state.cleanups.append(pointer)
             self.visit(n.body)
             state.free(state.cleanups.pop())
+        if outer is not None:
+            state.values[n.buffer_var] = outer
+
+    def visit_AllocateConst(self, n: AllocateConst) -> None:
+        state = self.state
+        if n.data is None:
+            raise BuildError(f"LLVM code generation: the contents of {n.buffer_var.name} are constants of its module")
+        outer = state.values.get(n.buffer_var)
+        state.alignments[n.buffer_var] = ALIGNMENT
+        state.values[n.buffer_var] = state.shared.constant_bytes(n.data.numpy().tobytes(), n.buffer_var.name, ALIGNMENT)
+        self.visit(n.body)
         if outer is not None:
             state.values[n.buffer_var] = outer
 

@@ -7,7 +7,7 @@ from compiler.ir.error import BuildError
 from compiler.ir.functor import Functor
 from compiler.ir.module import GlobalVar
 from compiler.ir.node import Node
-from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm
+from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm, const
 from compiler.ir.substitute import post_order_visit
 from compiler.ir.text import TextBuilder
 from compiler.target.codegen.signatures import returned_type
@@ -20,6 +20,7 @@ from compiler.tir.stmt import (
     RUN_ONCE,
     THREAD_KEYS,
     Allocate,
+    AllocateConst,
     AssertStmt,
     AttrStmt,
     BufferStore,
@@ -213,6 +214,16 @@ class Statements(Functor):
         self._heap.append(name)
         self.visit(n.body)
         self._line(f"free({self._heap.pop()});")
+
+    def visit_AllocateConst(self, n: AllocateConst) -> None:
+        if n.data is None:
+            raise BuildError(f"code generation: the contents of {n.buffer_var.name} are constants of its module")
+        self.expressions.elements[n.buffer_var] = n.dtype
+        typ, name = self.program.language.type(n.dtype), self.names.define(n.buffer_var)
+        numbers = n.data.numpy().reshape(-1).tolist()
+        parts = [part for number in numbers for part in (const(number, n.dtype), ", ")]
+        self._line(f"static const {typ} {name}[{len(numbers)}] = {{", *parts[:-1], "};")
+        self.visit(n.body)
 
     def _allocate_on_heap(self, n: Allocate, name: str, typ: str) -> None:
         self.expressions.write(f"{typ}* {name} = aligned_alloc({_ALIGNMENT}, ((size_t)sizeof({typ})")
