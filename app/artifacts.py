@@ -496,6 +496,8 @@ class Measurement(Struct, frozen=True, kw_only=True):
     line: int | None = None
     step: int | None = None
     """How many schedule primitives were applied (``prefix`` only)."""
+    frequency: float | None = None
+    """Cycles a second of the core, measured right after it by a loop whose cycles are known; of one thread only."""
     estimated: bool = False
     """Whether ``seconds`` are no measurement: those of a part of the work, times how often the part is in it."""
     source: Source = "script"

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from app.artifacts import Answer, Listing
+from app.panes.cycles import MeasuredCall, MeasuredLoop, measured_loop
 from compiler.ir.error import BuildError, TargetError, UnavailableError
 from compiler.target.assembly_targets import HOST, assembly_target
 from compiler.target.control_flow import control_flow, hot_loop
@@ -25,6 +26,7 @@ class LoopThroughput:
 
     throughput: Throughput | None = None
     reason: str = ""
+    measured: MeasuredLoop | None = None
 
     @property
     def ports(self) -> list[tuple[str, float, float]]:
@@ -35,7 +37,9 @@ class LoopThroughput:
         return [(port.name, port.cycles, min(1.0, port.cycles / cycles)) for port in self.throughput.ports[:MAX_PORTS]]
 
 
-def loop_throughput(answer: Answer, listing: Listing, function: str, assembly: str) -> LoopThroughput | None:
+def loop_throughput(
+    answer: Answer, listing: Listing, function: str, assembly: str, call: MeasuredCall | None = None
+) -> LoopThroughput | None:
     """Return the throughput of the hot loop of a function.
 
     Parameters
@@ -48,6 +52,8 @@ def loop_throughput(answer: Answer, listing: Listing, function: str, assembly: s
         By default, and where there is none of that name, the one with the deepest loop.
     assembly : str
         Key of the assembly's target.
+    call : MeasuredCall, optional
+        What was measured of the function.
 
     Returns
     -------
@@ -64,9 +70,11 @@ def loop_throughput(answer: Answer, listing: Listing, function: str, assembly: s
     lines = [texts[line] for line in graph.hot_lines if _INSTRUCTION.match(texts[line])]
     try:
         target = _target(answer, listing, assembly)
-        return LoopThroughput(analyse_loop(lines, target.triple, target.cpu))
+        throughput = analyse_loop(lines, target.triple, target.cpu)
     except (BuildError, TargetError, UnavailableError) as error:
         return LoopThroughput(reason=str(error))
+    measured = measured_loop(call, lines, throughput.cycles) if call is not None else None
+    return LoopThroughput(throughput, measured=measured)
 
 
 def _target(answer: Answer, listing: Listing, assembly: str) -> Target:

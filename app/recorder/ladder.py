@@ -26,6 +26,7 @@ from compiler.runtime.ndarray import NDArray, array
 from compiler.runtime.threads import set_num_threads
 from compiler.target.bandwidth import measure_bandwidth
 from compiler.target.caches import TYPICAL
+from compiler.target.frequency import measure_frequency
 from compiler.target.peak import measure_peak
 from compiler.target.target import Target
 from compiler.te.numpy_reference import NoNumPyProgram
@@ -175,8 +176,10 @@ class Ladder:
         timing = time_calls(call, first) if check.ok else None
         if timing and step is not None and self._options.threads > 1 and has_parallel_loop(module):
             self._emit(Measured(measurement=self._on_one_thread(kind, name, call, check, step)))
+        alone = timing is not None and self._options.threads == 1
         measurement = self._measurement(kind, name, timing, check, step)
-        return msgspec.structs.replace(measurement, traffic=_modelled_traffic(module))
+        frequency = measure_frequency() if alone else None
+        return msgspec.structs.replace(measurement, traffic=_modelled_traffic(module), frequency=frequency)
 
     def _on_one_thread(
         self, kind: MeasurementKind, name: str, call: Callable[[], object], check: Check, step: int
@@ -187,7 +190,8 @@ class Ladder:
             timing = time_calls(call)
         finally:
             set_num_threads(self._options.threads)
-        return msgspec.structs.replace(self._measurement(kind, name, timing, check, step), threads=1)
+        measurement = self._measurement(kind, name, timing, check, step)
+        return msgspec.structs.replace(measurement, threads=1, frequency=measure_frequency())
 
     def _same_as_before(self, step: int, label: str) -> Measurement:
         assert self._previous is not None
@@ -203,6 +207,7 @@ class Ladder:
             flops=before.flops,
             gflops=before.gflops,
             traffic=before.traffic,
+            frequency=before.frequency,
             checked=before.checked,
             error=before.error,
             cpu=before.cpu,

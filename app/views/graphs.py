@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from app.errors import NotFound, Overrun, RequestError
 from app.graphs.folding import Folding
+from app.panes.cycles import MeasuredCall
 from app.views.explorer import FRAGMENT_HEADER, for_ever, having, render
 from app.workers.tasks import RenderFlow, RenderGraph, RenderNode, RenderThroughput
 
@@ -58,7 +59,8 @@ def flow(key: str) -> Response:
 def throughput(key: str) -> Response:
     """The throughput of the hot loop of an assembly, by LLVM's model of the processor that it was made for."""
     function, assembly = (request.args.get(name, "")[:MAX_FUNCTION_NAME] for name in ("function", "assembly"))
-    response = make_response(render(RenderThroughput(key, function, assembly), [having(key)]))
+    asked = RenderThroughput(key, function, assembly, MeasuredCall.read(request.args))
+    response = make_response(render(asked, [having(key)]))
     response.headers["Cache-Control"] = "no-store"  # the tool may be installed meanwhile
     return response
 

@@ -211,7 +211,7 @@ def _flow(task: RenderFlow, answers: Sequence[Decoded]) -> Html:
 
 def _throughput(task: RenderThroughput, answers: Sequence[Decoded]) -> Html:
     listing = _listing(task.listing, answers)
-    loop = loop_throughput(answers[0].answer, listing, task.function, task.assembly)
+    loop = loop_throughput(answers[0].answer, listing, task.function, task.assembly, task.call)
     return Html(_template("panes/_throughput.html", loop=loop))
 
 

@@ -12,6 +12,7 @@ from app.graphs.folding import Folding
 from app.jobs.answers import StoredAnswer
 from app.lessons.checks import Check, Verdict
 from app.machine_code import CompiledKernels
+from app.panes.cycles import MeasuredCall
 from app.panes.selection import View
 from app.sandbox import Outcome
 
@@ -170,6 +171,8 @@ class RenderThroughput(msgspec.Struct, frozen=True, tag=True):
     listing: str
     function: str = ""
     assembly: str = ""
+    call: MeasuredCall | None = None
+    """What was measured of the function, where the page knows it."""
 
 
 class RenderExport(msgspec.Struct, frozen=True, kw_only=True, tag=True):

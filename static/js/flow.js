@@ -1,5 +1,6 @@
 // The control flow of the LLVM IR or the assembly that is shown: blocks lead to their lines, lines to their block.
 import { $, $$, element } from "./dom.js";
+import { ladder } from "./ladder.js";
 import { goToLine } from "./linking.js";
 import { PANES } from "./panes.js";
 import { on, state, tell } from "./state.js";
@@ -16,6 +17,7 @@ export function startFlow() {
   const sources = PANES.filter(({ flows }) => flows).map(({ name }) => name);
   $("#flow-of").value = sources.includes(state.view.flow) ? state.view.flow : sources.at(-1);
   for (const event of ["answered", "shown"]) on(event, load);
+  on("labelled", measuredAnew);
   on("text", (pane) => { if (pane === source()) load(); });
   on("cursor", ({ pane, line }) => { if (pane === source()) point(line); });
   $("#flow-of").addEventListener("change", () => { state.view.flow = source(); load(); });
@@ -51,10 +53,30 @@ async function load() {
   else shown = ""; // the server has forgotten the text: the next answer brings it back
 }
 
+let call = {}; // what the throughput was asked for with
+
+/** What was measured of the function on one thread, for this machine; of a ladder the step that is shown. */
+function measuredCall() {
+  if ((state.options.assembly ?? "host") !== "host" || $("#pane-bench").matches(".stale")) return {};
+  const steps = ladder.measurements?.filter(({ kind }) => kind === "prefix").map(({ step }) => step) ?? [];
+  const prefix = Math.min(state.options.prefix ?? Infinity, Math.max(0, ...steps));
+  const alone = (ladder.measurements ?? []).filter((m) => m.frequency && m.flops && m.seconds && !m.estimated);
+  const kernels = alone.filter(({ kind }) => kind === "kernel");
+  const measured = kernels.length === 1 ? kernels[0] : alone.findLast(({ kind, step }) => kind === "prefix" && step === prefix);
+  return measured ? { seconds: measured.seconds, frequency: measured.frequency, flops: measured.flops } : {};
+}
+
+/** Ask once more when there is something new. */
+function measuredAnew() {
+  const key = $(`#body-${source()}`)?.dataset.listing;
+  if (key && $("#body-flow").clientWidth && JSON.stringify(measuredCall()) !== JSON.stringify(call)) loadThroughput(key);
+}
+
 /** What a model of the processor says of the hot loop of an assembly. */
 async function loadThroughput(key) {
   const asked = shown;
-  const query = new URLSearchParams({ function: state.view.flow_function ?? "", assembly: state.options.assembly ?? "" });
+  call = measuredCall();
+  const query = new URLSearchParams({ function: state.view.flow_function ?? "", assembly: state.options.assembly ?? "", ...call });
   const answer = await fetch(`/throughput/${key}?${query}`).catch(() => null);
   if (asked === shown) $("#throughput").innerHTML = answer?.ok ? await answer.text() : ""; // escaped by our own server
 }

@@ -1,0 +1,77 @@
+"""The frequency that a core runs at, measured by a loop whose cycles are known."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import TypeAlias
+
+from compiler.runtime.native_code import ObjectCode
+from compiler.target.codegen.llvm import pipeline
+from compiler.target.target import Target
+
+__all__ = ["measure_frequency"]
+
+Run: TypeAlias = Callable[[int], int]
+
+CHAIN = {"x86_64": ("imulq $0, $0", 3), "aarch64": ("add $0, $0, #1", 1)}
+"""By architecture an instruction that waits for its own last result, and the cycles that this takes on all of its
+processors.  A multiplication on x86: some do additions of constants without a cycle of their own."""
+LENGTH = 32
+"""Instructions of an iteration; the loop's own counter is done beside them."""
+ROUNDS = 10_000
+REPEATS = 7
+
+
+@cache
+def _kernel() -> tuple[ObjectCode, Run, int] | None:
+    """Return code that runs the chain ``n`` times, and the cycles of one; None where no chain is known."""
+    target = Target("llvm")
+    chain = CHAIN.get(target.triple.partition("-")[0])
+    if chain is None:
+        return None
+    instruction, latency = chain
+    assembly = "\\0A\\09".join([instruction] * LENGTH)
+    text = f"""
+target triple = "{target.triple}"
+define i64 @strata_frequency(i64 %rounds) {{
+entry:
+  br label %body
+body:
+  %count = phi i64 [ 0, %entry ], [ %next, %body ]
+  %value = phi i64 [ 3, %entry ], [ %last, %body ]
+  %last = call i64 asm sideeffect "{assembly}", "=r,0,~{{cc}}"(i64 %value)
+  %next = add i64 %count, 1
+  %more = icmp ult i64 %next, %rounds
+  br i1 %more, label %body, label %end
+end:
+  ret i64 %last
+}}
+"""
+    code = ObjectCode(pipeline.object_code(pipeline.parse(text), target))
+    run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(code.address("strata_frequency"))
+    return code, run, LENGTH * latency
+
+
+def measure_frequency() -> float | None:
+    """Measure the frequency of the core that this thread runs on.
+
+    Returns
+    -------
+    float or None
+        Cycles a second; None on architectures for which no such loop is known.  It is that of this moment, and not the
+        nominal one: cores run faster while others idle, and slower when they are hot.
+    """
+    kernel = _kernel()
+    if kernel is None:
+        return None
+    _, run, cycles = kernel
+    return cycles * ROUNDS / min(_timed(run) for _ in range(REPEATS))
+
+
+def _timed(run: Run) -> float:
+    started = time.perf_counter()
+    run(ROUNDS)
+    return time.perf_counter() - started
