@@ -134,9 +134,11 @@ def _sides(
         elif layer not in layers:
             sides.append((left, right))
         else:
-            begin = min((member.left for member in row), default=(left + right) / 2)
-            before, after = layers[layer].around(begin, inside[0].group)
-            sides.append((max(left, before + margin), min(right, after - margin)))
+            first = min(row, key=lambda member: member.left, default=None)
+            before, after = layers[layer].around(first.left if first else (left + right) / 2, inside[0].group)
+            row_left, row_right = max(left, before + margin), min(right, after - margin)
+            # What is written below a neighbour may reach over a node of the group, which stays inside all the same.
+            sides.append((min(row_left, first.left), max(row_right, first.right)) if first else (row_left, row_right))
     return sides
 
 

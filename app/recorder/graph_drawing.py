@@ -14,7 +14,7 @@ from compiler.ir.node import Node
 from compiler.ir.op import Op
 from compiler.ir.origin import Span, named_origins
 from compiler.ir.text import TextBuilder
-from compiler.relay.adt import Constructor, Match
+from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
 from compiler.relay.analysis import operands
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
@@ -110,7 +110,7 @@ class _Walk:
                 branches = [("then", (), expr.true_branch), ("else", (), expr.false_branch)]
                 return [self._branching(expr, "if", branches, group)]
             case Match():
-                clauses = [(str(clause.lhs), (), clause.rhs) for clause in expr.clauses]
+                clauses = [(_pattern_text(clause.lhs), (), clause.rhs) for clause in expr.clauses]
                 return [self._branching(expr, "match", clauses, group)]
             case Var() | Constant() | Op() | GlobalVar() | Constructor():
                 return []
@@ -251,6 +251,20 @@ def _data_parameters(body: GraphExpr) -> set[Var]:
         else:
             todo += operands(expr)
     return data
+
+
+def _pattern_text(pattern: Pattern) -> str:
+    """Return a pattern of a match as the text format writes it: ``Cons(%head, _)``."""
+    match pattern:
+        case PatternVar():
+            return f"%{pattern.var.name_hint}"
+        case PatternConstructor() if not pattern.patterns:
+            return pattern.constructor.name_hint
+        case PatternConstructor():
+            return f"{pattern.constructor.name_hint}({', '.join(map(_pattern_text, pattern.patterns))})"
+        case PatternTuple():
+            return f"({', '.join(map(_pattern_text, pattern.patterns))})"
+    return "_"
 
 
 def _is_fused(op: GraphExpr) -> bool:

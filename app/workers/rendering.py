@@ -227,7 +227,12 @@ def _file(task: WriteListing, answers: Sequence[Decoded]) -> TextFile:
 def _texts(task: FindTexts, answers: Sequence[Decoded]) -> ShownTexts:
     contents = page(answers[0].answer, task.view, task.options).contents
     shown = {name: content for name, content in contents.items() if isinstance(content, PaneListing)}
-    texts = {name: ShownText(listing=item.listing.key, label=item.label) for name, item in shown.items()}
+    texts = {
+        name: ShownText(
+            listing=item.listing.key, label=item.label, drawing=(item.step and item.step.step.drawing) or ""
+        )
+        for name, item in shown.items()
+    }
     return ShownTexts(texts)
 
 

@@ -64,6 +64,8 @@ class ShownText(msgspec.Struct, frozen=True, kw_only=True):
     """Key of the listing."""
     label: str
     """Of the step that it is after."""
+    drawing: str = ""
+    """Key of the drawing of the same step, where it has one."""
 
 
 class ShownTexts(msgspec.Struct, frozen=True, tag=True):

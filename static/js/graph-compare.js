@@ -1,13 +1,15 @@
 // The drawing beside that of another step: nodes that are added, removed and changed, as its text is compared.
 import { $, $$ } from "./dom.js";
+import { baseline } from "./kept.js";
 import { on } from "./state.js";
 
 const SIGNS = { added: "+", changed: "±", removed: "−" };
+const GRAPH = "graph";
 let asking = 0;
 
 export function startGraphCompare() {
   on("drawn", compare);
-  on("text", (pane) => { if (pane === "graph") compare(); });
+  on("text", (pane) => { if (pane === GRAPH) compare(); });
 }
 
 /** The drawing of the step that the graph's text is compared with; empty where there is none. */
@@ -16,6 +18,7 @@ function other() {
   const against = $("#against-graph")?.value ?? "";
   const shown = $("#graph")?.dataset.key;
   if (!against || !shown) return "";
+  if (baseline(GRAPH)) return baseline(GRAPH).drawing;
   const chosen = $("#step-graph").selectedIndex;
   const before = against === "previous"
     ? steps.slice(0, chosen).findLast(({ dataset }) => dataset.drawing && dataset.drawing !== shown)
@@ -30,15 +33,41 @@ async function compare() {
   const graph = $("#graph");
   const key = other();
   if (!key) return;
-  const answer = await fetch(`/graph/${key}?${graph.dataset.common}`, { headers: { "HX-Request": "true" } }).catch(() => null); // nothing is marked
+  const own = [...$("#step-graph").options].some(({ dataset }) => dataset.drawing === key);
+  const query = own ? graph.dataset.common : new URLSearchParams({ fold: new URLSearchParams(graph.dataset.common).get("fold") });
+  const answer = await fetch(`/graph/${key}?${query}`, { headers: { "HX-Request": "true" } }).catch(() => null); // nothing is marked
   const html = answer?.ok ? await answer.text() : "";
   if (mine !== asking || !html || $("#graph") !== graph) return;
   const holder = document.createElement("template");
   holder.innerHTML = html; // rendered and escaped by our own server
-  show(bySlot(holder.content), bySlot(graph));
+  const [before, after] = [holder.content, graph].map((root) => $$(".node", root));
+  show(...(own ? [bySlot(before), bySlot(after)] : paired(before, after)));
 }
 
-const bySlot = (root) => new Map($$(".node", root).map((node) => [node.dataset.slot, node]));
+const bySlot = (nodes) => new Map(nodes.map((node) => [node.dataset.slot, node]));
+
+/** The nodes of drawings of different programs, by what the two share: nodes that tell the same, then those with the same
+ * operator, each in the order of the drawings. */
+function paired(before, after) {
+  const pairs = [new Map(), new Map()];
+  let rest = [before, after];
+  for (const key of [told, ({ dataset }) => dataset.label]) {
+    const open = new Map();
+    for (const node of rest[0]) open.set(key(node), [...(open.get(key(node)) ?? []), node]);
+    const matched = new Set();
+    for (const node of rest[1]) {
+      const other = open.get(key(node))?.shift();
+      if (!other) continue;
+      const name = `${pairs[0].size}`;
+      pairs[0].set(name, other);
+      pairs[1].set(name, node);
+      matched.add(node).add(other);
+    }
+    rest = rest.map((nodes) => nodes.filter((node) => !matched.has(node)));
+  }
+  rest.forEach((nodes, side) => nodes.forEach((node, index) => pairs[side].set(`${side ? "new" : "old"} ${index}`, node)));
+  return pairs;
+}
 const told = (node) => $("title", node).textContent;
 
 function show(before, after) {

@@ -1,10 +1,12 @@
 // Texts that were kept to be compared with: of another prefix, pass, target or level, whatever is compiled since.
 import { $, element, toast } from "./dom.js";
-import { paneOf } from "./panes.js";
-import { state } from "./state.js";
+import { editor } from "./editor.js";
+import { LISTINGS, paneOf } from "./panes.js";
+import { keepInLinks, linkedView, state, workspaceJson } from "./state.js";
 
-const kept = new Map(); // pane -> {listing, label}
+const kept = new Map(); // pane -> {listing, label, link, state}: of a link, or of a state that becomes one when it is shared
 const compared = new Set(); // panes that show the difference from what they kept
+const LINKED = "compared."; // and a pane: what links call the link that it is compared with
 
 export const KEEP = "keep";
 export const KEPT = "kept";
@@ -22,8 +24,8 @@ export async function keepLink(pane, link) {
     return false;
   }
   const { texts } = await answer.json();
-  for (const [name, { listing, label }] of Object.entries(texts)) {
-    kept.set(name, { listing, label: [`/z/${id}`, label].filter(Boolean).join(" · ") });
+  for (const [name, { listing, label, drawing }] of Object.entries(texts)) {
+    kept.set(name, { listing, drawing, link: id, label: [`/z/${id}`, label].filter(Boolean).join(" · ") });
     offer(name);
   }
   if (!texts[pane]) {
@@ -35,9 +37,28 @@ export async function keepLink(pane, link) {
   return true;
 }
 
+/** The links that a link says its panes are compared with, by pane.
+ * @returns {[string, string][]} */
+export function takeLinked() {
+  const linked = Object.entries(state.view).filter(([name, id]) => name.startsWith(LINKED) && typeof id === "string");
+  for (const [name] of linked) delete state.view[name];
+  return linked.map(([name, id]) => [name.slice(LINKED.length), id]).filter(([pane]) => LISTINGS.includes(pane));
+}
+
+/** Make links of what was kept and is compared with, so that the link to this state can name them. */
+export async function linkKept() {
+  for (const pane of compared) {
+    const text = kept.get(pane);
+    if (!text || text.link) continue;
+    const answer = await fetch("/api/links", { method: "POST", headers: { "Content-Type": "application/json" }, body: await text.state });
+    if (answer.ok) text.link = (await answer.json()).id;
+  }
+}
+
 /** Keep what a pane shows. */
 export function keep(pane) {
-  kept.set(pane, shownIn(pane));
+  const view = linkedView();
+  kept.set(pane, { ...shownIn(pane), drawing: pane === "graph" ? $("#graph")?.dataset.key : "", state: workspaceJson(editor.text).then((workspace) => JSON.stringify({ workspace, view })) });
   compared.add(pane);
   offer(pane);
   toast(`Kept: ${kept.get(pane).label}. This pane now shows how what comes differs from it.`);
@@ -85,6 +106,8 @@ export function describe(pane) {
   ];
   return words.filter(Boolean).join(" · ") || paneOf(pane).title;
 }
+
+keepInLinks(() => Object.fromEntries([...compared].filter((pane) => kept.get(pane)?.link).map((pane) => [LINKED + pane, kept.get(pane).link])));
 
 /** The listing that a pane shows, in words. */
 export const shownIn = (pane) => ({ listing: $(`#body-${pane}`).dataset.listing, label: describe(pane) });

@@ -1,6 +1,7 @@
 // Makes a link to exactly this state, and the forms of it: to read, to embed, the script alone.
 import { $, announce, toast } from "./dom.js";
 import { editor } from "./editor.js";
+import { linkKept } from "./kept.js";
 import { inLesson } from "./lesson.js";
 import { forget, recall, remember } from "./memory.js";
 import { linkedView, on, state, workspaceJson } from "./state.js";
@@ -28,6 +29,7 @@ function address(path) {
 }
 
 async function make() {
+  await linkKept();
   const body = JSON.stringify({ workspace: await workspaceJson(editor.text), view: linkedView() });
   const response = await fetch("/api/links", { method: "POST", headers: { "Content-Type": "application/json" }, body });
   const answer = await response.json();

@@ -1,11 +1,16 @@
 // The timeline: schedule primitives, passes, LLVM's stages; stepping and comparing.
 import { $, $$ } from "./dom.js";
-import { KEEP, LINK, baseline, compare, forget, keep, keepLink, offer, panesThatKeep, shownIn } from "./kept.js";
+import { KEEP, LINK, baseline, compare, forget, keep, keepLink, offer, panesThatKeep, shownIn, takeLinked } from "./kept.js";
 import { askForLink } from "./link-dialog.js";
 import { PANES, paneOf, paneOfGroup, steppedAt } from "./panes.js";
 import { on, state, tell } from "./state.js";
 
 export function startSteps() {
+  let linked = takeLinked(); // what the link that was opened compares with
+  on("answered", async () => {
+    const [asked] = [linked, linked = []];
+    for (const [pane, link] of asked) if (await keepLink(pane, link)) compareAgain();
+  });
   document.addEventListener("click", (event) => {
     const chip = event.target.closest(".chip, .primitive, #bench [data-prefix]");
     if (chip) choose(chip);

@@ -84,3 +84,55 @@ def test_the_drawing_marks_what_is_added_removed_and_changed(explorer: str, open
     settled(page)
     expect(told).to_have_text("")
     expect(page.locator("#graph :is(.gone, .sign, .is-added)")).to_have_count(0)
+
+
+def share(page: Page) -> str:
+    """Share what a page shows; returns the link's address."""
+    page.click("#share-button")
+    expect(page.locator("#shared-link")).to_have_value(re.compile("/z/"))
+    address = page.locator("#shared-link").input_value()
+    page.keyboard.press("Escape")
+    return address
+
+
+def test_a_link_keeps_what_is_compared_with_a_kept_text(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, 1680, 980)
+    write(page, MATMUL)
+    page.select_option("#against-asm", "keep")
+    expect(page.locator("#toast")).to_contain_text("Kept")
+    write(page, MATMUL.replace("factor=16", "factor=32"))
+    expect(page.locator("#body-asm .l.added").first).to_be_attached()
+    told = re.match(r"\+[\d,]+ −[\d,]+", page.locator("#facts-asm").inner_text())
+    assert told is not None
+    other = open_page(share(page), 1680, 980)
+    expect(other.locator("#facts-asm")).to_contain_text(told[0])
+    expect(other.locator("#facts-asm")).to_contain_text("/z/")
+    expect(other.locator("#body-asm .l.added mark").first).to_be_attached()
+
+
+RELU = """\
+import tvm
+from tvm import relay
+
+x = relay.var("x", shape=(1, 8))
+y = relay.nn.relu(x)
+f = tvm.IRModule.from_expr(relay.Function([x], y))
+relay.transform.InferType()(f)
+"""
+
+
+def test_drawings_are_compared_with_that_of_a_link(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, 1680, 980)
+    write(page, RELU)
+    expect(page.locator("#graph .node", has_text="nn.relu")).to_be_attached()
+    link = share(page)
+    write(page, RELU.replace("relay.nn.relu(x)", "relay.tanh(relay.nn.relu(x))"))
+    expect(page.locator("#graph .node", has_text="tanh")).to_be_attached()
+    page.select_option("#against-graph", "link")
+    page.fill("#link-input", link)
+    page.keyboard.press("Enter")
+    expect(page.locator("#graph-compared")).to_have_text("1 added · 0 removed · 0 changed")
+    expect(page.locator("#graph .is-added")).to_contain_text("tanh")
+    write(page, RELU.replace("relay.nn.relu(x)", "relay.tanh(x)"))
+    expect(page.locator("#graph-compared")).to_have_text("1 added · 1 removed · 0 changed")
+    expect(page.locator("#graph .gone")).to_contain_text("relu")

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 
 from tests import models
 from tests.app.recorder.models import HOSTILE, two_layers
-from tests.e2e.steps import lines, settled, violations
+from tests.e2e.steps import lines, settled, violations, write
 
 NETWORK = """\
 import tvm
@@ -360,3 +360,50 @@ def test_a_lesson_imports_builds_and_checks_a_model(explorer: str, open_page: Ca
     expect(page.locator("#state")).to_contain_text("compiled in")
     expect(page.locator("#pane-console")).to_contain_text("agrees with the interpreter")
     assert page.locator("#strip .graph .chip").count() > 4
+
+
+NESTED = """\
+import tvm
+from tvm import relay
+from tvm.relay.prelude import Prelude
+
+mod = tvm.IRModule()
+prelude = Prelude(mod)
+x = relay.var("x", shape=(4,))
+flag = relay.var("flag", shape=(), dtype="bool")
+v = relay.var("v", shape=(4,))
+twice = relay.var("twice")
+closure = relay.Function([v], relay.add(relay.nn.relu(v), x))
+either = relay.If(flag, relay.tanh(x), relay.exp(relay.negative(x)))
+some, none = prelude.mod.get_type("Option")[1:]
+inner = relay.var("inner")
+matched = relay.Match(some(either), [
+    relay.Clause(relay.PatternConstructor(some, [relay.PatternVar(inner)]), relay.sigmoid(inner)),
+    relay.Clause(relay.PatternWildcard(), relay.zeros_like(x)),
+])
+mod["main"] = relay.Function([x, flag], relay.Let(twice, closure, relay.Call(twice, [matched])))
+mod = relay.transform.InferType()(mod)
+"""
+INSIDE = """([label, title]) => {
+  const node = [...document.querySelectorAll("#graph .node")].find(({ dataset }) => dataset.label === label);
+  const at = node?.querySelector("rect").getBoundingClientRect();
+  const boxes = [...document.querySelectorAll("#graph .scopes path")].map((path) => path.getBoundingClientRect());
+  const names = [...document.querySelectorAll("#graph .scope")];
+  return Boolean(at) && boxes.some((box, index) => names[index].textContent.includes(title) && at.left >= box.left - 1
+    && at.right <= box.right + 1 && at.top >= box.top - 1 && at.bottom <= box.bottom + 1);
+}"""
+"""Whether an operator is drawn inside of a box of a title."""
+
+
+def test_branches_clauses_and_closures_are_nested_boxes(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, 1680, 1000)
+    write(page, NESTED)
+    expect(page.locator("#graph .node", has_text="sigmoid")).to_be_attached()
+    titles = page.locator("#graph .scope")
+    expect(titles).to_have_count(5)
+    for title in ("fn", "then", "else", "Some(%inner)", "_"):
+        expect(titles.filter(has_text=title)).to_have_count(1)
+    for label, title in (("nn.relu", "fn"), ("tanh", "then"), ("exp", "else"), ("sigmoid", "Some(%inner)")):
+        page.wait_for_function(INSIDE, arg=[label, title])
+        assert not page.evaluate(INSIDE, ["zeros_like", title])
+    page.wait_for_function(INSIDE, arg=["zeros_like", " _"])

@@ -145,7 +145,13 @@ def slow_sides(inside: list[Member], members: list[Member], margin: float) -> li
         others = [m for m in members if m.layer == layer and m.group != inside[0].group]
         before = [m.right + margin for m in others if m.left <= begin]
         after = [m.left - margin for m in others if m.left > begin]
-        sides.append((max([left, *before]), min([right, *after])))
+        here = [m for m in inside if m.layer == layer and m.left == begin][:1]
+        sides.append(
+            (
+                min([max([left, *before]), *(m.left for m in here)]),
+                max([min([right, *after]), *(m.right for m in here)]),
+            )
+        )
     return sides
 
 
