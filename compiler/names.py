@@ -159,6 +159,8 @@ PUBLIC = {
     "tvm.tir.expr": "compiler.ir.primexpr",
     "tvm.tir.ir_builder": "compiler.tir.ir_builder",
     "tvm.tir.schedule": "compiler.tir.schedule",
+    "tvm.tir.schedule.transform": "compiler.tir.schedule.transform",
+    "tvm.tir.analysis.analysis": "compiler.tir.analysis",
     "tvm.tir.analysis.OOBChecker": "compiler.tir.schedule.out_of_bounds:OOBChecker",
     "tvm.script.ir_builder.tir.frame": "compiler.tir.script.ir_builder.frame",
     "tvm.script.parser.core": "compiler.tir.script.core",

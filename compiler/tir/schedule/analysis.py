@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compiler.tir.schedule import conditions
+from compiler.tir.schedule.layout_suggestion import suggest_index_map
+from compiler.tir.schedule.loop_mapping import TensorizeInfo, get_tensorize_loop_mapping
 from compiler.tir.schedule.random_variables import BlockRV
 from compiler.tir.schedule.tree import all_blocks
 
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["has_block", "is_output_block"]
+__all__ = ["TensorizeInfo", "get_tensorize_loop_mapping", "has_block", "is_output_block", "suggest_index_map"]
 
 
 def has_block(sch: Schedule, block_name: str) -> bool:
