@@ -1,0 +1,91 @@
+"""Products of matrices by the BLAS that NumPy has: ``tvm.contrib.cblas``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler import te, tir
+from compiler.ir.error import ArgumentError
+from compiler.runtime.ndarray import NDArray
+from compiler.runtime.packed_func import register_func
+from compiler.te.tensor import Tensor
+
+__all__ = ["batch_matmul", "matmul"]
+
+
+def matmul(lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False, **kwargs: Any) -> Tensor:
+    """Declare the product of two matrices, which BLAS computes.
+
+    Parameters
+    ----------
+    lhs, rhs : te.Tensor
+        Matrices of float32 or float64.
+    transa, transb : bool
+        Whether the left or the right one is transposed.
+    **kwargs
+        Of :func:`tvm.te.extern`, such as ``name``.
+
+    Returns
+    -------
+    te.Tensor
+    """
+    rows, columns = lhs.shape[1 if transa else 0], rhs.shape[0 if transb else 1]
+    return _product("matmul", (rows, columns), lhs, rhs, (transa, transb), kwargs)
+
+
+def batch_matmul(
+    lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False, iterative: bool = False, **kwargs: Any
+) -> Tensor:
+    """Declare the products of the matrices of two batches, which BLAS computes.
+
+    Parameters
+    ----------
+    lhs, rhs : te.Tensor
+        Batches of matrices, along the first axis.
+    transa, transb : bool
+        Whether those of the left or the right are transposed.
+    iterative : bool
+        Whether BLAS is called for one matrix after the other.
+    **kwargs
+        Of :func:`tvm.te.extern`, such as ``name``.
+
+    Returns
+    -------
+    te.Tensor
+    """
+    shape = (lhs.shape[0], lhs.shape[2 if transa else 1], rhs.shape[1 if transb else 2])
+    name = "batch_matmul_iterative" if iterative else "batch_matmul"
+    return _product(name, shape, lhs, rhs, (transa, transb), kwargs)
+
+
+def _product(
+    name: str, shape: tuple[Any, ...], lhs: Tensor, rhs: Tensor, transposed: tuple[bool, bool], options: dict[str, Any]
+) -> Tensor:
+    if len(lhs.shape) != len(shape) or len(rhs.shape) != len(shape):
+        raise ArgumentError(f"cblas.{name}: expected tensors of rank {len(shape)}, got {lhs} and {rhs}")
+    result = te.extern(
+        shape,
+        [lhs, rhs],
+        lambda ins, outs: tir.call_packed(
+            f"tvm.contrib.cblas.{name}", ins[0], ins[1], outs[0], *(tir.const(t, "bool") for t in transposed)
+        ),
+        **{"name": "C", **options},
+    )
+    assert isinstance(result, Tensor)
+    return result
+
+
+def _transposed(x: NDArray, transpose: bool) -> np.ndarray:
+    matrices = x.numpy()
+    return matrices.swapaxes(-1, -2) if transpose else matrices
+
+
+def _multiply(lhs: NDArray, rhs: NDArray, out: NDArray, transa: bool, transb: bool) -> None:
+    """Write the product of matrices, or of batches of them."""
+    out.copyfrom(np.matmul(_transposed(lhs, bool(transa)), _transposed(rhs, bool(transb))))
+
+
+for _name in ("matmul", "batch_matmul", "batch_matmul_iterative"):
+    register_func(f"tvm.contrib.cblas.{_name}", _multiply, override=True)

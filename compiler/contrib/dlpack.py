@@ -1,0 +1,55 @@
+"""Compiled functions over the tensors of other libraries: ``tvm.contrib.dlpack``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from compiler.runtime.ndarray import from_dlpack
+
+__all__ = ["convert_func", "to_pytorch_func"]
+
+
+def convert_func(
+    tvm_func: Callable[..., Any], tensor_type: type, to_dlpack_func: Callable[[Any], Any]
+) -> Callable[..., Any]:
+    """Return a function over the tensors of another library, whose memory it reads and writes in place.
+
+    Parameters
+    ----------
+    tvm_func : callable
+        A function over ``NDArray``.
+    tensor_type : type
+        The library's class of tensors.
+    to_dlpack_func : callable
+        From a tensor to its DLPack capsule.
+
+    Returns
+    -------
+    callable
+    """
+
+    @wraps(tvm_func, updated=())
+    def converted(*args: Any) -> Any:
+        return tvm_func(*(from_dlpack(to_dlpack_func(a)) if isinstance(a, tensor_type) else a for a in args))
+
+    return converted
+
+
+def to_pytorch_func(tvm_func: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function over tensors of PyTorch, see :func:`convert_func`.
+
+    Parameters
+    ----------
+    tvm_func : callable
+        A function over ``NDArray``.
+
+    Returns
+    -------
+    callable
+    """
+    import torch
+    from torch.utils.dlpack import to_dlpack
+
+    return convert_func(tvm_func, torch.Tensor, to_dlpack)

@@ -1,0 +1,312 @@
+"""What programs convert models with, under TVM's names: ``tvm.relay.frontend.common``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.error import ArgumentError, OpNotImplemented
+from compiler.ir.expr import RelayExpr
+from compiler.ir.module import IRModule
+from compiler.ir.types import Type
+from compiler.relay import op
+from compiler.relay.analysis import free_vars
+from compiler.relay.binding import bind
+from compiler.relay.expr import Var, const, var
+from compiler.relay.inference import infer_expr
+from compiler.relay.interpreter import Interpreter
+from compiler.relay.op_registry import OpFunction
+from compiler.relay.transform.fold_constant import FoldConstantExpr
+from compiler.relay.ty import TensorType
+from compiler.runtime.ndarray import NDArray, array
+
+relay_op: Any = op
+
+__all__ = [
+    "ensure_scalar_shape",
+    "fold_constant",
+    "get_name",
+    "get_relay_op",
+    "infer_channels",
+    "infer_shape",
+    "infer_type",
+    "infer_value",
+    "new_var",
+    "to_int_list",
+    "try_infer_value",
+    "try_resolve_var_to_const",
+    "unbind",
+]
+
+
+def infer_type(node: RelayExpr, mod: IRModule | None = None) -> RelayExpr:
+    """Return an expression with its type, and with those of all that it is made of.
+
+    Parameters
+    ----------
+    node : Expr
+    mod : IRModule, optional
+        The functions and data types that it names.
+
+    Returns
+    -------
+    Expr
+        The same; its ``checked_type`` is there.
+    """
+    infer_expr(node, mod)
+    return node
+
+
+def infer_shape(inputs: RelayExpr, mod: IRModule | None = None) -> tuple[Any, ...] | Type:
+    """Return the shape of a tensor: integers, and expressions where an extent is symbolic.
+
+    Parameters
+    ----------
+    inputs : Expr
+    mod : IRModule, optional
+        The functions and data types that it names.
+
+    Returns
+    -------
+    tuple or Type
+        The type itself where the value is no tensor.
+    """
+    t = infer_expr(inputs, mod)
+    return t.dims if isinstance(t, TensorType) else t
+
+
+def infer_channels(inputs: RelayExpr, transpose: bool = False) -> int:
+    """Return the number of output channels of a kernel.
+
+    Parameters
+    ----------
+    inputs : Expr
+        The weights, ``OIHW``.
+    transpose : bool
+        Whether they are those of a transposed convolution, ``IOHW``.
+
+    Returns
+    -------
+    int
+    """
+    t = infer_expr(inputs)
+    assert isinstance(t, TensorType)
+    return t.concrete_shape[1 if transpose else 0]
+
+
+def infer_value(input_val: RelayExpr, params: Mapping[str, Any] | None, mod: IRModule | None = None) -> NDArray:
+    """Return the value of an expression, computed at once.
+
+    Parameters
+    ----------
+    input_val : Expr
+    params : mapping of str to NDArray
+        The values of its free variables by their names.
+    mod : IRModule, optional
+        The functions and data types that it names.
+
+    Returns
+    -------
+    NDArray
+        The first one where the value is a tuple.
+
+    Raises
+    ------
+    AssertionError
+        If a free variable has no value.
+    """
+    given = params or {}
+    variables = free_vars(input_val)
+    missing = sorted({v.name_hint for v in variables} - set(given))
+    if missing:
+        raise AssertionError(f"infer_value: the variables {', '.join(missing)} have no value in params")
+    values = {v: given[v.name_hint] for v in variables}
+    bound = bind(input_val, {v: x if isinstance(x, RelayExpr) else const(x) for v, x in values.items()})
+    infer_expr(bound, mod)
+    value = Interpreter(mod).evaluate(bound)
+    return array(value[0] if isinstance(value, tuple) else value)
+
+
+def try_infer_value(
+    val: RelayExpr,
+    on_success: Callable[[np.ndarray], Any] | None = None,
+    on_failure: Callable[[], Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> tuple[Any, bool]:
+    """Return the value of an expression if it is known, and whether it is.
+
+    Parameters
+    ----------
+    val : Expr
+    on_success : callable, optional
+        What is returned in place of the array, from the array.
+    on_failure : callable, optional
+        What is returned where free variables have no values; without it the expression is.
+    parameters : mapping of str to NDArray, optional
+        The values of free variables by their names.
+
+    Returns
+    -------
+    tuple of object and bool
+    """
+    given = parameters or {}
+    if any(v.name_hint not in given for v in free_vars(val)):
+        return (val if on_failure is None else on_failure()), False
+    value = infer_value(val, given).numpy()
+    return (value if on_success is None else on_success(value)), True
+
+
+def fold_constant(node: RelayExpr, mod: IRModule | None = None) -> RelayExpr:
+    """Return an expression with its constant parts folded.
+
+    Parameters
+    ----------
+    node : Expr
+    mod : IRModule, optional
+        The functions and data types that it names.
+
+    Returns
+    -------
+    Expr
+    """
+    infer_expr(node, mod)
+    folded: RelayExpr = FoldConstantExpr(node, mod)
+    return folded
+
+
+def new_var(name_hint: str, type_annotation: Type | None = None, shape: Any = None, dtype: str = "float32") -> Var:
+    """Return a variable; see :func:`tvm.relay.var`.
+
+    Parameters
+    ----------
+    name_hint : str
+    type_annotation : Type, optional
+    shape : sequence of int, optional
+        In place of a type.
+    dtype : str
+        With a shape.
+
+    Returns
+    -------
+    Var
+    """
+    return var(name_hint, type_annotation, shape, dtype)
+
+
+def get_name(node: RelayExpr) -> str:
+    """Return the name of a variable, and nothing for any other expression.
+
+    Parameters
+    ----------
+    node : Expr
+
+    Returns
+    -------
+    str
+    """
+    name: str = getattr(node, "name_hint", "")
+    return name
+
+
+def get_relay_op(op_name: str) -> OpFunction:
+    """Return the public function of an operator, wherever it is: ``add``, ``nn.conv2d`` or just ``conv2d``.
+
+    Parameters
+    ----------
+    op_name : str
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    OpNotImplemented
+        If there is none.
+    """
+    place = relay_op
+    for part in op_name.split("."):
+        place = getattr(place, part, None)
+    candidates = [place, *(getattr(getattr(relay_op, room), op_name, None) for room in ("nn", "image", "vision"))]
+    function: OpFunction | None = next((f for f in candidates if callable(f)), None)
+    if function is None:
+        raise OpNotImplemented(f"get_relay_op: there is no operator {op_name!r}")
+    return function
+
+
+def unbind(data: RelayExpr, axis: int = 0) -> list[RelayExpr]:
+    """Return the slices of a tensor along an axis, which they do not have.
+
+    Parameters
+    ----------
+    data : Expr
+    axis : int
+
+    Returns
+    -------
+    list of Expr
+    """
+    shape = infer_shape(data)
+    if not isinstance(shape, tuple) or not isinstance(shape[axis], int):
+        raise ArgumentError(f"unbind: the extent of axis {axis} must be static, got {shape}")
+    parts = relay_op.split(data, shape[axis], axis)
+    return [relay_op.squeeze(part, axis=[axis]) for part in parts]
+
+
+def ensure_scalar_shape(x: RelayExpr) -> RelayExpr:
+    """Return a tensor of one element as a scalar.
+
+    Parameters
+    ----------
+    x : Expr
+
+    Returns
+    -------
+    Expr
+
+    Raises
+    ------
+    AssertionError
+        If it has more than one element.
+    """
+    shape = infer_shape(x)
+    if shape == ():
+        return x
+    if not isinstance(shape, tuple) or any(extent != 1 for extent in shape):
+        raise AssertionError(f"ensure_scalar_shape: expected one element, got the shape {shape}")
+    squeezed: RelayExpr = relay_op.squeeze(x)
+    return squeezed
+
+
+def to_int_list(np_array: np.ndarray | Sequence[Any]) -> list[int]:
+    """Return the elements of an array as Python's integers.
+
+    Parameters
+    ----------
+    np_array : numpy.ndarray
+
+    Returns
+    -------
+    list of int
+    """
+    return [int(x) for x in np_array]
+
+
+def try_resolve_var_to_const(x: RelayExpr, graph_params: Mapping[str, Any]) -> RelayExpr:
+    """Return the constant that a parameter of a model stands for, any other expression as it is.
+
+    Parameters
+    ----------
+    x : Expr
+    graph_params : mapping of str to NDArray
+        The model's parameters by their names.
+
+    Returns
+    -------
+    Expr
+    """
+    if isinstance(x, Var) and x.name_hint in graph_params:
+        return const(graph_params[x.name_hint])
+    return x
