@@ -40,7 +40,7 @@ def tile_with_tensor_intrin(
 
     Raises
     ------
-    ValueError
+    ArgumentError
         If no intrinsic has that name.
     """
     intrinsic = TensorIntrin.get(intrin_name)

@@ -77,7 +77,8 @@ def test_unknown_intrinsics_are_refused() -> None:
     sch = Schedule(_product(16))
     with pytest.raises(ValueError, match="is not registered"):
         tile_with_tensor_intrin(sch, sch.get_block("compute"), "nothing")
-    assert tile_with_tensor_intrin(Schedule(_product(18)), sch.get_block("compute"), VNNI_DOT_16x4_INTRIN) is None
+    odd = Schedule(_product(18))
+    assert tile_with_tensor_intrin(odd, odd.get_block("compute"), VNNI_DOT_16x4_INTRIN) is None
 
 
 @pytest.mark.parametrize(
