@@ -37,6 +37,7 @@ from compiler.tir.transform.merge_shared_memory_allocations import MergeSharedMe
 from compiler.tir.transform.pass_base import prim_func_pass
 from compiler.tir.transform.simplify import Simplify
 from compiler.tir.transform.split_host_device import SplitHostDevice
+from compiler.tir.transform.static_shared_memory import StaticSharedMemory
 from compiler.tir.transform.thread_sync import ThreadSync
 from compiler.tir.transform.verify_barriers import VerifyBarriers
 from compiler.tir.transform.verify_gpu_code import VerifyGPUCode
@@ -51,6 +52,9 @@ __all__ = [
     "synchronize",
     "thread_passes",
 ]
+
+_TYPED_MEMORY = ("webgpu",)
+"""Kinds of targets whose languages cannot say that memory holds elements of several types."""
 
 
 class SplitModule(NamedTuple):
@@ -138,6 +142,7 @@ def thread_passes(target: Target) -> list[Pass]:
         BF16ComputeLegalize(),
         VerifyMemory(),
         AnnotateEntryFunc(),
+        *([StaticSharedMemory()] if target.kind in _TYPED_MEMORY else []),
         ThreadSync("shared"),
         ThreadSync("shared.dyn"),
         MergeSharedMemoryAllocations(),

@@ -6,7 +6,12 @@ from compiler.target.target import Target
 
 __all__ = ["device_limits"]
 
-_CUDA = {"max_shared_memory_per_block": 48 << 10, "max_thread_z": 64, "max_vector_bytes": 16}
+_CUDA = {
+    "max_shared_memory_per_block": 48 << 10,
+    "max_dynamic_shared_memory_per_block": 227 << 10,  # of sm_90; a launch asks for what is beyond 48 KiB
+    "max_thread_z": 64,
+    "max_vector_bytes": 16,
+}
 _LIMITS: dict[str, dict[str, int]] = {
     "cuda": _CUDA,
     "nvptx": _CUDA,
@@ -38,4 +43,6 @@ def device_limits(target: Target) -> dict[str, int]:
     }
     if target.max_shared_memory_per_block:
         limits["max_shared_memory_per_block"] = target.max_shared_memory_per_block
+    if "max_shared_memory_per_block" in limits:
+        limits.setdefault("max_dynamic_shared_memory_per_block", limits["max_shared_memory_per_block"])
     return limits

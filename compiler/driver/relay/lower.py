@@ -31,6 +31,7 @@ from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
 from compiler.tir import const
 from compiler.tir.function import PrimFunc
+from compiler.tir.transform.launch_single_thread import LaunchSingleThread
 from compiler.topi.tag import Tag
 
 MAX_NAME_LENGTH = 80
@@ -137,6 +138,8 @@ def lower_group(function: Function, name: str, target: Target, instruments: Sequ
     definition = own or usual
     with lowering_to("te", function.span):
         module = lower(definition.schedule, [*definition.inputs, *definition.outputs], name=name)
+        if "gpu" in target.keys:
+            module = LaunchSingleThread()(module)
     return LoweredKernel(
         name=name,
         function=function,

@@ -20,6 +20,7 @@ __all__ = ["Violation", "gpu_violations", "verify_gpu_code"]
 _LIMITS = (
     "max_local_memory_per_block",
     "max_shared_memory_per_block",
+    "max_dynamic_shared_memory_per_block",
     "max_threads_per_block",
     "max_thread_x",
     "max_thread_y",
@@ -39,7 +40,8 @@ def verify_gpu_code(func: PrimFunc, constraints: Mapping[str, int]) -> bool:
     func : PrimFunc
         The function, with its loops bound to thread axes.
     constraints : mapping of str to int
-        ``max_local_memory_per_block`` and ``max_shared_memory_per_block`` in bytes; ``max_threads_per_block``,
+        ``max_local_memory_per_block`` and ``max_shared_memory_per_block`` in bytes, and
+        ``max_dynamic_shared_memory_per_block`` of both kinds of shared memory together; ``max_threads_per_block``,
         ``max_thread_x``, ``max_thread_y``, ``max_thread_z``, ``max_vthread``, ``max_kernels`` in numbers;
         ``max_vector_bytes`` in bytes of one access.  What is left out has no limit.
 
@@ -115,7 +117,7 @@ class _Kernels(Visitor):
 
     def _begin_kernel(self) -> None:
         self._extents: dict[str, int] = {}
-        self._bytes = {"local": 0, "shared": 0}
+        self._bytes = {"local": 0, "shared": 0, "shared.dyn": 0}
         self._largest: dict[str, Allocate] = {}
         self._local: set[Var] = set()
 
@@ -173,8 +175,11 @@ class _Kernels(Visitor):
         for tag, extent in self._extents.items():
             threads *= extent if tag.startswith("threadIdx") else 1
         self.check("max_threads_per_block", threads, self._launch_node)
-        for scope, size in self._bytes.items():
-            self.check(f"max_{scope}_memory_per_block", size, self._largest.get(scope))
+        for scope in ("local", "shared"):
+            self.check(f"max_{scope}_memory_per_block", self._bytes[scope], self._largest.get(scope))
+        if dynamic := self._bytes["shared.dyn"]:
+            both = dynamic + self._bytes["shared"]
+            self.check("max_dynamic_shared_memory_per_block", both, self._largest.get("shared.dyn"))
 
     def visit_Allocate(self, n: Allocate) -> None:
         scope = getattr(n.buffer_var.type_annotation, "storage_scope", "")

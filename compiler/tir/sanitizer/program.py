@@ -158,7 +158,7 @@ class _Launch:
             shared = self._exchange(prod(map(len, threads)))
             group: list[Running] = []
             for position, reverse in enumerate(product(*threads)):
-                if position % self._warp_size == 0:
+                if position % self._kernel.memory_width(self._warp_size) == 0:
                     warp: dict[Var, ShadowMemory] = {}
                 axes = dict(zip(self._tags, (*block, *reversed(reverse)), strict=True))
                 timeline = Timeline(number, position // self._warp_size, axes)

@@ -92,7 +92,7 @@ class _Kernel(KernelCode):
         """Return the loops over blocks, with all that the threads of a block do."""
         shuffles = EmulateShuffles(self.position, self.count, self._warp_size)
         code = shuffles.visit(self.code)
-        memory = _BlockMemory(code, self.position, self.count, self._warp_size)
+        memory = _BlockMemory(code, self.position, self.count, self.memory_width(self._warp_size))
         code = memory.visit(code)
         uniformity = Uniformity((*(self.variables[axis.tag] for axis in self.threads), *memory.private))
         body = BarrierRegions(uniformity, self._each_thread, memory.keep).split(code)
@@ -146,11 +146,11 @@ class _BlockMemory(Mutator):
         Whether threads add to memory in one step.
     """
 
-    def __init__(self, code: Stmt, thread: PrimExpr, threads: PrimExpr, warp_size: int) -> None:
+    def __init__(self, code: Stmt, thread: PrimExpr, threads: PrimExpr, width: int) -> None:
         self._around = Barriers(code).around
         self._thread = thread
         self._threads = threads
-        self._warp_size = warp_size
+        self._width = width
         self._shifts: dict[Var, tuple[PrimExpr, PrimExpr]] = {}
         """By pointer: the position of a thread's or warp's part, and the bytes of a part."""
         self._parts: dict[Buffer, Buffer] = {}
@@ -163,8 +163,8 @@ class _BlockMemory(Mutator):
         if scope.startswith("shared"):
             self.allocations.append(n)
         elif scope == "warp":
-            warps = (self._threads + (self._warp_size - 1)) // self._warp_size
-            self._divide(n, self._thread // self._warp_size, warps)
+            warps = (self._threads + (self._width - 1)) // self._width
+            self._divide(n, self._thread // self._width, warps)
         else:
             self.private.add(n.buffer_var)
             if n not in self._around:

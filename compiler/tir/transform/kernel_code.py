@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import PrimExpr, Var, cast, const
+from compiler.ir.primexpr import IntImm, PrimExpr, Var, cast, const
 from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.analysis.thread_axes import is_thread, launch_of, thread_axes
 from compiler.tir.stmt import Allocate, AttrStmt, For, Stmt
@@ -102,6 +102,22 @@ class KernelCode:
             position = position + cast("int32", self.variables[axis.tag]) * count
             count = count * cast("int32", axis.extent)
         self.position, self.count = self.analyzer.simplify(position), self.analyzer.simplify(count)
+
+    def memory_width(self, warp_size: int) -> int:
+        """Return how many threads share memory of the scope ``warp``: a warp's, or fewer where threadIdx.x has fewer.
+
+        Parameters
+        ----------
+        warp_size : int
+
+        Returns
+        -------
+        int
+        """
+        widths = [
+            axis.extent.value for axis in self.threads if axis.tag == "threadIdx.x" and isinstance(axis.extent, IntImm)
+        ]
+        return min(warp_size, *widths) if widths else warp_size
 
 
 class _WithoutLaunches(StmtMutator):

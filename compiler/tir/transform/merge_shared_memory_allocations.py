@@ -175,6 +175,10 @@ class _Redirect(Mutator):
             return self.visit(n.body)  # type: ignore[no-any-return]
         return self.visit_Node(n)  # type: ignore[no-any-return]
 
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        subject = self._pointer if isinstance(n.node, Var) and n.node in self._offsets else n.node
+        return rebuild(n, node=subject, value=self.visit(n.value), body=self.visit(n.body))
+
     def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
         return rebuild(n, buffer=self._buffer(n.buffer), body=self.visit(n.body))
 

@@ -35,6 +35,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "a block has {value:,} bytes of shared memory",
         "stage a smaller part at a time, by computing the shared stages at an inner loop, or share with fewer threads",
     ),
+    "max_dynamic_shared_memory_per_block": (
+        "a block has {value:,} bytes of shared memory, static and dynamic",
+        "stage a smaller part at a time, by computing the shared stages at an inner loop, or share with fewer threads",
+    ),
     "max_local_memory_per_block": ("threads have {value:,} bytes of local memory", "make the tile of a thread smaller"),
     "max_vector_bytes": ("an access is {value:,} bytes wide", "split the vectorized axis smaller"),
     "max_kernels": ("the function has {value:,} kernels", "compute stages at others, so that they share a kernel"),

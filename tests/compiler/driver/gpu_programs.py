@@ -32,8 +32,7 @@ class GPUProgram(NamedTuple):
 def random_program(seed: int) -> GPUProgram:
     """Return the program of a seed."""
     rng = random.Random(seed)
-    make = rng.choice((_neighbours, _matmul, _reduction, _bound_reduction, _transposition, _virtual_threads))
-    return make(rng)
+    return rng.choice(_MAKERS)(rng)
 
 
 def _axis(tag: str) -> Any:
@@ -190,3 +189,111 @@ def _virtual_threads(rng: random.Random) -> GPUProgram:
     if rng.random() < 0.5:
         s[b].vectorize(inner)
     return GPUProgram(s, [a, b], lambda x: np.where(x > 0, 3 * x, x[::-1]))
+
+
+def _virtual_tiles(rng: random.Random) -> GPUProgram:
+    """A product of matrices by virtual threads, with vectorised copies of the next tile into the other half."""
+    n, m, size = (rng.choice((16, 32)) for _ in range(3))
+    a, b = te.placeholder((n, size), name="A"), te.placeholder((size, m), name="B")
+    k = te.reduce_axis((0, size), name="k")
+    c = te.compute((n, m), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    s = te.create_schedule(c.op)
+    scope = rng.choice(("shared", "shared.dyn"))
+    staged = [s.cache_read(tensor, scope, [c]) for tensor in (a, b)]
+    registers = [s.cache_read(tensor, "local", [c]) for tensor in staged] if rng.random() < 0.5 else []
+    local = s.cache_write(c, "local")
+    threads, virtual = rng.choice((2, 4)), rng.choice((1, 2))
+    tx, ty, vx, vy = _axis("threadIdx.x"), _axis("threadIdx.y"), _axis("vthread"), _axis("vthread")
+    (bi, i), (bj, j) = (s[c].split(axis, factor=8 * virtual) for axis in c.op.axis)
+    (vi, i), (vj, j) = (s[c].split(axis, nparts=virtual) for axis in (i, j))
+    (ti, ii), (tj, jj) = (s[c].split(axis, nparts=threads) for axis in (i, j))
+    s[c].reorder(bi, bj, vi, vj, ti, tj, ii, jj)
+    for loop, axis in ((bi, _axis("blockIdx.y")), (bj, _axis("blockIdx.x")), (vi, vy), (vj, vx), (ti, ty), (tj, tx)):
+        s[c].bind(loop, axis)
+    s[local].compute_at(s[c], tj)
+    outer, inner = s[local].split(s[local].op.reduce_axis[0], factor=rng.choice((4, 8)))
+    s[local].reorder(outer, inner, *s[local].op.axis)
+    for tensor in registers:
+        s[tensor].compute_at(s[local], inner)
+    for tensor in staged:
+        s[tensor].compute_at(s[local], outer)
+        fused, vector = s[tensor].split(s[tensor].fuse(*s[tensor].op.axis), factor=4)
+        fused, x = s[tensor].split(fused, factor=threads)
+        fused, y = s[tensor].split(fused, factor=threads)
+        s[tensor].bind(x, tx)
+        s[tensor].bind(y, ty)
+        s[tensor].vectorize(vector)
+        if rng.random() < 0.5:
+            s[tensor].double_buffer()
+    return GPUProgram(s, [a, b, c], lambda x, y: x @ y)
+
+
+def _square_reduction(rng: random.Random) -> GPUProgram:
+    """A reduction across the threads of both axes of a block, stored by one of them."""
+    rows, height, width = rng.randint(1, 5), rng.choice((2, 4, 5, 8)), rng.choice((2, 4, 8, 16))
+    combine, reference = rng.choice(_COMBINERS)
+    each = rng.randint(1, 3)
+    a = te.placeholder((rows, height, width * each), name="A")
+    k, m = te.reduce_axis((0, height), name="k"), te.reduce_axis((0, width * each), name="m")
+    b = te.compute((rows,), lambda i: combine(a[i, k, m], axis=[k, m]), name="B")
+    s = te.create_schedule(b.op)
+    tx, ty = _axis("threadIdx.x"), _axis("threadIdx.y")
+    if each == 1:
+        down, across = s[b].op.reduce_axis
+    else:
+        _, inner = s[b].split(s[b].op.reduce_axis[1], factor=width)
+        s[b].reorder(s[b].op.reduce_axis[0], inner)
+        part = s.rfactor(b, inner)
+        down, across = None, s[b].op.reduce_axis[0]
+        s[part].compute_at(s[b], across)
+    if down is not None:
+        s[b].bind(down, ty)
+    s[b].bind(across, tx)
+    s[b].bind(s[b].op.axis[0], _axis("blockIdx.x"))
+    if rng.random() < 0.7:
+        first = tx.var.equal(0) if down is None else tir.all(tx.var.equal(0), ty.var.equal(0))
+        s[b].set_store_predicate(first)
+    return GPUProgram(s, [a, b], lambda x: reference(x, axis=(1, 2)))
+
+
+def _vectors(rng: random.Random) -> GPUProgram:
+    """Rows that threads read and write by vectors of two or four elements, some through local memory."""
+    lanes, threads = rng.choice((2, 4)), rng.choice((4, 8, 32))
+    n = lanes * threads * rng.randint(1, 4) + (0 if rng.random() < 0.7 else lanes)
+    a, b = te.placeholder((n,), name="A"), te.placeholder((n,), name="B")
+    c = te.compute((n,), lambda i: a[i] * b[i] + a[i], name="C")
+    s = te.create_schedule(c.op)
+    local = s.cache_read(a, "local", [c]) if rng.random() < 0.5 else None
+    rest, vector = s[c].split(c.op.axis[0], factor=lanes)
+    block, thread = s[c].split(rest, factor=threads)
+    s[c].bind(block, _axis("blockIdx.x"))
+    s[c].bind(thread, _axis("threadIdx.x"))
+    s[c].vectorize(vector)
+    if local is not None:
+        s[local].compute_at(s[c], thread)
+        s[local].vectorize(s[local].op.axis[0])
+    return GPUProgram(s, [a, b, c], lambda x, y: x * y + x)
+
+
+_MAKERS = (
+    _neighbours, _matmul, _reduction, _bound_reduction, _transposition, _virtual_threads, _virtual_tiles,
+    _square_reduction, _vectors,
+)  # fmt: skip
+
+
+def warp_program(seed: int) -> GPUProgram:
+    """Return a program whose warps share memory: for devices with warps of 32 threads."""
+    rng = random.Random(seed)
+    rows, reach = rng.choice((1, 3, 8)), rng.randint(1, 31)
+    a = te.placeholder((rows, 32), name="A")
+    b = te.compute((rows, 32), lambda i, j: a[i, (j + reach) % 32] + a[i, j], name="B")
+    s = te.create_schedule(b.op)
+    warp = s.cache_read(a, "warp", [b])
+    tx = _axis("threadIdx.x")
+    block, row = s[b].split(b.op.axis[0], factor=rng.choice((1, 2)))
+    s[b].bind(block, _axis("blockIdx.x"))
+    s[b].bind(row, _axis("threadIdx.y"))
+    s[b].bind(b.op.axis[1], tx)
+    s[warp].compute_at(s[b], row)
+    s[warp].bind(s[warp].op.axis[1], tx)
+    return GPUProgram(s, [a, b], lambda x: np.roll(x, -reach, 1) + x)

@@ -14,7 +14,7 @@ from compiler.ir.error import LoweringError, TargetError
 from compiler.ir.module import IRModule
 from compiler.target.target import Target
 from compiler.tir import PrimFunc
-from tests.compiler.driver.gpu_programs import KINDS, random_program
+from tests.compiler.driver.gpu_programs import KINDS, random_program, warp_program
 from tests.compiler.tir.transform.programs import program
 
 
@@ -26,6 +26,17 @@ def test_random_programs_compute_what_numpy_does(first: int) -> None:
         emulate(made.schedule, made.args, Target(kind, host="llvm -opt-level=1"))(*arrays)
         expected = made.reference(*arrays[:-1])
         np.testing.assert_allclose(arrays[-1], expected, rtol=1e-5, err_msg=f"seed {seed}, target {kind}")
+
+
+@pytest.mark.parametrize("kind", ["cuda", "rocm"])
+def test_random_programs_of_warps_compute_what_numpy_does(kind: str) -> None:
+    for seed in range(12):
+        made = warp_program(seed)
+        arrays = made.arrays(seed)
+        emulate(made.schedule, made.args, Target(kind, host="llvm -opt-level=1"))(*arrays)
+        np.testing.assert_array_equal(arrays[-1], made.reference(*arrays[:-1]), err_msg=f"seed {seed}")
+        source = tvm.build(made.schedule, made.args, "cuda").imported_modules[0].get_source()
+        assert "__shfl_sync" in source
 
 
 def _run(body: str, lanes: int = 64, kind: str = "cuda") -> tuple[Any, Any]:

@@ -183,8 +183,8 @@ def test_a_function_that_is_elsewhere_has_a_name_that_is_one(kind):
 @pytest.mark.parametrize(
     ("kind", "dtype", "cure"),
     [
-        ("webgpu", "float64", "no values of type float64; WGSL has no double precision: compute in float32"),
-        ("webgpu", "int64", "no values of type int64; WGSL has integers of 32 bits only: use int32"),
+        ("webgpu", "float64", "no values of type float64, .*; WGSL has no double precision: compute in float32"),
+        ("webgpu", "int64", "no values of type int64, .*; WGSL has integers of 32 bits only: use int32"),
         ("webgpu", "int8", "WGSL has integers of 32 bits only: use int32"),
         ("metal", "float64", "Metal has no double precision: compute in float32"),
         ("webgpu", "bool", "WGSL's storage buffers hold no bool; cast to int32"),
@@ -252,3 +252,40 @@ def test_the_tables_of_the_languages_name_only_operators_that_are_there():
     for language in LANGUAGES.values():
         for name in (*language.functions, *language.double_functions, *language.operators, *language.intrinsics):
             assert name in ("Min", "Max") or Op.get(name).name == name
+
+
+@pytest.mark.parametrize(
+    ("kind", "declared"),
+    [
+        ("cuda", "extern __shared__ __align__(16) unsigned char buf_dyn_shmem[];"),
+        ("opencl", "__local __attribute__((aligned(16))) uchar buf_dyn_shmem[2048];"),
+        ("metal", "threadgroup alignas(16) uchar buf_dyn_shmem[2048];"),
+        ("webgpu", "var<workgroup> D_shared_dyn: array<i32, 256>;"),
+    ],
+)
+def test_dynamic_shared_memory_of_two_types(kind: str, declared: str) -> None:
+    """One memory holds both, but in WGSL, whose memory has a type."""
+    n = 16
+    a, d = te.placeholder((n, n), name="A"), te.placeholder((n, n), "int32", name="D")
+    b = te.compute((n, n), lambda i, j: a[j, i] + d[j, i].astype("float32"), name="B")
+    s = te.create_schedule(b.op)
+    ty, tx = te.thread_axis((0, n), "threadIdx.y"), te.thread_axis((0, n), "threadIdx.x")
+    block, row = s[b].split(b.op.axis[0], nparts=1)
+    for staged in (s.cache_read(a, "shared.dyn", [b]), s.cache_read(d, "shared.dyn", [b])):
+        s[staged].compute_at(s[b], block)
+        s[staged].bind(s[staged].op.axis[0], ty)
+        s[staged].bind(s[staged].op.axis[1], tx)
+    for loop, axis in ((block, te.thread_axis("blockIdx.x")), (row, ty), (b.op.axis[1], tx)):
+        s[b].bind(loop, axis)
+    assert declared in tvm.build(s, [a, d, b], kind).imported_modules[0].get_source()
+
+
+def test_pointers_to_bool_in_opencl() -> None:
+    """OpenCL forbids them: bool is stored in bytes."""
+    a = te.placeholder((8,), "bool", name="A")
+    b = te.compute((8,), lambda i: tvm.tir.Not(a[i]), name="B")
+    s = te.create_schedule(b.op)
+    s[b].bind(b.op.axis[0], te.thread_axis("threadIdx.x"))
+    source = tvm.build(s, [a, b], "opencl").imported_modules[0].get_source()
+    assert "__global const char* restrict A, __global char* restrict B" in source
+    assert "bool*" not in source

@@ -205,7 +205,6 @@ def _typed(dtype: str, threads: int = 8) -> Scheduled:
         ("webgpu", "uint64", "use uint32"),
         ("webgpu", "int8", "use int32"),
         ("webgpu", "bool", "cast to int32"),
-        ("opencl", "bool", "cast to int8"),
         ("metal", "float64", "compute in float32"),
         ("webgpu -supports_float16=0", "float16", "compute in float32"),
         ("opencl -supports_float16=0", "float16", "compute in float32"),

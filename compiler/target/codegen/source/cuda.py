@@ -39,8 +39,6 @@ def _parameter(p: KernelParameter, noalias: bool) -> str:
     return f"{'' if p.is_written else 'const '}{p.type}*{' __restrict__' if noalias else ''} {p.name}"
 
 
-_SHARED = "__shared__ __align__(16) {type} {name}[{count}];"
-
 CUDA = Language(
     name="cuda",
     prologue=(),
@@ -78,8 +76,8 @@ CUDA = Language(
         axes={axis: axis for axis in (f"{of}.{along}" for of in ("blockIdx", "threadIdx") for along in "xyz")},
         memory={
             "local": "__align__(16) {type} {name}[{count}];",
-            "shared": _SHARED,
-            "shared.dyn": f"extern {_SHARED}",
+            "shared": "__shared__ __align__(16) {type} {name}[{count}];",
+            "shared.dyn": "extern __shared__ __align__(16) {type} {name}[];",
         },
         barriers={"shared": "__syncthreads();", "shared.dyn": "__syncthreads();", "warp": "__syncwarp();"},
         vectors=VectorRules(types=_VECTORS),

@@ -152,6 +152,8 @@ class DeviceRules:
         How an element that no thread writes is read, by data type; ``{}`` is its address.
     needs_constant_threads : bool
         Whether the number of threads of a block is a part of the program.
+    stored : mapping of str to str
+        Data types that pointers cannot lead to, and those of the same size that they lead to.
     unstored : mapping of str to str
         Data types that memory cannot hold, and what to use in their place.
     """
@@ -165,4 +167,5 @@ class DeviceRules:
     vectors: VectorRules | None = None
     read_only: Mapping[str, str] = field(default_factory=dict)
     needs_constant_threads: bool = False
+    stored: Mapping[str, str] = field(default_factory=dict)
     unstored: Mapping[str, str] = field(default_factory=dict)

@@ -99,6 +99,8 @@ def _parameters(statements: KernelStatements, function: Declared, facts: _Kernel
     for var, described in zip(function.func.params, function.signature.parameters, strict=True):
         is_pointer = var.dtype == "handle"
         dtype = facts.element(var) if is_pointer else var.dtype
+        if is_pointer:
+            dtype = statements.rules.stored.get(dtype, dtype)
         name = names.define(var)
         if is_pointer:
             statements.expressions.elements[var] = dtype

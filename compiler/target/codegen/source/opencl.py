@@ -98,7 +98,7 @@ OPENCL = Language(
             load="vload{lanes}(0, {pointer})",
             store="vstore{lanes}({value}, 0, {pointer});",
         ),
-        unstored={"bool": "OpenCL kernels take no pointers to bool; cast to int8"},
+        stored={"bool": "int8"},
     ),
 )
 """The table of the language."""

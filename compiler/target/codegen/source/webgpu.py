@@ -159,7 +159,7 @@ WEBGPU = Language(
             "shared": "var<workgroup> {name}: array<{type}, {count}>;",
         },
         module_memory=frozenset({"shared"}),
-        barriers={"shared": "workgroupBarrier();", "warp": "workgroupBarrier();"},
+        barriers=dict.fromkeys(("shared", "shared.dyn", "warp"), "workgroupBarrier();"),
         needs_constant_threads=True,
         unstored={"bool": "WGSL's storage buffers hold no bool; cast to int32"},
     ),

@@ -1,0 +1,93 @@
+"""One thread of a device for what no schedule can bind to threads."""
+
+from __future__ import annotations
+
+from compiler.ir.functor import Visitor
+from compiler.ir.module import IRModule
+from compiler.ir.node import Node
+from compiler.ir.primexpr import Call, IterVar, Range, StringImm, Var, const
+from compiler.ir.transform import PassContext
+from compiler.tir.analysis.thread_axes import launch_of
+from compiler.tir.buffer import BufferLoad
+from compiler.tir.builtin import CALL_EXTERN, CALL_PACKED
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, LetStmt, SeqStmt, Stmt
+from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+_AXES = ("blockIdx.x", "threadIdx.x")
+
+
+class LaunchSingleThread(PrimFuncPass):
+    """Let a block of one thread do what touches memory outside of all thread axes.
+
+    Statements that are written by hand, as those of ``te.extern``, have no loops that a schedule could bind.  For
+    example::
+
+        for i in range(7):                         bx = T.launch_thread("blockIdx.x", 1)
+            B[i + 1] = B[i] + A[i]        →        tx = T.launch_thread("threadIdx.x", 1)
+                                                   for i in range(7):
+                                                       B[i + 1] = B[i] + A[i]
+
+    What launches threads already, and what calls functions of the host, stays.
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        return func.with_body(_Launch().visit(func.body))
+
+
+class _Launch(StmtMutator):
+    """Descends to the largest statements without launches; memory that is allocated around them stays the device's."""
+
+    def visit_Stmt(self, n: Stmt) -> Stmt:
+        if isinstance(n, (AttrStmt, For)) and launch_of(n):
+            return n
+        facts = _Facts()
+        facts.visit(n)
+        if facts.launches or isinstance(n, (SeqStmt, Allocate, DeclBuffer, AttrStmt)):
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        if isinstance(n, LetStmt) and not _touches(n.value):
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        return n if facts.calls_host or not facts.touches_memory else _launched(n)
+
+
+def _launched(body: Stmt) -> Stmt:
+    for tag in reversed(_AXES):
+        var = Var(tag.replace(".", "_"), "int32")
+        axis = IterVar(Range.from_min_extent(0, 1), var, IterVar.ThreadIndex, tag)
+        body = AttrStmt(axis, "thread_extent", const(1), body)
+    return body
+
+
+def _touches(n: Node) -> bool:
+    facts = _Facts()
+    facts.visit(n)
+    return facts.touches_memory
+
+
+class _Facts(Visitor):
+    """What a statement does."""
+
+    def __init__(self) -> None:
+        self.launches = self.touches_memory = self.calls_host = False
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        self.launches |= launch_of(n) is not None
+        self.visit_Node(n)
+
+    def visit_For(self, n: For) -> None:
+        self.launches |= launch_of(n) is not None
+        self.visit_Node(n)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self.touches_memory = True
+        self.visit_Node(n)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self.touches_memory = True
+        self.visit_Node(n)
+
+    def visit_Call(self, n: Call) -> None:
+        named = n.args[0].value if n.args and isinstance(n.args[0], StringImm) else ""
+        self.calls_host |= n.op is CALL_PACKED or (n.op is CALL_EXTERN and named != "")
+        self.visit_Node(n)
