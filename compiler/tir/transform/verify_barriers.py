@@ -33,9 +33,15 @@ class VerifyBarriers(PrimFuncPass):
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        if "thread_extent" in features(func).attrs and (divergent := divergent_barrier(func.body)) is not None:
-            raise LoweringError(_message(divergent))
+        if "thread_extent" in features(func).attrs:
+            _check(func)
         return func
+
+
+def _check(func: PrimFunc) -> None:
+    divergent = divergent_barrier(func.body)
+    if divergent is not None:
+        raise LoweringError(_message(divergent))
 
 
 def _message(divergent: DivergentBarrier) -> str:
