@@ -30,9 +30,13 @@ class BlockText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     programs: list[str]
     """The program before any primitive, and after each."""
     primitives: list[str]
+    trace: str = ""
+    """How the schedule was made, in JSON; empty where that is not known."""
 
 
-def write_blocks(programs: Sequence[IRModule], primitives: Sequence[str], target: str, name: str) -> str:
+def write_blocks(
+    programs: Sequence[IRModule], primitives: Sequence[str], target: str, name: str, trace: str = ""
+) -> str:
     """Write a schedule, all of whose programs stay within their arguments.
 
     Parameters
@@ -43,6 +47,8 @@ def write_blocks(programs: Sequence[IRModule], primitives: Sequence[str], target
         The calls.
     target, name : str
         Of the function.
+    trace : str
+        How the last program was made of the first, in JSON.
 
     Returns
     -------
@@ -57,7 +63,7 @@ def write_blocks(programs: Sequence[IRModule], primitives: Sequence[str], target
         raise NotExpressible(f"it has more than {MAX_PREFIXES} primitives")
     for program in programs:
         check_contained(only_function(program))
-    content = BlockText(1, name, target, [str(program) for program in programs], list(primitives))
+    content = BlockText(1, name, target, [str(program) for program in programs], list(primitives), trace)
     text = msgspec.json.encode(content).decode()
     if len(text) > MAX_PROGRAM:
         raise NotExpressible(f"its programs are longer than {MAX_PROGRAM:,} letters")
@@ -92,7 +98,7 @@ def read_blocks(text: str) -> tuple[BlockProgram, str, str]:
     if not content.programs or len(content.programs) != len(content.primitives) + 1:
         raise TVMError("program: a schedule has one program more than it has primitives")
     programs = [IRModule({"main": _read(program)}) for program in content.programs]
-    return BlockProgram(programs, content.primitives), content.target, content.name
+    return BlockProgram(programs, content.primitives, content.trace), content.target, content.name
 
 
 def _read(text: str) -> PrimFunc:

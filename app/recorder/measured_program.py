@@ -20,7 +20,7 @@ from compiler.te.flops import operation_flops, schedule_flops
 from compiler.te.numpy_program import NumPyProgram
 from compiler.te.numpy_reference import NoNumPyProgram, numpy_program
 from compiler.te.schedule import Schedule
-from compiler.te.shrinking import NotShrinkable, shrink_schedule
+from compiler.te.shrinking import shrink_blocks, shrink_schedule
 from compiler.te.tensor import Tensor
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferStore
@@ -146,6 +146,8 @@ class BlockProgram(MeasuredProgram):
         The one before any primitive first.
     primitives : sequence of str
         The calls.
+    trace : str
+        How the last program was made of the first, in JSON; empty where that is not known.
 
     Raises
     ------
@@ -153,7 +155,8 @@ class BlockProgram(MeasuredProgram):
         The program is not one function of tensors of constant shape, or one is too large.
     """
 
-    def __init__(self, programs: Sequence[IRModule], primitives: Sequence[str]) -> None:
+    def __init__(self, programs: Sequence[IRModule], primitives: Sequence[str], trace: str = "") -> None:
+        self._trace = trace
         self._functions = [only_function(program) for program in programs]
         self.primitives = list(primitives)
         self.lines = [None] * len(self.primitives)
@@ -169,7 +172,7 @@ class BlockProgram(MeasuredProgram):
         return lower(self._functions[-1 if count is None else count], name="main")
 
     def small(self, ratio: int) -> IRModule:
-        raise NotShrinkable("a TensorIR schedule is recorded as programs of one size")
+        return lower(shrink_blocks(self._functions[0], self._trace, ratio), name="main")
 
     def reference(self, inputs: Sequence[Array]) -> tuple[list[Array], NumPyProgram]:
         if self._tensors is None:

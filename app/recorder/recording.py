@@ -42,7 +42,7 @@ def record_schedule(schedule: ScheduleRecord, recorder: Recorder, options: Optio
     name = function.name if function is not None else "main"
     if isinstance(schedule, BlockSchedule):
         target = function.target if function is not None and function.target else Target(options.target)
-        return _record_blocks(schedule.programs, schedule.labels, target, name)
+        return _record_blocks(schedule.programs, schedule.labels, target, name, schedule.trace)
     assert isinstance(schedule, TensorSchedule)
     args, target = function_arguments(recorder, schedule, options)
     return _record(schedule.schedule, args, target, name)
@@ -88,7 +88,8 @@ def _record_function(function: FunctionSubject, default: Target) -> Recorded:
     if isinstance(function.schedule, BlockSchedule):
         programs, labels = function.schedule.programs, function.schedule.labels
         count = function.primitives
-        return _record_blocks(programs[: count + 1], labels[:count], function.target or default, function.name)
+        trace = function.schedule.trace if count == function.schedule.count else ""
+        return _record_blocks(programs[: count + 1], labels[:count], function.target or default, function.name, trace)
     if isinstance(function.source, IRModule | PrimFunc):
         program = function.source if isinstance(function.source, IRModule) else IRModule({"main": function.source})
         return _record_blocks([program], [], function.target or default, function.name)
@@ -101,9 +102,11 @@ def _record_function(function: FunctionSubject, default: Target) -> Recorded:
     return _record(schedule, args, function.target or default, function.name)
 
 
-def _record_blocks(programs: Sequence[IRModule], labels: Sequence[str], target: Target, name: str) -> Recorded:
+def _record_blocks(
+    programs: Sequence[IRModule], labels: Sequence[str], target: Target, name: str, trace: str = ""
+) -> Recorded:
     try:
-        return Recorded(name=name, program=write_blocks(programs, labels, str(target), name))
+        return Recorded(name=name, program=write_blocks(programs, labels, str(target), name, trace))
     except TVMError as error:
         return Recorded(name=name, reason=str(error))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -168,6 +169,12 @@ class BlockSchedule(ScheduleRecord):
     def programs(self) -> list[IRModule]:
         """The program before any primitive, and after each."""
         return [self._initial, *(p.module for p in self._primitives if p.error is None and p.module is not None)]
+
+    @property
+    def trace(self) -> str:
+        """How its last program was made of the first, in JSON; empty where it notes no trace."""
+        trace = self.schedule.trace
+        return json.dumps(trace.as_json()) if trace is not None else ""
 
     def applied_in(self, source: Source) -> int | None:
         """Return after which primitive the program was ``source``, or had it among its functions."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.app.recorder.test_tir_schedules import SCHEDULED
 from tests.e2e.steps import MATMUL, violations, write
 
 TILED = MATMUL.replace("n = 64", "n = 512").replace(
@@ -124,3 +125,17 @@ def test_the_player_fits_a_phone(explorer: str, open_page: Callable[..., Page]) 
     expect(page.locator("#player-parts")).to_be_visible(timeout=40_000)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.locator("#body-player").evaluate("node => node.scrollWidth <= node.clientWidth")
+
+
+def test_a_tensorir_schedule_plays_in_a_small_size(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    play(page, SCHEDULED.replace("32, 32", "512, 512").replace("(32,", "(512,"))
+    expect(page.locator("#facts-player")).to_contain_text("a smaller computation under the same schedule")
+    expect(page.locator("#player-grids figcaption").first).to_contain_text("in place of 512 × 512")
+    expect(page.locator("#player-loops")).to_contain_text("j_0 = 0")
+    page.focus("#body-player")
+    page.keyboard.press("End")
+    expect(page.locator("#player-now")).to_contain_text("writes C[")
+    expect(page.locator("#player-lines li[aria-current]")).to_contain_text("C_1[")
+    expect(page.locator("#body-loops .l.related").first).to_be_attached()
+    expect(page.locator("#body-asm .l.related").first).to_be_attached()

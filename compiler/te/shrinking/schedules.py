@@ -17,7 +17,7 @@ from compiler.te.shrinking.sizes import small_sizes
 from compiler.te.stage import Stage
 from compiler.te.tensor import Tensor
 
-__all__ = ["SmallSchedule", "shrink_schedule"]
+__all__ = ["SmallSchedule", "numbers_of", "shrink_schedule", "sizes_of"]
 
 FACTORS = {"factor": 0, "nparts": 0, "x_factor": 0, "y_factor": 1}
 """Arguments of ``split`` and ``tile`` that are factors, and which of the axes that they split each is for."""
@@ -71,12 +71,12 @@ def shrink_schedule(schedule: Schedule, args: Sequence[Tensor | Var], ratio: int
     for op in operations:
         extents.update(extents_of(op))
     factors = list(_factors(schedule.primitives, dimensions))
-    numbers = _numbers(dimensions, extents, factors)
+    numbers = numbers_of(dimensions, extents, [(factor.owner, factor.value) for factor in factors])
     tables = {
         owner: {value: value for value in values} if dimensions.is_fixed(owner) else small_sizes(values, ratio)
         for owner, values in numbers.items()
     }
-    sizes = _sizes(dimensions, extents, tables)
+    sizes = sizes_of(dimensions, extents, tables)
     small = redefine(operations, dimensions, sizes)
     new = Schedule([small[op] for op in schedule.outputs])
     primitives = [_with_small_factors(p, dimensions, tables) for p in schedule.primitives]
@@ -129,19 +129,45 @@ def _factors(primitives: Sequence[Primitive], dimensions: Dimensions) -> Iterato
             yield _Factor(var, value)
 
 
-def _numbers(
-    dimensions: Dimensions, extents: Mapping[Dimension, int], factors: Sequence[_Factor]
+def numbers_of(
+    dimensions: Dimensions, extents: Mapping[Dimension, int], factors: Sequence[tuple[Dimension, int]]
 ) -> dict[Dimension, set[int]]:
+    """Return the extents of each class of axes, and the factors that they are split by.
+
+    Parameters
+    ----------
+    dimensions : Dimensions
+    extents : mapping of Dimension to int
+    factors : sequence of (Dimension, int)
+        Each with an axis that it splits.
+
+    Returns
+    -------
+    dict of Dimension to set of int
+    """
     numbers: dict[Dimension, set[int]] = {}
-    for member, value in [*extents.items(), *((f.owner, f.value) for f in factors)]:
+    for member, value in [*extents.items(), *factors]:
         numbers.setdefault(dimensions.class_of(member), set()).add(value)
     return numbers
 
 
-def _sizes(
+def sizes_of(
     dimensions: Dimensions, extents: Mapping[Dimension, int], tables: Mapping[Dimension, Mapping[int, int]]
 ) -> dict[Dimension, int]:
-    """Return the extent of each class; those that are read at sums of axes are as long as the sums need."""
+    """Return the extent of each class; those that are read at sums of axes are as long as the sums need.
+
+    Parameters
+    ----------
+    dimensions : Dimensions
+    extents : mapping of Dimension to int
+        The large ones.
+    tables : mapping of Dimension to mapping of int to int
+        By class the small number for each large one.
+
+    Returns
+    -------
+    dict of Dimension to int
+    """
     sizes = {dimensions.class_of(m): tables[dimensions.class_of(m)][value] for m, value in extents.items()}
     needed: dict[Dimension, int] = {}
     for read in dimensions.affine:

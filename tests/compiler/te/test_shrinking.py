@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import compiler as tvm
 from compiler import te
-from compiler.te.shrinking import NotShrinkable, shrink_schedule
+from compiler.te.shrinking import NotShrinkable, shrink_blocks, shrink_schedule
 from compiler.te.shrinking.sizes import small_sizes
 from compiler.tir.access_trace import loop_structure
 from compiler.tir.function import PrimFunc
@@ -97,3 +98,55 @@ def test_a_symbolic_shape_is_refused() -> None:
     b = te.compute((n,), lambda i: a[i] + 1.0, name="B")
     with pytest.raises(NotShrinkable, match="not constant"):
         shrink_schedule(te.create_schedule(b.op), [a, b], 4)
+
+
+def block_matmul(n: int, factors: tuple[int, ...] = (4,)) -> Any:
+    """Return a TensorIR schedule of a matrix multiplication."""
+    _, args = matmul(n, (8, 8, 4))
+    sch = tvm.tir.Schedule(te.create_prim_func(args))
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    *rows, row = sch.split(i, factors=[None, *factors])
+    j_0, j_1 = sch.split(j, factors=[None, 32])
+    sch.reorder(*rows, j_0, k, row, j_1)
+    sch.parallel(rows[0])
+    sch.vectorize(j_1)
+    tile = sch.cache_write(block, 0, "local")
+    sch.reverse_compute_at(tile, j_0)
+    sch.decompose_reduction(block, k)
+    return sch, te.create_prim_func(args)
+
+
+@pytest.mark.parametrize("factors", [(4,), (8, 4)])
+def test_a_trace_is_replayed_on_a_smaller_program(factors: tuple[int, ...]) -> None:
+    sch, original = block_matmul(512, factors)
+    small = shrink_blocks(original, json.dumps(sch.trace.as_json()), 3)
+    func = tvm.lower(small)["main"]
+    assert loop_structure(func) == loop_structure(tvm.lower(sch.mod)["main"])
+    shapes = [tuple(int(e) for e in func.buffer_map[param].shape) for param in func.params]
+    assert max(extent for shape in shapes for extent in shape) < 100
+    random = np.random.default_rng(0)
+    a, b, c = (random.random(shape).astype("float32") for shape in shapes)
+    result = tvm.nd.array(c)
+    tvm.build(small, target="llvm")(tvm.nd.array(a), tvm.nd.array(b), result)
+    np.testing.assert_allclose(result.numpy(), a @ b, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        "",
+        "[",
+        "[]",
+        "[[1], []]",
+        '[[["Tensorize", [], [], []]], []]',
+        '[[["GetBlock", [], [], []]], []]',
+        '[[["Split", ["l1", "None", -4], [], ["l2"]]], []]',
+        '[[["Parallel", ["l1"], [], []]], []]',
+        "[" * 100_000,
+    ],
+)
+def test_a_trace_that_means_nothing_is_refused(trace: str) -> None:
+    _, original = block_matmul(64)
+    with pytest.raises(NotShrinkable):
+        shrink_blocks(original, trace, 3)
