@@ -190,6 +190,8 @@ def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None
     ArgumentError
         If there is none, unless that is allowed.
     """
+    if name not in _REGISTRY:
+        extension_point(FUNCTIONS).load_rooms()
     if name not in _REGISTRY and not allow_missing:
         raise ArgumentError(f"get_global_func: no function is registered under {name!r}")
     return _REGISTRY.get(name)

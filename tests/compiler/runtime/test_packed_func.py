@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -79,3 +81,9 @@ def test_tagged_values_are_indexed() -> None:
     assert (len(pair), pair[-1], pair[0:2], pair.tag) == (2, 5, [4, 5], 0)
     with pytest.raises(BoundError, match="index 2 is out of range, the length is 2"):
         ADT(3, [1, 2])[2]
+
+
+def test_functions_of_rooms_that_are_not_imported_yet_are_there() -> None:
+    program = "import compiler as tvm; print(tvm.get_global_func('tvm.contrib.cblas.matmul', True) is not None)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout == "True\n"
