@@ -195,6 +195,23 @@ PUBLIC = {
     "tvm.runtime.save_param_dict_to_file": "compiler.runtime.params:save_param_dict_to_file",
     "tvm.runtime.load_param_dict_from_file": "compiler.runtime.params:load_param_dict_from_file",
     "tvm.ir.RelayExpr": "compiler.ir.expr:RelayExpr",
+    **{
+        f"{package}.{name}": f"compiler.target.memory_pools:{name}"
+        for package in ("tvm", "tvm.ir")
+        for name in (
+            "ConstantMemoryPools",
+            "ConstantPoolInfo",
+            "PoolInfo",
+            "PoolInfoProperties",
+            "WorkspaceMemoryPools",
+            "WorkspacePoolInfo",
+        )
+    },
+    **{
+        f"tvm.ir.{name}": f"compiler.target.global_info:{name}" for name in ("DummyGlobalInfo", "GlobalInfo", "VDevice")
+    },
+    "tvm.ir.global_info": "compiler.target.global_info",
+    "tvm.ir.memory_pools": "compiler.target.memory_pools",
     "tvm.ir.adt": "compiler.ir",
     "tvm.ir.affine_type": "compiler.ir",
     "tvm.ir.function": "compiler.ir",

@@ -166,8 +166,8 @@ class Target:
     @property
     def has_scalable_vectors(self) -> bool:
         """Whether the processor says while it runs how long its vectors are: SVE of AArch64, V of RISC-V."""
-        wanted = _SCALABLE.get(self.triple.split("-")[0], ())
-        return self.kind == "llvm" and not set(wanted).isdisjoint(self.features.split(","))
+        extensions = _SCALABLE.get(self.triple.split("-")[0], ())
+        return self.kind == "llvm" and not set(extensions).isdisjoint(self.features.split(","))
 
     @property
     def vector_registers(self) -> int:

@@ -90,19 +90,19 @@ def get_tensorize_loop_mapping(
 
 def _innermost(stmt: Stmt) -> tuple[BlockRealize | None, list[For]]:
     """Return the innermost block of a description, and the loops around it."""
-    found: BlockRealize | None = None
+    innermost: BlockRealize | None = None
     loops: list[For] = []
     inside: list[tuple[Stmt, list[For]]] = [(stmt, [])]
     while inside:
         current, around = inside.pop()
         if isinstance(current, BlockRealize):
-            found, loops = current, around
+            innermost, loops = current, around
             current = current.block
             around = []
         elif isinstance(current, For):
             around = [*around, current]
         inside.extend((child, around) for child, _ in children_of(current))
-    return found, loops
+    return innermost, loops
 
 
 def _axis_before(block: Block, iter_type: int, position: int) -> int:

@@ -31,6 +31,7 @@ from compiler.tir import op as _ops
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.script.blocks import *  # noqa: F403
 from compiler.tir.script.blocks import __all__ as _blocks
+from compiler.tir.script.constant_words import allocate_const
 from compiler.tir.script.definitions import DataType, HandleType
 from compiler.tir.script.expression_words import *  # noqa: F403
 from compiler.tir.script.expression_words import __all__ as _expressions
@@ -43,7 +44,18 @@ from compiler.tir.script.stores import buffer_store
 from compiler.tir.script.words import *  # noqa: F403
 from compiler.tir.script.words import __all__ as _words
 
-__all__ = [*_blocks, *_expressions, *_loops, *_words, "buffer_store", "handle", "macro", "meta_var", "prim_func"]
+__all__ = [
+    *_blocks,
+    *_expressions,
+    *_loops,
+    *_words,
+    "allocate_const",
+    "buffer_store",
+    "handle",
+    "macro",
+    "meta_var",
+    "prim_func",
+]
 
 _PREFIX = "tir."
 _OPERATORS = {

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import (
@@ -22,7 +19,6 @@ from compiler.ir.primexpr import (
 )
 from compiler.ir.primexpr import Range as RangeNode
 from compiler.ir.types import PointerType, PrimType
-from compiler.runtime.ndarray import NDArray, array, numpy_dtype
 from compiler.tir.buffer import Buffer as BufferNode
 from compiler.tir.buffer import BufferRegion
 from compiler.tir.buffer import decl_buffer as make_buffer
@@ -41,7 +37,6 @@ from compiler.tir.script.definitions import (
 from compiler.tir.script.operators import call_op
 from compiler.tir.stmt import (
     Allocate,
-    AllocateConst,
     AssertStmt,
     AttrStmt,
     BufferRealize,
@@ -57,7 +52,6 @@ __all__ = [
     "Buffer",
     "LetStmt",
     "allocate",
-    "allocate_const",
     "attr",
     "buffer_decl",
     "buffer_var",
@@ -338,49 +332,6 @@ def allocate(
         return pointer, lambda body: Allocate(pointer, dtype, as_exprs(extents), convert(condition), body, notes)
 
     return Scope(enter, as_exprs(extents))
-
-
-def allocate_const(
-    data: Sequence[bool | int | float] | int,
-    dtype: str,
-    extents: Any,
-    annotations: Mapping[str, Any] | None = None,
-) -> Scope:
-    """Allocate memory with known contents for the rest of the block: ``B = T.allocate_const([1, 2], "int32", [2])``.
-
-    Parameters
-    ----------
-    data : sequence of bool, int or float; or int
-        The elements in order; or their place in the module's attribute ``constants``.
-    dtype : str
-        Type of one element.
-    extents : sequence of int or PrimExpr
-        In elements.
-    annotations : mapping of str to object, optional
-
-    Returns
-    -------
-    Scope
-        Gives the pointer, which ``T.Buffer(…, data=B)`` makes a buffer of.
-    """
-    shape = as_exprs(extents)
-
-    def enter(name: str) -> tuple[object, Wrap]:
-        pointer = Var(name or "buffer", "handle", PointerType(PrimType(dtype), "global"))
-        held = data if isinstance(data, int) else _constant_array(data, dtype, shape)
-        notes = unwrapped(annotations or {})
-        return pointer, lambda body: AllocateConst(pointer, dtype, shape, held, body, notes)  # type: ignore[arg-type]
-
-    return Scope(enter, shape)
-
-
-def _constant_array(data: Sequence[Any], dtype: str, shape: tuple[PrimExpr, ...]) -> NDArray:
-    """Return the contents of memory as an array."""
-    numbers = np.array([getattr(value, "value", value) for value in data], numpy_dtype(dtype))
-    size = math.prod(int(e) for e in shape)  # type: ignore[call-overload]
-    if numbers.size != size:
-        raise ArgumentError(f"T.allocate_const: expected {size} elements, got {numbers.size}")
-    return array(numbers.reshape([int(e) for e in shape]))  # type: ignore[call-overload]
 
 
 def realize(region: object, scope: str = "", condition: ExprLike = True) -> Scope:

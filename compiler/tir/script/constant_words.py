@@ -1,0 +1,61 @@
+"""The word of TVMScript for memory with known contents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.primexpr import PrimExpr, Var, as_exprs
+from compiler.ir.types import PointerType, PrimType
+from compiler.runtime.ndarray import NDArray, array, numpy_dtype
+from compiler.tir.script.definitions import Scope, Wrap, unwrapped
+from compiler.tir.stmt import AllocateConst
+
+__all__ = ["allocate_const"]
+
+
+def allocate_const(
+    data: Sequence[bool | int | float] | int,
+    dtype: str,
+    extents: Any,
+    annotations: Mapping[str, Any] | None = None,
+) -> Scope:
+    """Allocate memory with known contents for the rest of the block: ``B = T.allocate_const([1, 2], "int32", [2])``.
+
+    Parameters
+    ----------
+    data : sequence of bool, int or float; or int
+        The elements in order; or their place in the module's attribute ``constants``.
+    dtype : str
+        Type of one element.
+    extents : sequence of int or PrimExpr
+        In elements.
+    annotations : mapping of str to object, optional
+
+    Returns
+    -------
+    Scope
+        Gives the pointer, which ``T.Buffer(…, data=B)`` makes a buffer of.
+    """
+    shape = as_exprs(extents)
+
+    def enter(name: str) -> tuple[object, Wrap]:
+        pointer = Var(name or "buffer", "handle", PointerType(PrimType(dtype), "global"))
+        held = data if isinstance(data, int) else _constant_array(data, dtype, shape)
+        notes = unwrapped(annotations or {})
+        return pointer, lambda body: AllocateConst(pointer, dtype, shape, held, body, notes)  # type: ignore[arg-type]
+
+    return Scope(enter, shape)
+
+
+def _constant_array(data: Sequence[Any], dtype: str, shape: tuple[PrimExpr, ...]) -> NDArray:
+    """Return the contents of memory as an array."""
+    numbers = np.array([getattr(value, "value", value) for value in data], numpy_dtype(dtype))
+    size = math.prod(int(e) for e in shape)  # type: ignore[call-overload]
+    if numbers.size != size:
+        raise ArgumentError(f"T.allocate_const: expected {size} elements, got {numbers.size}")
+    return array(numbers.reshape([int(e) for e in shape]))  # type: ignore[call-overload]
