@@ -1,0 +1,167 @@
+"""Takes a picture of every main state of the page, in three sizes and both themes.
+
+python -m tests.e2e.tour [--folder DIRECTORY] [--only STATE …]
+
+Look at them: what is clipped, what overlaps, what cannot be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+from app import create_app
+from tests import models
+from tests.browser import ensure
+from tests.e2e.conftest import serving
+from tests.e2e.steps import MATMUL, write
+
+SIZES = {"wide": (1680, 1000), "projector": (1280, 800), "phone": (390, 844)}
+THEMES = ("light", "dark")
+PATIENCE_MS = 120_000
+
+
+def opened(page: Page, address: str) -> None:
+    """Open an address, and wait for its panes."""
+    page.goto(address)
+    page.wait_for_selector("html[data-ready]")
+    page.wait_for_selector("body:not(.pending)")
+
+
+def show_tab(page: Page, title: str) -> None:
+    """Bring a pane forward, where one shows at a time."""
+    tab = page.locator("#tabs button", has_text=title).first
+    if tab.is_visible():
+        tab.click()
+
+
+def landing(page: Page, address: str) -> None:
+    """The first example."""
+    opened(page, address)
+
+
+def model(page: Page, address: str) -> None:
+    """A network from its file."""
+    opened(page, address)
+    show_tab(page, "Source")
+    content = models.build("resnet18").SerializeToString()
+    file = {"name": "resnet18.onnx", "mimeType": "application/octet-stream", "buffer": content}
+    page.set_input_files("#attach", [file])  # type: ignore[list-item]
+    expect(page.locator("#strip .group.graph")).to_be_attached(timeout=PATIENCE_MS)
+    show_tab(page, "Graph")
+    page.wait_for_selector("#graph .node", state="attached")
+
+
+def gpu(page: Page, address: str) -> None:
+    """A schedule for a GPU."""
+    opened(page, f"{address}/?example=gpu-matmul-shared")
+    show_tab(page, "Kernel code")
+
+
+def lesson(page: Page, address: str) -> None:
+    """A lesson beside its workspace."""
+    opened(page, f"{address}/learn/split")
+
+
+def lessons(page: Page, address: str) -> None:
+    """The list of lessons."""
+    page.goto(f"{address}/learn")
+
+
+def ladder(page: Page, address: str) -> None:
+    """A schedule measured step by step."""
+    opened(page, address)
+    show_tab(page, "Source")
+    write(page, MATMUL)
+    page.keyboard.press("Control+Shift+Enter")
+    expect(page.locator("#ladder-button")).to_have_text("Stop")
+    expect(page.locator("#ladder-button")).to_have_text("Ladder", timeout=PATIENCE_MS)
+    show_tab(page, "Benchmark")
+
+
+def player(page: Page, address: str) -> None:
+    """Loops that run step by step."""
+    opened(page, address)
+    show_tab(page, "Source")
+    write(page, MATMUL)
+    show_tab(page, "Loop IR")
+    page.click("#pane-loops [data-open='player']")
+    expect(page.locator("#player-parts")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def compare(page: Page, address: str) -> None:
+    """Assembly beside that of another schedule."""
+    opened(page, address)
+    show_tab(page, "Source")
+    write(page, MATMUL)
+    show_tab(page, "Assembly")
+    page.select_option("#against-asm", "keep")
+    show_tab(page, "Source")
+    write(page, MATMUL.replace("factor=16", "factor=32"))
+    show_tab(page, "Assembly")
+    expect(page.locator("#body-asm .l.added").first).to_be_attached()
+
+
+def failed(page: Page, address: str) -> None:
+    """A script with a mistake."""
+    opened(page, address)
+    show_tab(page, "Source")
+    write(page, MATMUL.replace("reorder(i", "reorder(k, k"))
+    expect(page.locator("#state")).to_contain_text("✗")
+
+
+def empty(page: Page, address: str) -> None:
+    """A script that makes nothing."""
+    opened(page, address)
+    show_tab(page, "Source")
+    write(page, "import tvm\n")
+    expect(page.locator("#strip")).to_contain_text("The timeline appears")
+
+
+STATES: dict[str, Callable[[Page, str], None]] = {
+    state.__name__: state for state in (landing, model, gpu, lessons, lesson, ladder, player, compare, failed, empty)
+}
+
+
+def photograph(page: Page, folder: Path, name: str) -> None:
+    """Save what a page shows, in both themes."""
+    page.mouse.move(0, 0)
+    for theme in THEMES:
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+        page.wait_for_timeout(400)  # colours fade
+        page.screenshot(path=folder / f"{name}-{theme}.png")
+
+
+def main() -> None:
+    """Take the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=Path("screenshots"))
+    parser.add_argument("--only", nargs="*", choices=STATES, default=list(STATES))
+    parser.add_argument("--size", nargs="*", choices=SIZES, default=list(SIZES))
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    path = ensure()
+    with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
+        app = create_app({"DATA_DIR": Path(data), "RATE_LIMIT": 0})
+        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        with serving(app) as address:
+            for state in options.only:
+                for size in options.size:
+                    width, height = SIZES[size]
+                    context = chromium.new_context(viewport={"width": width, "height": height})
+                    page = context.new_page()
+                    page.set_default_timeout(PATIENCE_MS)
+                    STATES[state](page, address)
+                    photograph(page, options.folder, f"{state}-{size}")
+                    context.close()
+                    print(f"{state}, {size}", flush=True)
+        chromium.close()
+        app.extensions["strata"].runner.close()
+
+
+if __name__ == "__main__":
+    main()
