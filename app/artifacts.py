@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from app.kernel_reports import KernelReport
 from app.machine_code import CudaProgram, MachineCode
 from app.proposals import Proposed, Subject
 from app.traces import Traced
@@ -314,106 +315,6 @@ class Stage(Struct, frozen=True, kw_only=True):
     origins: list[OriginId] = []
 
 
-class FaultSite(Struct, frozen=True, kw_only=True):
-    """What one thread does where the sanitizer reports a fault."""
-
-    text: Annotated[str, Meta(max_length=2_000)]
-    line: int | None = None
-    thread: dict[str, int] = {}
-    """Its position by axis, e.g. ``threadIdx.x``."""
-
-
-class KernelFault(Struct, frozen=True, kw_only=True):
-    """A fault of a kernel: a race, a barrier that not all threads come to, a wrong access."""
-
-    kind: Annotated[str, Meta(max_length=40)]
-    message: Annotated[str, Meta(max_length=4_000)]
-    sites: Annotated[list[FaultSite], Meta(max_length=2)]
-
-
-Lanes = Annotated[list[int], Meta(max_length=32)]
-"""A number for each lane of a warp."""
-
-
-class WarpSteps(Struct, frozen=True, kw_only=True):
-    """An access followed through the first iterations of its loops, in some blocks and all of their warps."""
-
-    blocks: Annotated[list[dict[str, int]], Meta(max_length=8)]
-    """The position of each block by axis."""
-    iterations: Annotated[list[dict[str, int]], Meta(max_length=64)]
-    """The values of the loops of a thread."""
-    all_iterations: int
-    """How many there are; the first ones are here."""
-    warps: int
-    patterns: Annotated[list[Lanes], Meta(max_length=1024)]
-    """Bytes between the first place of a warp and the place of each lane, -1 for idle lanes."""
-    places: Annotated[list[tuple[int, int]], Meta(max_length=1024)]
-    """The pattern and the first byte of each warp, by block, then iteration, then warp."""
-
-
-class MemoryAccess(Struct, frozen=True, kw_only=True):
-    """An access of memory as the warps of a kernel make it."""
-
-    kernel: Annotated[str, Meta(max_length=400)]
-    buffer: Annotated[str, Meta(max_length=400)]
-    scope: Annotated[str, Meta(max_length=40)]
-    writes: bool
-    size: int
-    """Bytes that a lane accesses."""
-    pattern: Annotated[str, Meta(max_length=20)] = ""
-    """``coalesced``, ``strided``, ``broadcast``, ``scattered``, ``idle``; empty where only a run knows."""
-    sectors: float = 0.0
-    least_sectors: float = 0.0
-    ways: int = 0
-    """The worst bank conflict of shared memory; 0 of global memory."""
-    executions: int = 0
-    """How often warps make it in one launch."""
-    moved: float = 0.0
-    """Bytes that all executions move."""
-    exact: bool = True
-    """Whether all executions were looked at, not only some."""
-    shape: Annotated[list[int], Meta(max_length=32)] = []
-    """Of the argument that is accessed; empty of other memory."""
-    element: int = 4
-    """Bytes of an element."""
-    steps: WarpSteps | None = None
-    """Where the lanes go; None where only a run knows."""
-    line: int | None = None
-    """The script's."""
-    origins: list[OriginId] = []
-
-
-class KernelLaunch(Struct, frozen=True, kw_only=True):
-    """The launch of a kernel, and what it costs at least."""
-
-    name: Annotated[str, Meta(max_length=400)]
-    blocks: int
-    threads: int
-    flops: float
-    moved: float
-    """Bytes of all sectors that warps touch in global memory, caches left out."""
-    least: float
-    """Bytes that must be moved: each of the arguments once."""
-    resident_blocks: int = 0
-    """Blocks that a processor holds at once, as registers, shared memory and threads allow; 0 where nobody knows."""
-
-
-class KernelReport(Struct, frozen=True, kw_only=True):
-    """What is known of a function's kernels without a GPU."""
-
-    launches: Annotated[list[KernelLaunch], Meta(max_length=20)] = []
-    accesses: Annotated[list[MemoryAccess], Meta(max_length=60)] = []
-    emulated: Literal["ok", "wrong", "unchecked"] = "unchecked"
-    """Whether the kernels, run on the CPU, compute what the unscheduled definition does."""
-    error: float | None = None
-    """Largest absolute difference of that check."""
-    emulation: Annotated[str, Meta(max_length=2_000)] = ""
-    """What was compared, or why nothing was."""
-    faults: Annotated[list[KernelFault], Meta(max_length=50)] = []
-    sanitizer: Annotated[str, Meta(max_length=2_000)] = ""
-    """What the sanitizer ran, or why it did not."""
-
-
 class Unit(Struct, frozen=True, kw_only=True):
     """One thing that was lowered or built: a function or a graph, with its whole timeline."""
 
@@ -557,6 +458,8 @@ class Recorded(Struct, frozen=True, kw_only=True, tag="recorded"):
     name: Annotated[str, Meta(max_length=1_000)]
     program: Annotated[str, Meta(max_length=MAX_PROGRAM)] = ""
     """Text of :mod:`compiler.te.program`; empty where the function cannot be written as data."""
+    graph: Annotated[str, Meta(max_length=MAX_PROGRAM)] = ""
+    """Text of a model with its weights, of which only browsers get kernels."""
     reason: Annotated[str, Meta(max_length=10_000)] = ""
     """Why there is no text."""
 

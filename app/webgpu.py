@@ -38,6 +38,8 @@ class GPUMemory(Struct, frozen=True, kw_only=True):
     dtype: str
     elements: int
     argument: int | None = None
+    values: Packed = ""
+    """What it holds from the beginning, such as weights; empty of all other memory."""
 
 
 class GPULaunch(Struct, frozen=True, kw_only=True):

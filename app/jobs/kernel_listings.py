@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from app.artifacts import Answer, Console, KernelReport, Listing, Step, Unit
+from app.artifacts import Answer, Console, Listing, Step, Unit
 from app.jobs.assembly import listing_excess
+from app.kernel_reports import KernelReport
 from app.machine_code import CompiledKernels
 from app.recorder.device_listings import DeviceListing, compiled_listings
 from compiler.target.cuda_tools import CudaReport, report

@@ -43,6 +43,7 @@ class RecordedPrograms:
         workspace: Workspace,
         client: Client,
         unit: int,
+        graphs: bool = False,
     ) -> tuple[Result | None, str]:
         """Run a script, and let a process work on one of the functions that it makes.
 
@@ -56,6 +57,8 @@ class RecordedPrograms:
         client : Client
         unit : int
             Position among the functions; -1 is the last one.
+        graphs : bool
+            Whether it can be a model.
 
         Returns
         -------
@@ -82,9 +85,10 @@ class RecordedPrograms:
                 if not recorded:
                     return None, "this script makes no function"
                 chosen = recorded[unit if -1 <= unit < len(recorded) else -1]
-                if not chosen.program:
+                program = chosen.program or (chosen.graph if graphs else "")
+                if not program:
                     return None, f"{chosen.name}: {chosen.reason}"
-                return self._result(kind, start(chosen.program), client, ticket)
+                return self._result(kind, start(program), client, ticket)
             finally:
                 ticket.end()
 

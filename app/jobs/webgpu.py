@@ -57,5 +57,5 @@ class GPUPreparer:
         def start(program: str) -> Job:
             return self._launcher.start_webgpu(program, workspace.options, prefixes)
 
-        prepared, problem = self._programs.work(GPUPrepared, start, workspace, client, unit)
+        prepared, problem = self._programs.work(GPUPrepared, start, workspace, client, unit, graphs=True)
         return GPUAnswer(program=prepared.program if prepared else None, problem=problem)

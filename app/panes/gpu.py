@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from app.artifacts import KernelLaunch, KernelReport, MemoryAccess
+from app.kernel_reports import KernelLaunch, KernelReport, MemoryAccess
 from app.panes.gpu_devices import DeviceRow, intensity
 from app.panes.numbers import count, number, operations, size
 from app.panes.pane import Pane

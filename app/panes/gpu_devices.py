@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.artifacts import KernelLaunch
+from app.kernel_reports import KernelLaunch
 from app.panes.numbers import count, number
 from app.panes.roofline import BOTTOM, HEIGHT, LEFT, MARGIN, MIN_WIDTH, RIGHT, TOP, Point, Roofline, Scale
 from compiler.target.gpu_devices import GpuDevice, Waves

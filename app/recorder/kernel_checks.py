@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from app.artifacts import FaultSite, KernelFault, Mode
+from app.artifacts import Mode
+from app.kernel_reports import FaultSite, KernelFault
 from app.recorder.failures import brief, clean
 from app.recorder.schedules import BlockSchedule
 from app.recorder.subjects import FunctionSubject

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from app.artifacts import KernelLaunch, KernelReport, MemoryAccess, Mode, WarpSteps
+from app.artifacts import Mode
+from app.kernel_reports import KernelLaunch, KernelReport, MemoryAccess, WarpSteps
 from app.recorder.device_code import DeviceCode
 from app.recorder.kernel_checks import check_kernels
 from app.recorder.subjects import FunctionSubject

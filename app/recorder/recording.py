@@ -10,7 +10,8 @@ from app.recorder.completion import function_arguments
 from app.recorder.measured_program import BlockProgram, MeasuredProgram, TensorProgram
 from app.recorder.recorder import Recorder
 from app.recorder.schedules import BlockSchedule, ScheduleRecord, TensorSchedule
-from app.recorder.subjects import FunctionSubject
+from app.recorder.subjects import FunctionSubject, GraphSubject
+from app.recorder.webgpu_graph import write_graph
 from compiler.ir.error import TVMError
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Var
@@ -81,7 +82,7 @@ def record_functions(recorder: Recorder, options: Options) -> Iterator[Recorded]
         yield _record_function(function, Target(options.target))
     for graph in recorder.graphs:
         if graph.built is not None:
-            yield Recorded(name=graph.name, reason=MODELS)
+            yield _record_graph(graph)
 
 
 def _record_function(function: FunctionSubject, default: Target) -> Recorded:
@@ -100,6 +101,13 @@ def _record_function(function: FunctionSubject, default: Target) -> Recorded:
         schedule, mapped = schedule.replay(function.primitives)
         args = [mapped(a) if isinstance(a, Tensor) else a for a in args]
     return _record(schedule, args, function.target or default, function.name)
+
+
+def _record_graph(graph: GraphSubject) -> Recorded:
+    try:
+        return Recorded(name=graph.name, graph=write_graph(graph), reason=MODELS)
+    except TVMError as error:
+        return Recorded(name=graph.name, reason=str(error))
 
 
 def _record_blocks(

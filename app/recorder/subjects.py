@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from app.artifacts import KernelReport, ModelRace
+from app.artifacts import ModelRace
+from app.kernel_reports import KernelReport
 from app.recorder.schedules import ScheduleRecord, Source
 from compiler.driver.relay.build import BuiltGraph
 from compiler.ir.instrument import CodeForm

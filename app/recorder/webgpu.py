@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
-
 from app.artifacts import Failed, Message, Problem, Request
-from app.recorder.measure import RELATIVE, Array
+from app.recorder.gpu_program import gpu_result, gpu_step
+from app.recorder.measure import Array
 from app.recorder.measured_program import MeasuredProgram, only_function
 from app.recorder.program_measurement import read_recorded
 from app.recorder.random_inputs import random_arrays
-from app.webgpu import (
-    MAX_COMPARED,
-    MAX_SAMPLE,
-    GPUArgument,
-    GPULaunch,
-    GPUMemory,
-    GPUPrepared,
-    GPUProgram,
-    GPUResult,
-    GPUStep,
-)
+from app.recorder.webgpu_graph import BEGINNING, prepared_graph
+from app.webgpu import GPUArgument, GPUPrepared, GPUProgram, GPUResult, GPUStep
 from compiler.driver.build import build
 from compiler.driver.emulate import emulate
-from compiler.driver.launch_plan import LaunchPlan, launch_plan
+from compiler.driver.launch_plan import launch_plan
 from compiler.ir.error import LoweringError, TVMError
 from compiler.ir.module import IRModule
 from compiler.ir.structural import structural_equal
@@ -49,6 +38,9 @@ def prepare_for_webgpu(request: Request, send: Callable[[Message], None]) -> Non
         Takes each message.
     """
     try:
+        if request.program.startswith(BEGINNING):
+            send(GPUPrepared(program=prepared_graph(request.program, request.seed, GENEROUS)))
+            return
         program, _, name = read_recorded(request.program)
         send(GPUPrepared(program=_prepared(program, name, request)))
     except TVMError as error:
@@ -83,26 +75,10 @@ def _steps(program: MeasuredProgram, prefixes: bool) -> Iterator[GPUStep]:
                 continue
             if not _launches_threads(module):
                 raise LoweringError("no loop is bound to blockIdx or threadIdx yet, so nothing runs on a GPU")
-            yield _step(step, labels[step], line, launch_plan(module, GENEROUS))
+            yield gpu_step(step, labels[step], line, launch_plan(module, GENEROUS))
             before = step, module
         except TVMError as error:
             yield GPUStep(step=step, label=labels[step], line=line, problem=str(error)[:10_000])
-
-
-def _step(step: int, label: str, line: int | None, plan: LaunchPlan) -> GPUStep:
-    memory = [GPUMemory(name=m.name, dtype=m.dtype, elements=m.elements, argument=m.parameter) for m in plan.memory]
-    launches = [
-        GPULaunch(
-            kernel=launch.kernel,
-            memory=list(launch.memory),
-            numbers=[(dtype, float(value)) for dtype, value in launch.numbers],
-            blocks=launch.blocks,
-            threads=launch.threads,
-            shared_bytes=launch.shared_bytes,
-        )
-        for launch in plan.launches
-    ]
-    return GPUStep(step=step, label=label, line=line, source=plan.source, memory=memory, launches=launches)
 
 
 def _results(program: MeasuredProgram, seed: int) -> tuple[list[GPUResult], str]:
@@ -112,7 +88,7 @@ def _results(program: MeasuredProgram, seed: int) -> tuple[list[GPUResult], str]
     outputs, reference = _computed(program, inputs)
     compared = sum(output.size for output in outputs)
     return [
-        _result(position, output, compared, seed) for position, output in zip(program.outputs, outputs, strict=True)
+        gpu_result(position, output, compared, seed) for position, output in zip(program.outputs, outputs, strict=True)
     ], reference
 
 
@@ -131,27 +107,3 @@ def _computed(program: MeasuredProgram, inputs: Sequence[Array]) -> tuple[list[A
 
 def _launches_threads(module: IRModule) -> bool:
     return bool(thread_axes(only_function(module).body))
-
-
-def _result(argument: int, output: Array, compared: int, seed: int) -> GPUResult:
-    values = np.ascontiguousarray(output).reshape(-1)
-    floating = np.issubdtype(values.dtype, np.floating)
-    finite = np.abs(values[np.isfinite(values)].astype(np.float64)) if floating else np.zeros(0)
-    indices = np.zeros(0, np.uint32)
-    if compared > MAX_COMPARED:
-        count = min(values.size, MAX_SAMPLE * values.size // compared)
-        chosen = np.random.default_rng(seed).choice(values.size, size=count, replace=False, shuffle=False)
-        indices = np.sort(chosen).astype(np.uint32)
-        values = values[indices]
-    return GPUResult(
-        argument=argument,
-        dtype=str(values.dtype),
-        indices=_packed(indices),
-        values=_packed(values),
-        tolerance=RELATIVE[values.dtype.itemsize] if floating else 0.0,
-        scale=float(finite.max(initial=0.0)),
-    )
-
-
-def _packed(values: Array) -> str:
-    return b64encode(values.tobytes()).decode()

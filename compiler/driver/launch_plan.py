@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.arith import Analyzer
@@ -23,7 +23,7 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AssertStmt, Evaluate, For, IfThenElse, LetStmt, While
 from compiler.tir.stmt_functor import StmtVisitor
 
-__all__ = ["DeviceMemory", "Launch", "LaunchPlan", "launch_plan"]
+__all__ = ["DeviceMemory", "Launch", "LaunchPlan", "along", "launch_plan", "shared_bytes"]
 
 MAX_LAUNCHES = 10_000
 """Of one call of a function: a host that launches kernels in a loop may launch many."""
@@ -210,15 +210,13 @@ class _Host(StmtVisitor):
                 numbers.append((param.dtype, self._value(arg)))
         axes = [str(axis) for axis in func.attrs.get("tir.kernel_launch_params", ())]
         extents = {axis: self._constant(arg) for axis, arg in zip(axes, args[count:], strict=True)}
-        shared = _SharedMemory()
-        shared.visit(func.body)
         return Launch(
             kernel,
             tuple(memory),
             tuple(numbers),
-            _along(extents, "blockIdx"),
-            _along(extents, "threadIdx"),
-            shared.bytes,
+            along(extents, "blockIdx"),
+            along(extents, "threadIdx"),
+            shared_bytes(func),
         )
 
     def _position(self, kernel: str, pointer: PrimExpr) -> int:
@@ -226,6 +224,40 @@ class _Host(StmtVisitor):
         if position is None:
             raise LoweringError(f"launch_plan: {kernel} is given {pointer}, which is no memory that the host allocates")
         return position
+
+
+def shared_bytes(kernel: PrimFunc) -> int:
+    """Return the bytes of shared memory that a block of a kernel takes.
+
+    Parameters
+    ----------
+    kernel : PrimFunc
+
+    Returns
+    -------
+    int
+    """
+    shared = _SharedMemory()
+    shared.visit(kernel.body)
+    return shared.bytes
+
+
+def along(extents: Mapping[str, int], axis: str) -> tuple[int, int, int]:
+    """Return the extents of a launch along x, y and z, 1 where nothing is launched.
+
+    Parameters
+    ----------
+    extents : mapping of str to int
+        By thread axis.
+    axis : str
+        ``blockIdx`` or ``threadIdx``.
+
+    Returns
+    -------
+    tuple of int
+    """
+    x, y, z = (extents.get(f"{axis}.{name}", 1) for name in "xyz")
+    return x, y, z
 
 
 class _SharedMemory(StmtVisitor):
@@ -238,8 +270,3 @@ class _SharedMemory(StmtVisitor):
         if getattr(n.buffer_var.type_annotation, "storage_scope", "").startswith("shared"):
             self.bytes += allocation_bytes(n)
         self.visit(n.body)
-
-
-def _along(extents: dict[str, int], axis: str) -> tuple[int, int, int]:
-    x, y, z = (extents.get(f"{axis}.{along}", 1) for along in "xyz")
-    return x, y, z

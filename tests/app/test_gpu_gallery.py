@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.artifacts import KernelReport
 from app.gallery import Example, load_gallery
+from app.kernel_reports import KernelReport
 from tests.app.recorder.test_device_code import answered
 
 GPU = [example for example in load_gallery() if example.name.startswith("gpu-") and "race" not in example.name]

@@ -98,6 +98,15 @@ class PrimitiveWriter:
             texts.append(self._value(value) if bare else f"{parameters[place].name}={self._value(value)}")
         return texts + [f"{name}={self._value(value)}" for name, value in p.kwargs.items()]
 
+    def _operation_of(self, stage: Stage) -> Operation:
+        """Return what a stage computes at this primitive; a cache that is written later gives it another operation."""
+        if stage.op in self._tensors:
+            return stage.op
+        of_name = [op for op in self._operations if op.name == stage.op.name]
+        if len(of_name) != 1:
+            raise NotExpressible(f"it names the stage of {stage.op.name!r} before a cache takes its place")
+        return of_name[0]
+
     def _value(self, value: object) -> str:
         match value:
             case list():
@@ -115,7 +124,7 @@ class PrimitiveWriter:
             case IterVar():
                 return self._axis(value)
             case Stage():
-                return f"s[{self._tensors[value.op]}]"
+                return f"s[{self._tensors[self._operation_of(value)]}]"
             case Tensor():
                 return self._tensor(value)
             case Operation():

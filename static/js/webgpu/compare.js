@@ -1,15 +1,7 @@
 // Compares what the GPU computed with what the server says it should.
-import { bytesOf, reader } from "./inputs.js";
+import { bytesOf, reader, unpacked } from "./inputs.js";
 
 /** @typedef {{ok: boolean, error: number, wrong: number, compared: number, sampled: boolean, first: string}} Check */
-
-/** The buffer of a text in base64. */
-function unpacked(text) {
-  const letters = atob(text);
-  const bytes = new Uint8Array(letters.length);
-  for (let i = 0; i < letters.length; i += 1) bytes[i] = letters.charCodeAt(i);
-  return bytes.buffer;
-}
 
 /** Compare the results of a program.
  * @param {object[]} results what the server sent

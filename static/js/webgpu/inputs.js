@@ -54,3 +54,11 @@ function fromHalf(bits) {
   if (exponent === 31) return fraction ? NaN : sign * Infinity;
   return sign * (exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24);
 }
+
+/** The bytes of a text in base64. */
+export function unpacked(text) {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i += 1) bytes[i] = letters.charCodeAt(i);
+  return bytes.buffer;
+}

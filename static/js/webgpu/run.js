@@ -1,5 +1,5 @@
 // Runs a step of a program on a device: buffers, pipelines, launches, results and times.
-import { bytesOf, randomInputs } from "./inputs.js";
+import { bytesOf, randomInputs, unpacked } from "./inputs.js";
 
 /** A kernel that takes longer is given up. */
 export const MAX_SECONDS = 2;
@@ -65,16 +65,18 @@ export class StepRun {
     return made;
   }
 
-  allocated({ dtype, elements, argument }) {
+  allocated({ dtype, elements, argument, values: packed }) {
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC;
     const made = this.buffer(aligned(bytesOf(dtype, elements)), usage);
-    if (argument !== null) {
-      const values = randomInputs(dtype, elements, this.program.seed, argument);
-      const bytes = new Uint8Array(aligned(values.byteLength));
-      bytes.set(new Uint8Array(values.buffer));
-      this.device.queue.writeBuffer(made, 0, bytes);
-    }
+    if (packed) this.write(made, unpacked(packed));
+    else if (argument !== null) this.write(made, randomInputs(dtype, elements, this.program.seed, argument).buffer);
     return made;
+  }
+
+  write(buffer, contents) {
+    const bytes = new Uint8Array(aligned(contents.byteLength));
+    bytes.set(new Uint8Array(contents));
+    this.device.queue.writeBuffer(buffer, 0, bytes);
   }
 
   bound({ memory, numbers, blocks }, pipeline) {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.artifacts import KernelLaunch
+from app.kernel_reports import KernelLaunch
 from app.panes.gpu_devices import DeviceRow
 from compiler.target.gpu_devices import GPU_DEVICES
 

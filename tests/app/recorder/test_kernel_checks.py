@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.artifacts import KernelReport
+from app.kernel_reports import KernelReport
 from tests.app.recorder.test_device_code import answered
 
 BY_HAND = """\

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.artifacts import Failed, Request
-from app.recorder import webgpu
+from app.recorder import gpu_program
 from app.recorder.random_inputs import random_arrays
 from app.recorder.webgpu import prepare_for_webgpu
 from app.webgpu import GPUPrepared, GPUProgram, GPUResult
@@ -80,8 +80,8 @@ def test_types_that_wgsl_lacks_are_refused(dtype: str) -> None:
 
 
 def test_of_many_elements_a_sample_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webgpu, "MAX_COMPARED", 999)
-    monkeypatch.setattr(webgpu, "MAX_SAMPLE", 100)
+    monkeypatch.setattr(gpu_program, "MAX_COMPARED", 999)
+    monkeypatch.setattr(gpu_program, "MAX_SAMPLE", 100)
     program = program_of(scaled(1000), seed=1)
     (result,) = program.results
     indices = np.frombuffer(b64decode(result.indices), "uint32")

@@ -1,0 +1,98 @@
+"""Models for the visitor's GPU: the graph as text, and its kernels in the order of the graph executor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.artifacts import MAX_PROGRAM
+from app.recorder.gpu_program import gpu_result, gpu_step, packed
+from app.recorder.measure import Array
+from app.recorder.random_inputs import random_arrays
+from app.recorder.subjects import GraphSubject
+from app.webgpu import GPUArgument, GPUProgram
+from compiler.driver.relay.build import BuiltGraph, build_graph
+from compiler.driver.relay.launch_plan import GraphLaunchPlan, GraphValue, graph_launch_plan
+from compiler.ir.error import TVMError
+from compiler.ir.json_format import load_json, save_json
+from compiler.ir.module import IRModule
+from compiler.runtime.device import cpu
+from compiler.runtime.graph_module import GraphModule
+from compiler.target.target import Target
+
+BEGINNING = "graph\n"
+"""What the text of a graph begins with."""
+LABEL = "the kernels of the model, in the order of the graph executor"
+
+
+def write_graph(graph: GraphSubject) -> str:
+    """Return a model as text: the earliest form of its graph that has the weights.
+
+    Parameters
+    ----------
+    graph : GraphSubject
+        Built.
+
+    Raises
+    ------
+    TVMError
+        It was not built by the graph executor, or is too large.
+    """
+    if not isinstance(graph.built, BuiltGraph):
+        raise TVMError("only models that relay.build makes for the graph executor run on your GPU")
+    inputs = len(graph.built.program.inputs)
+    modules = [graph.first, *(record.module for record in graph.passes)]
+    bound = next((module for module in modules if len(module["main"].params) == inputs), modules[-1])
+    text = BEGINNING + save_json(bound)
+    if len(text) > MAX_PROGRAM:
+        raise TVMError(
+            f"the model with its weights has {len(text):,} letters as text; at most {MAX_PROGRAM:,} are taken"
+        )
+    return text
+
+
+def prepared_graph(text: str, seed: int, target: Target) -> GPUProgram:
+    """Return a model as a program of one step.
+
+    Parameters
+    ----------
+    text : str
+        Of :func:`write_graph`, which anybody may have written.
+    seed : int
+        Of the random inputs.
+    target : Target
+        The GPU.
+
+    Raises
+    ------
+    TVMError
+        It is no graph, or one that cannot run on the device.
+    """
+    module = load_json(text.removeprefix(BEGINNING))
+    if not isinstance(module, IRModule):
+        raise TVMError("the text is that of no graph")
+    recorded = graph_launch_plan(build_graph(module, target, None))
+    values = [*recorded.inputs, *recorded.outputs]
+    arrays = random_arrays([v.shape for v in values], [v.dtype for v in values], seed)
+    outputs = _computed(module, recorded, arrays)
+    compared = sum(output.size for output in outputs)
+    return GPUProgram(
+        name="main",
+        seed=seed,
+        arguments=[_argument(value) for value in values],
+        steps=[gpu_step(0, LABEL, None, recorded.plan, {at: packed(v) for at, v in recorded.constants.items()})],
+        results=[
+            gpu_result(len(recorded.inputs) + place, output, compared, seed) for place, output in enumerate(outputs)
+        ],
+        reference="the model on the server's CPU",
+    )
+
+
+def _argument(value: GraphValue) -> GPUArgument:
+    return GPUArgument(name=value.name, dtype=value.dtype, shape=list(value.shape))
+
+
+def _computed(module: IRModule, recorded: GraphLaunchPlan, arrays: Sequence[Array]) -> list[Array]:
+    """Return the outputs as the model computes them on the CPU."""
+    executor = GraphModule(build_graph(module, Target("llvm"), None)["default"](cpu(0)))
+    executor.run(**{value.name: array for value, array in zip(recorded.inputs, arrays, strict=False)})
+    return [executor.get_output(place).numpy() for place in range(len(recorded.outputs))]

@@ -1,0 +1,63 @@
+"""Models for the visitor's GPU: what a child records and prepares."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+
+import numpy as np
+import pytest
+
+from app.artifacts import Failed, Message, Options, Recorded, Request
+from app.recorder.random_inputs import random_arrays
+from app.recorder.session import Session
+from tests.app.recorder.test_webgpu import prepared, program_of, values_of
+
+MODEL = """\
+import numpy as np
+import tvm
+from tvm import relay
+
+x, w = relay.var("x", shape=(1, 4)), relay.var("w", shape=(3, 4))
+mod = tvm.IRModule.from_expr(relay.Function([x, w], relay.nn.relu(relay.nn.dense(x, w))))
+lib = relay.build(mod, target="webgpu", params={"w": np.arange(12, dtype="float32").reshape(3, 4) - 5})
+"""
+WEIGHTS = np.arange(12, dtype="float32").reshape(3, 4) - 5
+
+
+def recorded(script: str) -> Recorded:
+    messages: list[Message] = []
+    Session(Request(mode="record", script=script, options=Options()), messages.append, guarded=False).run()
+    return [message for message in messages if isinstance(message, Recorded)][-1]
+
+
+def test_a_model_is_recorded_with_its_weights_and_prepared() -> None:
+    made = recorded(MODEL)
+    assert made.program == ""  # nothing that the server would measure
+    program = program_of(made.graph, seed=3)
+    assert [argument.name for argument in program.arguments] == ["x", "output 0"]
+    [step] = program.steps
+    weights = [memory for memory in step.memory if memory.values]
+    assert [np.frombuffer(b64decode(memory.values), "float32").size for memory in weights] == [12]
+    assert [launch.kernel in step.source for launch in step.launches] == [True] * len(step.launches)
+    [x, _] = random_arrays([(1, 4), (1, 3)], ["float32"] * 2, 3)
+    [result] = program.results
+    np.testing.assert_allclose(values_of(result).reshape(1, 3), np.maximum(x @ WEIGHTS.T, 0), rtol=1e-6)
+
+
+def test_a_model_that_is_too_large_is_refused() -> None:
+    large = MODEL.replace("(3, 4)", "(300000, 4)").replace("arange(12", "arange(1200000")
+    made = recorded(large)
+    assert made.graph == ""
+    assert "letters as text; at most" in made.reason
+
+
+@pytest.mark.parametrize("text", ["graph\n", "graph\n[]", 'graph\n{"root": 1}', "graph\n" + "[" * 1000])
+def test_what_is_no_graph_is_refused(text: str) -> None:
+    assert isinstance(prepared(text), Failed)
+
+
+def test_a_model_without_kernels_is_refused() -> None:
+    made = recorded(MODEL.replace("relay.nn.relu(relay.nn.dense(x, w))", "relay.reshape(x, (4, 1))"))
+    answer = prepared(made.graph)
+    assert isinstance(answer, Failed)
+    assert "kernel" in answer.problem.message
