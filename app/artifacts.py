@@ -239,20 +239,16 @@ class OwnKernel(Struct, frozen=True, kw_only=True):
 
 
 class ModelRace(Struct, frozen=True, kw_only=True):
-    """A model with kernels that the workspace defines against the same model without them, run in turns."""
+    """A model with kernels of the workspace against the same model without them: median seconds and spreads;
+    quartiles of how much faster it is in neighbouring runs; the largest difference of an output."""
 
     checked: Literal["ok", "wrong"]
-    """Whether the outputs are those of the model without them, on random inputs; a wrong one is not timed."""
     error: float | None = None
-    """Largest absolute difference of an output."""
     seconds: float = 0.0
-    """Median of a run, with them."""
     spread: float = 0.0
-    """Interquartile range, in seconds."""
     original_seconds: float = 0.0
     original_spread: float = 0.0
     low: float = 0.0
-    """How much faster it is: quartiles of the ratios of neighbouring runs."""
     ratio: float = 0.0
     high: float = 0.0
     rounds: int = 0
