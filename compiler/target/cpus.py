@@ -1,15 +1,25 @@
-"""The CPUs that LLVM knows, by architecture."""
+"""The CPUs that LLVM knows, by architecture.
+
+    python -m compiler.target.cpus
+
+asks LLVM for them, which takes seconds, and writes the table that answers at once.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
+
+from llvmlite import binding
 
 from compiler.ir.error import TargetError
+from compiler.target import cpu_names
 
-__all__ = ["TRIPLES", "cpus"]
+__all__ = ["TRIPLES", "ask_llvm", "cpus"]
 
 TRIPLES: Mapping[str, str] = {
     "x86_64": "x86_64-unknown-linux-gnu",
@@ -24,6 +34,7 @@ from llvmlite import binding
 binding.initialize_all_targets()
 binding.initialize_all_asmprinters()
 target = binding.Target.from_triple(sys.argv[1])
+module = binding.parse_assembly("define void @f() { ret void }")
 
 def in_child(work):
     reading, writing = os.pipe()
@@ -35,19 +46,28 @@ def in_child(work):
     os.close(writing)
     with os.fdopen(reading, errors="replace") as pipe:
         told = pipe.read()
-    return told, os.waitpid(child, 0)[1]
+    os.waitpid(child, 0)
+    return told
 
-def compile_for(cpu):
-    module = binding.parse_assembly("define void @f() { ret void }")
-    target.create_target_machine(cpu=cpu).emit_assembly(module)
+def compile_for(cpus):
+    for cpu in cpus:
+        target.create_target_machine(cpu=cpu).emit_assembly(module)
+        os.write(2, f"\\ndone {cpu}\\n".encode())
 
-listed, _ = in_child(lambda: target.create_target_machine(cpu="help"))
-for cpu in re.findall(r"^  (\\S+)\\s+- Select the ", listed, re.M):
-    if in_child(lambda: compile_for(cpu)) == ("", 0):
-        print(cpu)
+listed = in_child(lambda: target.create_target_machine(cpu="help"))
+left = re.findall(r"^  (\\S+)\\s+- Select the ", listed, re.M)
+while left:
+    pieces = re.split(r"\\ndone (\\S+)\\n", in_child(lambda: compile_for(left)))
+    for complaint, cpu in zip(pieces[::2], pieces[1::2]):
+        left.remove(cpu)
+        if not complaint:
+            print(cpu)
+    del left[:1]
 """
-"""LLVM tells the names once in the life of a process, and ends one that makes 64-bit code for a CPU without it."""
+"""LLVM tells the names once in the life of a process, and ends one that makes 64-bit code for a CPU without it: the
+next child goes on with the CPU after that one."""
 _SECONDS = 30
+_TABLE = Path(cpu_names.__file__)
 
 
 @cache
@@ -69,8 +89,53 @@ def cpus(architecture: str) -> tuple[str, ...]:
     TargetError
         If the architecture is not one of :data:`TRIPLES`.
     """
-    if architecture not in TRIPLES:
-        raise TargetError(f"cpus: expected one of {', '.join(TRIPLES)}, got {architecture!r}")
+    _check(architecture)
+    if binding.llvm_version_info == cpu_names.LLVM:
+        return tuple(cpu_names.NAMES[architecture].split())
+    return ask_llvm(architecture)
+
+
+def ask_llvm(architecture: str) -> tuple[str, ...]:
+    """Return what :func:`cpus` does, from LLVM itself.
+
+    Parameters
+    ----------
+    architecture : str
+        First part of a target triple, such as ``x86_64``.
+
+    Returns
+    -------
+    tuple of str
+        Sorted.
+
+    Raises
+    ------
+    TargetError
+        If the architecture is not one of :data:`TRIPLES`.
+    """
+    _check(architecture)
     command = [sys.executable, "-c", _ASK, TRIPLES[architecture]]
     told = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=True)
     return tuple(sorted(told.stdout.split()))
+
+
+def _check(architecture: str) -> None:
+    if architecture not in TRIPLES:
+        raise TargetError(f"cpus: expected one of {', '.join(TRIPLES)}, got {architecture!r}")
+
+
+def _write_table() -> None:
+    """Write the table of what this LLVM knows."""
+    rows = []
+    for architecture in TRIPLES:
+        names = textwrap.fill(" ".join(ask_llvm(architecture)), 112, break_on_hyphens=False)
+        rows.append(f'    "{architecture}": """\n{textwrap.indent(names, " " * 8)}\n    """,\n')
+    summary = "The CPUs that one version of LLVM knows, by architecture; written by ``python -m compiler.target.cpus``."
+    _TABLE.write_text(
+        f'"""{summary}"""\n\n'
+        f"LLVM = {binding.llvm_version_info}\nNAMES = {{\n{''.join(rows)}}}\n"
+    )
+
+
+if __name__ == "__main__":
+    _write_table()

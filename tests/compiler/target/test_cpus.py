@@ -9,7 +9,7 @@ from compiler import te
 from compiler.ir.error import TargetError
 from compiler.target.assembly_targets import assembly_target, assembly_targets
 from compiler.target.codegen.llvm import codegen
-from compiler.target.cpus import TRIPLES, cpus
+from compiler.target.cpus import TRIPLES, ask_llvm, cpus
 
 
 def test_the_cpus_of_an_architecture_are_those_that_have_its_code() -> None:
@@ -19,6 +19,11 @@ def test_the_cpus_of_an_architecture_are_those_that_have_its_code() -> None:
     assert "sifive-x280" in cpus("riscv64")
     with pytest.raises(TargetError, match="expected one of x86_64, aarch64, riscv64, wasm32, got 'z80'"):
         cpus("z80")
+
+
+@pytest.mark.parametrize("architecture", TRIPLES)
+def test_the_table_is_what_llvm_says(architecture: str) -> None:
+    assert cpus(architecture) == ask_llvm(architecture)
 
 
 @pytest.mark.parametrize(
