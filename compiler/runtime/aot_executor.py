@@ -11,10 +11,10 @@ import numpy as np
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.instrument import active_instruments
 from compiler.runtime.device import Device
-from compiler.runtime.measurement import BenchmarkResult, Thunk, benchmark
-from compiler.runtime.model_module import ModelModule
+from compiler.runtime.measurement import Thunk
+from compiler.runtime.model_module import ModelExecutor, ModelModule
 from compiler.runtime.module import Module
-from compiler.runtime.ndarray import ArrayLike, NDArray, aligned_empty
+from compiler.runtime.ndarray import NDArray, aligned_empty
 from compiler.runtime.signature import Parameter
 from compiler.runtime.threads import num_threads
 
@@ -38,7 +38,7 @@ class AotInterface(msgspec.Struct, frozen=True, kw_only=True):
     outputs: list[str]
 
 
-class AotExecutor:
+class AotExecutor(ModelExecutor):
     """A model with memory for its inputs and outputs; ``lib["default"](dev)`` makes one.
 
     Parameters
@@ -58,7 +58,7 @@ class AotExecutor:
     """
 
     def __init__(self, lib: Module, interface: AotInterface, device: Device, constants: Mapping[str, NDArray]) -> None:
-        self.lib = lib
+        super().__init__(lib)
         self.interface = interface
         self.device = device.require("aot_executor")
         self._main = lib.get_function(interface.main)
@@ -83,26 +83,9 @@ class AotExecutor:
         """How many outputs there are."""
         return len(self.interface.outputs)
 
-    def set_input(self, key: int | str, value: ArrayLike) -> None:
-        """Copy a value into an input.
-
-        Parameters
-        ----------
-        key : int or str
-            The input's index or name.
-        value : array_like or NDArray
-            In the input's shape; converted to its type.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such input, or the shapes differ.
-        """
-        target = self.get_input(key)
-        given = value.view() if isinstance(value, NDArray) else np.asarray(value)
-        if given.shape != target.shape:
-            raise ArgumentError(f"set_input: {key!r} must have shape {target.shape}, got {given.shape}")
-        target.copyfrom(given)
+    @property
+    def _measured(self) -> Module:
+        return self.lib
 
     def get_input(self, key: int | str) -> NDArray:
         """Return an input's memory.
@@ -187,32 +170,6 @@ class AotExecutor:
         return by_name[name]
 
     __getitem__ = get_function
-
-    def timed(
-        self, name: str, call: Callable[..., Any], args: tuple[Any, ...], number: int, repeat: int, min_repeat_ms: int
-    ) -> BenchmarkResult:
-        """Measure a call that runs this executor, unless an instrument answers instead.
-
-        Parameters
-        ----------
-        name : str
-            Of the function, for instruments.
-        call : callable
-            What is measured.
-        args : tuple
-            Its arguments.
-        number : int
-            Calls that one measurement averages over.
-        repeat : int
-            Measurements.
-        min_repeat_ms : int
-            A measurement lasts at least this many milliseconds.
-
-        Returns
-        -------
-        BenchmarkResult
-        """
-        return benchmark(self.lib, name, args, lambda: call(*args), number, repeat, min_repeat_ms / 1e3)
 
 
 def _memory(parameter: Parameter, device: Device) -> NDArray:

@@ -11,16 +11,17 @@ from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.instrument import Instrument, active_instruments, first_answer
 from compiler.runtime.device import Device
 from compiler.runtime.graph import ALIAS, REFERENCE, Graph, parse_graph
-from compiler.runtime.measurement import BenchmarkResult, Thunk, benchmark, call_instrumented
+from compiler.runtime.measurement import BenchmarkResult, Thunk, call_instrumented
+from compiler.runtime.model_module import ModelExecutor
 from compiler.runtime.module import Module
-from compiler.runtime.ndarray import ArrayLike, NDArray, aligned_empty, numpy_dtype
+from compiler.runtime.ndarray import NDArray, aligned_empty, numpy_dtype
 from compiler.runtime.reference_call import reference_call
 from compiler.runtime.threads import num_threads
 
 __all__ = ["GraphExecutor"]
 
 
-class GraphExecutor:
+class GraphExecutor(ModelExecutor):
     """A graph with memory for its values; ``lib["default"](dev)`` makes one.
 
     Buffers are allocated once, by the memory plan that the graph holds, and every kernel is called with addresses that
@@ -40,7 +41,7 @@ class GraphExecutor:
         self, graph_json: str, lib: Module, device: Device, params: Mapping[str, NDArray] | None = None
     ) -> None:
         self.graph: Graph = parse_graph(graph_json)
-        self.lib = lib
+        super().__init__(lib)
         self.device = device.require("graph_executor")
         self._values = _allocate(self.graph, device)
         self._input_values = {self.graph.nodes[n].name: self.graph.node_row_ptr[n] for n in self.graph.arg_nodes}
@@ -63,26 +64,9 @@ class GraphExecutor:
         """How many outputs there are."""
         return len(self.graph.heads)
 
-    def set_input(self, key: int | str, value: ArrayLike) -> None:
-        """Copy a value into an input.
-
-        Parameters
-        ----------
-        key : int or str
-            The input's index or name.
-        value : array_like or NDArray
-            In the input's shape; converted to its type.
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such input, or the shapes differ.
-        """
-        target = self._values[self._input(key)]
-        given = value.view() if isinstance(value, NDArray) else np.asarray(value)
-        if given.shape != target.shape:
-            raise ArgumentError(f"set_input: {key!r} must have shape {target.shape}, got {given.shape}")
-        target.copyfrom(given)
+    @property
+    def _measured(self) -> GraphExecutor:
+        return self
 
     def _input(self, key: int | str) -> int:
         names = self.input_names
@@ -287,32 +271,6 @@ class GraphExecutor:
         """
         call = self.get_function(func_name)
         return lambda *args: self.timed(func_name, call, args, number, repeat, min_repeat_ms)
-
-    def timed(
-        self, name: str, call: Callable[..., Any], args: tuple[Any, ...], number: int, repeat: int, min_repeat_ms: int
-    ) -> BenchmarkResult:
-        """Measure a call that runs this executor, unless an instrument answers instead.
-
-        Parameters
-        ----------
-        name : str
-            Of the function, for instruments.
-        call : callable
-            What is measured.
-        args : tuple
-            Its arguments.
-        number : int
-            Calls that one measurement averages over.
-        repeat : int
-            Measurements.
-        min_repeat_ms : int
-            A measurement lasts at least this many milliseconds.
-
-        Returns
-        -------
-        BenchmarkResult
-        """
-        return benchmark(self, name, args, lambda: call(*args), number, repeat, min_repeat_ms / 1e3)
 
 
 def _allocate(graph: Graph, device: Device) -> list[NDArray]:

@@ -2,47 +2,113 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from compiler.ir.error import expected
+import numpy as np
+
+from compiler.ir.error import ArgumentError, expected
 from compiler.runtime.device import Device
-from compiler.runtime.measurement import BenchmarkResult
+from compiler.runtime.measurement import BenchmarkResult, benchmark
+from compiler.runtime.module import Module
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
+
+if TYPE_CHECKING:
+    from compiler.ir.instrument.interface import Callee
 
 __all__ = ["ModelExecutor", "ModelModule"]
 
 
-class ModelExecutor(Protocol):
-    """What runs a model: memory for its inputs and outputs, and its kernels."""
+class ModelExecutor(ABC):
+    """What runs a model: memory for its inputs and outputs, and its kernels.
+
+    Parameters
+    ----------
+    lib : Module
+        Its code.
+    """
+
+    def __init__(self, lib: Module) -> None:
+        self.lib = lib
 
     @property
+    @abstractmethod
     def input_names(self) -> list[str]:
         """Names of the inputs, parameters included."""
 
     @property
+    @abstractmethod
     def num_outputs(self) -> int:
         """How many outputs there are."""
 
-    def set_input(self, key: int | str, value: ArrayLike) -> None:
-        """Copy a value into an input."""
-
+    @abstractmethod
     def get_input(self, key: int | str) -> NDArray:
         """Return an input's memory."""
 
+    @abstractmethod
     def get_output(self, index: int) -> NDArray:
         """Return an output's memory."""
 
+    @abstractmethod
     def run(self) -> None:
         """Run the model on the inputs that were set."""
 
+    @abstractmethod
     def get_function(self, name: str) -> Callable[..., Any]:
         """Return a method by name, as TVM's modules have them."""
+
+    @property
+    @abstractmethod
+    def _measured(self) -> Callee:
+        """What instruments are told is measured."""
+
+    def set_input(self, key: int | str, value: ArrayLike) -> None:
+        """Copy a value into an input.
+
+        Parameters
+        ----------
+        key : int or str
+            The input's index or name.
+        value : array_like or NDArray
+            In the input's shape; converted to its type.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such input, or the shapes differ.
+        """
+        target = self.get_input(key)
+        given = value.view() if isinstance(value, NDArray) else np.asarray(value)
+        if given.shape != target.shape:
+            raise ArgumentError(f"set_input: {key!r} must have shape {target.shape}, got {given.shape}")
+        target.copyfrom(given)
 
     def timed(
         self, name: str, call: Callable[..., Any], args: tuple[Any, ...], number: int, repeat: int, min_repeat_ms: int
     ) -> BenchmarkResult:
-        """Measure a call that runs the model."""
+        """Measure a call that runs the model, unless an instrument answers instead.
+
+        Parameters
+        ----------
+        name : str
+            Of the function, for instruments.
+        call : callable
+            What is measured.
+        args : tuple
+            Its arguments.
+        number : int
+            Calls that one measurement averages over.
+        repeat : int
+            Measurements.
+        min_repeat_ms : int
+            A measurement lasts at least this many milliseconds.
+
+        Returns
+        -------
+        BenchmarkResult
+        """
+        return benchmark(self._measured, name, args, lambda: call(*args), number, repeat, min_repeat_ms / 1e3)
 
 
 class ModelModule:

@@ -54,6 +54,8 @@ def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
             return st.one_of([values(one) for one in kind.types])
         case inspect.ListType():
             return st.lists(values(kind.item_type), max_size=SMALL)
+        case inspect.TupleType():
+            return st.tuples(*[values(one) for one in kind.item_types])
         case inspect.DictType():
             return st.dictionaries(values(kind.key_type), values(kind.value_type), max_size=SMALL)
         case inspect.StructType():
