@@ -67,6 +67,7 @@ LEXERS: Mapping[str, type[Lexer]] = {
     "metal": CppLexer,
     "webgpu": WgslLexer,
     "ptx": PtxLexer,
+    "sass": PtxLexer,
 }
 
 STYLES: tuple[tuple[_TokenType, str], ...] = (

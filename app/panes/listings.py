@@ -69,7 +69,19 @@ def chunks(listing: Listing, first: int = FIRST_CHUNKS) -> list[Chunk]:
     ]
 
 
-SUFFIXES = {"python": ".py", "llvm": ".ll", "gas": ".s", "relay": ".relay", "c": ".c", "cuda": ".cu", "opencl": ".cl"}
+SUFFIXES = {
+    "python": ".py",
+    "llvm": ".ll",
+    "gas": ".s",
+    "relay": ".relay",
+    "c": ".c",
+    "cuda": ".cu",
+    "opencl": ".cl",
+    "metal": ".metal",
+    "webgpu": ".wgsl",
+    "ptx": ".ptx",
+    "sass": ".sass",
+}
 """Of files, by the language of a listing."""
 
 

@@ -15,10 +15,10 @@ _LOC = re.compile(r"^\s*\.loc\s+\d+\s+(\d+)(?:\s+(\d+))?")
 _LABEL = re.compile(r"^([.\w$]+):")
 _DIRECTIVE = re.compile(r"^\s*\.(?!quad|long|short|byte|zero|ascii|asciz|LCPI)\w+")
 _DEBUG_DIRECTIVE = re.compile(r"^\s*\.(?:file|loc|cfi_\w+|cv_\w+)\b")
-_OPERAND_LABEL = re.compile(r"\.?L[A-Za-z_$]*\d+[_\w]*")
+_OPERAND_LABEL = re.compile(r"[.$]?L[A-Za-z_$]*\d+[_\w]*")
 _COMMENT = re.compile(r"\s*(?:#|//|;)\s.*")
 _INSTRUCTION = re.compile(r"\s+([a-z][\w.]*)\s*(.*)")
-_DEBUG_LABEL = re.compile(r"\.?L(?:func_(?:begin|end)|tmp|debug_|info_|section_)")
+_DEBUG_LABEL = re.compile(r"[.$]?L_*(?:func_(?:begin|end)|tmp|debug_|info_|section_)")
 
 
 def from_assembly(
@@ -58,7 +58,7 @@ def _lines(body: list[str], final: FinalListing | None, filters: Collection[Asse
         if loc := _LOC.match(line):
             place = (int(loc[1]), int(loc[2] or 0))
         elif label := _LABEL.match(line):
-            local = label[1].startswith((".L", "L"))
+            local = label[1].startswith((".L", "$L", "L"))
             if not local or label[1] in used or ("labels" in filters and not _DEBUG_LABEL.match(label[1])):
                 yield Line(shown)
             place = place if local else None

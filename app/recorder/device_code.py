@@ -98,7 +98,7 @@ def _made(
     code = DeviceCode(str(target.kind), arch, kernels)
     started = time.perf_counter()
     if target.kind in DEVICES:
-        code.assembly = kernel_code(kernels, target).assembly
+        code.assembly = kernel_code(kernels, target, with_locations=True).assembly
     else:
         code.source = source_code(kernels, target.kind).listing
     code.milliseconds["kernel"] = (time.perf_counter() - started) * 1e3
@@ -117,7 +117,7 @@ def _compile(code: DeviceCode, compiles_cuda: bool, note: Callable[[str], None])
     note(_why_llvm(code.arch, compiles_cuda))
     started = time.perf_counter()
     try:
-        code.assembly = kernel_code(code.kernels, Target(f"nvptx -arch={code.arch}")).assembly
+        code.assembly = kernel_code(code.kernels, Target(f"nvptx -arch={code.arch}"), with_locations=True).assembly
     except TVMError as error:
         note(f"no PTX is shown: {error}")
     code.milliseconds["ptx"] = (time.perf_counter() - started) * 1e3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ from compiler.target.device_languages import DEVICE_LANGUAGES
 
 _PTX_FILTERS: tuple[AssemblyFilter, ...] = ("labels", "directives", "comments")
 """In PTX, directives declare the kernels, their parameters and registers: without them the text is no program."""
+_DEBUG_TARGET = re.compile(r"(?<=^\.target sm_)(\w+), debug$", re.M)
+"""What LLVM writes for the sake of the debug locations, which listings leave out as well."""
 
 
 class DeviceListing(NamedTuple):
@@ -39,7 +42,8 @@ def device_listings(code: DeviceCode, name: str, final: FinalListing | None) -> 
     """
     title = DEVICE_LANGUAGES[code.kind]
     filters: Sequence[AssemblyFilter] = () if code.kind == "rocm" else _PTX_FILTERS
-    assembly = [from_assembly(code.assembly, name, final, {}, filters)] if code.assembly else []
+    text = _DEBUG_TARGET.sub(r"\1", code.assembly)
+    assembly = [from_assembly(text, name, final, {}, filters)] if text else []
     if code.source is None:
         return [DeviceListing("kernel", title, listing) for listing in assembly]
     source = from_source(code.source, name, code.kind, final)
@@ -59,7 +63,7 @@ def compiled_listings(report: CudaReport, source: Listing) -> list[DeviceListing
     """
     facts = resource_facts(report)
     return [
-        DeviceListing(group, f"{title}, {report.arch}", from_device_code(lines, source, facts))
+        DeviceListing(group, f"{title}, {report.arch}", from_device_code(lines, source, group, facts))
         for group, title, lines in (("ptx", "PTX", report.ptx), ("sass", "SASS", report.sass))
         if lines
     ]
@@ -83,7 +87,9 @@ def _linked(line: PrintedLine, final: FinalListing | None) -> Line:
     return Line(line.text, sorted({origin for region in regions for origin in region.origins}), regions)
 
 
-def from_device_code(lines: Sequence[CodeLine], source: Listing, facts: dict[str, int | float | str]) -> Listing:
+def from_device_code(
+    lines: Sequence[CodeLine], source: Listing, language: str, facts: dict[str, int | float | str]
+) -> Listing:
     """Return the listing of PTX or SASS; each instruction links to what its line of the source links to.
 
     Parameters
@@ -91,12 +97,14 @@ def from_device_code(lines: Sequence[CodeLine], source: Listing, facts: dict[str
     lines : sequence of CodeLine
     source : Listing
         The program that they were compiled from.
+    language : str
+        ``ptx`` or ``sass``.
     facts : dict
         Of the kernels, for the title.
     """
     made = [_code_line(line, source) for line in lines]
     instructions = sum(line.is_instruction for line in lines)
-    return make_listing("asm", source.name, "ptx", made, {"instructions": instructions, **facts})
+    return make_listing("asm", source.name, language, made, {"instructions": instructions, **facts})
 
 
 def _code_line(line: CodeLine, source: Listing) -> Line:

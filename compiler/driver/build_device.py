@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from compiler.driver.cuda_execution import run_on_cuda
 from compiler.driver.device_pipeline import split_for_device
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
+from compiler.runtime.device import cuda
 from compiler.runtime.device_module import DeviceModule
 from compiler.runtime.module import Module
 from compiler.target.codegen.llvm import codegen, runtime_module
@@ -57,6 +59,8 @@ def build_for_device(module: IRModule, target: Target, name: str) -> Module:
         kernels = kernel_module(parts.device, target)
         built = runtime_module(codegen(parts.host, target.host or Target("llvm")))
         built.import_module(kernels)
+        if target.kind == "cuda" and cuda().exist:
+            run_on_cuda(built, module)
     finally:
         for instrument in active_instruments():
             instrument.build_end(built)

@@ -1,4 +1,4 @@
-"""Devices as TVM names them; only the CPU has a runtime here."""
+"""Devices as TVM names them: the CPU, and CUDA devices where NVIDIA's driver finds some."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from compiler.ir.error import ArgumentError, show
+from compiler.runtime.cuda_driver import find_driver, why_no_driver
 
 __all__ = ["Device", "cpu", "cuda", "device", "enabled", "metal", "opencl", "rocm", "vulkan"]
 
@@ -28,6 +29,7 @@ class Device:
     """
 
     kDLCPU: ClassVar[int] = 1
+    kDLCUDA: ClassVar[int] = 2
 
     device_type: int
     device_id: int = 0
@@ -35,15 +37,57 @@ class Device:
     @property
     def exist(self) -> bool:
         """Whether this machine has the device and this package a runtime for it."""
+        if self.device_type == Device.kDLCUDA:
+            return not why_no_driver() and 0 <= self.device_id < find_driver().device_count
         return self.device_type == Device.kDLCPU and self.device_id == 0
 
     @property
     def multi_processor_count(self) -> int:
-        """Number of cores that this process may use."""
+        """Number of cores that this process may use; of a CUDA device, of its multiprocessors."""
+        if self._is_cuda:
+            return find_driver().attribute(self.device_id, "MULTIPROCESSOR_COUNT")
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
+    @property
+    def max_threads_per_block(self) -> int | None:
+        """Threads that a block may have; None where no CUDA device is here."""
+        return self._attribute("MAX_THREADS_PER_BLOCK")
+
+    @property
+    def max_shared_memory_per_block(self) -> int | None:
+        """Bytes of shared memory that a block may have; None where no CUDA device is here."""
+        return self._attribute("MAX_SHARED_MEMORY_PER_BLOCK")
+
+    @property
+    def warp_size(self) -> int | None:
+        """Threads of a warp; None where no CUDA device is here."""
+        return self._attribute("WARP_SIZE")
+
+    @property
+    def max_clock_rate(self) -> int | None:
+        """Clock frequency in kHz; None where no CUDA device is here."""
+        return self._attribute("CLOCK_RATE")
+
+    @property
+    def compute_version(self) -> str | None:
+        """Compute capability, e.g. ``9.0``; None where no CUDA device is here."""
+        major, minor = (self._attribute(f"COMPUTE_CAPABILITY_{which}") for which in ("MAJOR", "MINOR"))
+        return None if major is None else f"{major}.{minor}"
+
+    @property
+    def device_name(self) -> str | None:
+        """What the driver calls it; None where no CUDA device is here."""
+        return find_driver().name(self.device_id) if self._is_cuda else None
+
+    @property
+    def _is_cuda(self) -> bool:
+        return self.device_type == Device.kDLCUDA and self.exist
+
+    def _attribute(self, name: str) -> int | None:
+        return find_driver().attribute(self.device_id, name) if self._is_cuda else None
+
     def sync(self) -> None:
-        """Wait for all work on the device; the CPU's is always done."""
+        """Wait for all work on the device; here each call ends with it."""
 
     def require(self, operation: str) -> Device:
         """Return the device if memory on it can be used.
@@ -64,7 +108,8 @@ class Device:
             If there is no runtime for it.
         """
         if not self.exist:
-            raise ArgumentError(f"{operation}: device {self} has no runtime here; only cpu(0) has")
+            why = f": {why_no_driver()}" if self.device_type == Device.kDLCUDA and why_no_driver() else ""
+            raise ArgumentError(f"{operation}: device {self} has no runtime here; only cpu(0) has{why}")
         return self
 
     def __str__(self) -> str:
@@ -179,7 +224,7 @@ def cpu(dev_id: int = 0) -> Device:
 
 
 def cuda(dev_id: int = 0) -> Device:
-    """Return a CUDA device; it can be named, but nothing here runs on it.
+    """Return a CUDA device; whether it is here, ``exist`` says.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from compiler.ir.error import UnavailableError
 from compiler.ir.module import IRModule
+from compiler.runtime.cuda_driver import why_no_driver
 from compiler.runtime.module import Function, Module
 from compiler.runtime.native_code import NativeCode
 from compiler.runtime.returned import Returned
@@ -81,6 +82,8 @@ class DeviceModule(Module):
     target : Target
     kernels : IRModule
         The loop IR of the kernels, as the code was made of it.
+    files : mapping of str to callable
+        What :meth:`save` writes by format, beside the sources.
 
     Attributes
     ----------
@@ -96,8 +99,10 @@ class DeviceModule(Module):
         sources: Mapping[str, Callable[[], str]],
         target: Target,
         kernels: IRModule,
+        files: Mapping[str, Callable[[], bytes]] | None = None,
     ) -> None:
-        files = {name: lambda make=make: make().encode() for name, make in sources.items()}
+        texts = {name: lambda make=make: make().encode() for name, make in sources.items()}
+        files = {**texts, **(files or {})}
         super().__init__(signatures, self._explain, sources, None, target, files)
         self._kind = kind
         self.kernels = kernels
@@ -115,7 +120,8 @@ class DeviceModule(Module):
         return self.launcher is not None
 
     def _explain(self) -> NativeCode:
+        why = f" ({why_no_driver()})" if self._kind == "cuda" and why_no_driver() else ""
         raise UnavailableError(
-            f"launch: this machine has no runtime for {self._kind} devices; imported_modules[0].get_source() is the "
-            "program of its kernels, and target 'llvm' computes on the CPU"
+            f"launch: this machine has no runtime for {self._kind} devices{why}; imported_modules[0].get_source() is "
+            "the program of its kernels, and target 'llvm' computes on the CPU"
         )

@@ -97,6 +97,19 @@ def test_without_the_tools_llvm_makes_the_ptx() -> None:
     assert any("PTX is LLVM's" in entry.text for entry in answer.console)
 
 
+@pytest.mark.parametrize(("kind", "operation"), [("nvptx", "fma.rn.f32"), ("rocm", "global_load")])
+def test_assembly_by_llvm_links_to_the_loops(kind: str, operation: str) -> None:
+    answer, listings = answered(BUILT, device=kind)
+    lines = listing_of(answer.units[0], "kernel", listings).lines
+    loop_rows = {origin.id: origin for origin in answer.origins if origin.level == "loop"}
+    sums = [line for line in lines if operation in line.text]
+    assert sums
+    assert all(loop_rows.keys() & set(line.origins) for line in sums)
+    instructions = [line for line in lines if line.text.startswith("    ") and line.text.strip()[0].isalpha()]
+    assert sum(bool(line.origins) for line in instructions) >= 0.8 * len(instructions)
+    assert not any("$L__tmp" in line.text or ", debug" in line.text for line in lines)
+
+
 def test_what_a_language_lacks_is_said() -> None:
     script = MATMUL
     for name in "AB":

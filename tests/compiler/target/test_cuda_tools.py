@@ -94,6 +94,16 @@ def test_a_matmul_with_register_tiles_spills_nothing_and_multiplies_most_of_the_
 
 
 @needs_tools
+def test_kernels_are_saved_as_source_ptx_and_machine_code(tmp_path):
+    kernels = build(*staged(), target="cuda -arch=sm_86").imported_modules[0]
+    for name, beginning in (("k.cu", b""), ("k.ptx", b"//"), ("k.cubin", b"\x7fELF")):
+        kernels.save(str(tmp_path / name))
+        assert (tmp_path / name).read_bytes().lstrip().startswith(beginning)
+    assert (tmp_path / "k.cu").read_text() == kernels.get_source()
+    assert ".target sm_86" in kernels.get_source("ptx")
+
+
+@needs_tools
 def test_what_is_half_as_wide_needs_the_headers():
     source = build(*bound(lambda x: x + x, dtype="float16"), target="cuda").imported_modules[0]
     if include_folder() is None:

@@ -18,6 +18,7 @@ from compiler.runtime.signature import Signature
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.allocations import stack_elements
 from compiler.target.codegen.llvm.builder import Builder
+from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.expressions import Expressions
 from compiler.target.codegen.llvm.generate import Generated, tidy
 from compiler.target.codegen.llvm.state import FunctionState, ModuleState, suffix
@@ -25,7 +26,7 @@ from compiler.target.codegen.llvm.statements import Statements
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, memory_type, register_type
 from compiler.target.codegen.signatures import signatures_of
 from compiler.target.target import Target
-from compiler.tir import builtin
+from compiler.tir import builtin, printer
 from compiler.tir.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, Evaluate
@@ -105,7 +106,7 @@ DEVICES: dict[str, LLVMDevice] = {
 """The kinds of targets whose kernels LLVM compiles."""
 
 
-def kernel_code(module: IRModule, target: Target) -> Generated:
+def kernel_code(module: IRModule, target: Target, with_locations: bool = False) -> Generated:
     """Compile kernels.
 
     Parameters
@@ -114,6 +115,8 @@ def kernel_code(module: IRModule, target: Target) -> Generated:
         Functions that begin with thread axes.
     target : Target
         Of a kind in ``DEVICES``.
+    with_locations : bool
+        Whether the code has debug locations, which name lines and columns of the printed module.
 
     Returns
     -------
@@ -131,7 +134,8 @@ def kernel_code(module: IRModule, target: Target) -> Generated:
     machine = Target(f"llvm -mtriple={device.triple} -mcpu={cpu}{features}")
     llvm = ir.Module("strata")
     llvm.triple, llvm.data_layout = device.triple, pipeline.data_layout(machine)
-    shared = ModuleState(llvm, None, machine, parallel=False)
+    debug = DebugLocations(llvm, printer.script(module).positions) if with_locations else None
+    shared = ModuleState(llvm, debug, machine, parallel=False)
     functions = [(var.name_hint, func) for var, func in module.items() if isinstance(func, PrimFunc)]
     signatures: list[Signature] = []
     for (_, func), (signature, _) in zip(functions, signatures_of(functions, parallel=False), strict=True):
@@ -139,7 +143,7 @@ def kernel_code(module: IRModule, target: Target) -> Generated:
         signatures.append(signature)
     text = _with_stack(tidy(str(llvm)), device)
     _require_code(text, target, device)
-    return Generated(machine, signatures, text, False)
+    return Generated(machine, signatures, text, with_locations)
 
 
 def _write(shared: ModuleState, device: LLVMDevice, func: PrimFunc, signature: Signature) -> None:
@@ -233,7 +237,7 @@ class _KernelStatements(Statements):
         self.visit(n.body)
 
 
-_ALLOCA = re.compile(r'^(\s*)%(\w\S*|"[^"]*") = alloca (.*)$', re.M)
+_ALLOCA = re.compile(r'^(\s*)%(\w\S*|"[^"]*") = alloca (.*?)((?:, !dbg !\d+)?)$', re.M)
 
 
 def _with_stack(text: str, device: LLVMDevice) -> str:
@@ -250,10 +254,10 @@ def _with_stack(text: str, device: LLVMDevice) -> str:
         return text
 
     def own(match: re.Match[str]) -> str:
-        indent, name, what = match.groups()
+        indent, name, what, place = match.groups()
         inner = f'%"{name.strip(chr(34))}.own"'
         cast = f"addrspacecast ptr addrspace({device.stack}) {inner} to ptr"
-        return f"{indent}{inner} = alloca {what}, addrspace({device.stack})\n{indent}%{name} = {cast}"
+        return f"{indent}{inner} = alloca {what}, addrspace({device.stack}){place}\n{indent}%{name} = {cast}{place}"
 
     return _ALLOCA.sub(own, text)
 

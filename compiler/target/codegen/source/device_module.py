@@ -8,7 +8,7 @@ from compiler.ir.module import IRModule
 from compiler.runtime.device_module import DeviceModule
 from compiler.target.codegen.llvm.kernels import kernel_code
 from compiler.target.codegen.source.generate import SourceCode
-from compiler.target.cuda_tools.compile import DEFAULT_ARCH, ptx_of
+from compiler.target.cuda_tools.compile import DEFAULT_ARCH, ptx_of, translate
 from compiler.target.cuda_tools.tools import missing_tools
 from compiler.target.target import Target
 
@@ -35,9 +35,12 @@ def device_module(code: SourceCode, target: Target, kernels: IRModule) -> Device
     """
     kind = code.language.name
     sources: dict[str, Callable[[], str]] = {FORMATS[kind]: lambda: code.text}
+    files: dict[str, Callable[[], bytes]] = {}
     if kind == "cuda":
         sources["ptx"] = lambda: _ptx(code.text, target, kernels)
-    return DeviceModule(kind, code.signatures, sources, target, kernels)
+        files["cu"] = lambda: code.text.encode()
+        files["cubin"] = lambda: translate(code.text, target.arch or DEFAULT_ARCH).cubin
+    return DeviceModule(kind, code.signatures, sources, target, kernels, files)
 
 
 def _ptx(text: str, target: Target, kernels: IRModule) -> str:

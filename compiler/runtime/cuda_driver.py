@@ -1,0 +1,280 @@
+"""NVIDIA's driver, through the package ``cuda-bindings``: devices, memory, kernels, events."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.error import TVMError, UnavailableError
+
+__all__ = ["CudaDriver", "Number", "find_driver", "why_no_driver"]
+
+Number = tuple[str, int | float]
+"""A number that a kernel is given: data type and value."""
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class CudaDriver:
+    """Calls the driver, and raises where it reports an error.
+
+    Parameters
+    ----------
+    api : module
+        ``cuda.bindings.driver``: each function returns its status, then its results.
+
+    Raises
+    ------
+    TVMError
+        If the driver cannot be initialised.
+    """
+
+    def __init__(self, api: Any) -> None:
+        self._api = api
+        self._call("cuInit", 0)
+
+    def _call(self, name: str, *args: object) -> Any:
+        """Return the result of a function of the driver."""
+        status, *results = getattr(self._api, name)(*args)
+        if int(status):
+            _, reason = self._api.cuGetErrorString(status)
+            text = reason.decode(errors="replace") if isinstance(reason, bytes) else f"status {int(status)}"
+            raise TVMError(f"{name}: {text}")
+        return results[0] if results else None
+
+    @property
+    def device_count(self) -> int:
+        """How many devices there are."""
+        return int(self._call("cuDeviceGetCount"))
+
+    def attribute(self, device: int, name: str) -> int:
+        """Return an attribute of a device.
+
+        Parameters
+        ----------
+        device : int
+        name : str
+            As the driver calls it, without ``CU_DEVICE_ATTRIBUTE_``: ``MULTIPROCESSOR_COUNT``.
+
+        Returns
+        -------
+        int
+        """
+        which = getattr(self._api.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+        return int(self._call("cuDeviceGetAttribute", which, self._call("cuDeviceGet", device)))
+
+    def name(self, device: int) -> str:
+        """Return what a device is called.
+
+        Parameters
+        ----------
+        device : int
+
+        Returns
+        -------
+        str
+        """
+        name: bytes = self._call("cuDeviceGetName", 256, self._call("cuDeviceGet", device))
+        return name.rstrip(b"\0").decode(errors="replace")
+
+    def architecture(self, device: int) -> str:
+        """Return the architecture of a device.
+
+        Parameters
+        ----------
+        device : int
+
+        Returns
+        -------
+        str
+            E.g. ``sm_90``.
+        """
+        major, minor = (self.attribute(device, f"COMPUTE_CAPABILITY_{which}") for which in ("MAJOR", "MINOR"))
+        return f"sm_{major}{minor}"
+
+    def enter(self, device: int) -> None:
+        """Let what follows happen on a device.
+
+        Parameters
+        ----------
+        device : int
+        """
+        context = self._call("cuDevicePrimaryCtxRetain", self._call("cuDeviceGet", device))
+        self._call("cuCtxSetCurrent", context)
+
+    def load(self, code: bytes) -> Any:
+        """Load a program.
+
+        Parameters
+        ----------
+        code : bytes
+            Machine code (a CUBIN), or PTX that ends with a zero byte.
+
+        Returns
+        -------
+        CUmodule
+        """
+        return self._call("cuModuleLoadData", code)
+
+    def kernel(self, program: Any, name: str) -> Any:
+        """Return a kernel of a program.
+
+        Parameters
+        ----------
+        program : CUmodule
+        name : str
+
+        Returns
+        -------
+        CUfunction
+        """
+        return self._call("cuModuleGetFunction", program, name.encode())
+
+    def allocate(self, size: int) -> Any:
+        """Return new memory of the device.
+
+        Parameters
+        ----------
+        size : int
+            In bytes.
+
+        Returns
+        -------
+        CUdeviceptr
+        """
+        return self._call("cuMemAlloc", max(size, 1))
+
+    def free(self, pointer: Any) -> None:
+        """Give memory back.
+
+        Parameters
+        ----------
+        pointer : CUdeviceptr
+        """
+        self._call("cuMemFree", pointer)
+
+    def upload(self, pointer: Any, array: Array) -> None:
+        """Copy an array to the device.
+
+        Parameters
+        ----------
+        pointer : CUdeviceptr
+        array : numpy.ndarray
+            Contiguous.
+        """
+        self._call("cuMemcpyHtoD", pointer, array.ctypes.data, array.nbytes)
+
+    def download(self, array: Array, pointer: Any) -> None:
+        """Copy an array from the device.
+
+        Parameters
+        ----------
+        array : numpy.ndarray
+            Contiguous; its elements are overwritten.
+        pointer : CUdeviceptr
+        """
+        self._call("cuMemcpyDtoH", array.ctypes.data, pointer, array.nbytes)
+
+    def launch(
+        self,
+        kernel: Any,
+        blocks: Sequence[int],
+        threads: Sequence[int],
+        pointers: Sequence[Any],
+        numbers: Sequence[Number] = (),
+    ) -> None:
+        """Launch a kernel; it runs after those launched before.
+
+        Parameters
+        ----------
+        kernel : CUfunction
+        blocks, threads : sequence of int
+            The grid and a block along x, y and z.
+        pointers : sequence of CUdeviceptr
+            Its first arguments.
+        numbers : sequence of (str, int or float)
+            Its further arguments.
+        """
+        values = (*(int(pointer) for pointer in pointers), *(value for _, value in numbers))
+        types = (*(ctypes.c_void_p for _ in pointers), *(_c_type(dtype) for dtype, _ in numbers))
+        self._call("cuLaunchKernel", kernel, *blocks, *threads, 0, 0, (values, types), 0)
+
+    def synchronize(self) -> None:
+        """Wait until all that was launched has ended."""
+        self._call("cuCtxSynchronize")
+
+    def seconds(self, work: Callable[[], None]) -> float:
+        """Return how long the device takes for something, by its own clock.
+
+        Parameters
+        ----------
+        work : callable
+            Launches kernels.
+
+        Returns
+        -------
+        float
+        """
+        events: list[Any] = []
+        try:
+            for _ in range(2):
+                events.append(self._call("cuEventCreate", 0))
+            self._call("cuEventRecord", events[0], 0)
+            work()
+            self._call("cuEventRecord", events[1], 0)
+            self._call("cuEventSynchronize", events[1])
+            return float(self._call("cuEventElapsedTime", *events)) / 1e3
+        finally:
+            for event in events:
+                self._call("cuEventDestroy", event)
+
+
+def _c_type(dtype: str) -> Any:
+    return np.ctypeslib.as_ctypes_type(np.dtype(dtype))
+
+
+@cache
+def _search() -> CudaDriver | str:
+    """Return the driver, or why there is none."""
+    try:
+        api = import_module("cuda.bindings.driver")
+    except ImportError:
+        return "the package cuda-bindings is not installed; pip install -e '.[cuda]' installs it"
+    try:
+        driver = CudaDriver(api)
+    except (TVMError, RuntimeError, OSError) as error:  # the package raises RuntimeError where there is no library
+        return f"NVIDIA's driver does not work here: {str(error).splitlines()[0]}"
+    return driver if driver.device_count else "NVIDIA's driver finds no device"
+
+
+def why_no_driver() -> str:
+    """Return why nothing runs on a CUDA device here; empty where something can.
+
+    Returns
+    -------
+    str
+    """
+    driver = _search()
+    return driver if isinstance(driver, str) else ""
+
+
+def find_driver() -> CudaDriver:
+    """Return the driver.
+
+    Returns
+    -------
+    CudaDriver
+
+    Raises
+    ------
+    UnavailableError
+        If there is none, or no device; the message says why.
+    """
+    driver = _search()
+    if isinstance(driver, str):
+        raise UnavailableError(f"cuda: {driver}")
+    return driver
