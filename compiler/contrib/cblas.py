@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from compiler import te, tir
 from compiler.ir.error import ArgumentError
+from compiler.ir.primexpr import PrimExpr
 from compiler.runtime.ndarray import NDArray
 from compiler.runtime.packed_func import register_func
 from compiler.te.tensor import Tensor
@@ -15,7 +16,7 @@ from compiler.te.tensor import Tensor
 __all__ = ["batch_matmul", "matmul"]
 
 
-def matmul(lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False, **kwargs: Any) -> Tensor:
+def matmul(lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False, **kwargs: str) -> Tensor:
     """Declare the product of two matrices, which BLAS computes.
 
     Parameters
@@ -25,7 +26,7 @@ def matmul(lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False,
     transa, transb : bool
         Whether the left or the right one is transposed.
     **kwargs
-        Of :func:`tvm.te.extern`, such as ``name``.
+        ``name`` and ``tag``, as of :func:`tvm.te.extern`.
 
     Returns
     -------
@@ -36,7 +37,7 @@ def matmul(lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False,
 
 
 def batch_matmul(
-    lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False, iterative: bool = False, **kwargs: Any
+    lhs: Tensor, rhs: Tensor, transa: bool = False, transb: bool = False, iterative: bool = False, **kwargs: str
 ) -> Tensor:
     """Declare the products of the matrices of two batches, which BLAS computes.
 
@@ -49,7 +50,7 @@ def batch_matmul(
     iterative : bool
         Whether BLAS is called for one matrix after the other.
     **kwargs
-        Of :func:`tvm.te.extern`, such as ``name``.
+        ``name`` and ``tag``, as of :func:`tvm.te.extern`.
 
     Returns
     -------
@@ -61,17 +62,23 @@ def batch_matmul(
 
 
 def _product(
-    name: str, shape: tuple[Any, ...], lhs: Tensor, rhs: Tensor, transposed: tuple[bool, bool], options: dict[str, Any]
+    name: str,
+    shape: Sequence[PrimExpr],
+    lhs: Tensor,
+    rhs: Tensor,
+    transposed: tuple[bool, bool],
+    options: dict[str, str],
 ) -> Tensor:
     if len(lhs.shape) != len(shape) or len(rhs.shape) != len(shape):
         raise ArgumentError(f"cblas.{name}: expected tensors of rank {len(shape)}, got {lhs} and {rhs}")
     result = te.extern(
-        shape,
+        tuple(shape),
         [lhs, rhs],
         lambda ins, outs: tir.call_packed(
             f"tvm.contrib.cblas.{name}", ins[0], ins[1], outs[0], *(tir.const(t, "bool") for t in transposed)
         ),
-        **{"name": "C", **options},
+        name=options.get("name", "C"),
+        tag=options.get("tag", ""),
     )
     assert isinstance(result, Tensor)
     return result

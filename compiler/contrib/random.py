@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import local
-from typing import Any
 
 import numpy as np
 
@@ -102,7 +101,7 @@ def _seed(seed: int) -> None:
 
 
 def _register(kind: str) -> None:
-    def draw(first: Any, second: Any, out: NDArray) -> None:
+    def draw(first: float, second: float, out: NDArray) -> None:
         method = "integers" if kind == "randint" else kind
         out.copyfrom(getattr(_generator(), method)(first, second, out.shape).astype(out.dtype))
 

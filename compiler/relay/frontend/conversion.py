@@ -247,6 +247,11 @@ def unbind(data: RelayExpr, axis: int = 0) -> list[RelayExpr]:
     Returns
     -------
     list of Expr
+
+    Raises
+    ------
+    ArgumentError
+        If the extent of the axis is not static.
     """
     shape = infer_shape(data)
     if not isinstance(shape, tuple) or not isinstance(shape[axis], int):
