@@ -14,6 +14,7 @@ import compiler
 from app.artifacts import FORMAT, Source
 from app.config import Config
 from app.gallery import Gallery, load_gallery
+from app.jobs import answer_reader
 from app.jobs.answer_reader import Incoming
 from app.jobs.answers import StoredAnswer
 from app.jobs.cache import AnswerCache
@@ -110,17 +111,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         backups=config.data_dir / "backups",
     )
 
-    def assemble(
-        messages: Sequence[bytes],
-        outcome: Outcome,
-        source: Source,
-        client: str,
-        kernels: Sequence[CompiledKernels] = (),
-    ) -> StoredAnswer:
-        task = Assemble(list(messages), outcome, source, list(kernels))
-        return renderer.perform(task, Packed, client=client).answer
-
-    incoming = Incoming(memory.incoming, assemble)
+    incoming = Incoming(memory.incoming, _assembler(renderer))
     programs = RecordedPrograms(launcher, compiling, incoming)
     return Services(
         config=config,
@@ -153,6 +144,22 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         compiling=compiling,
         measuring=measuring,
     )
+
+
+def _assembler(renderer: Renderer) -> answer_reader.Assemble:
+    """Return what makes an answer of a job's messages, in a process of the renderer."""
+
+    def assemble(
+        messages: Sequence[bytes],
+        outcome: Outcome,
+        source: Source,
+        client: str,
+        kernels: Sequence[CompiledKernels] = (),
+    ) -> StoredAnswer:
+        task = Assemble(list(messages), outcome, source, list(kernels))
+        return renderer.perform(task, Packed, client=client).answer
+
+    return assemble
 
 
 def _cache(memory: Memory, runner: Runner, results: SharedResults | None) -> AnswerCache:

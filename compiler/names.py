@@ -108,7 +108,6 @@ PUBLIC = {
     "tvm.relay.expr.RefRead": "compiler.relay.reference:RefRead",
     "tvm.relay.expr.RefWrite": "compiler.relay.reference:RefWrite",
     "tvm.relay.frontend": "compiler.relay.frontend",
-    "tvm.relay.frontend.common": "compiler.relay.frontend.conversion",
     "tvm.relay.fromtext": "compiler.relay.parser:fromtext",
     "tvm.relay.load_param_dict": "compiler.runtime.params:load_param_dict",
     "tvm.relay.op.op": "compiler.relay.op_attributes",

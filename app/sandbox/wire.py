@@ -198,7 +198,7 @@ class FrameReader:
         if len(self._buffer) < _LENGTH.size:
             return None
         (length,) = _LENGTH.unpack_from(self._buffer)
-        last = length == _UNTIL_END
+        last = length == _UNTIL_END and bool(self._limits.program)  # scripts say how much they send
         if last:
             length = len(self._buffer) - _LENGTH.size
         if length > self._limits.message_bytes:

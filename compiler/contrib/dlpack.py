@@ -31,7 +31,7 @@ def convert_func(
     """
 
     @wraps(tvm_func, updated=())
-    def converted(*args: Any) -> Any:
+    def converted(*args: object) -> Any:
         return tvm_func(*(from_dlpack(to_dlpack_func(a)) if isinstance(a, tensor_type) else a for a in args))
 
     return converted

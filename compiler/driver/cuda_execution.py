@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, SupportsInt
 
 import numpy as np
 
@@ -116,10 +116,12 @@ class CudaExecution:
                 told = f"{memory.elements} contiguous elements of {memory.dtype}"
                 expected("cuda", memory.name, told, f"{array.size} of {array.dtype}")
 
-    def _launch(self, pointers: Sequence[Any]) -> None:
+    def _launch(self, pointers: Sequence[SupportsInt]) -> None:
         for launch in self._plan.launches:
             given = [pointers[position] for position in launch.memory]
-            self._driver.launch(self._kernels[launch.kernel], launch.blocks, launch.threads, given, launch.numbers)
+            kernel = self._kernels[launch.kernel]
+            shared = launch.dynamic_bytes
+            self._driver.launch(kernel, launch.blocks, launch.threads, given, launch.numbers, shared)
 
 
 def cuda_execution(module: IRModule, device: Device | None = None) -> CudaExecution:

@@ -65,6 +65,8 @@ class Launch:
         Blocks of the grid and threads of a block along x, y and z.
     shared_bytes : int
         Shared memory of a block.
+    dynamic_bytes : int
+        The part of it whose size the launch says: scope ``shared.dyn``.
     """
 
     kernel: str
@@ -73,6 +75,7 @@ class Launch:
     blocks: tuple[int, int, int]
     threads: tuple[int, int, int]
     shared_bytes: int
+    dynamic_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +220,7 @@ class _Host(StmtVisitor):
             along(extents, "blockIdx"),
             along(extents, "threadIdx"),
             shared_bytes(func),
+            shared_bytes(func, "shared.dyn"),
         )
 
     def _position(self, kernel: str, pointer: PrimExpr) -> int:
@@ -226,18 +230,20 @@ class _Host(StmtVisitor):
         return position
 
 
-def shared_bytes(kernel: PrimFunc) -> int:
+def shared_bytes(kernel: PrimFunc, scope: str = "shared") -> int:
     """Return the bytes of shared memory that a block of a kernel takes.
 
     Parameters
     ----------
     kernel : PrimFunc
+    scope : str
+        Its storage scope; ``shared`` counts ``shared.dyn`` too.
 
     Returns
     -------
     int
     """
-    shared = _SharedMemory()
+    shared = _SharedMemory(scope)
     shared.visit(kernel.body)
     return shared.bytes
 
@@ -263,10 +269,11 @@ def along(extents: Mapping[str, int], axis: str) -> tuple[int, int, int]:
 class _SharedMemory(StmtVisitor):
     """Adds up what a kernel allocates in shared memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, scope: str) -> None:
+        self._scope = scope
         self.bytes = 0
 
     def visit_Allocate(self, n: Allocate) -> None:
-        if getattr(n.buffer_var.type_annotation, "storage_scope", "").startswith("shared"):
+        if getattr(n.buffer_var.type_annotation, "storage_scope", "").startswith(self._scope):
             self.bytes += allocation_bytes(n)
         self.visit(n.body)

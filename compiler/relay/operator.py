@@ -302,6 +302,17 @@ class RelayOp(Op):
     def argument(self, name: str, value: object) -> RelayExpr:
         """Return the value of an input as an expression; a number becomes a constant.
 
+        Parameters
+        ----------
+        name : str
+            Name of the input, for errors.
+        value : RelayExpr, NDArray, numpy.ndarray or number
+            What was given for it.
+
+        Returns
+        -------
+        RelayExpr
+
         Raises
         ------
         ArgumentError
@@ -318,6 +329,15 @@ class RelayOp(Op):
 
     def complete_attrs(self, given: Mapping[str, Any]) -> Attrs:
         """Return the attributes of a call: those given, and the defaults of the others.
+
+        Parameters
+        ----------
+        given : mapping of str to object
+            Values by the names of attributes.
+
+        Returns
+        -------
+        Attrs
 
         Raises
         ------

@@ -6,7 +6,8 @@ import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import Any, SupportsInt
 
 import numpy as np
 
@@ -16,6 +17,8 @@ __all__ = ["CudaDriver", "Number", "find_driver", "why_no_driver"]
 
 Number = tuple[str, int | float]
 """A number that a kernel is given: data type and value."""
+_UNASKED_SHARED_BYTES = 48 << 10
+"""Dynamic shared memory beyond which a kernel has to ask for it, on every architecture."""
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -33,7 +36,7 @@ class CudaDriver:
         If the driver cannot be initialised.
     """
 
-    def __init__(self, api: Any) -> None:
+    def __init__(self, api: ModuleType) -> None:
         self._api = api
         self._call("cuInit", 0)
 
@@ -106,7 +109,7 @@ class CudaDriver:
         context = self._call("cuDevicePrimaryCtxRetain", self._call("cuDeviceGet", device))
         self._call("cuCtxSetCurrent", context)
 
-    def load(self, code: bytes) -> Any:
+    def load(self, code: bytes) -> object:
         """Load a program.
 
         Parameters
@@ -120,7 +123,7 @@ class CudaDriver:
         """
         return self._call("cuModuleLoadData", code)
 
-    def kernel(self, program: Any, name: str) -> Any:
+    def kernel(self, program: object, name: str) -> object:
         """Return a kernel of a program.
 
         Parameters
@@ -134,7 +137,7 @@ class CudaDriver:
         """
         return self._call("cuModuleGetFunction", program, name.encode())
 
-    def allocate(self, size: int) -> Any:
+    def allocate(self, size: int) -> SupportsInt:
         """Return new memory of the device.
 
         Parameters
@@ -146,9 +149,10 @@ class CudaDriver:
         -------
         CUdeviceptr
         """
-        return self._call("cuMemAlloc", max(size, 1))
+        pointer: SupportsInt = self._call("cuMemAlloc", max(size, 1))
+        return pointer
 
-    def free(self, pointer: Any) -> None:
+    def free(self, pointer: SupportsInt) -> None:
         """Give memory back.
 
         Parameters
@@ -157,7 +161,7 @@ class CudaDriver:
         """
         self._call("cuMemFree", pointer)
 
-    def upload(self, pointer: Any, array: Array) -> None:
+    def upload(self, pointer: SupportsInt, array: Array) -> None:
         """Copy an array to the device.
 
         Parameters
@@ -168,7 +172,7 @@ class CudaDriver:
         """
         self._call("cuMemcpyHtoD", pointer, array.ctypes.data, array.nbytes)
 
-    def download(self, array: Array, pointer: Any) -> None:
+    def download(self, array: Array, pointer: SupportsInt) -> None:
         """Copy an array from the device.
 
         Parameters
@@ -181,11 +185,12 @@ class CudaDriver:
 
     def launch(
         self,
-        kernel: Any,
+        kernel: object,
         blocks: Sequence[int],
         threads: Sequence[int],
-        pointers: Sequence[Any],
+        pointers: Sequence[SupportsInt],
         numbers: Sequence[Number] = (),
+        shared_bytes: int = 0,
     ) -> None:
         """Launch a kernel; it runs after those launched before.
 
@@ -198,10 +203,15 @@ class CudaDriver:
             Its first arguments.
         numbers : sequence of (str, int or float)
             Its further arguments.
+        shared_bytes : int
+            Of the shared memory whose size the launch says.
         """
+        if shared_bytes > _UNASKED_SHARED_BYTES:
+            limit = self._api.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            self._call("cuFuncSetAttribute", kernel, limit, shared_bytes)
         values = (*(int(pointer) for pointer in pointers), *(value for _, value in numbers))
         types = (*(ctypes.c_void_p for _ in pointers), *(_c_type(dtype) for dtype, _ in numbers))
-        self._call("cuLaunchKernel", kernel, *blocks, *threads, 0, 0, (values, types), 0)
+        self._call("cuLaunchKernel", kernel, *blocks, *threads, shared_bytes, 0, (values, types), 0)
 
     def synchronize(self) -> None:
         """Wait until all that was launched has ended."""

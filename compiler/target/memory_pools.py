@@ -74,6 +74,10 @@ class WorkspacePoolInfo(PoolInfo):
 
     Parameters
     ----------
+    pool_name : str
+        What the memory is called.
+    targets : sequence of Target
+        The processors that can access it.
     pool_info_properties : PoolInfoProperties, optional
         Its size and speed; its fields are attributes of the pool, too.
     """
@@ -109,6 +113,10 @@ class ConstantPoolInfo(PoolInfo):
 
     Parameters
     ----------
+    pool_name : str
+        What the memory is called.
+    targets : sequence of Target
+        The processors that can access it.
     constant_info_arr : sequence of ConstantInfo, optional
         What is in it.
     pool_info_properties : PoolInfoProperties, optional

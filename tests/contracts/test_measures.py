@@ -22,7 +22,7 @@ MAX_ANY_PERCENT = {
     "compiler/driver": 0.4,
     "compiler/ir": 3.5,
     "compiler/relay": 3.2,
-    "compiler/relay/frontend/common": 6.2,
+    "compiler/relay/frontend/shared": 6.2,
     "compiler/relay/frontend/onnx": 2.9,
     "compiler/relay/frontend/pytorch": 49.0,
     "compiler/te": 0.5,

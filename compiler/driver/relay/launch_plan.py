@@ -170,4 +170,5 @@ class _Recording:
             else:
                 raise LoweringError(f"graph_launch_plan: {name} uses memory that its host allocates between kernels")
         blocks, threads = along(extents, "blockIdx"), along(extents, "threadIdx")
-        self._launches.append(Launch(name, tuple(memory), tuple(numbers), blocks, threads, shared_bytes(func)))
+        shared = shared_bytes(func), shared_bytes(func, "shared.dyn")
+        self._launches.append(Launch(name, tuple(memory), tuple(numbers), blocks, threads, *shared))

@@ -1,6 +1,6 @@
 """Schedules of programs with blocks, under TVM's names: ``tvm.tir.schedule``."""
 
-from compiler.tir.schedule import analysis, primitives  # noqa: F401  (importing primitives registers them)
+from compiler.tir.schedule import analysis, primitives, transform  # noqa: F401  (importing primitives registers them)
 from compiler.tir.schedule.error import ScheduleError
 from compiler.tir.schedule.instruction import Instruction, InstructionKind
 from compiler.tir.schedule.random_variables import BlockRV, ExprRV, LoopRV

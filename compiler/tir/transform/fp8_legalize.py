@@ -45,6 +45,24 @@ class FP8ComputeLegalize(PrimFuncPass):
     promote_dtype_str: str = "float32"
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        """Return a function that computes in the wide type.
+
+        Parameters
+        ----------
+        func : PrimFunc
+        mod : IRModule
+            The module of the function.
+        ctx : PassContext
+
+        Returns
+        -------
+        PrimFunc
+
+        Raises
+        ------
+        ArgumentError
+            If the wide type is neither float16 nor float32.
+        """
         if self.promote_dtype_str not in _WIDE:
             kind = show(self.promote_dtype_str)
             raise ArgumentError(f"FP8ComputeLegalize: promote_dtype_str must be float16 or float32, got {kind}")

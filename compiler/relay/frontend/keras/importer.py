@@ -12,10 +12,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import Span, derived_from
 from compiler.relay.expr import Constant, Var
-from compiler.relay.frontend.common.errors import ModelError, UnsupportedOperatorError, naming_node
-from compiler.relay.frontend.common.folding import constant, dtype_of, keeping, settle
-from compiler.relay.frontend.common.parameters import module_of
-from compiler.relay.frontend.common.tensors import cast
 from compiler.relay.frontend.keras import converters as _converters
 from compiler.relay.frontend.keras.layer import Layer
 from compiler.relay.frontend.keras.reader import (
@@ -32,6 +28,10 @@ from compiler.relay.frontend.keras.reader import (
     weights_of,
 )
 from compiler.relay.frontend.keras.registry import find
+from compiler.relay.frontend.shared.errors import ModelError, UnsupportedOperatorError, naming_node
+from compiler.relay.frontend.shared.folding import constant, dtype_of, keeping, settle
+from compiler.relay.frontend.shared.parameters import module_of
+from compiler.relay.frontend.shared.tensors import cast
 from compiler.relay.frontend.span_filling import mint_layer
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError, ModelError
-from compiler.relay.frontend.common.folding import rank_of
-from compiler.relay.frontend.common.tensors import static_dims, transpose
 from compiler.relay.frontend.keras.reader import Operation
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError
+from compiler.relay.frontend.shared.folding import rank_of
+from compiler.relay.frontend.shared.tensors import static_dims, transpose
 
 __all__ = ["Layer"]
 

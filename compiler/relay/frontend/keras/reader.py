@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias, TypeGuard
 import numpy as np
 
 from compiler.ir.error import ArgumentError, UnavailableError, show
-from compiler.relay.frontend.common.errors import ModelError
+from compiler.relay.frontend.shared.errors import ModelError
 
 __all__ = [
     "Application",

@@ -3,8 +3,8 @@
 The walk over a graph and the table of converters, a file for each family of operators.
 """
 
-from compiler.relay.frontend.common.errors import ConversionError, ModelError
 from compiler.relay.frontend.onnx.entry import from_onnx
 from compiler.relay.frontend.onnx.errors import UnsupportedOperatorError
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 
 __all__ = ["ConversionError", "ModelError", "UnsupportedOperatorError", "from_onnx"]

@@ -10,10 +10,10 @@ import numpy as np
 import onnx
 from onnx import defs, helper
 
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import type_of
 from compiler.relay.frontend.onnx.errors import UnsupportedOperatorError
 from compiler.relay.frontend.onnx.node import attribute_value
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import type_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from typing import Any
 
 import onnx
 
-from compiler.relay.frontend.common.errors import ModelError
 from compiler.relay.frontend.onnx.bodies import schema_of
+from compiler.relay.frontend.shared.errors import ModelError
 
 _KIND = onnx.AttributeProto.AttributeType.Name
 _INT_FOR_FLOAT = (onnx.AttributeProto.INT, onnx.AttributeProto.FLOAT)

@@ -13,9 +13,6 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from, mint, mint_use
 from compiler.relay.expr import Var
-from compiler.relay.frontend.common.errors import ModelError
-from compiler.relay.frontend.common.folding import constant, keeping
-from compiler.relay.frontend.common.parameters import is_weight, module_of
 from compiler.relay.frontend.onnx import converters as _converters
 from compiler.relay.frontend.onnx.config import checked_config, converting
 from compiler.relay.frontend.onnx.errors import UnknownInputError
@@ -30,6 +27,9 @@ from compiler.relay.frontend.onnx.reader import (
     read_model,
     tensor_array,
 )
+from compiler.relay.frontend.shared.errors import ModelError
+from compiler.relay.frontend.shared.folding import constant, keeping
+from compiler.relay.frontend.shared.parameters import is_weight, module_of
 from compiler.relay.frontend.span_filling import begin_import
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import AnyDim, TensorType

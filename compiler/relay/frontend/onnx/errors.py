@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.error import ArgumentError
-from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.shared.errors import ConversionError
 
 
 class UnknownInputError(ArgumentError, AssertionError):

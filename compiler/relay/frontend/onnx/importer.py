@@ -10,8 +10,6 @@ import onnx
 
 from compiler.ir.error import TVMError
 from compiler.ir.origin import Span, current_span, derived_from
-from compiler.relay.frontend.common.errors import ConversionError, ModelError
-from compiler.relay.frontend.common.folding import constant, settle
 from compiler.relay.frontend.onnx import checks
 from compiler.relay.frontend.onnx.bodies import Body, body_of, fixed_body, has_body
 from compiler.relay.frontend.onnx.errors import UnsupportedOperatorError
@@ -20,6 +18,8 @@ from compiler.relay.frontend.onnx.older_opsets import NUMPY_BROADCAST_OPSET, ali
 from compiler.relay.frontend.onnx.order import in_order
 from compiler.relay.frontend.onnx.reader import MAX_DEPTH, opset_imports, subgraphs, tensor_array
 from compiler.relay.frontend.onnx.registry import find
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError
+from compiler.relay.frontend.shared.folding import constant, settle
 from compiler.relay.frontend.span_filling import mint_layer
 
 Scope = dict[str, Any]

@@ -8,9 +8,9 @@ from typing import Any
 
 import onnx
 
-from compiler.relay.frontend.common.errors import ConversionError, ModelError
-from compiler.relay.frontend.common.folding import known
 from compiler.relay.frontend.onnx.reader import tensor_array
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError
+from compiler.relay.frontend.shared.folding import known
 
 _KINDS = onnx.AttributeProto
 

@@ -6,7 +6,7 @@ import os
 
 import onnx
 
-from compiler.relay.frontend.common.errors import ModelError
+from compiler.relay.frontend.shared.errors import ModelError
 
 __all__ = ["save_named"]
 

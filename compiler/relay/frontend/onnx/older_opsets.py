@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.relay.frontend.common.folding import ops, rank_of
+from compiler.relay.frontend.shared.folding import ops, rank_of
 
 __all__ = ["NUMPY_BROADCAST_OPSET", "aligned_inputs"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import onnx
 
-from compiler.relay.frontend.common.errors import ModelError
 from compiler.relay.frontend.onnx.reader import subgraphs
+from compiler.relay.frontend.shared.errors import ModelError
 
 
 def in_order(nodes: Sequence[Any]) -> list[Any]:

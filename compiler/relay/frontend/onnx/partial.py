@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.folding import known
+from compiler.relay.frontend.shared.folding import known
 
 _KNOWN: ContextVar[dict[Any, list[Any]] | None] = ContextVar("_KNOWN", default=None)
 

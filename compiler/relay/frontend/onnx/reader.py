@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError
 from onnx import numpy_helper
 
 from compiler.ir.error import ArgumentError
-from compiler.relay.frontend.common.errors import ModelError
+from compiler.relay.frontend.shared.errors import ModelError
 
 MAX_DEPTH = 16
 """Levels of graphs in graphs."""

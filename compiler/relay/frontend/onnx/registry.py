@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from compiler.relay.frontend.common.folding import settled
 from compiler.relay.frontend.onnx.node import Node
+from compiler.relay.frontend.shared.folding import settled
 from compiler.relay.op_registry import onnx_operators, operator_of_onnx, public_function_of
 
 Row = TypeVar("Row")

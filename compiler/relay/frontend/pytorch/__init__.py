@@ -4,7 +4,7 @@ The walk over TorchScript and over exported programs, and the table of converter
 operators.  PyTorch itself is imported when a model is converted, not before.
 """
 
-from compiler.relay.frontend.common.errors import ConversionError, ModelError, UnsupportedOperatorError
 from compiler.relay.frontend.pytorch.entry import from_pytorch
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError, UnsupportedOperatorError
 
 __all__ = ["ConversionError", "ModelError", "UnsupportedOperatorError", "from_pytorch"]

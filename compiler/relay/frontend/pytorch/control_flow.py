@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, dtype_of, known, ops, rank_of, settle, type_of
 from compiler.relay.frontend.pytorch.dtypes import cast, tensor
 from compiler.relay.frontend.pytorch.tensors import number, reshape
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, dtype_of, known, ops, rank_of, settle, type_of
 from compiler.relay.function import Function
 from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, same_dim
 

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of
 
 __all__ = ["cast", "default_float", "dtype_code", "dtype_name", "promoted", "result_dtype", "tensor", "using_float"]
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, known, ops, rank_of
-from compiler.relay.frontend.common.tensors import expand
 from compiler.relay.frontend.pytorch.registry import Argument, Convert, apply
 from compiler.relay.frontend.pytorch.tensors import reshape, static_shape
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
+from compiler.relay.frontend.shared.tensors import expand
 
 __all__ = ["Views"]
 

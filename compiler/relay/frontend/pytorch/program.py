@@ -12,8 +12,6 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import Span
 from compiler.relay.expr import Tuple
-from compiler.relay.frontend.common.errors import ModelError
-from compiler.relay.frontend.common.folding import settle
 from compiler.relay.frontend.pytorch import converters as _converters
 from compiler.relay.frontend.pytorch.dtypes import dtype_name, tensor, using_float
 from compiler.relay.frontend.pytorch.exported import import_program
@@ -21,6 +19,8 @@ from compiler.relay.frontend.pytorch.inputs import input_variables
 from compiler.relay.frontend.pytorch.reader import ModelSource, input_infos_of, read_model
 from compiler.relay.frontend.pytorch.script import Importer
 from compiler.relay.frontend.pytorch.weights import Weights
+from compiler.relay.frontend.shared.errors import ModelError
+from compiler.relay.frontend.shared.folding import settle
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.runtime.ndarray import NDArray

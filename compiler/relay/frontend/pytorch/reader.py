@@ -16,7 +16,7 @@ from typing import TypeAlias
 import torch
 
 from compiler.ir.error import ArgumentError, show
-from compiler.relay.frontend.common.errors import ModelError
+from compiler.relay.frontend.shared.errors import ModelError
 
 __all__ = ["MAX_UNPACKED", "Model", "ModelSource", "input_infos_of", "read_model"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from compiler.relay.frontend.common.errors import ConversionError
+from compiler.relay.frontend.shared.errors import ConversionError
 
 __all__ = ["Argument", "Convert", "apply", "converter", "converters", "find", "supported"]
 

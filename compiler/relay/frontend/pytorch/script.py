@@ -11,12 +11,12 @@ import torch
 from compiler.ir.expr import RelayExpr
 from compiler.ir.origin import Span, derived_from
 from compiler.relay.expr import Tuple
-from compiler.relay.frontend.common.errors import ConversionError, UnsupportedOperatorError, naming_node
-from compiler.relay.frontend.common.folding import dtype_of, settle
 from compiler.relay.frontend.pytorch import control_flow
 from compiler.relay.frontend.pytorch.mutation import Views
 from compiler.relay.frontend.pytorch.registry import Argument, apply, find
 from compiler.relay.frontend.pytorch.weights import Weights, tensor_constant
+from compiler.relay.frontend.shared.errors import ConversionError, UnsupportedOperatorError, naming_node
+from compiler.relay.frontend.shared.folding import dtype_of, settle
 from compiler.relay.frontend.span_filling import mint_layer
 
 __all__ = ["Importer", "settled_value", "type_name"]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar, settle
-from compiler.relay.frontend.common.tensors import reshape, transpose, unsqueeze
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar, settle
+from compiler.relay.frontend.shared.tensors import reshape, transpose, unsqueeze
 
 __all__ = [
     "axes_of",

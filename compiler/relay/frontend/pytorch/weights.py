@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from compiler.relay.expr import Var
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant
 from compiler.relay.frontend.pytorch.dtypes import dtype_name
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import NDArray

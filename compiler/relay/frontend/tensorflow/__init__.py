@@ -4,7 +4,7 @@ The walk over a frozen graph and the table of converters, a file for each family
 not needed: files are read by the definitions of their messages.
 """
 
-from compiler.relay.frontend.common.errors import ConversionError, ModelError, UnsupportedOperatorError
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError, UnsupportedOperatorError
 from compiler.relay.frontend.tensorflow.entry import from_tensorflow
 
 __all__ = ["ConversionError", "ModelError", "UnsupportedOperatorError", "from_tensorflow"]

@@ -13,9 +13,9 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import Span, derived_from
 from compiler.relay.expr import Constant, Var
-from compiler.relay.frontend.common.errors import ModelError, UnsupportedOperatorError, naming_node
-from compiler.relay.frontend.common.folding import constant, keeping, settle
-from compiler.relay.frontend.common.parameters import is_weight, module_of
+from compiler.relay.frontend.shared.errors import ModelError, UnsupportedOperatorError, naming_node
+from compiler.relay.frontend.shared.folding import constant, keeping, settle
+from compiler.relay.frontend.shared.parameters import is_weight, module_of
 from compiler.relay.frontend.span_filling import mint_layer
 from compiler.relay.frontend.tensorflow import converters as _converters
 from compiler.relay.frontend.tensorflow.node import Node

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError, ModelError
-from compiler.relay.frontend.common.folding import known
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError
+from compiler.relay.frontend.shared.folding import known
 
 __all__ = ["Node"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from google.protobuf.message import DecodeError, Message
 
 from compiler.ir.error import ArgumentError, show
-from compiler.relay.frontend.common.errors import ConversionError, ModelError
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.tensorflow.messages import GraphDef, SavedModel
 
 __all__ = ["MAX_NODES", "ModelSource", "attributes_of", "dtype_of_number", "read_graph", "shape_of_message"]

@@ -4,7 +4,7 @@ The walk over a model and the table of converters, a file for each family of ope
 reads the files, is imported when a model is converted, not before.
 """
 
-from compiler.relay.frontend.common.errors import ConversionError, ModelError, UnsupportedOperatorError
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError, UnsupportedOperatorError
 from compiler.relay.frontend.tflite.entry import from_tflite
 
 __all__ = ["ConversionError", "ModelError", "UnsupportedOperatorError", "from_tflite"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.relay.frontend.common.errors import ConversionError, ModelError
-from compiler.relay.frontend.common.folding import known
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError
+from compiler.relay.frontend.shared.folding import known
 from compiler.relay.frontend.tflite.reader import Operation, TensorInfo
 
 __all__ = ["Node"]

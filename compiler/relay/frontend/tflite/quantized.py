@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ModelError
-from compiler.relay.frontend.common.folding import constant, ops
+from compiler.relay.frontend.shared.errors import ModelError
+from compiler.relay.frontend.shared.folding import constant, ops
 from compiler.relay.frontend.tflite.reader import Quantization, TensorInfo
 
 __all__ = ["is_quantized", "parameters_of", "quantization_of", "quantized", "real", "requantized"]

@@ -14,7 +14,7 @@ import numpy as np
 import tflite
 
 from compiler.ir.error import ArgumentError, show
-from compiler.relay.frontend.common.errors import ConversionError, ModelError
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 
 __all__ = ["ModelSource", "Operation", "Quantization", "Subgraph", "TensorInfo", "read_model", "reading"]
 

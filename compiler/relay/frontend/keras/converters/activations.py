@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import ops, rank_of, scalar
 from compiler.relay.frontend.keras.layer import Layer
 from compiler.relay.frontend.keras.registry import Convert, converter, converters
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import ops, rank_of, scalar
 
 __all__ = ["activated", "activation"]
 

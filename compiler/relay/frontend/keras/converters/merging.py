@@ -7,11 +7,11 @@ from functools import reduce
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import ops, rank_of
-from compiler.relay.frontend.common.tensors import reshape, static_dims, transpose
 from compiler.relay.frontend.keras.layer import Layer
 from compiler.relay.frontend.keras.registry import Convert, converter, converters
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import ops, rank_of
+from compiler.relay.frontend.shared.tensors import reshape, static_dims, transpose
 
 
 def _elementwise(compute: Callable[[RelayExpr, RelayExpr], Any]) -> Convert:

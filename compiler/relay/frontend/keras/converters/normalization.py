@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, ops, rank_of
 from compiler.relay.frontend.keras.layer import Layer
 from compiler.relay.frontend.keras.registry import converter
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, ops, rank_of
 
 
 def _single_axis(layer: Layer) -> int:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, ops, rank_of
-from compiler.relay.frontend.common.tensors import bounded, split, static_dims
 from compiler.relay.frontend.keras.converters.activations import activation
 from compiler.relay.frontend.keras.layer import Layer
 from compiler.relay.frontend.keras.registry import Convert, converter, converters
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, ops, rank_of
+from compiler.relay.frontend.shared.tensors import bounded, split, static_dims
 
 MAX_STEPS = 1000
 """How many time steps a layer is unrolled over."""

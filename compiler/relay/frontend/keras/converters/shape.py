@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import ops, rank_of
-from compiler.relay.frontend.common.tensors import reshape, static_dims, transpose, unsqueeze
 from compiler.relay.frontend.keras.layer import Layer
 from compiler.relay.frontend.keras.registry import converter, converters
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import ops, rank_of
+from compiler.relay.frontend.shared.tensors import reshape, static_dims, transpose, unsqueeze
 
 converters(
     {

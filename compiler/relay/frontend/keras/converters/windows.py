@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import ops, rank_of
-from compiler.relay.frontend.common.nhwc import same_padding
-from compiler.relay.frontend.common.tensors import pad, static_dims, transpose
 from compiler.relay.frontend.keras.converters.activations import activated
 from compiler.relay.frontend.keras.layer import Layer
 from compiler.relay.frontend.keras.registry import Convert, converters
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import ops, rank_of
+from compiler.relay.frontend.shared.nhwc import same_padding
+from compiler.relay.frontend.shared.tensors import pad, static_dims, transpose
 
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 

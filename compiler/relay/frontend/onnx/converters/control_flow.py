@@ -6,12 +6,12 @@ from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import If, Tuple, TupleGetItem
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, known, ops, rank_of, settle, type_of
-from compiler.relay.frontend.common.tensors import reshape, static_dims, unsqueeze
 from compiler.relay.frontend.onnx.converters.run_time_loop import loop_at_run_time
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, known, ops, rank_of, settle, type_of
+from compiler.relay.frontend.shared.tensors import reshape, static_dims, unsqueeze
 
 MAX_TURNS = 4096
 """Turns of a loop that is unrolled."""

@@ -11,12 +11,12 @@ import numpy as np
 import onnx
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError, ModelError
-from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar
-from compiler.relay.frontend.common.tensors import bounded, cast, half_to_even, static_dims
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import Convert, converter, converters
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError
+from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar
+from compiler.relay.frontend.shared.tensors import bounded, cast, half_to_even, static_dims
 
 
 def _function(path: str) -> Callable[..., Any]:

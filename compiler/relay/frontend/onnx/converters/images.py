@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, dtype_of, ops, scalar
-from compiler.relay.frontend.common.tensors import bounded, cast, expand, half_to_even, reshape, slice_axis, static_dims
 from compiler.relay.frontend.onnx.converters.matmul import matmul
 from compiler.relay.frontend.onnx.converters.windows import windows_of
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, scalar
+from compiler.relay.frontend.shared.tensors import bounded, cast, expand, half_to_even, reshape, slice_axis, static_dims
 
 
 def pick(x: RelayExpr, places: Sequence[Any], outside: str = "zeros") -> Any:

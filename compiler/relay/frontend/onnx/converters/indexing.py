@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, known, ops, rank_of
-from compiler.relay.frontend.common.tensors import bounded, cast, expand, static_dims, unsqueeze
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.partial import partial_of, remember
 from compiler.relay.frontend.onnx.registry import converter
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
+from compiler.relay.frontend.shared.tensors import bounded, cast, expand, static_dims, unsqueeze
 
 
 def take(x: RelayExpr, indices: RelayExpr, axis: int) -> Any:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, ops, rank_of
-from compiler.relay.frontend.common.tensors import expand, reshape, static_dims, transpose, unsqueeze
 from compiler.relay.frontend.onnx.config import current_config
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.tensors import expand, reshape, static_dims, transpose, unsqueeze
 from compiler.relay.op.type_relations import broadcast_dims
 from compiler.relay.ty import AnyDim, Dim
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, dtype_of, ops, rank_of
-from compiler.relay.frontend.common.tensors import cast, static_dims
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import converter
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.tensors import cast, static_dims
 
 
 @converter("BatchNormalization")

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import dims_of, dtype_of, ops, rank_of
-from compiler.relay.frontend.common.tensors import cast, half_to_even, reshape, static_dims
 from compiler.relay.frontend.onnx.converters.matmul import matmul
 from compiler.relay.frontend.onnx.converters.windows import conv
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import converter
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import dims_of, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.tensors import cast, half_to_even, reshape, static_dims
 
 
 def _along(value: Any, x: RelayExpr, axis: int, block: int = 0) -> Any:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from compiler.relay.frontend.common.folding import dtype_of, ops
-from compiler.relay.frontend.common.tensors import bounded, static_dims
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import Convert, converter
+from compiler.relay.frontend.shared.folding import dtype_of, ops
+from compiler.relay.frontend.shared.tensors import bounded, static_dims
 
 MAX_SEED = 1_000_000
 """Seeds that are drawn where a node gives none are less than this."""

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, known, ops
-from compiler.relay.frontend.common.tensors import bounded, reshape, split, static_dims, unsqueeze
 from compiler.relay.frontend.onnx.converters.control_flow import MAX_TURNS
 from compiler.relay.frontend.onnx.converters.elementwise import hard_sigmoid, softplus
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter, one_to_one
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops
+from compiler.relay.frontend.shared.tensors import bounded, reshape, split, static_dims, unsqueeze
 from compiler.relay.op_registry import onnx_operators
 
 Activation = Callable[[Any], Any]

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, known, ops, rank_of
-from compiler.relay.frontend.common.tensors import bounded, static_dims
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import Convert, converter, converters
+from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
+from compiler.relay.frontend.shared.tensors import bounded, static_dims
 
 _EMPTY = {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf, "mean": math.nan}
 """What each reduction gives for no elements at all."""

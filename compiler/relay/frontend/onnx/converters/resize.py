@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import dims_of, dtype_of, ops, rank_of
-from compiler.relay.frontend.common.tensors import reshape, static_dims, transpose
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import dims_of, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.tensors import reshape, static_dims, transpose
 
 _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "bilinear": "linear", "cubic": "cubic"}
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, ops, rank_of, settle, type_of
-from compiler.relay.frontend.common.tensors import reshape, unsqueeze
 from compiler.relay.frontend.onnx.node import Node
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, ops, rank_of, settle, type_of
+from compiler.relay.frontend.shared.tensors import reshape, unsqueeze
 from compiler.relay.function import Function
 from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, same_dim
 

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, known, ops, rank_of
-from compiler.relay.frontend.common.tensors import (
+from compiler.relay.frontend.onnx.node import Node
+from compiler.relay.frontend.onnx.partial import partial_of, remember
+from compiler.relay.frontend.onnx.registry import converter
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
+from compiler.relay.frontend.shared.tensors import (
     count_of,
     expand,
     is_copied,
@@ -23,9 +26,6 @@ from compiler.relay.frontend.common.tensors import (
     transpose,
     unsqueeze,
 )
-from compiler.relay.frontend.onnx.node import Node
-from compiler.relay.frontend.onnx.partial import partial_of, remember
-from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.ty import Dim
 
 

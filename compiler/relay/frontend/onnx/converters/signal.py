@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.folding import constant, dtype_of, ops, rank_of
-from compiler.relay.frontend.common.tensors import bounded, cast, pad, slice_axis, static_dims, transpose
 from compiler.relay.frontend.onnx.converters.matmul import matmul
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import converter, converters
+from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.tensors import bounded, cast, pad, slice_axis, static_dims, transpose
 
 
 def _fourier(size: int, bins: int, inverse: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

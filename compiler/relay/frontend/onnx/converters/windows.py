@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, ops, rank_of
-from compiler.relay.frontend.common.tensors import bounded, cast, pad, slice_axis, static_dims
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.tensors import bounded, cast, pad, slice_axis, static_dims
 
 _LAYOUTS = {1: "W", 2: "HW", 3: "DHW"}
 

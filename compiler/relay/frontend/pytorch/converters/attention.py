@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
 from compiler.relay.frontend.onnx.converters.matmul import matmul as product
 from compiler.relay.frontend.pytorch.converters.matmul import linear
 from compiler.relay.frontend.pytorch.dtypes import cast
@@ -23,6 +22,7 @@ from compiler.relay.frontend.pytorch.tensors import (
     static_shape,
     transpose,
 )
+from compiler.relay.frontend.shared.errors import ConversionError
 
 
 @converter("scaled_dot_product_attention")

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
 from compiler.relay.frontend.pytorch.dtypes import cast, dtype_name, promoted, result_dtype, tensor
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
 from compiler.relay.frontend.pytorch.tensors import dtype_of, ops, scalar
+from compiler.relay.frontend.shared.errors import ConversionError
 
 __all__ = ["floating", "is_number"]
 

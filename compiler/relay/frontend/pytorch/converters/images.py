@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
 from compiler.relay.frontend.pytorch.registry import converter
 from compiler.relay.frontend.pytorch.tensors import dtype_of, extents, ops, rank_of, static_shape, transpose
+from compiler.relay.frontend.shared.errors import ConversionError
 
 _INNER = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 

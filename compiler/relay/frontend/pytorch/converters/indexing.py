@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.tensors import expand
 from compiler.relay.frontend.pytorch.dtypes import cast, promoted, tensor
 from compiler.relay.frontend.pytorch.registry import converter
 from compiler.relay.frontend.pytorch.tensors import (
@@ -26,6 +24,8 @@ from compiler.relay.frontend.pytorch.tensors import (
     static_shape,
     transpose,
 )
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.tensors import expand
 
 
 def _from_front(index: Any, whole: Any) -> Any:

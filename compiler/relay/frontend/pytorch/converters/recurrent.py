@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.tensors import split
 from compiler.relay.frontend.pytorch.converters.matmul import linear
 from compiler.relay.frontend.pytorch.registry import converter
 from compiler.relay.frontend.pytorch.tensors import constant, ops, rank_of, static_shape, transpose, unsqueeze
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.tensors import split
 
 MAX_STEPS = 1000
 """How many time steps a layer is unrolled over."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
 from compiler.relay.frontend.pytorch.converters.comparisons import is_expression
 from compiler.relay.frontend.pytorch.dtypes import cast, default_float, dtype_code, tensor
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
@@ -21,6 +20,7 @@ from compiler.relay.frontend.pytorch.tensors import (
     size,
     static_shape,
 )
+from compiler.relay.frontend.shared.errors import ConversionError
 
 
 def _number_of(kind: Callable[[Any], Any], dtype: str | None) -> Convert:

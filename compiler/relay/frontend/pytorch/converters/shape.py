@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.tensors import expand, slice_axis, split
 from compiler.relay.frontend.pytorch.dtypes import promoted, tensor
 from compiler.relay.frontend.pytorch.registry import converter, converters
 from compiler.relay.frontend.pytorch.tensors import (
@@ -30,6 +28,8 @@ from compiler.relay.frontend.pytorch.tensors import (
     transpose,
     unsqueeze,
 )
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.tensors import expand, slice_axis, split
 
 converters(
     {

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.tensors import pad as padded
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
 from compiler.relay.frontend.pytorch.tensors import (
     constant,
@@ -24,6 +22,8 @@ from compiler.relay.frontend.pytorch.tensors import (
     static_shape,
     unsqueeze,
 )
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.tensors import pad as padded
 
 _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.control_flow import chosen, repeated
-from compiler.relay.frontend.common.folding import known
+from compiler.relay.frontend.shared.control_flow import chosen, repeated
+from compiler.relay.frontend.shared.folding import known
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.registry import converter
 

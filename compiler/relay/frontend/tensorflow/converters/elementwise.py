@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import dtype_of, ops, rank_of, scalar
-from compiler.relay.frontend.common.tensors import cast, half_to_even
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import dtype_of, ops, rank_of, scalar
+from compiler.relay.frontend.shared.tensors import cast, half_to_even
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.registry import Convert, converter, converters
 

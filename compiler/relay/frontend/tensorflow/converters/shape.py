@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, ops, rank_of
-from compiler.relay.frontend.common.nhwc import batch_to_space, mirror_pad, resize, space_to_batch, strided_slice
-from compiler.relay.frontend.common.tensors import bounded, expand, pad, reshape, split, static_dims, transpose
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.nhwc import batch_to_space, mirror_pad, resize, space_to_batch, strided_slice
+from compiler.relay.frontend.shared.tensors import bounded, expand, pad, reshape, split, static_dims, transpose
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.registry import converter
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import ops
-from compiler.relay.frontend.common.nhwc import avg_pool, conv2d, conv2d_transpose, depthwise_conv2d, max_pool
-from compiler.relay.frontend.common.tensors import expand, reshape, static_dims, transpose
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import ops
+from compiler.relay.frontend.shared.nhwc import avg_pool, conv2d, conv2d_transpose, depthwise_conv2d, max_pool
+from compiler.relay.frontend.shared.tensors import expand, reshape, static_dims, transpose
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.registry import Convert, converter, converters
 

@@ -9,8 +9,8 @@ import numpy as np
 import tflite
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import dims_of, ops, rank_of, scalar
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import dims_of, ops, rank_of, scalar
 from compiler.relay.frontend.tflite.node import Node
 from compiler.relay.frontend.tflite.quantized import quantization_of
 from compiler.relay.frontend.tflite.registry import converter, converters

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.folding import dtype_of, ops, scalar
-from compiler.relay.frontend.common.tensors import cast, half_to_even
+from compiler.relay.frontend.shared.folding import dtype_of, ops, scalar
+from compiler.relay.frontend.shared.tensors import cast, half_to_even
 from compiler.relay.frontend.tflite.converters.activations import activated
 from compiler.relay.frontend.tflite.node import Node
 from compiler.relay.frontend.tflite.registry import Convert, converter, converters

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.folding import constant, ops, rank_of
-from compiler.relay.frontend.common.nhwc import conv2d, depthwise_conv2d
-from compiler.relay.frontend.common.tensors import reshape, static_dims, transpose
+from compiler.relay.frontend.shared.folding import constant, ops, rank_of
+from compiler.relay.frontend.shared.nhwc import conv2d, depthwise_conv2d
+from compiler.relay.frontend.shared.tensors import reshape, static_dims, transpose
 from compiler.relay.frontend.tflite.converters.activations import clip_integers, clipped
 from compiler.relay.frontend.tflite.converters.windows import depthwise_weight, dilations_of, padding_of, strides_of
 from compiler.relay.frontend.tflite.node import Node

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.relay.frontend.common.folding import ops, rank_of
-from compiler.relay.frontend.common.tensors import cast
+from compiler.relay.frontend.shared.folding import ops, rank_of
+from compiler.relay.frontend.shared.tensors import cast
 from compiler.relay.frontend.tflite.node import Node
 from compiler.relay.frontend.tflite.registry import Convert, converter, converters
 

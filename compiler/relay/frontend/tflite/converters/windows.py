@@ -8,10 +8,10 @@ from typing import Any
 import tflite
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError, ModelError
-from compiler.relay.frontend.common.folding import dims_of, ops, rank_of
-from compiler.relay.frontend.common.nhwc import avg_pool, conv2d, conv2d_transpose, depthwise_conv2d, max_pool
-from compiler.relay.frontend.common.tensors import expand, reshape, static_dims, transpose
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError
+from compiler.relay.frontend.shared.folding import dims_of, ops, rank_of
+from compiler.relay.frontend.shared.nhwc import avg_pool, conv2d, conv2d_transpose, depthwise_conv2d, max_pool
+from compiler.relay.frontend.shared.tensors import expand, reshape, static_dims, transpose
 from compiler.relay.frontend.tflite.converters.activations import activated
 from compiler.relay.frontend.tflite.node import Node
 from compiler.relay.frontend.tflite.registry import Convert, converter, converters

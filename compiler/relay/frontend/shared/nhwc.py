@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, dims_of, ops, rank_of
-from compiler.relay.frontend.common.tensors import pad, reshape, static_dims, transpose
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, dims_of, ops, rank_of
+from compiler.relay.frontend.shared.tensors import pad, reshape, static_dims, transpose
 
 __all__ = [
     "avg_pool",

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import constant, dims_of, dtype_of, ops, rank_of, scalar
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of, scalar
 from compiler.relay.ty import Dim
 
 __all__ = [

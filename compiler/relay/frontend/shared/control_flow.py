@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
-from compiler.relay.frontend.common.errors import ConversionError
-from compiler.relay.frontend.common.folding import rank_of, settle, type_of
-from compiler.relay.frontend.common.tensors import reshape
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import rank_of, settle, type_of
+from compiler.relay.frontend.shared.tensors import reshape
 from compiler.relay.function import Function
 from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, same_dim
 
