@@ -131,10 +131,7 @@ def _write_table() -> None:
         names = textwrap.fill(" ".join(ask_llvm(architecture)), 112, break_on_hyphens=False)
         rows.append(f'    "{architecture}": """\n{textwrap.indent(names, " " * 8)}\n    """,\n')
     summary = "The CPUs that one version of LLVM knows, by architecture; written by ``python -m compiler.target.cpus``."
-    _TABLE.write_text(
-        f'"""{summary}"""\n\n'
-        f"LLVM = {binding.llvm_version_info}\nNAMES = {{\n{''.join(rows)}}}\n"
-    )
+    _TABLE.write_text(f'"""{summary}"""\n\nLLVM = {binding.llvm_version_info}\nNAMES = {{\n{"".join(rows)}}}\n')
 
 
 if __name__ == "__main__":

@@ -182,7 +182,7 @@ def test_an_edited_kernel_races_the_original(network: Page) -> None:
     page = network
     page.click(".kernels tr:first-child [data-open-kernel]")
     settled(page)
-    expect(page.locator(".file")).to_contain_text("original.py")
+    expect(page.locator(".file").first).to_contain_text("original.py")
     expect(page.locator(".cm-content")).to_contain_text("te.create_schedule")
     page.click("#run-button")
     rows = page.locator("#bench tbody tr.kernel")

@@ -8,6 +8,7 @@ from app.artifacts import Answer, Listing, Message, Mode, Options, Request, Snap
 from app.machine_code import CudaProgram
 from app.recorder.session import Session
 from compiler.target.cuda_tools import PROCESSORS
+from compiler.target.cuda_tools.tools import missing_tools
 from compiler.target.device_languages import DEVICE_LANGUAGES
 
 MATMUL = """
@@ -79,6 +80,7 @@ def test_the_target_of_the_script_is_the_default() -> None:
     assert listing_of(answer.units[0], "kernel", listings).language == "opencl"
 
 
+@pytest.mark.skipif(bool(missing_tools()), reason="NVIDIA's compilers are not installed")
 def test_cuda_c_is_left_to_the_compilers_of_the_server() -> None:
     messages: list[Message] = []
     request = Request(mode="compile", script=MATMUL, options=Options(arch="sm_90"), compiles_cuda=True)

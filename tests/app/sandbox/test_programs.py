@@ -47,8 +47,16 @@ def test_no_other_program_is_executed(sandbox_of: MakeSandbox) -> None:
     assert "Permission denied" in outcome.console
 
 
+def test_a_job_without_a_program_sends_no_message_without_its_length(scripts: Sandbox) -> None:
+    messages, outcome = become(scripts, LOADER)
+    assert messages == [b"before"]
+    assert outcome.status == "output"
+
+
 def test_a_job_without_a_program_executes_none(scripts: Sandbox) -> None:
-    _, outcome = become(scripts, LOADER)
+    job = scripts.start(f"import os\nos.execv({LOADER!r}, [{LOADER!r}, '--version'])".encode())
+    assert list(job.messages()) == []
+    outcome = job.outcome
     assert outcome.status == "crash"
     assert "Operation not permitted" in outcome.console
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from compiler import te, tir, topi
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, DTypeError
 from tests.compiler.topi.test_pooling import run
 
 RNG = np.random.default_rng(3)
@@ -176,11 +176,13 @@ def test_operands_have_numbers(name: str) -> None:
     assert function(x1=x, x2=te.var("n", "int32") if name == "ldexp" else x).dtype == "float32"
 
 
-def test_accesses_refuse_predicates() -> None:
+def test_accesses_take_predicates_of_as_many_lanes() -> None:
     buffer = tir.decl_buffer((8,), name="b")
     some = te.var("some", "bool")
-    with pytest.raises(ArgumentError, match=r"Buffer\.vload: predicate must be left out"):
+    with pytest.raises(DTypeError, match="mask with 1 lanes, but trying to load a vector with 4 lanes"):
         buffer.vload([0], "float32x4", predicate=some)
-    with pytest.raises(ArgumentError, match=r"Buffer\.vstore: predicate must be left out"):
-        buffer.vstore([0], tir.const(1.0, "float32"), predicate=some)
+    with pytest.raises(DTypeError, match="mask with 1 lanes, but trying to store a vector with 4 lanes"):
+        buffer.vstore([0], tir.const(1.0, "float32x4"), predicate=some)
+    lanes = tir.Broadcast(some, 4)
+    assert tir.BufferLoad(buffer, [tir.Ramp(0, 1, 4)], lanes).predicate.same_as(lanes)
     assert buffer.vload(begin=[0], predicate=None).dtype == "float32"

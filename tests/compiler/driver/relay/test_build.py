@@ -310,7 +310,7 @@ def test_what_is_no_graph_is_refused() -> None:
         relay.build(3, "llvm")
     with pytest.raises(ArgumentError, match="must have a function 'main'"):
         relay.build(IRModule({}), "llvm")
-    with pytest.raises(TargetError, match="not for hexagon"):
+    with pytest.raises(TargetError, match="target 'hexagon' is not supported"):
         relay.build(mlp()[0], "hexagon")
 
 
