@@ -108,6 +108,7 @@ PUBLIC = {
     "tvm.relay.expr.RefRead": "compiler.relay.reference:RefRead",
     "tvm.relay.expr.RefWrite": "compiler.relay.reference:RefWrite",
     "tvm.relay.frontend": "compiler.relay.frontend",
+    "tvm.relay.frontend.common": "compiler.relay.frontend.common",
     "tvm.relay.fromtext": "compiler.relay.parser:fromtext",
     "tvm.relay.load_param_dict": "compiler.runtime.params:load_param_dict",
     "tvm.relay.op.op": "compiler.relay.op_attributes",

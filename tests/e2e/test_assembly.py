@@ -63,7 +63,7 @@ def test_any_cpu_is_found_by_searching(explorer: str, open_page: Callable[..., P
 def test_on_a_phone_filters_stay_inside_of_the_window(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 360, 740)
     settled(page)
-    page.locator("#tabs button", has_text="Assembly").click()
+    page.click("#tabs [data-tab=asm]")
     page.click("#asm-filters-button")
     box = page.locator("#asm-filters").bounding_box()
     assert box is not None
