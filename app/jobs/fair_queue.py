@@ -19,10 +19,12 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
 from app.errors import Busy, Superseded
+from app.jobs.callers import waiting
 from app.jobs.slot_time import SlotTime
 
 AGEING = 0.125
@@ -203,6 +205,30 @@ class FairQueue:
             self._grant()
         self.review()
         return ticket
+
+    @contextmanager
+    def turn(self, client: str, tab: str = "") -> Iterator[Ticket]:
+        """Wait for a slot and hold it inside the block; it is given up where the caller goes.
+
+        Parameters
+        ----------
+        client, tab : str
+            As of :meth:`enter`.
+
+        Raises
+        ------
+        Busy
+            Too many requests wait already.
+        Superseded
+            The caller has gone.
+        """
+        ticket = self.enter(client, tab)
+        with waiting(ticket.end):
+            try:
+                ticket.wait()
+                yield ticket
+            finally:
+                ticket.end()
 
     @property
     def held(self) -> int:

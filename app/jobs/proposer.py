@@ -58,16 +58,11 @@ class Proposer:
             The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
         """
         self._launcher.check(workspace)
-        ticket = self._compiling.enter(client.address, client.tab)
-        with waiting(ticket.end):
-            try:
-                ticket.wait()
-                job = self._launcher.start_proposals(workspace, subject)
-                ticket.when_asked(job.interrupt)
-                with waiting(job.cancel), self._incoming.read(job, client.address) as reader:
-                    with closing(reader.events()) as events:
-                        proposed = [event for event in events if isinstance(event, Proposed)]
-                    problems = reader.finish().problems
-            finally:
-                ticket.end()
+        with self._compiling.turn(client.address, client.tab) as ticket:
+            job = self._launcher.start_proposals(workspace, subject)
+            ticket.when_asked(job.interrupt)
+            with waiting(job.cancel), self._incoming.read(job, client.address) as reader:
+                with closing(reader.events()) as events:
+                    proposed = [event for event in events if isinstance(event, Proposed)]
+                problems = reader.finish().problems
         return proposed[-1] if proposed else Proposed(problem=problems[0].message if problems else NOTHING)

@@ -77,20 +77,15 @@ class RecordedPrograms:
             The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
         """
         self._launcher.check(workspace)
-        ticket = self._compiling.enter(client.address, client.tab)
-        with waiting(ticket.end):
-            try:
-                ticket.wait()
-                recorded = self._recorded(workspace, client, ticket)
-                if not recorded:
-                    return None, "this script makes no function"
-                chosen = recorded[unit if -1 <= unit < len(recorded) else -1]
-                program = chosen.program or (chosen.graph if graphs else "")
-                if not program:
-                    return None, f"{chosen.name}: {chosen.reason}"
-                return self._result(kind, start(program), client, ticket)
-            finally:
-                ticket.end()
+        with self._compiling.turn(client.address, client.tab) as ticket:
+            recorded = self._recorded(workspace, client, ticket)
+            if not recorded:
+                return None, "this script makes no function"
+            chosen = recorded[unit if -1 <= unit < len(recorded) else -1]
+            program = chosen.program or (chosen.graph if graphs else "")
+            if not program:
+                return None, f"{chosen.name}: {chosen.reason}"
+            return self._result(kind, start(program), client, ticket)
 
     def _recorded(self, workspace: Workspace, client: Client, ticket: Ticket) -> list[Recorded]:
         job = self._launcher.start("record", workspace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
@@ -80,11 +81,8 @@ def _made_by(source: str, name: str) -> tuple[object, Sequence[Any]]:
     """Run a script until it lowers the kernel; return the schedule and its arguments."""
     module = ModuleType("__main__")
     lowering = _Lowering(name)
-    try:
-        with instrumented(lowering):
-            exec(compile(source, name + ENDING, "exec"), module.__dict__)
-    except _Reached:
-        pass
+    with suppress(_Reached), instrumented(lowering):
+        exec(compile(source, name + ENDING, "exec"), module.__dict__)
     if lowered := lowering.lowered:
         return lowered
     raise ArgumentError(f"it builds no function with the name {name!r}")
