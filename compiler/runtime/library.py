@@ -23,6 +23,7 @@ from compiler.runtime.graph_factory import GraphExecutorFactory
 from compiler.runtime.module import Module
 from compiler.runtime.native_code import NativeCode, ObjectCode, SharedLibrary, compiled, host_features, host_triple
 from compiler.runtime.params import load_param_dict
+from compiler.runtime.shared_object import link_shared_object
 from compiler.runtime.signature import Signature
 
 MARK = b"\x00strata module\x00"
@@ -113,9 +114,9 @@ def read_description(data: bytes, path: str) -> Description:
 def write_library(object_code: bytes, path: str, attached: bytes = b"") -> None:
     """Write object code, and data that goes with it, to one file.
 
-    It is linked into a shared library where the name ends like one's and there is a linker.
-
-    Without a linker the file holds the object code itself; :func:`load_module` reads both.
+    Where the name ends like a shared library's, it is linked into one: by the system's linker, else by
+    :mod:`compiler.runtime.shared_object`.  What neither can link is written as object code; :func:`load_module` reads
+    both.
 
     Raises
     ------
@@ -123,10 +124,20 @@ def write_library(object_code: bytes, path: str, attached: bytes = b"") -> None:
         If the linker fails or the file cannot be written.
     """
     try:
-        if not path.endswith((".so", ".dylib")) or not _link(object_code, path, attached):
+        if not path.endswith((".so", ".dylib")):
             Path(path).write_bytes(object_code + attached)
+        elif not _link(object_code, path, attached):
+            Path(path).write_bytes(_linked_here(object_code) + attached)
     except OSError as exc:
         raise BuildError(f"export_library: cannot write {path!r}: {exc.strerror}") from None
+
+
+def _linked_here(object_code: bytes) -> bytes:
+    """Return a shared library, or the object code itself where it takes a linker of the system to link it."""
+    try:
+        return link_shared_object(object_code)
+    except BuildError:
+        return object_code
 
 
 def _link(object_code: bytes, path: str, attached: bytes) -> bool:

@@ -1,6 +1,5 @@
-"""The symbols that an ELF object file expects from elsewhere.
+"""What a 64-bit little-endian ELF object file contains: sections, symbols and relocations.
 
-LLVM's linker ends the whole process when there is none of that name, so they are looked up before linking.
 Layout: Tool Interface Standard, Executable and Linking Format, version 1.2, and its 64-bit extension.
 """
 
@@ -8,34 +7,114 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-_SYMBOL_TABLE = 2
-_UNDEFINED = 0
+_MAGIC = b"\x7fELF\x02\x01"
+SYMBOL_TABLE, RELOCATIONS, NO_BITS = 2, 4, 8
+"""Types of sections: the symbols, relocations with addends, zeros that take no room in the file."""
+UNDEFINED = 0
+"""Section of a symbol that is expected from elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of the file."""
+
+    name: str
+    kind: int
+    flags: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    align: int
+    entry_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A name for a place in a section."""
+
+    name: str
+    binding: int
+    kind: int
+    hidden: bool
+    section: int
+    value: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """A place in a section that depends on where a symbol comes to stand."""
+
+    offset: int
+    kind: int
+    symbol: int
+    addend: int
+
+
+class ObjectFile:
+    """An ELF object file.
+
+    Parameters
+    ----------
+    code : bytes
+        Content of the file; see :func:`is_elf`.
+
+    Attributes
+    ----------
+    machine : int
+        The kind of processor, as ELF numbers it.
+    sections : list of Section
+    """
+
+    def __init__(self, code: bytes) -> None:
+        self._code = code
+        self.machine = struct.unpack_from("<18xH", code)[0]
+        offset, size, count, names = struct.unpack_from("<40xQ10xHHH", code)
+        headers = [struct.unpack_from("<IIQ8xQQIIQQ", code, offset + i * size) for i in range(count)]
+        strings = headers[names][3] if headers else 0
+        self.sections = [Section(self._text(strings + name), *fields) for name, *fields in headers]
+
+    def _text(self, start: int) -> str:
+        return self._code[start : self._code.index(b"\0", start)].decode()
+
+    def content(self, section: Section) -> bytes:
+        """Return the bytes of a section."""
+        return (
+            bytes(section.size)
+            if section.kind == NO_BITS
+            else self._code[section.offset : section.offset + section.size]
+        )
+
+    def symbols(self) -> Iterator[Symbol]:
+        """Yield the symbols in their order, which relocations refer to."""
+        for table in self.sections:
+            if table.kind != SYMBOL_TABLE:
+                continue
+            names = self.sections[table.link].offset
+            for name, info, other, section, value, size in struct.iter_unpack("<IBBHQQ", self.content(table)):
+                yield Symbol(self._text(names + name), info >> 4, info & 15, bool(other & 3), section, value, size)
+
+    def relocations(self, section: int) -> Iterator[Relocation]:
+        """Yield the relocations of a section, given by its position."""
+        for table in self.sections:
+            if table.kind == RELOCATIONS and table.info == section:
+                for offset, info, addend in struct.iter_unpack("<QQq", self.content(table)):
+                    yield Relocation(offset, info & 0xFFFFFFFF, info >> 32, addend)
+
+
+def is_elf(code: bytes) -> bool:
+    """Return whether a file is 64-bit little-endian ELF."""
+    return code[: len(_MAGIC)] == _MAGIC
 
 
 def undefined_symbols(code: bytes) -> list[str]:
-    """Return the names of undefined symbols; nothing for other formats than 64-bit little-endian ELF."""
-    if code[:6] != b"\x7fELF\x02\x01":
+    """Return the names of undefined symbols; nothing for other formats than 64-bit little-endian ELF.
+
+    LLVM's linker ends the whole process when there is none of that name, so they are looked up before linking.
+    """
+    if not is_elf(code):
         return []
-    offset, size, count = struct.unpack_from("<40xQ10xHH", code)
-    sections = [_Section(*struct.unpack_from("<4xI16xQQI12xQ", code, offset + i * size)) for i in range(count)]
-    return [name for s in sections if s.kind == _SYMBOL_TABLE for name in _undefined(code, s, sections[s.link])]
-
-
-class _Section:
-    __slots__ = ("entry_size", "kind", "link", "offset", "size")
-
-    def __init__(self, kind: int, offset: int, size: int, link: int, entry_size: int) -> None:
-        self.kind = kind
-        self.offset = offset
-        self.size = size
-        self.link = link
-        self.entry_size = entry_size
-
-
-def _undefined(code: bytes, table: _Section, names: _Section) -> Iterator[str]:
-    for start in range(table.offset, table.offset + table.size, table.entry_size):
-        name, section = struct.unpack_from("<I2xH", code, start)
-        if section == _UNDEFINED and name:
-            text = names.offset + name
-            yield code[text : code.index(b"\0", text)].decode()
+    return [symbol.name for symbol in ObjectFile(code).symbols() if symbol.section == UNDEFINED and symbol.name]
