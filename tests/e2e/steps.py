@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Request
 
 MATMUL = """\
 import tvm
@@ -33,10 +35,32 @@ def write(page: Page, script: str) -> None:
     settled(page)
 
 
+REACTION_MS = 100
+"""How long a change may take to reach the page's own code: it waits a moment before it asks."""
+PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+unanswered: WeakKeyDictionary[Page, set[Request]] = WeakKeyDictionary()
+"""The requests of each page that are under way, without the streams that stay open."""
+
+
+def watch(page: Page) -> None:
+    """Note the requests of a page from now on, for `settled`."""
+    requests = unanswered[page] = set()
+    page.on("request", lambda request: requests.add(request) if request.resource_type != "eventsource" else None)
+    page.on("requestfinished", lambda request: requests.discard(request))
+    page.on("requestfailed", lambda request: requests.discard(request))
+
+
 def settled(page: Page) -> None:
-    """Wait until the newest answer is there."""
-    page.wait_for_timeout(100)  # a change of a choice reaches the page's own code
-    page.wait_for_selector("body:not(.pending)", timeout=30_000)
+    """Wait until every request of a watched page has its answer, the newest text too, and all is painted."""
+    page.wait_for_timeout(REACTION_MS)
+    for _ in range(300):
+        page.wait_for_selector("body:not(.pending)", timeout=30_000)
+        if not unanswered[page]:
+            page.evaluate(PAINTED)
+            if not unanswered[page]:
+                return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"no answer yet: {[request.url for request in unanswered[page]]}")
 
 
 def lines(page: Page, pane: str) -> list[str]:
