@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from app.built_files import BuiltFile, FileSubject
 from app.kernel_reports import KernelReport
 from app.machine_code import CudaProgram, MachineCode
 from app.proposals import Proposed, Subject
@@ -29,12 +30,12 @@ Group = Name
 AssemblyFilter = Literal["labels", "directives", "comments", "unspilled", "hot"]
 """Of assembly are also shown labels that nothing jumps to, directives, LLVM's comments; left out are spills of vector
 registers, or all but the hot loop."""
-Mode = Literal["compile", "run", "ladder", "record", "propose", "measure", "trace", "webgpu", "cuda", "sass"]
+Mode = Literal["compile", "run", "ladder", "record", "propose", "file", "measure", "trace", "webgpu", "cuda", "sass"]
 """What a child is for: all but the last five run a script; those measure, trace or prepare for the visitor's GPU a
 program that another recorded, compile CUDA C that another printed, and disassemble what was compiled."""
 MEASURING: frozenset[Mode] = frozenset({"run", "ladder", "measure"})
 """Modes in which kernels are timed, which need CPUs of their own."""
-MOMENTARY: frozenset[Mode] = frozenset({"compile", "record", "propose"})
+MOMENTARY: frozenset[Mode] = frozenset({"compile", "record", "propose", "file"})
 """Modes in which kernels run for a moment at most."""
 MAX_PROGRAM = 1 << 20
 """Characters of a recorded program."""
@@ -473,7 +474,17 @@ class Snapshot(Struct, frozen=True, kw_only=True, tag="snapshot"):
 
 Event = Progress | MeasuredBy | Measured | Failed
 Message = (
-    Snapshot | Recorded | Proposed | Traced | GPUPrepared | CudaProgram | MachineCode | Progress | Measured | Failed
+    Snapshot
+    | Recorded
+    | Proposed
+    | BuiltFile
+    | Traced
+    | GPUPrepared
+    | CudaProgram
+    | MachineCode
+    | Progress
+    | Measured
+    | Failed
 )
 """What the child sends, one JSON object a message."""
 
@@ -495,6 +506,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """Whether the server lets NVIDIA's compilers work on the CUDA C that is printed."""
     subject: Subject | None = None
     """What primitives are proposed for, in the mode that proposes some."""
+    file: FileSubject | None = None
+    """What becomes a file, in the mode that makes one."""
     options: Options = Options()
     budget_seconds: float = 10.0
     """Time the script may take before it is stopped at the line that it reached."""

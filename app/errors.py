@@ -80,6 +80,12 @@ class Overrun(RequestError):
     status, code, title = 422, "too_much_work", "Too large to be shown"
 
 
+class Unbuildable(RequestError):
+    """The script makes nothing that could become this file."""
+
+    status, code, title = 404, "unbuildable", "There is no such file"
+
+
 class Busy(RequestError):
     """Too many requests, of this client or of all."""
 

@@ -21,6 +21,7 @@ from app.jobs.cache import AnswerCache
 from app.jobs.compile_service import Compiler
 from app.jobs.cores import Cores
 from app.jobs.fair_queue import FairQueue
+from app.jobs.file_maker import FileMaker
 from app.jobs.ladders import Ladders
 from app.jobs.launcher import Launcher
 from app.jobs.proposer import Proposer
@@ -67,6 +68,7 @@ class Services:
     tracer: Tracer
     gpu_preparer: GPUPreparer
     proposer: Proposer
+    file_maker: FileMaker
     links: Links
     liveness: Liveness
     """Whether the database of the links answers."""
@@ -129,6 +131,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         ),
         tracer=Tracer(launcher, programs),
         gpu_preparer=GPUPreparer(launcher, programs),
+        file_maker=FileMaker(launcher, compiling, incoming),
         proposer=Proposer(launcher, compiling, incoming),
         uploads=uploads,
         workspace_limits=workspace_limits,

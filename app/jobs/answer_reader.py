@@ -10,6 +10,7 @@ from typing import Protocol, Self
 import msgspec
 
 from app.artifacts import Event, Measured, Recorded, Source
+from app.built_files import MAX_MESSAGE_BYTES, BuiltFile
 from app.errors import Overrun, Superseded, TooLarge, Unavailable
 from app.jobs.answers import StoredAnswer, attributed, refused
 from app.machine_code import (
@@ -36,10 +37,11 @@ _PROGRAM = b'{"type":"cuda"'
 """How a program in CUDA C begins."""
 _decode_program = msgspec.json.Decoder(CudaProgram).decode
 _decode_event = msgspec.json.Decoder[Event](Event).decode
-LongEvent = Recorded | Proposed | Traced | GPUPrepared | MachineCode
+LongEvent = Recorded | Proposed | BuiltFile | Traced | GPUPrepared | MachineCode
 _LONG: list[tuple[bytes, int, Callable[[bytes], LongEvent]]] = [
     (b'{"type":"recorded"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Recorded).decode),
     (b'{"type":"proposed"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Proposed).decode),
+    (b'{"type":"file"', MAX_MESSAGE_BYTES, msgspec.json.Decoder(BuiltFile).decode),
     (b'{"type":"traced"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Traced).decode),
     (b'{"type":"webgpu"', MAX_PREPARED_BYTES, msgspec.json.Decoder(GPUPrepared).decode),
     (b'{"type":"machine code"', MAX_CODE_BYTES, msgspec.json.Decoder(MachineCode).decode),
@@ -124,7 +126,7 @@ class AnswerReader:
             if isinstance(event, Measured):
                 yield Measured(measurement=attributed(event.measurement, self._source, self._job.machine))
             elif event is not None:
-                if isinstance(event, GPUPrepared | MachineCode):
+                if isinstance(event, GPUPrepared | MachineCode | BuiltFile):
                     self._messages.pop()  # it is long, and no part of the answer
                 yield event
 

@@ -7,6 +7,7 @@ import secrets
 import msgspec
 
 from app.artifacts import MEASURING, Mode, Options, Request, Workspace
+from app.built_files import MAX_MESSAGE_BYTES, FileSubject
 from app.config import Config
 from app.errors import Unavailable
 from app.jobs.cores import Cores
@@ -27,6 +28,8 @@ THREAD_BYTES = 24 << 20
 """Address space of a thread, for its stack and buffers: it comes on top of what a script's arrays may take, though
 only for as many threads as there are cores, since the script can use it for anything."""
 MAX_SEED = 1 << 32
+LONG_MESSAGES: dict[Mode, int] = {"webgpu": MAX_PREPARED_BYTES, "file": MAX_MESSAGE_BYTES}
+"""Bytes of one message, in the modes whose results are longer than others."""
 COPIES = 8
 """How often a model is held, at most: as a file, as it was read, as arrays, as it was compiled."""
 MAX_COPIES_BYTES = 1 << 30
@@ -56,6 +59,7 @@ class Launcher:
             "ladder": config.ladder_seconds,
             "record": config.compile_seconds,
             "propose": config.compile_seconds,
+            "file": config.compile_seconds,
             "measure": config.ladder_seconds,
             "trace": config.compile_seconds,
             "webgpu": config.ladder_seconds,
@@ -113,6 +117,25 @@ class Launcher:
         """
         options = msgspec.structs.replace(workspace.options, prefix=None)
         request = Request(mode="propose", script=workspace.script, subject=subject, options=options)
+        return self._start(request, workspace)
+
+    def start_file(self, workspace: Workspace, subject: FileSubject) -> Job:
+        """Start a job that runs the script, and makes a file of what it builds.
+
+        Parameters
+        ----------
+        workspace : Workspace
+        subject : FileSubject
+            What becomes a file, and of which form.
+
+        Raises
+        ------
+        InvalidBody, TooLarge, NotFound, Damaged
+            As :meth:`check`.
+        Unavailable
+            If the sandbox cannot start a process.
+        """
+        request = Request(mode="file", script=workspace.script, file=subject, options=workspace.options)
         return self._start(request, workspace)
 
     def start_measurement(self, program: str, options: Options, prefixes: bool, original: str = "") -> Job:
@@ -223,9 +246,9 @@ class Launcher:
             threads=FREE_THREADS + 2 * threads,
             memory_bytes=base.memory_bytes + 2 * min(threads, available_cores()) * THREAD_BYTES + copies,
             files_bytes=base.files_bytes + attached_bytes + stored_bytes,
-            message_bytes=MAX_PREPARED_BYTES if mode == "webgpu" else base.message_bytes,
+            message_bytes=LONG_MESSAGES.get(mode, base.message_bytes),
             program=str(find_tool("bin/nvdisasm")) if mode == "sass" else "",
-            output_bytes=MAX_PREPARED_BYTES if mode == "webgpu" else base.output_bytes,
+            output_bytes=max(LONG_MESSAGES.get(mode, 0), base.output_bytes),
         )
         encoded = msgspec.json.encode(msgspec.structs.replace(request, budget_seconds=budget))
         try:

@@ -12,6 +12,7 @@ from typing import NoReturn, SupportsIndex
 from app.artifacts import MOMENTARY, Failed, Message, Problem, Request, Snapshot
 from app.proposals import Subject
 from app.recorder.answers import PRINTING_SECONDS, AnswerBuilder
+from app.recorder.built_files import make_file
 from app.recorder.completion import Completion
 from app.recorder.frames import current_line, main_thread_line
 from app.recorder.kernel_scripts import KernelScripts, attached_kernel_scripts
@@ -80,7 +81,7 @@ class Session:
             self._script.run(budget, self._completion.run, self._completion.show_refusal)
         for program in self._completion.cuda_programs():
             self._send(program)
-        measures = self._request.mode in ("ladder", "record", "propose")
+        measures = self._request.mode in ("ladder", "record", "propose", "file")
         try:
             self._completion.check_graphs()
         finally:  # should the explorer fail at this, the panes are not lost
@@ -94,7 +95,9 @@ class Session:
         if not measures or not measurable or self._script.timed_out:
             return
         with uninstrumented():
-            if self._request.mode == "record":
+            if self._request.file is not None:
+                self._send(make_file(self._request.file, self._recorder))
+            elif self._request.mode == "record":
                 self._record()
             elif self._request.subject is not None:
                 self._propose(self._request.subject)

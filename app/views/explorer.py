@@ -26,6 +26,7 @@ from markupsafe import Markup
 from msgspec import Meta
 
 from app.artifacts import Measurement, Options, Workspace
+from app.built_files import FILE_KINDS
 from app.errors import InvalidBody, NotFound, RequestError
 from app.jobs.answers import StoredAnswer
 from app.jobs.callers import calling
@@ -221,6 +222,7 @@ def page_pieces(
         docks=table.DOCKS,
         panes=table.PANES,
         table=table.served(),
+        file_kinds=FILE_KINDS,
         examples=current_services().gallery.examples,
         lesson=lesson,
     )

@@ -11,7 +11,9 @@ import msgspec
 from flask import Blueprint, Response, current_app, render_template
 from werkzeug.utils import secure_filename
 
-from app.artifacts import Measurement
+from app.artifacts import Measurement, Workspace
+from app.built_files import FileSubject, kind_of
+from app.errors import Unbuildable
 from app.panes.limits import MAX_MEASUREMENTS
 from app.panes.selection import View
 from app.services import current_services
@@ -69,13 +71,36 @@ def file(key: str) -> Response:
     return _attached(written.text, "text/plain", written.name)
 
 
+class FileRequest(Workspace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A workspace, and what of it becomes a file."""
+
+    file: FileSubject
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace alone."""
+        return Workspace(script=self.script, files=self.files, uploads=self.uploads, options=self.options)
+
+
+@bp.post("/api/files")
+@operation(body=FileRequest, answers={200: Content("application/octet-stream")})
+def build_file() -> Response:
+    """Return a function or a model as a file: a library, object code, C, LLVM IR, TVMScript."""
+    asked, services = read_body(FileRequest), current_services()
+    made = services.file_maker.make(asked.workspace, current_client(), asked.file)
+    if made.problem:
+        raise Unbuildable(made.problem)
+    kind = kind_of(asked.file.form)
+    return _attached(made.content, kind.media, (secure_filename(made.name)[:80] or "main") + kind.suffix)
+
+
 def _pinned(pin: object) -> dict[str, str | int]:
     """Return the pane and the line that a view has pinned."""
     match = _PIN.fullmatch(pin) if isinstance(pin, str) else None
     return {"pane": match["pane"], "index": int(match["index"])} if match else {}
 
 
-def _attached(text: str, media: str, name: str) -> Response:
+def _attached(text: str | bytes, media: str, name: str) -> Response:
     """Return a response that browsers save."""
     response = Response(text, mimetype=media)
     response.headers.set("Content-Disposition", "attachment", filename=name)

@@ -1,39 +1,86 @@
-// Saves what is shown as files: the whole page in one, the texts of the panes, the script.
-import { $, element, readJson, toast } from "./dom.js";
+// Saves what is shown as files: the whole page in one, the texts of the panes, what the script builds, the script.
+import { $, $$, element, readJson, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { ladder } from "./ladder.js";
 import { LISTINGS, paneOf } from "./panes.js";
 import { linkedView, state, workspaceJson } from "./state.js";
 
+/** The kinds of files that are made on request: form, title, hint, the pane that offers it, and whether models have it. */
+const KINDS = readJson("page-data").files;
+const WITHOUT_MACHINE_CODE = ["tvmscript"]; // of a function whose kernels run on a device
+
 export function startSave() {
-  $("#share-menu").addEventListener("toggle", offerTexts);
+  $("#share-menu").addEventListener("toggle", offerAll);
   $("#save-page").addEventListener("click", savePage);
   $("#copy-script").addEventListener("click", copyScript);
+  for (const button of $$("[data-save]")) button.addEventListener("click", () => offerOf(button));
+  $("#save-menu").addEventListener("click", ({ target }) => { if (target.closest("button, a")) $("#save-menu").hidePopover(); });
 }
 
-/** Offer the text of each pane that shows one, at the step that it shows. */
-function offerTexts() {
+/** Offer the text of each pane that shows one, at the step that it shows, and every file that can be made. */
+function offerAll() {
   const shown = LISTINGS.filter((pane) => $(`#body-${pane}`).dataset.listing);
-  $("#save-texts").replaceChildren(...shown.map((pane) => {
-    const { listing } = $(`#body-${pane}`).dataset;
-    return element("a", { class: "button small", href: `/listings/${listing}/file`, download: "" }, paneOf(pane).title);
-  }));
+  $("#save-texts").replaceChildren(...shown.map((pane) => textLink(pane, paneOf(pane).title)));
+  const models = $("#strip .group.graph") ? KINDS.filter((kind) => kind.of_models) : [];
+  $("#save-built").replaceChildren(...models.map((kind) => fileButton(kind, true)), ...kinds().map((kind) => fileButton(kind)));
+}
+
+/** Offer the text of one pane, and the files that belong to it, beside the button that asks for them. */
+function offerOf(button) {
+  const pane = button.dataset.save;
+  const own = kinds().filter((kind) => kind.pane === (paneOf(pane).copy_of || pane));
+  const text = $(`#body-${pane}`).dataset.listing ? [textLink(pane, "This text")] : [];
+  const files = [...text, ...own.map((kind) => fileButton(kind))];
+  const menu = $("#save-menu");
+  menu.replaceChildren(...(files.length ? files : [element("p", { class: "hint" }, "There is nothing to save yet.")]));
+  const { right, bottom } = button.getBoundingClientRect();
+  menu.style.top = `${bottom + 4}px`;
+  menu.style.right = `${Math.max(4, innerWidth - right)}px`;
+}
+
+/** What can be made of the function that is shown. */
+function kinds() {
+  if (!LISTINGS.some((pane) => paneOf(pane).level === "code" && $(`#body-${pane}`).dataset.listing)) return [];
+  return readJson("answer").machine === "device" ? KINDS.filter(({ form }) => WITHOUT_MACHINE_CODE.includes(form)) : KINDS;
+}
+
+function textLink(pane, title) {
+  return element("a", { class: "button small", href: `/listings/${$(`#body-${pane}`).dataset.listing}/file`, download: "" }, title);
+}
+
+function fileButton(kind, model = false) {
+  const button = element("button", { type: "button", class: "small", "data-form": kind.form, title: kind.hint }, model ? `Model: ${kind.title.toLowerCase()}` : kind.title);
+  button.addEventListener("click", () => saveFile(kind, model));
+  return button;
+}
+
+async function saveFile({ form, title }, model) {
+  toast(`Making the file: ${title} …`);
+  const file = { form, model, unit: model ? state.view.of_graph : state.view.unit };
+  const name = await saved("/api/files", { ...await workspaceJson(editor.text), file });
+  if (name) toast(`Saved ${name}`);
 }
 
 async function savePage() {
   toast("Making the page …");
   const measurements = ladder.measurements ?? readJson("answer").measurements;
-  const body = JSON.stringify({ workspace: await workspaceJson(editor.text), view: linkedView(), measurements });
-  const answer = await fetch("/api/export", { method: "POST", headers: { "Content-Type": "application/json" }, body }).catch(() => null);
+  const name = await saved("/api/export", { workspace: await workspaceJson(editor.text), view: linkedView(), measurements });
+  if (name) toast(`Saved ${name}: it opens without a server or a network`);
+}
+
+/** Save what the server makes of a request; returns the name of the file, or null where there is none, and says why. */
+async function saved(address, request) {
+  const headers = { "Content-Type": "application/json" };
+  const answer = await fetch(address, { method: "POST", headers, body: JSON.stringify(request) }).catch(() => null);
   if (!answer?.ok) {
     toast((await answer?.json().catch(() => null))?.error.message ?? "the server does not answer");
-    return;
+    return null;
   }
-  const name = /filename="?([^";]+)/.exec(answer.headers.get("Content-Disposition"))?.[1] ?? "strata.html";
+  const name = /filename="?([^";]+)/.exec(answer.headers.get("Content-Disposition"))?.[1] ?? "strata";
   const link = element("a", { href: URL.createObjectURL(await answer.blob()), download: name });
   link.click();
   URL.revokeObjectURL(link.href);
-  toast(`Saved ${name}: it opens without a server or a network`);
+  return name;
 }
 
 /** The script, which says before anything else what it was compiled for. */

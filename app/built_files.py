@@ -1,0 +1,77 @@
+"""Files that a script's functions and models become: which there are, and what crosses the wall of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+FileForm = Literal["so", "o", "ll", "bc", "s", "c", "h", "main.c", "tvmscript"]
+MAX_FILE_BYTES = 24 << 20
+"""Of a file; the library of a model holds its weights."""
+MAX_MESSAGE_BYTES = MAX_FILE_BYTES // 3 * 4 + (1 << 16)
+"""Of a file in JSON, where it is base64."""
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """A kind of file that is made on request."""
+
+    form: FileForm
+    title: str
+    suffix: str
+    media: str
+    hint: str
+    pane: str
+    """The pane whose menu offers it."""
+    of_models: bool = False
+    """Whether a model becomes one too."""
+
+
+FILE_KINDS: tuple[FileKind, ...] = (
+    FileKind(
+        "so",
+        "Shared library",
+        ".so",
+        "application/x-sharedlib",
+        "tvm.runtime.load_module opens it, and so does any program: its functions take pointers and numbers",
+        "asm",
+        of_models=True,
+    ),
+    FileKind(
+        "o", "Object code", ".o", "application/x-object", "To link into a program of your own", "asm", of_models=True
+    ),
+    FileKind("s", "Assembly to assemble", ".s", "text/x-asm", "With its directives and constants", "asm"),
+    FileKind("ll", "Complete LLVM IR", ".ll", "text/plain", "As llc, opt and tvm.runtime.load_module read it", "llvm"),
+    FileKind("bc", "LLVM bitcode", ".bc", "application/octet-stream", "The same for programs", "llvm"),
+    FileKind("tvmscript", "TVMScript", ".py", "text/x-python", "A module that tvm.build takes as it is", "loops"),
+    FileKind("c", "C source", ".c", "text/x-csrc", "Without a runtime: any C compiler takes it", "loops"),
+    FileKind("h", "C header", ".h", "text/x-chdr", "Declares what the C source defines", "loops"),
+    FileKind("main.c", "C program that times it", ".main.c", "text/x-csrc", "Calls the C source and prints", "loops"),
+)
+"""In the order of menus; further texts are those that panes show."""
+
+
+def kind_of(form: str) -> FileKind:
+    """Return the kind of file of a form."""
+    return next(kind for kind in FILE_KINDS if kind.form == form)
+
+
+class FileSubject(Struct, frozen=True, kw_only=True):
+    """What becomes a file."""
+
+    form: FileForm
+    unit: Annotated[int, Meta(ge=-1, le=1_000)] = -1
+    """Position among the functions, or among the models; -1 is the one that was built last."""
+    model: bool = False
+
+
+class BuiltFile(Struct, frozen=True, kw_only=True, tag="file"):
+    """Sent when a file was made, or could not be."""
+
+    name: Annotated[str, Meta(max_length=200)] = ""
+    """Its name without the suffix."""
+    content: Annotated[bytes, Meta(max_length=MAX_FILE_BYTES)] = b""
+    problem: Annotated[str, Meta(max_length=10_000)] = ""
+    """Why there is none."""

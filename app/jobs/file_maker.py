@@ -1,0 +1,69 @@
+"""Makes files of what a script builds: its own process makes them, and the server passes them on as they are."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from app.artifacts import Workspace
+from app.built_files import BuiltFile, FileSubject
+from app.jobs.answer_reader import Incoming
+from app.jobs.callers import waiting
+from app.jobs.clients import Client
+from app.jobs.fair_queue import FairQueue
+from app.jobs.launcher import Launcher
+
+NOTHING = "the script built nothing"
+
+
+class FileMaker:
+    """Makes files of functions and models.
+
+    Parameters
+    ----------
+    launcher : Launcher
+    compiling : FairQueue
+        Queue of compilations.
+    incoming : Incoming
+        What is done with the messages of children.
+    """
+
+    def __init__(self, launcher: Launcher, compiling: FairQueue, incoming: Incoming) -> None:
+        self._launcher = launcher
+        self._compiling = compiling
+        self._incoming = incoming
+
+    def make(self, workspace: Workspace, client: Client, subject: FileSubject) -> BuiltFile:
+        """Run a script, and let its process make a file.
+
+        A script can make any file: whoever loads a library of a stranger's script runs it, as they would the script.
+
+        Parameters
+        ----------
+        workspace : Workspace
+        client : Client
+        subject : FileSubject
+
+        Returns
+        -------
+        BuiltFile
+
+        Raises
+        ------
+        Superseded
+            The client has gone.
+        Busy
+            Too many requests are waiting.
+        Unavailable
+            The sandbox cannot run anything.
+        RequestError
+            The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
+        """
+        self._launcher.check(workspace)
+        with self._compiling.turn(client.address, client.tab) as ticket:
+            job = self._launcher.start_file(workspace, subject)
+            ticket.when_asked(job.interrupt)
+            with waiting(job.cancel), self._incoming.read(job, client.address) as reader:
+                with closing(reader.events()) as events:
+                    made = [event for event in events if isinstance(event, BuiltFile)]
+                problems = reader.finish().problems
+        return made[-1] if made else BuiltFile(problem=problems[0].message if problems else NOTHING)
