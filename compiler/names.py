@@ -176,6 +176,7 @@ PUBLIC = {
     "tvm.tir.transform": "compiler.tir.transform",
     "tvm.topi": "compiler.topi",
     "tvm.topi.cuda.conv3d_winograd": "compiler.topi.winograd_tiles",
+    "tvm.topi.cuda.tensor_intrin": "compiler.topi.schedules.gpu.tensor_intrin",
     "tvm.topi.cpp": "compiler.topi",
     "tvm.topi.cpp.generic": "compiler.topi.generic",
     "tvm.topi.cpp.nn": "compiler.topi.nn",

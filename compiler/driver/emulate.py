@@ -57,8 +57,8 @@ def emulate(
     TargetError
         If the target launches no kernels.
     LoweringError
-        If loops are not bound to thread axes, one axis has two extents, or a barrier is under a condition that differs
-        between threads.
+        If loops are not bound to thread axes, one axis has two extents, a barrier is under a condition that differs
+        between threads, or the program computes with tensor cores.
 
     Examples
     --------

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compiler.ir.op import CallEffect, register_op
 
-__all__: list[str] = []
+__all__ = ["MATRIX_OPS"]
 
-for _name, _doc in {
+_MATRIX_OPS = {
     "tvm_fill_fragment": "Fills a fragment of a matrix with a value.",
     "tvm_load_matrix_sync": "Loads a fragment of a matrix.",
     "tvm_mma_sync": "Multiplies two fragments and adds the product to a third one.",
@@ -16,6 +16,12 @@ for _name, _doc in {
     "ptx_ldmatrix": "Loads matrices by an instruction of PTX.",
     "mma_fill": "Fills the fragment of an accumulator with zeros.",
     "mma_store": "Stores the fragment of an accumulator.",
+}
+MATRIX_OPS = frozenset(f"tir.{name}" for name in _MATRIX_OPS)
+"""What a warp does with matrices in its registers."""
+
+for _name, _doc in {
+    **_MATRIX_OPS,
     "create_barriers": "Makes barriers that threads of a block wait at.",
     "ptx_init_barrier_thread_count": "Says how many threads arrive at a barrier.",
     "ptx_arrive_barrier": "Arrives at a barrier.",

@@ -6,9 +6,11 @@ import pytest
 
 from app.gallery import Example, load_gallery
 from app.kernel_reports import KernelReport
-from tests.app.recorder.test_device_code import answered
+from compiler.target.cuda_tools import compile_cuda, missing_tools
+from tests.app.recorder.test_device_code import answered, listing_of
 
-GPU = [example for example in load_gallery() if example.name.startswith("gpu-") and "race" not in example.name]
+OTHERWISE = ("gpu-race", "gpu-tensor-cores")
+GPU = [each for each in load_gallery() if each.name.startswith("gpu-") and each.name not in OTHERWISE]
 SMALLER = (
     ("n = 512", "n = 128"),
     ("n, m = 1024, 512", "n, m = 64, 512"),
@@ -43,6 +45,22 @@ def test_the_race_is_told_with_both_lines_and_both_threads() -> None:
     first, second = fault.sites
     assert (first.line, second.line) == (16, 16)
     assert first.thread != second.thread
+
+
+def test_tensor_cores_are_shown_and_not_run() -> None:
+    example = load_gallery().find("gpu-tensor-cores")
+    assert example is not None
+    answer, listings = answered(example.script, mode="run")
+    assert not answer.problems
+    unit = answer.units[-1]
+    assert unit.device is not None
+    assert unit.device.emulated == "unchecked"
+    for said in (unit.device.emulation, unit.device.sanitizer):
+        assert "computes with tensor cores: target 'cuda' shows it" in said
+    source = "\n".join(line.text for line in listing_of(unit, "kernel", listings).lines)
+    assert "nvcuda::wmma::mma_sync(" in source
+    if not missing_tools():
+        assert sum("HMMA.16816.F32" in line.text for line in compile_cuda(source, "sm_90").sass) >= 8
 
 
 def test_each_rung_of_the_matrix_product_asks_for_fewer_bytes() -> None:

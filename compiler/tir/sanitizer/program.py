@@ -26,7 +26,7 @@ from compiler.tir.sanitizer.thread import LimitReached, Thread
 from compiler.tir.sanitizer.thread_source import ThreadSource
 from compiler.tir.stmt import AttrStmt, For, Stmt
 from compiler.tir.transform.emulate_shuffles import EmulateShuffles
-from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
+from compiler.tir.transform.kernel_code import KernelCode, refuse_tensor_cores, with_device_memory
 
 __all__ = ["MAX_ACCESSES", "sanitize"]
 
@@ -65,8 +65,9 @@ def sanitize(
     ArgumentError
         If the arrays do not fit the parameters.
     LoweringError
-        If a kernel launches one axis with two extents.
+        If a kernel launches one axis with two extents, or computes with tensor cores.
     """
+    refuse_tensor_cores(func.body, "sanitize")
     values, memories = bind_arguments(func, arrays, "sanitize")
     source = _HostSource(values, warp_size, max_accesses)
     for buffer, _, flat in memories:

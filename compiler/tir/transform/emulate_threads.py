@@ -25,7 +25,7 @@ from compiler.tir.stmt import Allocate, DeclBuffer, Evaluate, For, ForKind, LetS
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.barrier_regions import BarrierRegions, Barriers
 from compiler.tir.transform.emulate_shuffles import EmulateShuffles
-from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
+from compiler.tir.transform.kernel_code import KernelCode, refuse_tensor_cores, with_device_memory
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -53,7 +53,8 @@ class EmulateThreads(PrimFuncPass):
     Raises
     ------
     LoweringError
-        If a barrier is under a condition that differs between threads, or one axis is launched with two extents.
+        If a barrier is under a condition that differs between threads, one axis is launched with two extents, or a
+        kernel computes with tensor cores.
 
     References
     ----------
@@ -66,6 +67,7 @@ class EmulateThreads(PrimFuncPass):
         occurring = features(func)
         if "thread_extent" not in occurring.attrs and ForKind.THREAD_BINDING not in occurring.kinds:
             return func
+        refuse_tensor_cores(func.body, "emulate")
         return func.with_body(_Kernels(self.warp_size).visit(with_device_memory(func.body)))
 
 

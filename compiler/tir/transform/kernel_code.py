@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
-from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, PrimExpr, Var, cast, const
-from compiler.ir.substitute import free_vars, substitute
+from compiler.ir.error import LoweringError
+from compiler.ir.node import Node, rebuild
+from compiler.ir.op import Op
+from compiler.ir.origin import user_place
+from compiler.ir.primexpr import Call, IntImm, PrimExpr, Var, cast, const
+from compiler.ir.substitute import free_vars, post_order_visit, substitute
 from compiler.tir.analysis.thread_axes import is_thread, launch_of, thread_axes
 from compiler.tir.stmt import Allocate, AttrStmt, For, Stmt
 from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.tensor_core_ops import MATRIX_OPS
 
-__all__ = ["KernelCode", "with_device_memory"]
+__all__ = ["KernelCode", "refuse_tensor_cores", "with_device_memory"]
 
 DEVICE_SCOPES = ("local", "shared", "shared.dyn", "warp")
 """Storage that threads have of their own, wherever it is allocated."""
@@ -33,6 +37,32 @@ def with_device_memory(body: Stmt) -> Stmt:
     Stmt
     """
     return _DeviceMemory().visit(body)  # type: ignore[no-any-return]
+
+
+def refuse_tensor_cores(kernel: Stmt, operation: str) -> None:
+    """Refuse a kernel that computes with tensor cores, which code is generated for in CUDA C alone.
+
+    Parameters
+    ----------
+    kernel : Stmt
+    operation : str
+        What cannot be done with it, for the message.
+
+    Raises
+    ------
+    LoweringError
+        If an operator of tensor cores is called; the message names the user's line.
+    """
+
+    def refuse(n: Node) -> None:
+        if isinstance(n, Call) and isinstance(n.op, Op) and n.op.name in MATRIX_OPS:
+            raise LoweringError(
+                f"{operation}: {n.op.name.removeprefix('tir.')}{user_place(n.span)} computes with tensor cores: target "
+                "'cuda' shows it in CUDA C, PTX and SASS, and nothing else has code for it; leave tensorize out to run "
+                "the rest of the schedule"
+            )
+
+    post_order_visit(kernel, refuse)
 
 
 class _DeviceMemory(StmtMutator):

@@ -13,7 +13,7 @@ from compiler.tir.analysis.memory import used_buffers
 from compiler.tir.buffer import Buffer
 from compiler.tir.builtin import ret
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AssertStmt, AttrStmt, DeclBuffer, Evaluate, LetStmt, SeqStmt, Stmt, no_op
+from compiler.tir.stmt import Allocate, AssertStmt, AttrStmt, DeclBuffer, Evaluate, LetStmt, SeqStmt, Stmt, no_op
 from compiler.tir.stmt_functor import StmtMutator, StmtVisitor
 from compiler.tir.transform.device_targets import FunctionTarget, device_type
 from compiler.tir.transform.pass_base import PrimFuncPass
@@ -66,7 +66,10 @@ class _Split(StmtMutator):
         return self._call(n.node, n.body)
 
     def _call(self, target: FunctionTarget, body: Stmt) -> Stmt:
-        params = tuple(sorted(undefined_vars(body), key=lambda var: (var.dtype != "handle", var.name)))
+        own = _Allocated()
+        own.visit(body)  # a mark of memory, such as the shape of fragments, stands around its allocation
+        given = (var for var in undefined_vars(body) if var not in own.pointers)
+        params = tuple(sorted(given, key=lambda var: (var.dtype != "handle", var.name)))
         succeeds = device_type(target) in REPORTS_ERRORS
         kernel = GlobalVar(self._fresh())
         self._kernels[kernel] = _kernel(params, body, target, succeeds)
@@ -107,6 +110,15 @@ def _undeclared_buffers(body: Stmt, params: tuple[Var, ...]) -> list[Buffer]:
         for buffer, layout in layouts.items()
         if buffer.data in given and given.issuperset(layout) and buffer not in declared.buffers
     ]
+
+
+class _Allocated(StmtVisitor):
+    def __init__(self) -> None:
+        self.pointers: set[Var] = set()
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        self.pointers.add(n.buffer_var)
+        self.visit(n.body)
 
 
 class _Declared(StmtVisitor):

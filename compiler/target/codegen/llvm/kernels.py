@@ -30,6 +30,7 @@ from compiler.tir import builtin, printer
 from compiler.tir.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, Evaluate
+from compiler.tir.transform.kernel_code import refuse_tensor_cores
 
 __all__ = ["DEVICES", "LLVMDevice", "kernel_code"]
 
@@ -127,6 +128,8 @@ def kernel_code(module: IRModule, target: Target, with_locations: bool = False) 
     ------
     BuildError
         If a kernel calls what the back end has no code for.
+    LoweringError
+        If a kernel computes with tensor cores.
     """
     device = DEVICES[target.kind]
     cpu = target.mcpu or target.arch or device.cpu
@@ -139,6 +142,7 @@ def kernel_code(module: IRModule, target: Target, with_locations: bool = False) 
     functions = [(var.name_hint, func) for var, func in module.items() if isinstance(func, PrimFunc)]
     signatures: list[Signature] = []
     for (_, func), (signature, _) in zip(functions, signatures_of(functions, parallel=False), strict=True):
+        refuse_tensor_cores(func.body, f"build for {target.kind}")
         _write(shared, device, func, signature)
         signatures.append(signature)
     text = _with_stack(tidy(str(llvm)), device)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from compiler.target.codegen.source.c import C_KEYWORDS, C
 from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, KernelParameter, VectorRules
 from compiler.target.codegen.source.language import Language, Spelling
+from compiler.target.codegen.source.tensor_cores import CALLS, FRAGMENTS
 
 __all__ = ["CUDA"]
 
@@ -43,7 +44,7 @@ CUDA = Language(
     name="cuda",
     prologue=(),
     types=_TYPES,
-    requirements={"half": "#include <cuda_fp16.h>"},
+    requirements={"half": "#include <cuda_fp16.h>", "nvcuda": "#include <mma.h>"},
     suffixes={**C.suffixes, "float64": ""},
     literals={
         "inf": "__int_as_float(0x7f800000)",
@@ -78,10 +79,12 @@ CUDA = Language(
             "local": "__align__(16) {type} {name}[{count}];",
             "shared": "__shared__ __align__(16) {type} {name}[{count}];",
             "shared.dyn": "extern __shared__ __align__(16) {type} {name}[];",
+            **FRAGMENTS,
         },
         barriers={"shared": "__syncthreads();", "shared.dyn": "__syncthreads();", "warp": "__syncwarp();"},
         vectors=VectorRules(types=_VECTORS),
         read_only=dict.fromkeys((*_VECTORS, "float16"), "__ldg(&{})"),
+        calls=CALLS,
     ),
 )
 """The table of the language."""

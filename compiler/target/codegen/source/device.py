@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import Var
+from compiler.ir.primexpr import Call, Var
 from compiler.ir.types import PointerType
 
-__all__ = ["DeviceRules", "Head", "Kernel", "KernelParameter", "VectorRules", "scope_of"]
+if TYPE_CHECKING:
+    from compiler.target.codegen.source.expressions import Expressions
+
+__all__ = ["CallRule", "DeviceRules", "Head", "Kernel", "KernelParameter", "VectorRules", "scope_of"]
+
+CallRule: TypeAlias = "Callable[[Expressions, Call, int], None]"
+"""Writes a call of an operator, in parentheses where it binds less tightly than the number says."""
 
 
 def scope_of(pointer: Var) -> str:
@@ -139,7 +145,8 @@ class DeviceRules:
     axes : mapping of str to str
         The index of a thread along each axis.
     memory : mapping of str to str
-        How an array of a storage scope is declared: a template of ``type``, ``name`` and ``count``.
+        How an array of a storage scope is declared: a template of ``type``, ``name`` and ``count``; for fragments of
+        tensor cores of ``shape`` and ``layout`` too.
     module_memory : frozenset of str
         Scopes whose arrays are declared outside of the kernel.
     barriers : mapping of str to str
@@ -150,6 +157,8 @@ class DeviceRules:
         None where memory is read and written element by element.
     read_only : mapping of str to str
         How an element that no thread writes is read, by data type; ``{}`` is its address.
+    calls : mapping of str to callable
+        How calls of operators are written that no template says: those of tensor cores.
     needs_constant_threads : bool
         Whether the number of threads of a block is a part of the program.
     stored : mapping of str to str
@@ -166,6 +175,7 @@ class DeviceRules:
     pointers: Mapping[str, str] = field(default_factory=dict)
     vectors: VectorRules | None = None
     read_only: Mapping[str, str] = field(default_factory=dict)
+    calls: Mapping[str, CallRule] = field(default_factory=dict)
     needs_constant_threads: bool = False
     stored: Mapping[str, str] = field(default_factory=dict)
     unstored: Mapping[str, str] = field(default_factory=dict)

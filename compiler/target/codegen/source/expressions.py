@@ -292,7 +292,8 @@ class Expressions(Functor):
 
     def visit_Call(self, n: Call, level: int) -> None:
         name = n.op.name if isinstance(n.op, Op) else ""
-        rule = _CALLS.get(name)
+        device = self.language.device
+        rule = _CALLS.get(name) or (device.calls.get(name) if device else None)
         if name in self.language.intrinsics:
             self.fill(self.language.intrinsics[name], *n.args)
         elif rule is not None:

@@ -13,6 +13,7 @@ from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, Ker
 from compiler.target.codegen.source.lanes import without_vectors
 from compiler.target.codegen.source.program import Declared, Program
 from compiler.target.codegen.source.statements import Statements
+from compiler.target.codegen.source.tensor_cores import ACCUMULATOR, FRAGMENTS, elements_of_fragment
 from compiler.tir import builtin
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
@@ -24,6 +25,7 @@ __all__ = ["is_kernel", "write_kernel"]
 _AXES = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 _BLOCK_SCOPES = ("shared", "shared.dyn")
 """Storage of a block: languages declare it outside of all braces."""
+_FRAGMENT_KEYS = ("fragment_shape", "fragment_layout")
 
 
 def is_kernel(func: PrimFunc) -> bool:
@@ -167,6 +169,7 @@ class KernelStatements(Statements):
     def __init__(self, program: Program, out: TextBuilder, rules: DeviceRules) -> None:
         super().__init__(program, out, "")
         self.rules = rules
+        self._fragments: dict[Var, dict[str, str]] = {}
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
         """A thread axis is an expression of the language; it has no line of its own."""
@@ -180,6 +183,8 @@ class KernelStatements(Statements):
                 )
             index = self.program.language.cast(n.node.var.dtype, axis)
             self.names.bind(n.node.var, f"({index})" if index.startswith("(") else index)
+        elif n.attr_key in _FRAGMENT_KEYS and isinstance(n.node, Var) and isinstance(n.value, StringImm):
+            self._fragments.setdefault(n.node, {})[n.attr_key] = n.value.value
         self.visit(n.body)
 
     # memory
@@ -195,16 +200,33 @@ class KernelStatements(Statements):
         scope = "local" if scope == "global" else scope
         template = self.rules.memory.get(scope)
         if template is None:
-            raise BuildError(f"build: target {self.program.language.name!r} has no memory of scope {scope!r}")
+            raise BuildError(
+                f"build: target {self.program.language.name!r} has no memory of scope {scope!r}, which "
+                f"{n.buffer_var.name}{user_place(n.span)} is of; it has {', '.join(self.rules.memory)}"
+            )
         name = self.names.define(n.buffer_var)
         self.expressions.elements[n.buffer_var] = element
-        typ = self.program.language.type(element)
-        line = template.format(type=typ, name=name, count=_count(n, scope))
+        parts = {"type": self.program.language.type(element), "name": name, "count": _count(n, scope)}
+        if scope in FRAGMENTS:
+            parts |= self._fragment(n, scope, int(parts["count"]))
+        line = template.format(**parts)
         if scope in self.rules.module_memory:
             self.program.globals.add(name)
             self.program.definitions[f"memory {name}"] = [line]
         else:
             self._line(line)
+
+    def _fragment(self, n: Allocate, scope: str, elements: int) -> dict[str, str]:
+        """Return the parts of a declaration that say what fragments an array has, and how many."""
+        said = self._fragments.get(n.buffer_var, {})
+        shape, layout = (said.get(key, "") for key in _FRAGMENT_KEYS)
+        if not shape or (not layout and scope != ACCUMULATOR):
+            raise BuildError(
+                f"build: nothing says the shape and layout of the fragments {n.buffer_var.name} of scope {scope!r}"
+                f"{user_place(n.span)}; load and store them by intrinsics of tensor cores"
+            )
+        count = elements // elements_of_fragment(scope, shape)
+        return {"shape": shape, "layout": layout, "count": str(max(count, 1))}
 
     def visit_BufferStore(self, n: BufferStore) -> None:
         if dt.lanes(n.value.dtype) == 1:

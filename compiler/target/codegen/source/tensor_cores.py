@@ -1,0 +1,219 @@
+"""Tensor cores in CUDA C: fragments of ``nvcuda::wmma``, and instructions of PTX on the registers of a warp.
+
+References
+----------
+NVIDIA, "CUDA C++ Programming Guide", section "Warp Matrix Functions"; "Parallel Thread Execution ISA", sections
+"mma" and "ldmatrix".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from compiler.ir.error import BuildError
+from compiler.ir.origin import user_place
+from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm, Var
+from compiler.target.codegen.source.device import CallRule
+from compiler.tir.builtin import ACCESS_PTR
+
+if TYPE_CHECKING:
+    from compiler.target.codegen.source.expressions import Expressions
+
+__all__ = ["ACCUMULATOR", "CALLS", "FRAGMENTS", "elements_of_fragment"]
+
+ACCUMULATOR = "wmma.accumulator"
+FRAGMENTS = {
+    "wmma.matrix_a": "nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, {shape}, {type}, nvcuda::wmma::{layout}> "
+    "{name}[{count}];",
+    "wmma.matrix_b": "nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, {shape}, {type}, nvcuda::wmma::{layout}> "
+    "{name}[{count}];",
+    ACCUMULATOR: "nvcuda::wmma::fragment<nvcuda::wmma::accumulator, {shape}, {type}> {name}[{count}];",
+}
+"""How fragments are declared, by storage scope."""
+_LAYOUTS = ("row_major", "col_major")
+
+
+def elements_of_fragment(scope: str, shape: str) -> int:
+    """Return how many elements a fragment has.
+
+    Parameters
+    ----------
+    scope : str
+        A key of ``FRAGMENTS``.
+    shape : str
+        The extents of a product, as ``InferFragment`` says them: ``m, n, k``.
+
+    Returns
+    -------
+    int
+    """
+    m, n, k = map(int, shape.split(","))
+    return {"wmma.matrix_a": m * k, "wmma.matrix_b": k * n}.get(scope, m * n)
+
+
+class _Operand(NamedTuple):
+    """A data type of ``mma`` instructions.
+
+    Attributes
+    ----------
+    ptx : str
+        As PTX calls it.
+    bits : int
+    constraint : str
+        The letter of the registers that hold it in ``asm``.
+    """
+
+    ptx: str
+    bits: int
+    constraint: str = "r"
+
+
+_OPERANDS = {
+    "fp16": _Operand("f16", 16),
+    "bf16": _Operand("bf16", 16),
+    "tf32": _Operand("tf32", 32),
+    "int8": _Operand("s8", 8),
+    "uint8": _Operand("u8", 8),
+    "fp32": _Operand("f32", 32, "f"),
+    "int32": _Operand("s32", 32),
+    "fp64": _Operand("f64", 64, "d"),
+}
+_REGISTERS = {"r": "unsigned", "f": "float", "d": "double"}
+_REGISTER_BITS = {"r": 32, "f": 32, "d": 64}
+_WARP = 32
+
+
+def _pointer(e: Expressions, access: PrimExpr) -> None:
+    """Write an address as a pointer to elements: what ``tvm_access_ptr`` gives, or another one as it is."""
+    if not isinstance(access, Call) or access.op is not ACCESS_PTR:
+        e.write(access)
+        return
+    kind, data, offset = access.args[:3]
+    typ = e.language.type(kind.dtype)
+    has_type = isinstance(data, Var) and e.elements.get(data) == kind.dtype
+    e.write("&" if has_type else f"&(({typ}*)", data, "[" if has_type else ")[", offset, "]")
+
+
+def _address(e: Expressions, data: PrimExpr, offset: PrimExpr) -> None:
+    """Write the address of an element."""
+    e.write(data, " + (", offset, ")")
+
+
+def _word(n: PrimExpr, choices: tuple[str, ...]) -> str:
+    """Return a word that is a part of the program, which must be one of some."""
+    if isinstance(n, StringImm) and n.value in choices:
+        return n.value
+    raise BuildError(f"build: tensor cores know {', '.join(choices)}, got {n}{user_place(n.span)}")
+
+
+def _load(e: Expressions, n: Call, level: int) -> None:
+    fragment, *_, index, source, stride, layout = n.args
+    _word(layout, _LAYOUTS)
+    e.write("nvcuda::wmma::load_matrix_sync(", fragment, "[", index, "], ")
+    _pointer(e, source)
+    e.write(", ", stride, ")")
+
+
+def _store(e: Expressions, n: Call, level: int) -> None:
+    fragment, *_, index, target, stride, layout = n.args
+    e.write("nvcuda::wmma::store_matrix_sync(")
+    _pointer(e, target)
+    e.write(", ", fragment, "[", index, "], ", stride, f", nvcuda::wmma::mem_{_word(layout, _LAYOUTS)})")
+
+
+def _multiply(e: Expressions, n: Call, level: int) -> None:
+    e.write("nvcuda::wmma::mma_sync(")
+    for at in range(0, len(n.args), 2):
+        e.write(", " if at else "", n.args[at], "[", n.args[at + 1], "]")
+    e.write(")")
+
+
+def _mma(e: Expressions, n: Call, level: int) -> None:
+    """Write ``mma.sync``: the operands and the accumulator are in the registers of the warp's threads."""
+    form, layouts, kinds = n.args[0], n.args[1:3], n.args[3:6]
+    m, k_n = _word(form, _SHAPES).removeprefix("m").split("n")
+    extents = (int(m), *map(int, k_n.split("k")))
+    rows, columns, depth = extents
+    a, b, c = (_OPERANDS[_word(kind, tuple(_OPERANDS))] for kind in kinds)
+    counts = [
+        size * operand.bits // _REGISTER_BITS[operand.constraint] // _WARP
+        for size, operand in ((rows * depth, a), (depth * columns, b), (rows * columns, c))
+    ]
+    words = [_word(layout, ("row", "col")) for layout in layouts]
+    saturate = ".satfinite" if isinstance(n.args[12], IntImm) and n.args[12].value else ""
+    instruction = f"mma.sync.aligned.{form.value}.{words[0]}.{words[1]}{saturate}.{c.ptx}.{a.ptx}.{b.ptx}.{c.ptx}"  # type: ignore[attr-defined]
+    numbered = iter(f"%{number}" for number in range(counts[2] * 2 + counts[0] + counts[1]))
+    lists = [f"{{{', '.join(next(numbered) for _ in range(count))}}}" for count in (counts[2], *counts)]
+    e.write(f'__asm__ __volatile__("{instruction} {", ".join(lists)};"')
+    e.write(" : ")
+    _registers(e, n.args[10], n.args[11], c, counts[2], "=")
+    e.write(" : ")
+    for at, (operand, count) in enumerate(zip((a, b, c), counts, strict=True)):
+        e.write(", " if at else "")
+        _registers(e, n.args[6 + 2 * at], n.args[7 + 2 * at], operand, count, "")
+    e.write(")")
+
+
+_SHAPES = (
+    "m8n8k4", "m8n8k16", "m8n8k32", "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32", "m16n8k64", "m16n8k128", "m16n8k256"
+)  # fmt: skip
+
+
+def _registers(e: Expressions, data: PrimExpr, offset: PrimExpr, operand: _Operand, count: int, access: str) -> None:
+    """Write the elements of a thread as registers: several to one, where they are narrower."""
+    typ = _REGISTERS[operand.constraint]
+    for number in range(count):
+        e.write(", " if number else "", f'"{access}{operand.constraint}"((({typ}*)(')
+        _address(e, data, offset)
+        e.write(f"))[{number}])")
+
+
+def _ldmatrix(e: Expressions, n: Call, level: int) -> None:
+    """Write ``ldmatrix``: matrices of 8 x 8 elements of 16 bits, each thread giving the address of a row."""
+    transposed, count, kind, local, at, shared, row = n.args
+    if not isinstance(count, IntImm) or count.value not in (1, 2, 4):
+        raise BuildError(f"build: ldmatrix loads 1, 2 or 4 matrices, got {count}{user_place(n.span)}")
+    trans = ".trans" if isinstance(transposed, IntImm) and transposed.value else ""
+    results = ", ".join(f"%{number}" for number in range(count.value))
+    form = f"ldmatrix.sync.aligned.m8n8.x{count.value}{trans}.shared{_word(kind, ('.b16',))}"
+    e.write(f'__asm__ __volatile__("{form} {{{results}}}, [%{count.value}];" : ')
+    _registers(e, local, at, _Operand("b32", 32), count.value, "=")
+    e.write(' : "r"((unsigned)__cvta_generic_to_shared(')
+    _pointer(e, shared)
+    e.write(" + (", row, "))))")
+
+
+def _fill(e: Expressions, n: Call, level: int) -> None:
+    """Write the zeros of an accumulator in registers."""
+    count, data, offset = n.args
+    typ = e.language.type(n.dtype)
+    e.write("for (int i = 0; i < ", count, f"; ++i) (({typ}*)", data, ")[(", offset, ") + i] = 0")
+
+
+def _store_registers(e: Expressions, n: Call, level: int) -> None:
+    """Write the store of an accumulator of 16 x 16 elements: a thread has two neighbours in each of four rows."""
+    rows, columns, target, data, offset, stride = n.args
+    if any(not isinstance(extent, IntImm) or extent.value != _TILE for extent in (rows, columns)):
+        raise BuildError(f"build: mma_store stores {_TILE} x {_TILE} elements, got {rows} x {columns}")
+    typ = e.language.type(n.dtype)
+    e.write("for (int i = 0; i < 8; ++i) (")
+    _pointer(e, target)
+    e.write(
+        ")[((threadIdx.x % 32) / 4 + (i / 2 % 2) * 8) * (", stride, ") + (threadIdx.x % 4) * 2 + i % 2 + i / 4 * 8]"
+    )
+    e.write(f" = (({typ}*)", data, ")[(", offset, ") + i]")
+
+
+_TILE = 16
+
+CALLS: dict[str, CallRule] = {
+    "tir.tvm_fill_fragment": lambda e, n, level: e.fill("nvcuda::wmma::fill_fragment({0}[{4}], {5})", *n.args),
+    "tir.tvm_load_matrix_sync": _load,
+    "tir.tvm_store_matrix_sync": _store,
+    "tir.tvm_mma_sync": _multiply,
+    "tir.ptx_mma": _mma,
+    "tir.ptx_ldmatrix": _ldmatrix,
+    "tir.mma_fill": _fill,
+    "tir.mma_store": _store_registers,
+}
+"""How the operators of tensor cores are written."""
