@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from compiler.ir.functor import Mutator
 from compiler.ir.node import duplicate, rebuild
 from compiler.ir.primexpr import IterVar, Let, PrimExpr, Var
@@ -104,20 +102,20 @@ class Renewal(Mutator):
             body=self.visit(n.body),
         )
 
-    def _accessed(self, n: Any, **changes: Any) -> Any:
-        return rebuild(n, buffer=self._view(n.buffer), **changes)
-
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         """Rebuild a load."""
-        return self._accessed(n, indices=self._visit_tuple(n.indices))  # type: ignore[no-any-return]
+        indices, predicate = self._visit_tuple(n.indices), self._visit_optional(n.predicate)
+        return rebuild(n, buffer=self._view(n.buffer), indices=indices, predicate=predicate)
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         """Rebuild a store."""
-        return self._accessed(n, value=self.visit(n.value), indices=self._visit_tuple(n.indices))  # type: ignore[no-any-return]
+        indices, predicate = self._visit_tuple(n.indices), self._visit_optional(n.predicate)
+        value = self.visit(n.value)
+        return rebuild(n, buffer=self._view(n.buffer), value=value, indices=indices, predicate=predicate)
 
     def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
         """Rebuild a region."""
-        return self._accessed(n, region=self._visit_tuple(n.region))  # type: ignore[no-any-return]
+        return rebuild(n, buffer=self._view(n.buffer), region=self._visit_tuple(n.region))
 
 
 def renew_defs(func: PrimFunc) -> PrimFunc:

@@ -27,9 +27,8 @@ from tests.properties.te_schedules import OUTSIDE, schedules
 
 EXAMPLES = os.environ.get("STRATA_EXAMPLES")
 
-REFUSALS = ("constant", "must not depend on the thread", OUTSIDE)
-"""Of an axis to vectorize or unroll that is longer in some iterations, of memory whose size differs by thread, and of a
-prefix that misses the last step."""
+REFUSALS = ("constant", OUTSIDE)
+"""Of an axis to vectorize or unroll that is longer in some iterations, and of a prefix that misses the last step."""
 
 relaxed = settings(
     max_examples=int(EXAMPLES or "150"),

@@ -15,6 +15,7 @@ from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
+from compiler.tir.renewal import Renewal
 from compiler.tir.stmt import (
     Allocate,
     AssertStmt,
@@ -160,7 +161,7 @@ class _Inject(Mutator):
         self._inside = False
         if self._count < UNROLL_BELOW:
             copies = [substitute(body, {self._var: const(k, self._var.dtype)}) for k in range(self._count)]
-            return seq(copies)
+            return seq([Renewal().visit(copy) for copy in copies])
         thread = Var(self._var.name + ".s", self._var.dtype)
         body = substitute(body, {self._var: thread})
         zero, count = const(0, thread.dtype), const(self._count, thread.dtype)
@@ -228,10 +229,10 @@ class _Inject(Mutator):
         return self.visit_Node(n)  # type: ignore[no-any-return]
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
+        if self._depends(*n.extents):
+            return self._repeat(n)
         if n.buffer_var not in self._own:
             return self.visit_Node(n)  # type: ignore[no-any-return]
-        if self._depends(*n.extents):
-            raise LoweringError(f"InjectVirtualThread: the size of {n.buffer_var.name!r} must not depend on the thread")
         size: PrimExpr = const(1, n.extents[0].dtype if n.extents else "int32")
         for extent in n.extents:
             size = size * extent

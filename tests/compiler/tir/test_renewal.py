@@ -67,3 +67,15 @@ def test_attributes_are_given_by_a_mapping():
     assert (func.attrs["a"], func.attrs["b"], func.attrs["global_symbol"]) == (1, 2, "main")
     module = tvm.IRModule({"main": func}).with_attrs({"c": 3, "d": 4}).without_attr("c")
     assert module.attrs == {"d": 4}
+
+
+def test_predicates_use_the_new_variables():
+    size, i = tir.Var("n", "int32"), tir.Var("i", "int32")
+    buffer = tir.decl_buffer((16,), "int32", "A")
+    lanes = tir.Ramp(i, 1, 4)
+    mask = tir.Broadcast(i, 4) < tir.Broadcast(size, 4)
+    store = tir.BufferStore(buffer, tir.BufferLoad(buffer, [lanes], mask) + tir.Broadcast(1, 4), [lanes], mask)
+    func = tir.PrimFunc([buffer.data, size], tir.For(i, 0, 4, tir.ForKind.SERIAL, store))
+    new = renew_defs(func)
+    assert structural_equal(func, new)
+    assert set(tir.analysis.undefined_vars(new.body, list(new.params))) == set()

@@ -8,6 +8,7 @@ import pytest
 
 from compiler.ir.error import LoweringError
 from compiler.ir.transform import Sequential
+from compiler.tir.analysis import verify_ssa
 from compiler.tir.transform import InjectVirtualThread, Simplify
 from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, program
 
@@ -44,6 +45,24 @@ def test_each_thread_has_its_own_memory_and_statements_alternate() -> None:
         params=PARAMS,
         values=(),
     )
+
+
+@pytest.mark.parametrize("value", ["A[i] * 3", "A[v + i]"])
+def test_memory_whose_size_depends_on_the_thread_is_allocated_for_each(value: str) -> None:
+    statements = f"""
+    L = T.allocate([v + 3], "int32")
+    L_1 = T.Buffer((v + 3,), "int32", data=L)
+    for i in range(v + 3):
+        L_1[i] = {value}
+    for i in range(v + 3):
+        C[v * 4 + i] = L_1[i]
+"""
+    threads = program('with T.launch_thread("vthread", 2) as v:' + statements, params=PARAMS)
+    one_after_the_other = program("for v in range(2):" + statements, params=PARAMS)
+    injected = apply(threads, INJECT)
+    assert "v" not in str(injected.body)
+    assert verify_ssa(injected)
+    assert_same(one_after_the_other, injected)
 
 
 def test_memory_that_does_not_depend_on_the_thread_is_shared() -> None:
