@@ -26,6 +26,7 @@ STANDARD_MODULES = {
 PUBLIC = {
     "tvm._ffi": "compiler.runtime.ffi",
     "tvm._ffi.base": "compiler.runtime.ffi_base",
+    "tvm._ffi.runtime_ctypes": "compiler.runtime.c_types",
     "tvm._ffi.registry": "compiler.runtime.packed_func",
     "tvm.IRModule": "compiler.ir.module:IRModule",
     "tvm.TVMError": "compiler.ir.error:TVMError",
@@ -54,14 +55,10 @@ PUBLIC = {
     "tvm.contrib.util": "compiler.contrib.utils",
     "tvm.container": "compiler.runtime.container",
     "tvm.convert": "compiler.runtime.packed_func:convert",
-    "tvm.cpu": "compiler.runtime.device:cpu",
-    "tvm.cuda": "compiler.runtime.device:cuda",
-    "tvm.device": "compiler.runtime.device:device",
     "tvm.driver": "compiler.driver",
     "tvm.driver.build_module": "compiler.driver.build_module",
     "tvm.error": "compiler.ir.error",
     "tvm.get_global_func": "compiler.runtime.packed_func:get_global_func",
-    "tvm.gpu": "compiler.runtime.device:cuda",
     "tvm.instrument": "compiler.ir.instrument",
     "tvm.ir": "compiler.ir",
     "tvm.ir._ffi_api": "compiler.ir.base",
@@ -79,10 +76,6 @@ PUBLIC = {
     "tvm.ir.container": "compiler.runtime.container",
     "tvm.lower": "compiler.driver.lower:lower",
     "tvm.nd": "compiler.runtime.ndarray",
-    "tvm.metal": "compiler.runtime.device:metal",
-    "tvm.opencl": "compiler.runtime.device:opencl",
-    "tvm.rocm": "compiler.runtime.device:rocm",
-    "tvm.vulkan": "compiler.runtime.device:vulkan",
     "tvm.parser": "compiler.relay.parser",
     "tvm.register_error": "compiler.ir.error:register_error",
     "tvm.register_extension": "compiler.runtime.ffi:register_extension",
@@ -135,7 +128,20 @@ PUBLIC = {
     "tvm.runtime.ShapeTuple": "compiler.runtime.container:ShapeTuple",
     "tvm.runtime.String": "compiler.runtime.container:String",
     "tvm.runtime.container": "compiler.runtime.container",
+    "tvm.runtime.object": "compiler.runtime.object",
+    "tvm.runtime.object_generic": "compiler.runtime.object",
     "tvm.runtime.object_path": "compiler.ir.object_path",
+    "tvm.runtime.packed_func": "compiler.runtime.packed_func",
+    **{
+        f"tvm.runtime.{name}": f"compiler.runtime.object:{name}"
+        for name in ("ObjectGeneric", "ObjectTypes", "convert_to_object")
+    },
+    "tvm.runtime.Scriptable": "compiler.ir.scriptable:Scriptable",
+    "tvm.runtime.script_printer": "compiler.ir.scriptable",
+    "tvm.runtime.support": "compiler.runtime.support",
+    "tvm.runtime.profiler_vm": "compiler.runtime.profiler_vm",
+    "tvm.runtime.profiling": "compiler.runtime.profiling",
+    "tvm.runtime.Report": "compiler.runtime.profiling:Report",
     "tvm.runtime.convert": "compiler.runtime.packed_func:convert",
     "tvm.script": "compiler.tir.script",
     **{
@@ -187,6 +193,7 @@ PUBLIC = {
     "tvm.topi.signal": "compiler.topi.fourier",
     "tvm.topi.testing": "compiler.testing.topi",
     "tvm.transform": "compiler.ir.transform",
+    "tvm.DataTypeCode": "compiler.runtime.data_type:DataTypeCode",
     "tvm.DataType": "compiler.runtime.data_type:DataType",
     "tvm.Object": "compiler.ir.node:Node",
     "tvm.runtime.DataType": "compiler.runtime.data_type:DataType",
@@ -196,6 +203,27 @@ PUBLIC = {
     "tvm.runtime.save_param_dict_to_file": "compiler.runtime.params:save_param_dict_to_file",
     "tvm.runtime.load_param_dict_from_file": "compiler.runtime.params:load_param_dict_from_file",
     "tvm.ir.RelayExpr": "compiler.ir.expr:RelayExpr",
+    **{
+        f"{package}.{name}": f"compiler.runtime.device:{name}"
+        for package in ("tvm", "tvm.nd", "tvm.runtime")
+        for name in (
+            "Device",
+            "cl",
+            "cpu",
+            "cuda",
+            "device",
+            "ext_dev",
+            "hexagon",
+            "metal",
+            "mtl",
+            "opencl",
+            "rocm",
+            "vpi",
+            "vulkan",
+            "webgpu",
+        )
+    },
+    **{f"{package}.gpu": "compiler.runtime.device:cuda" for package in ("tvm", "tvm.nd", "tvm.runtime")},
     **{
         f"{package}.{name}": f"compiler.target.memory_pools:{name}"
         for package in ("tvm", "tvm.ir")

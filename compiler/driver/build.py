@@ -151,9 +151,11 @@ def _joined(modules: Sequence[object]) -> IRModule:
 
 
 def _target(target: str | Target | None) -> Target:
+    """Return the target that is meant; what TVM interprets, ``stackvm``, is machine code of this computer here."""
     if target is None:
         return Target.current() or Target("llvm")
-    return target if isinstance(target, Target) else Target(target)
+    made = target if isinstance(target, Target) else Target(target)
+    return Target("llvm") if made.kind == "stackvm" else made
 
 
 def _check(module: IRModule, target: Target) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from compiler.ir.object_path import ObjectPath
 from compiler.ir.text_format import TextFormat, format_of
 
-__all__ = ["ScriptOptions", "Scriptable"]
+__all__ = ["PrinterConfig", "ScriptOptions", "Scriptable"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,10 @@ class ScriptOptions:
     path_to_annotate: Mapping[ObjectPath, str] = field(default_factory=dict)
     obj_to_underline: Sequence[Any] = ()
     obj_to_annotate: Mapping[Any, str] = field(default_factory=dict)
+
+
+PrinterConfig = ScriptOptions
+"""Their name in ``tvm.runtime.script_printer``."""
 
 
 class Scriptable:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from compiler.ir.extension import public_module
 from compiler.runtime import ndarray, vm
 from compiler.runtime.device import Device, cpu, cuda, device, enabled, opencl
-from compiler.runtime.library import load_module
+from compiler.runtime.library import load_module, system_lib
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import NDArray
 from compiler.runtime.params import load_param_dict, save_param_dict
@@ -25,6 +25,7 @@ __all__ = [
     "num_threads",
     "opencl",
     "save_param_dict",
+    "system_lib",
     "vm",
 ]
 

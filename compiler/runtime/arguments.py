@@ -10,6 +10,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError
+from compiler.runtime.dltensor import viewed_array
 from compiler.runtime.ndarray import NDArray, numpy_dtype
 from compiler.runtime.signature import Parameter, Signature, Size, evaluate, show_size
 
@@ -128,6 +129,8 @@ class Binder:
 
     def _array(self, expected: _ArrayParameter, arg: object) -> tuple[np.ndarray[Any, Any], int]:
         parameter = expected.parameter
+        if not isinstance(arg, (NDArray, np.ndarray)):
+            arg = viewed_array(arg) or arg
         if isinstance(arg, NDArray):
             memory, address = arg.view(), arg.address
         elif isinstance(arg, np.ndarray):

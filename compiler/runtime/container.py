@@ -69,6 +69,24 @@ class String(str, metaclass=_AnyOf):
     def __new__(cls, content: str = "") -> String:
         return super().__new__(cls, content)
 
+    @property
+    def __tvm_object__(self) -> String:
+        """The object of the runtime: the text itself."""
+        return self
+
+    def same_as(self, other: object) -> bool:
+        """Return whether another text is this very one.
+
+        Parameters
+        ----------
+        other : object
+
+        Returns
+        -------
+        bool
+        """
+        return self is other
+
 
 class ShapeTuple(tuple[int, ...]):
     """A shape of constant extents.

@@ -2,101 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.runtime.device import Device
 from compiler.runtime.graph_executor import GraphExecutor
 from compiler.runtime.graph_module import GraphModule
-from compiler.runtime.measurement import measure
+from compiler.runtime.measurement import BenchmarkResult, measure
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
+from compiler.runtime.profiling import MetricCollector, Profiler, Report, argument_shapes
 
-__all__ = ["GraphModuleDebug", "KernelTime", "Report", "create"]
-
-
-@dataclass(frozen=True, slots=True)
-class KernelTime:
-    """How long one call of a kernel took.
-
-    Parameters
-    ----------
-    name : str
-        Of the kernel.
-    seconds : float
-        Its time.
-    share : float
-        Of the time of the run, between 0 and 1.
-    """
-
-    name: str
-    seconds: float
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The kernels of one run.
-
-    Parameters
-    ----------
-    calls : sequence of KernelTime
-        In order.
-    """
-
-    calls: Sequence[KernelTime]
-
-    @property
-    def seconds(self) -> float:
-        """All kernels together."""
-        return sum(call.seconds for call in self.calls)
-
-    def table(self, sort: bool = True) -> str:
-        """Return the kernels as text.
-
-        Parameters
-        ----------
-        sort : bool
-            Whether the longest comes first; else in order.
-
-        Returns
-        -------
-        str
-        """
-        calls = sorted(self.calls, key=lambda c: -c.seconds) if sort else self.calls
-        width = max([len(call.name) for call in self.calls] + [len("Name")])
-        lines = [f"{'Name':{width}}  Duration (us)  Percent"]
-        lines += [f"{c.name:{width}}{c.seconds * 1e6:15.2f}{c.share * 100:9.2f}" for c in calls]
-        return "\n".join([*lines, "-" * (width + 24), f"{'Sum':{width}}{self.seconds * 1e6:15.2f}{100:9.2f}"])
-
-    def csv(self) -> str:
-        """Return the kernels as comma-separated values.
-
-        Returns
-        -------
-        str
-        """
-        out = io.StringIO()
-        writer = csv.writer(out)
-        writer.writerow(["Name", "Duration (us)", "Percent"])
-        writer.writerows([c.name, c.seconds * 1e6, c.share * 100] for c in self.calls)
-        return out.getvalue()
-
-    def json(self) -> str:
-        """Return the kernels as JSON.
-
-        Returns
-        -------
-        str
-        """
-        return json.dumps({"calls": [asdict(c) for c in self.calls]})
-
-    __str__ = table
+__all__ = ["GraphModuleDebug", "create"]
 
 
 class GraphModuleDebug(GraphModule):
@@ -105,16 +22,31 @@ class GraphModuleDebug(GraphModule):
     Parameters
     ----------
     module : GraphExecutor
-        What ``lib["default"](dev)`` returned.
+        What ``lib["default"](dev)`` or ``lib["debug_create"]("default", dev)`` returned.
+    device : Device or sequence of Device, optional
+        Where it runs: the executor knows.
+    graph_json_str : str, optional
+        The executor's graph, which it knows as well.
+    dump_root : optional
+        Accepted as TVM does; nothing is written.
     """
 
-    def profile(self, collectors: object = None, **input_dict: ArrayLike) -> Report:
+    def __init__(
+        self,
+        module: GraphExecutor,
+        device: Device | Sequence[Device] | None = None,
+        graph_json_str: str | None = None,
+        dump_root: object = None,
+    ) -> None:
+        super().__init__(module)
+
+    def profile(self, collectors: Sequence[MetricCollector] | None = None, **input_dict: ArrayLike) -> Report:
         """Run the model once and return how long each kernel took.
 
         Parameters
         ----------
-        collectors : optional
-            Accepted as TVM does.
+        collectors : sequence of MetricCollector, optional
+            What measures beside the time.
         **input_dict : array_like or NDArray
             Inputs to set before, by name.
 
@@ -124,13 +56,14 @@ class GraphModuleDebug(GraphModule):
         """
         self.set_input(None, None, **input_dict)
         self.module.run()  # what is done once only, is done
-        times: list[tuple[str, float]] = []
-        for name, thunk in self.module.thunks():
-            started = time.perf_counter()
-            thunk()
-            times.append((name, time.perf_counter() - started))
-        total = sum(seconds for _, seconds in times) or 1.0
-        return Report([KernelTime(name, seconds, seconds / total) for name, seconds in times])
+        nodes = self.module.graph.nodes
+        profiler = Profiler(self.module.device, "Graph", collectors)
+        for index, name in self.module.calls():
+            thunk = self.module.thunk(index)
+            if thunk is not None:
+                shapes = argument_shapes(self.module.arguments(index))
+                profiler.measure(thunk, Name=name, Argument_Shapes=shapes, Hash=nodes[index].attrs.get("hash", ""))
+        return profiler.report()
 
     def run_individual(self, number: int, repeat: int = 1, min_repeat_ms: int = 0) -> list[list[float]]:
         """Measure every kernel by itself, in the order of the graph.
@@ -152,6 +85,38 @@ class GraphModuleDebug(GraphModule):
         self.module.run()
         return [measure(thunk, number, repeat, min_repeat_ms / 1e3)[1] for _, thunk in self.module.thunks()]
 
+    def run_individual_node(
+        self, index: int, number: int = 10, repeat: int = 1, min_repeat_ms: int = 0
+    ) -> BenchmarkResult:
+        """Measure one node by itself.
+
+        Parameters
+        ----------
+        index : int
+            Number of the node.
+        number : int
+            Calls that one measurement averages over.
+        repeat : int
+            Measurements.
+        min_repeat_ms : int
+            A measurement lasts at least this many milliseconds: ``number`` grows until it does.
+
+        Returns
+        -------
+        BenchmarkResult
+            Zeros for a node that computes nothing.
+
+        Raises
+        ------
+        ArgumentError
+            If the graph has no such node.
+        """
+        self.module.run()
+        thunk = self.module.thunk(self._node("run_individual_node", index))
+        if thunk is None:
+            return BenchmarkResult([0.0] * repeat)
+        return BenchmarkResult(measure(thunk, number, repeat, min_repeat_ms / 1e3)[1])
+
     def debug_get_output(self, node: int | str, out: NDArray | None = None) -> NDArray:
         """Run the model up to a node and return the node's first result.
 
@@ -171,15 +136,19 @@ class GraphModuleDebug(GraphModule):
         ArgumentError
             If the graph has no such node.
         """
-        graph = self.module.graph
-        names = [n.name for n in graph.nodes]
-        index = node if isinstance(node, int) else names.index(node) if node in names else -1
-        if not 0 <= index < len(names):
-            raise ArgumentError(f"debug_get_output: the graph has no node {show(node)}; it has {len(names)} nodes")
+        index = self._node("debug_get_output", node)
         for thunk in self.module.thunks_to(index):
             thunk()
         result = self.module.value_of(index)
         return array(result) if out is None else out.copyfrom(result)
+
+    def _node(self, operation: str, node: int | str) -> int:
+        """Return the number of a node that is given by number or name."""
+        names = [n.name for n in self.module.graph.nodes]
+        index = node if isinstance(node, int) else names.index(node) if node in names else -1
+        if not 0 <= index < len(names):
+            raise ArgumentError(f"{operation}: the graph has no node {show(node)}; it has {len(names)} nodes")
+        return index
 
 
 def create(graph_json_str: str, libmod: Module, device: Device, dump_root: object = None) -> GraphModuleDebug:

@@ -4,16 +4,54 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from compiler.ir.error import ArgumentError, show
 from compiler.runtime.cuda_driver import find_driver, why_no_driver
 
-__all__ = ["Device", "cpu", "cuda", "device", "enabled", "metal", "opencl", "rocm", "vulkan"]
+__all__ = [
+    "Device", "DeviceKind", "cl", "cpu", "cuda", "device", "enabled", "ext_dev", "hexagon", "metal", "mtl", "opencl",
+    "rocm", "vpi", "vulkan", "webgpu",
+]  # fmt: skip
 
-# The numbers are DLPack's.
-DEVICE_TYPES = {"cpu": 1, "llvm": 1, "cuda": 2, "gpu": 2, "opencl": 4, "cl": 4, "vulkan": 7, "metal": 8, "rocm": 10}
-_NAMES = {1: "cpu", 2: "cuda", 4: "opencl", 7: "vulkan", 8: "metal", 10: "rocm"}
+
+@dataclass(frozen=True, slots=True)
+class DeviceKind:
+    """A kind of device.
+
+    Parameters
+    ----------
+    number : int
+        DLPack's; above 16 it is TVM's.
+    name : str
+        Under which devices of it are printed.
+    title : str
+        What its makers call it, with its article.
+    also : tuple of str
+        Kinds of targets and older names that mean it as well.
+    """
+
+    number: int
+    name: str
+    title: str
+    also: tuple[str, ...] = ()
+
+
+DEVICE_KINDS = (
+    DeviceKind(1, "cpu", "the CPU", ("llvm", "stackvm", "c", "test", "hybrid", "composite")),
+    DeviceKind(2, "cuda", "a CUDA device", ("gpu", "nvptx")),
+    DeviceKind(4, "opencl", "an OpenCL device", ("cl", "sdaccel")),
+    DeviceKind(7, "vulkan", "a Vulkan device"),
+    DeviceKind(8, "metal", "a Metal device", ("mtl",)),
+    DeviceKind(9, "vpi", "a simulator that checks a Verilog design"),
+    DeviceKind(10, "rocm", "a ROCm device"),
+    DeviceKind(12, "ext_dev", "an extension device"),
+    DeviceKind(15, "webgpu", "a WebGPU device"),
+    DeviceKind(16, "hexagon", "a Hexagon device"),
+    DeviceKind(32, "aocl", "an FPGA of Intel's", ("aocl_sw_emu",)),
+)
+DEVICE_TYPES = {name: kind.number for kind in DEVICE_KINDS for name in (kind.name, *kind.also)}
+_KINDS = {kind.number: kind for kind in DEVICE_KINDS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +68,8 @@ class Device:
 
     kDLCPU: ClassVar[int] = 1
     kDLCUDA: ClassVar[int] = 2
+    MASK2STR: ClassVar[dict[int, str]] = {number: kind.name for number, kind in _KINDS.items()}
+    STR2MASK: ClassVar[dict[str, int]] = DEVICE_TYPES
 
     device_type: int
     device_id: int = 0
@@ -86,6 +126,11 @@ class Device:
     def _attribute(self, name: str) -> int | None:
         return find_driver().attribute(self.device_id, name) if self._is_cuda else None
 
+    @property
+    def kind(self) -> str:
+        """The name of the kind of device."""
+        return _KINDS[self.device_type].name if self.device_type in _KINDS else str(self.device_type)
+
     def sync(self) -> None:
         """Wait for all work on the device; here each call ends with it."""
 
@@ -113,54 +158,9 @@ class Device:
         return self
 
     def __str__(self) -> str:
-        return f"{_NAMES.get(self.device_type, self.device_type)}({self.device_id})"
+        return f"{self.kind}({self.device_id})"
 
     __repr__ = __str__
-
-
-def metal(dev_id: int = 0) -> Device:
-    """Return a Metal device; it can be named, but nothing here runs on it.
-
-    Parameters
-    ----------
-    dev_id : int
-        Which one.
-
-    Returns
-    -------
-    Device
-    """
-    return Device(8, dev_id)
-
-
-def rocm(dev_id: int = 0) -> Device:
-    """Return a ROCm device; it can be named, but nothing here runs on it.
-
-    Parameters
-    ----------
-    dev_id : int
-        Which one.
-
-    Returns
-    -------
-    Device
-    """
-    return Device(10, dev_id)
-
-
-def vulkan(dev_id: int = 0) -> Device:
-    """Return a Vulkan device; it can be named, but nothing here runs on it.
-
-    Parameters
-    ----------
-    dev_id : int
-        Which one.
-
-    Returns
-    -------
-    Device
-    """
-    return Device(7, dev_id)
 
 
 def device(dev_type: str | int, dev_id: int = 0) -> Device:
@@ -183,7 +183,7 @@ def device(dev_type: str | int, dev_id: int = 0) -> Device:
         If there is no such kind of device.
     """
     number = DEVICE_TYPES.get(dev_type.split()[0] if dev_type else "") if isinstance(dev_type, str) else dev_type
-    if number not in _NAMES:
+    if number not in _KINDS:
         raise ArgumentError(f"device: type must be one of {', '.join(DEVICE_TYPES)}, got {show(dev_type)}")
     return Device(number, dev_id)
 
@@ -208,46 +208,35 @@ def enabled(target: str) -> bool:
     return device(target).exist
 
 
-def cpu(dev_id: int = 0) -> Device:
-    """Return the CPU.
-
-    Parameters
-    ----------
-    dev_id : int
-        Which one.
-
-    Returns
-    -------
-    Device
-    """
-    return Device(1, dev_id)
+class _Maker(Protocol):
+    def __call__(self, dev_id: int = 0) -> Device: ...
 
 
-def cuda(dev_id: int = 0) -> Device:
-    """Return a CUDA device; whether it is here, ``exist`` says.
+def _maker(name: str) -> _Maker:
+    """Return the function that makes devices of the kind that a name stands for."""
+    kind = _KINDS[DEVICE_TYPES[name]]
 
-    Parameters
-    ----------
-    dev_id : int
-        Which one.
+    def make(dev_id: int = 0) -> Device:
+        return Device(kind.number, dev_id)
 
-    Returns
-    -------
-    Device
-    """
-    return Device(2, dev_id)
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = _DOC.format(kind.title)
+    return make
 
 
-def opencl(dev_id: int = 0) -> Device:
-    """Return an OpenCL device; it can be named, but nothing here runs on it.
+_DOC = """Return {}; ``exist`` says whether it is here.
 
-    Parameters
-    ----------
-    dev_id : int
-        Which one.
+Parameters
+----------
+dev_id : int
+    Which one of them.
 
-    Returns
-    -------
-    Device
-    """
-    return Device(4, dev_id)
+Returns
+-------
+Device
+"""
+
+cpu, cuda, opencl, vulkan, metal, vpi, rocm, ext_dev, webgpu, hexagon, cl, mtl = map(
+    _maker,
+    ("cpu", "cuda", "opencl", "vulkan", "metal", "vpi", "rocm", "ext_dev", "webgpu", "hexagon", "cl", "mtl"),
+)

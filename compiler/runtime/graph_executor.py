@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.instrument import Instrument, active_instruments, first_answer
@@ -14,7 +15,7 @@ from compiler.runtime.graph import ALIAS, REFERENCE, Graph, parse_graph
 from compiler.runtime.measurement import BenchmarkResult, Thunk, call_instrumented
 from compiler.runtime.model_module import ModelExecutor
 from compiler.runtime.module import Module
-from compiler.runtime.ndarray import NDArray, aligned_empty, numpy_dtype
+from compiler.runtime.ndarray import ALIGNMENT, NDArray, aligned_empty, numpy_dtype
 from compiler.runtime.reference_call import reference_call
 from compiler.runtime.threads import num_threads
 
@@ -108,10 +109,64 @@ class GraphExecutor(ModelExecutor):
         ArgumentError
             If there is no such output.
         """
+        return self._values[self._output(index)]
+
+    def _output(self, index: int) -> int:
         heads = self.graph.heads
         if not isinstance(index, (int, np.integer)) or not 0 <= index < len(heads):
             expected("get_output", "index", f"an int from 0 to {len(heads) - 1}", index)
-        return self._values[self.graph.value(heads[int(index)])]
+        return self.graph.value(heads[int(index)])
+
+    def set_input_zero_copy(self, key: int | str, value: NDArray) -> None:
+        """Let an array be an input, without a copy: what is written into it later is seen by the next run.
+
+        Parameters
+        ----------
+        key : int or str
+            The input's index or name.
+        value : NDArray
+            Of the input's shape and type.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such input, or the array does not fit.
+        """
+        self._replace("set_input_zero_copy", self._input(key), value)
+
+    def set_output_zero_copy(self, key: int, value: NDArray) -> None:
+        """Let an array be an output, without a copy: the next run writes into it.
+
+        Parameters
+        ----------
+        key : int
+            Which output.
+        value : NDArray
+            Of the output's shape and type.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such output, or the array does not fit.
+        """
+        self._replace("set_output_zero_copy", self._output(key), value)
+
+    def _replace(self, operation: str, number: int, value: NDArray) -> None:
+        """Put an array where a value and those that share its memory are."""
+        current = self._values[number]
+        if not isinstance(value, NDArray) or (value.shape, value.dtype) != (current.shape, current.dtype):
+            given = f"{value.dtype} {value.shape}" if isinstance(value, NDArray) else type(value).__name__
+            raise ArgumentError(f"{operation}: value must be of {current.dtype} {current.shape}, got {given}")
+        if value.address % ALIGNMENT:
+            raise ArgumentError(f"{operation}: the array must start at a multiple of {ALIGNMENT} bytes")
+        memory, storage = value.view().reshape(-1).view("uint8"), self.graph.storage_ids
+        sharing = [i for i, s in enumerate(storage) if s == storage[number]]
+        if any(self._values[i].nbytes > memory.size for i in sharing):
+            raise ArgumentError(f"{operation}: a larger value of the graph has the same memory")
+        for i in sharing:
+            self._values[i] = _over(memory, self._values[i].shape, self._values[i].dtype, self.device)
+        self._thunks = None
+        self._prepared.clear()
 
     # running
 
@@ -130,7 +185,7 @@ class GraphExecutor(ModelExecutor):
         for index, _ in self.calls():
             if first_answer(instrument.stop_graph(self) for instrument in instruments):
                 return
-            thunk = self._thunk(index)
+            thunk = self.thunk(index)
             if thunk is not None:
                 thunk()
 
@@ -144,7 +199,7 @@ class GraphExecutor(ModelExecutor):
         """
         self._follow_threads()
         if self._thunks is None:
-            self._thunks = [(n, thunk) for i, n in self.calls() if (thunk := self._thunk(i)) is not None]
+            self._thunks = [(n, thunk) for i, n in self.calls() if (thunk := self.thunk(i)) is not None]
         return self._thunks
 
     def _follow_threads(self) -> None:
@@ -167,7 +222,7 @@ class GraphExecutor(ModelExecutor):
         list of callable
         """
         self._follow_threads()
-        made = [self._thunk(index) for index, _ in self.calls() if index <= node]
+        made = [self.thunk(index) for index, _ in self.calls() if index <= node]
         return [thunk for thunk in made if thunk is not None]
 
     def value_of(self, node: int) -> NDArray:
@@ -194,22 +249,48 @@ class GraphExecutor(ModelExecutor):
         """
         return [(i, node.attrs["func_name"]) for i, node in enumerate(self.graph.nodes) if node.op == "tvm_op"]
 
-    def _thunk(self, index: int) -> Thunk | None:
-        """Return what makes a call, prepared once; None where nothing is to be done."""
+    def arguments(self, index: int) -> tuple[NDArray, ...]:
+        """Return what a call reads and writes.
+
+        Parameters
+        ----------
+        index : int
+            Number of the node.
+
+        Returns
+        -------
+        tuple of NDArray
+            Inputs, then outputs.
+        """
+        graph = self.graph
+        inputs = [self._values[graph.value(e)] for e in graph.nodes[index].inputs]
+        return (*inputs, *self._values[graph.node_row_ptr[index] : graph.node_row_ptr[index + 1]])
+
+    def thunk(self, index: int) -> Thunk | None:
+        """Return what makes a call, prepared once; None where nothing is to be done.
+
+        Parameters
+        ----------
+        index : int
+            Number of the node.
+
+        Returns
+        -------
+        callable or None
+        """
         if index not in self._prepared:
             self._prepared[index] = self._prepare(index)
         return self._prepared[index]
 
     def _prepare(self, index: int) -> Thunk | None:
-        graph, node = self.graph, self.graph.nodes[index]
-        inputs = [self._values[graph.value(e)] for e in node.inputs]
-        outputs = self._values[graph.node_row_ptr[index] : graph.node_row_ptr[index + 1]]
-        name = node.attrs["func_name"]
+        node = self.graph.nodes[index]
+        name, arguments = node.attrs.get("func_name", ALIAS), self.arguments(index)
         if name == ALIAS:
             return None
         if name == REFERENCE:
-            return reference_call(node.attrs, inputs, outputs)
-        return self.lib.get_function(name).prepare((*inputs, *outputs))
+            inputs = len(node.inputs)
+            return reference_call(node.attrs, arguments[:inputs], arguments[inputs:])
+        return self.lib.get_function(name).prepare(arguments)
 
     # as a module of packed functions
 
@@ -233,6 +314,8 @@ class GraphExecutor(ModelExecutor):
         methods: dict[str, Callable[..., Any]] = {
             "run": self.run,
             "set_input": self.set_input,
+            "set_input_zero_copy": self.set_input_zero_copy,
+            "set_output_zero_copy": self.set_output_zero_copy,
             "get_input": self.get_input,
             "get_output": self.get_output,
             "get_num_inputs": lambda: len(self._input_values),
@@ -281,9 +364,14 @@ def _allocate(graph: Graph, device: Device) -> list[NDArray]:
         size = int(np.prod(shape, dtype=np.int64)) * numpy_dtype(dtype).itemsize
         sizes[buffer] = max(sizes.get(buffer, 0), size)
     buffers = {buffer: aligned_empty((size,), "uint8") for buffer, size in sizes.items()}
-    values: list[NDArray] = []
-    for shape, dtype, buffer in zip(shapes, dtypes, storage, strict=True):
-        element = numpy_dtype(dtype)
-        size = int(np.prod(shape, dtype=np.int64)) * element.itemsize
-        values.append(NDArray(buffers[buffer][:size].view(element).reshape(shape), dtype, device))
-    return values
+    return [
+        _over(buffers[buffer], shape, dtype, device)
+        for shape, dtype, buffer in zip(shapes, dtypes, storage, strict=True)
+    ]
+
+
+def _over(memory: npt.NDArray[np.uint8], shape: tuple[int, ...], dtype: str, device: Device) -> NDArray:
+    """Return an array at the beginning of a buffer."""
+    element = numpy_dtype(dtype)
+    size = int(np.prod(shape, dtype=np.int64)) * element.itemsize
+    return NDArray(memory[:size].view(element).reshape(shape), dtype, device)

@@ -41,20 +41,30 @@ class GraphExecutorFactory:
         self.libmod_name = name
         self._exporter = exporter
 
-    def __getitem__(self, name: str) -> Callable[[Device], GraphExecutor]:
-        """Return what makes an executor on a device.
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """Return one of the model's functions: what makes an executor on a device, or what describes the model.
 
         Raises
         ------
         ArgumentError
-            If the model was not built under that name.
+            If there is none of that name.
         """
-        if name != self.libmod_name:
+        functions: dict[str, Callable[..., Any]] = {
+            self.libmod_name: self._executor,
+            "debug_create": self._debug_executor,
+            "get_graph_json": self.get_graph_json,
+            "get_graph_params": self.get_params,
+        }
+        if name not in functions:
             raise ArgumentError(f"this model's name is {self.libmod_name!r}, got {show(name)}")
-        return self._executor
+        return functions[name]
 
     def _executor(self, device: Device) -> GraphExecutor:
         return GraphExecutor(self.graph_json, self.lib, device, self.params)
+
+    def _debug_executor(self, name: str, device: Device) -> GraphExecutor:
+        executor: GraphExecutor = self[name](device)
+        return executor
 
     def get_lib(self) -> Module:
         """Return the kernels.

@@ -10,6 +10,7 @@ from compiler.runtime.device import Device
 from compiler.runtime.graph_executor import GraphExecutor
 from compiler.runtime.model_module import ModelModule
 from compiler.runtime.module import Module
+from compiler.runtime.ndarray import NDArray
 from compiler.runtime.params import load_param_dict
 
 __all__ = ["GraphModule", "create"]
@@ -39,6 +40,67 @@ class GraphModule(ModelModule):
             What ``save_param_dict`` wrote.
         """
         self.set_input(None, None, **load_param_dict(params_bytes))
+
+    def set_input_zero_copy(
+        self, key: int | str | None = None, value: NDArray | None = None, **params: NDArray
+    ) -> None:
+        """Let arrays be inputs, without a copy: what is written into them later is seen by the next run.
+
+        Parameters
+        ----------
+        key : int or str, optional
+            One input, by name or index.
+        value : NDArray, optional
+            Its value.
+        **params : NDArray
+            Further inputs by name.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such input, or an array has another shape or type.
+        """
+        if key is not None:
+            if value is None:
+                expected("set_input_zero_copy", "value", f"an NDArray, for input {key!r}", value)
+            self.module.set_input_zero_copy(key, value)
+        for name, item in params.items():
+            self.module.set_input_zero_copy(name, item)
+
+    def set_output_zero_copy(self, key: int, value: NDArray) -> None:
+        """Let an array be an output, without a copy: the next run writes into it.
+
+        Parameters
+        ----------
+        key : int
+            Which output.
+        value : NDArray
+            Of the output's shape and type.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such output, or the array has another shape or type.
+        """
+        self.module.set_output_zero_copy(key, value)
+
+    def share_params(self, other: GraphModule, params_bytes: bytes | bytearray) -> None:
+        """Let the parameters of another executor be this one's as well, without a copy.
+
+        Parameters
+        ----------
+        other : GraphModule
+            Has inputs of the parameters' names.
+        params_bytes : bytes or bytearray
+            What ``save_param_dict`` wrote; only its names count.
+
+        Raises
+        ------
+        ArgumentError
+            If one of the two has no such input.
+        """
+        for name in load_param_dict(params_bytes):
+            self.module.set_input_zero_copy(name, other.module.get_input(name))
 
     def __getitem__(self, key: str) -> Callable[..., Any]:
         return self.module.get_function(key)

@@ -197,11 +197,7 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
     if (fmt or name.rpartition(".")[2]) in ("ll", "bc"):
         data = compiled(data, name)
     description = read_description(data, name)
-    if description.triple.split("-")[0] != host_triple().split("-")[0]:
-        raise ArgumentError(f"load_module: {name!r} is for {description.triple}, this machine is a {host_triple()}")
-    missing = [f for f in description.features if f not in host_features()]
-    if missing:
-        raise ArgumentError(f"load_module: {name!r} needs {', '.join(missing)}, which this CPU does not have")
+    _require_machine(description, name)
 
     # A library is opened at once: its file may be removed after that.
     library = None if _is_relocatable(data) else SharedLibrary(os.path.abspath(name))
@@ -225,3 +221,71 @@ def _is_relocatable(data: bytes) -> bool:
     if data[:4] == b"\x7fELF":
         return int.from_bytes(data[16:18], "little") == 1
     return data[:4] == b"\xcf\xfa\xed\xfe" and int.from_bytes(data[12:16], "little") == 1
+
+
+def _require_machine(description: Description, name: str) -> None:
+    """Refuse machine code that this machine cannot run."""
+    if description.triple.split("-")[0] != host_triple().split("-")[0]:
+        raise ArgumentError(f"load_module: {name!r} is for {description.triple}, this machine is a {host_triple()}")
+    missing = [f for f in description.features if f not in host_features()]
+    if missing:
+        raise ArgumentError(f"load_module: {name!r} needs {', '.join(missing)}, which this CPU does not have")
+
+
+def system_lib(symbol_prefix: str = "") -> Module:
+    """Return the functions of all libraries in this process that were built for ``-system-lib``.
+
+    Such a library is one that a program links, or loads by ``ctypes.CDLL``: no path of it is known.
+
+    Parameters
+    ----------
+    symbol_prefix : str
+        What the names of the functions begin with; the module has them without it.
+
+    Returns
+    -------
+    Module
+
+    Raises
+    ------
+    ArgumentError
+        If there is none.
+
+    References
+    ----------
+    proc_pid_maps(5): the files that a process has mapped.
+    """
+    modules = [module for path in _mapped_libraries() if (module := _system_library(path, symbol_prefix)) is not None]
+    if not modules:
+        raise ArgumentError("system_lib: no library that was built for -system-lib is loaded")
+    library, *others = modules
+    for other in others:
+        library.import_module(other)
+    return library
+
+
+def _mapped_libraries() -> list[str]:
+    try:
+        lines = Path("/proc/self/maps").read_text().splitlines()
+    except OSError:
+        return []
+    paths = dict.fromkeys(line.split(maxsplit=5)[5] for line in lines if line.count("/"))
+    return [path for path in paths if path.startswith("/") and os.path.isfile(path)]
+
+
+def _system_library(path: str, prefix: str) -> Module | None:
+    """Return a library's functions of a prefix if it was built for ``-system-lib`` and has some."""
+    data = Path(path).read_bytes()
+    if MARK not in data:
+        return None
+    description = read_description(data, path)
+    if "-system-lib" not in description.target:
+        return None
+    _require_machine(description, path)
+    signatures = [
+        msgspec.structs.replace(s, name=s.name.removeprefix(prefix))
+        for s in description.signatures
+        if s.name.startswith(prefix)
+    ]
+    library = SharedLibrary(path)
+    return Module(signatures, lambda: library, target=description.target) if signatures else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from types import EllipsisType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from compiler.ir import dtype as dt
 from compiler.ir.codecs import Fields, register_codec
 from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.extension import public_module
 from compiler.runtime.device import Device, cpu
 
 __all__ = ["ArrayLike", "NDArray", "array", "empty", "from_dlpack", "numpyasarray"]
@@ -215,6 +216,13 @@ class NDArray:
             return array(self, target)
         raise ArgumentError(f"copyto: target must be an NDArray or a Device, got {show(type(target).__name__)}")
 
+    @property
+    def _tvm_handle(self) -> Any:
+        """The address of a description in C's layout, as extension classes pass it on."""
+        from compiler.runtime.dltensor import tensor_of  # makes arrays itself
+
+        return tensor_of(self)
+
     def __dlpack__(self, *, stream: object = None) -> Any:
         """Return a capsule through which other libraries see the same memory.
 
@@ -385,3 +393,6 @@ def _read(fields: Fields) -> NDArray:
 
 
 register_codec(NDArray, "runtime.NDArray", _written, _read)
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.nd", __all__)

@@ -8,20 +8,18 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from enum import IntEnum
 from typing import Any, Protocol
 
 import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import TVMError
-from compiler.runtime.device import cpu
-from compiler.runtime.ndarray import NDArray, numpy_dtype
+from compiler.runtime.c_types import ArgTypeCode, TVMArray
+from compiler.runtime.dltensor import DTYPE_CODES, array_over
 from compiler.runtime.packed_func import get_global_func
 
 __all__ = [
-    "DTYPE_CODES", "FAILED", "VARIABLE", "TypeCode", "call", "call_address", "call_traced", "dtype_bits",
-    "importing", "take_failure",
+    "FAILED", "VARIABLE", "call", "call_address", "call_traced", "dtype_bits", "importing", "take_failure",
 ]  # fmt: skip
 
 VARIABLE = "__strata_call_packed"
@@ -30,35 +28,6 @@ FAILED = "a function that it calls failed"
 """The message of a function that ends since one that it called raised an exception."""
 
 
-class TypeCode(IntEnum):
-    """What the 64 bits of an argument are; TVM's numbers."""
-
-    INT = 0
-    FLOAT = 2
-    HANDLE = 3
-    NULL = 4
-    ARRAY = 7
-    STR = 11
-
-
-class _DLTensor(ctypes.Structure):
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    )
-
-
-_DTYPE_NAMES = ("int", "uint", "float", "handle", "bfloat")
-DTYPE_CODES = {"int": 0, "uint": 1, "bool": 1, "float": 2, "handle": 3, "bfloat": 4}
-"""The codes of data types in a DLTensor."""
 _IMPORTED: ContextVar[Mapping[str, Callable[..., object]]] = ContextVar("imported functions", default={})  # noqa: B039
 """The functions that the running module imports: its code finds them before those that are registered."""
 _failures: dict[int, BaseException] = {}
@@ -101,7 +70,7 @@ def importing(functions: Mapping[str, Callable[..., object]]) -> Iterator[None]:
         _IMPORTED.reset(token)
 
 
-def call(name: str, args: list[Any], expected: TypeCode = TypeCode.INT) -> Any:
+def call(name: str, args: list[Any], expected: ArgTypeCode = ArgTypeCode.INT) -> Any:
     """Call a registered function.
 
     Parameters
@@ -110,7 +79,7 @@ def call(name: str, args: list[Any], expected: TypeCode = TypeCode.INT) -> Any:
         The name that it is registered under.
     args : list of int, float, str, c_void_p or NDArray
         Its arguments.
-    expected : TypeCode
+    expected : ArgTypeCode
         ``FLOAT`` where it may return a float.
 
     Returns
@@ -130,8 +99,8 @@ def call(name: str, args: list[Any], expected: TypeCode = TypeCode.INT) -> Any:
     if isinstance(result, (bool, np.integer)):
         return int(result)
     if result is None or isinstance(result, int):
-        return result if result is None or expected is TypeCode.INT else float(result)
-    if expected is TypeCode.FLOAT and isinstance(result, (float, np.floating)):
+        return result if result is None or expected is ArgTypeCode.INT else float(result)
+    if expected is ArgTypeCode.FLOAT and isinstance(result, (float, np.floating)):
         return float(result)
     raise TVMError(
         f"{name}: a function that machine code calls must return an integer, pointer or None, got {result!r}"
@@ -155,7 +124,7 @@ def call_traced(name: str, args: list[Any], is_float: bool) -> Any:
     int or float
         What the function returns; the traced value where it returns nothing.
     """
-    result = call(name, args, TypeCode.FLOAT if is_float else TypeCode.INT)
+    result = call(name, args, ArgTypeCode.FLOAT if is_float else ArgTypeCode.INT)
     return args[-1] if result is None else result
 
 
@@ -183,7 +152,7 @@ def _carry_out(name: bytes, values: _Ints, codes: _Ints, count: int, result: _In
     ``result[1]`` says which kind of number is expected, and after the call whether there is one.
     """
     try:
-        expected = TypeCode(result[1])
+        expected = ArgTypeCode(result[1])
         returned = call(name.decode(), [_argument(values[i], codes[i]) for i in range(count)], expected)
         result[1] = returned is not None
         result[0] = _bits(returned or 0, expected)
@@ -194,8 +163,8 @@ def _carry_out(name: bytes, values: _Ints, codes: _Ints, count: int, result: _In
     return 0
 
 
-def _bits(value: float, kind: TypeCode) -> int:
-    return int(value) if kind is TypeCode.INT else int(struct.unpack("q", struct.pack("d", value))[0])
+def _bits(value: float, kind: ArgTypeCode) -> int:
+    return int(value) if kind is ArgTypeCode.INT else int(struct.unpack("q", struct.pack("d", value))[0])
 
 
 _callback = _Callback(_carry_out)
@@ -215,30 +184,14 @@ def take_failure() -> BaseException | None:
 
 
 def _argument(value: int, code: int) -> Any:
-    if code == TypeCode.FLOAT:
+    if code == ArgTypeCode.FLOAT:
         return struct.unpack("d", struct.pack("q", value))[0]
-    if code == TypeCode.STR:
+    if code == ArgTypeCode.STR:
         return ctypes.string_at(value).decode()
-    if code == TypeCode.HANDLE:
+    if code == ArgTypeCode.HANDLE:
         return ctypes.c_void_p(value)
-    if code == TypeCode.NULL:
+    if code == ArgTypeCode.NULL:
         return None
-    if code == TypeCode.ARRAY:
-        return _array(_DLTensor.from_address(value))
+    if code == ArgTypeCode.DLTENSOR_HANDLE:
+        return array_over(TVMArray.from_address(value))
     return value
-
-
-def _array(tensor: _DLTensor) -> NDArray:
-    """Return an array over the memory that machine code passes: its elements are read and written in place."""
-    lanes = f"x{tensor.lanes}" if tensor.lanes > 1 else ""
-    name = "bool" if (tensor.code, tensor.bits) == (1, 1) else f"{_DTYPE_NAMES[tensor.code]}{tensor.bits}{lanes}"
-    kind = numpy_dtype(name)
-    shape = tuple(tensor.shape[d] for d in range(tensor.ndim))
-    size = dt.storage_bytes(name)
-    strides = tuple(tensor.strides[d] * size for d in range(tensor.ndim)) if tensor.strides else None
-    steps = strides or [size * int(np.prod(shape[d + 1 :])) for d in range(len(shape))]
-    reach = sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) + size if all(shape) else 0
-    if tensor.lanes > 1:
-        shape, strides = (*shape, tensor.lanes), (*steps, kind.itemsize)
-    memory = (ctypes.c_char * reach).from_address((tensor.data or 0) + tensor.byte_offset)
-    return NDArray(np.ndarray(shape, kind, memoryview(memory), 0, strides), name, cpu())

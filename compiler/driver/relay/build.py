@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -309,6 +310,7 @@ def _node(call: KernelCall, named: NamedKernel | None, entry: dict[int, tuple[in
         "num_inputs": str(len(call.inputs)),
         "num_outputs": str(len(call.outputs)),
         "flatten_data": "0",
+        "hash": hashlib.sha256(str(call.function).encode()).hexdigest()[:16],
     }
     name = function
     if function is REFERENCE:

@@ -13,9 +13,10 @@ from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.primexpr import NE, Call, IntImm, PrimExpr, StringImm, Var, cast, const
 from compiler.ir.transform import PassContext
+from compiler.runtime.c_types import ArgTypeCode
 from compiler.runtime.device import DEVICE_TYPES
+from compiler.runtime.dltensor import DTYPE_CODES
 from compiler.runtime.ndarray import ALIGNMENT
-from compiler.runtime.packed_call import DTYPE_CODES, TypeCode
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import (
     CALL_PACKED,
@@ -223,19 +224,19 @@ class _Lower(Mutator):
             value = cast(_passed_as(value.dtype), value)
         self._set(self._stacks.value, position, Field.VALUE, value)
         if isinstance(value, StringImm):
-            self._kind(position, TypeCode.STR)
+            self._kind(position, ArgTypeCode.STR)
         elif isinstance(value, Call) and value.op is STRUCT_GET:
-            self._kind(position, TypeCode.ARRAY)
+            self._kind(position, ArgTypeCode.DLTENSOR_HANDLE)
         elif value.dtype == "handle":
-            null, given = (self._stored_kind(position, k) for k in (TypeCode.NULL, TypeCode.HANDLE))
+            null, given = (self._stored_kind(position, k) for k in (ArgTypeCode.NULL, ArgTypeCode.HANDLE))
             self._before.append(IfThenElse(isnullptr(value), null, given))
         else:
-            self._kind(position, TypeCode.FLOAT if dt.is_float(value.dtype) else TypeCode.INT)
+            self._kind(position, ArgTypeCode.FLOAT if dt.is_float(value.dtype) else ArgTypeCode.INT)
 
-    def _kind(self, position: int, kind: TypeCode) -> None:
+    def _kind(self, position: int, kind: ArgTypeCode) -> None:
         self._before.append(self._stored_kind(position, kind))
 
-    def _stored_kind(self, position: int, kind: TypeCode) -> Stmt:
+    def _stored_kind(self, position: int, kind: ArgTypeCode) -> Stmt:
         return BufferStore(self._stacks.kinds, const(int(kind)), (const(position),))
 
     def _set(self, structure: Var, number: int, which: Field, value: PrimExpr) -> None:

@@ -13,9 +13,10 @@ from compiler.ir.primexpr import EQ, Call, Not, Or, PrimExpr, StringImm, Var, ca
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
+from compiler.runtime.c_types import ArgTypeCode
 from compiler.runtime.device import DEVICE_TYPES
+from compiler.runtime.dltensor import DTYPE_CODES
 from compiler.runtime.ndarray import ALIGNMENT
-from compiler.runtime.packed_call import DTYPE_CODES, TypeCode
 from compiler.tir.arithmetic import all as tir_all
 from compiler.tir.arithmetic import any as tir_any
 from compiler.tir.buffer import Buffer, BufferLoad, compact_strides, decl_buffer
@@ -31,11 +32,16 @@ from compiler.tir.transform.pass_base import PrimFuncPass
 __all__ = ["MakePackedAPI"]
 
 _PACKED = int(CallingConv.C_PACKED_FUNC)
-_POINTER_KINDS: tuple[int, ...] = (TypeCode.HANDLE, 13, TypeCode.ARRAY, 4)
+_POINTER_KINDS: tuple[int, ...] = (
+    ArgTypeCode.HANDLE,
+    ArgTypeCode.NDARRAY_HANDLE,
+    ArgTypeCode.DLTENSOR_HANDLE,
+    ArgTypeCode.NULL,
+)
 """Pointers, arrays of both kinds, and null."""
-_INTEGER_KINDS: tuple[int, ...] = (TypeCode.INT, 15)
+_INTEGER_KINDS: tuple[int, ...] = (ArgTypeCode.INT, ArgTypeCode.BOOL)
 """Integers and truth values."""
-_FLOAT_KINDS: tuple[int, ...] = (TypeCode.FLOAT, TypeCode.INT)
+_FLOAT_KINDS: tuple[int, ...] = (ArgTypeCode.FLOAT, ArgTypeCode.INT)
 
 Wrap = Callable[[Stmt], Stmt]
 
@@ -229,9 +235,9 @@ class _Return(StmtMutator):
             return n
         (value,) = call.args
         if dt.is_float(value.dtype):
-            wide, code = "float64", TypeCode.FLOAT
+            wide, code = "float64", ArgTypeCode.FLOAT
         else:
-            wide, code = ("handle", TypeCode.HANDLE) if value.dtype == "handle" else ("int64", TypeCode.INT)
+            wide, code = ("handle", ArgTypeCode.HANDLE) if value.dtype == "handle" else ("int64", ArgTypeCode.INT)
         room = decl_buffer((1,), wide, self._value.name, data=self._value)
         kind = decl_buffer((1,), "int32", self._kind.name, data=self._kind)
         stored = value if wide == "handle" else cast(wide, value)

@@ -11,7 +11,8 @@ from llvmlite import ir
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.primexpr import Call, PrimExpr, StringImm
-from compiler.runtime.packed_call import FAILED, VARIABLE, TypeCode, dtype_bits
+from compiler.runtime.c_types import ArgTypeCode
+from compiler.runtime.packed_call import FAILED, VARIABLE, dtype_bits
 from compiler.target.codegen.llvm.state import Emitter, FunctionState
 from compiler.target.codegen.llvm.types import I8, I32, I64, POINTER, Literal, null, register_type
 from compiler.tir.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
@@ -63,8 +64,8 @@ def call_rows(e: Emitter, name: PrimExpr, rows: tuple[ir.Value, ir.Value, int], 
     return _returned(e, value, dtype)
 
 
-def _returned_kind(dtype: str) -> TypeCode:
-    return TypeCode.FLOAT if dt.is_float(dtype) else TypeCode.INT
+def _returned_kind(dtype: str) -> ArgTypeCode:
+    return ArgTypeCode.FLOAT if dt.is_float(dtype) else ArgTypeCode.INT
 
 
 def _returned(e: Emitter, bits: ir.Value, dtype: str) -> ir.Value:
@@ -81,15 +82,15 @@ def _returned(e: Emitter, bits: ir.Value, dtype: str) -> ir.Value:
 def call_traced(e: Emitter, n: Call) -> ir.Value:
     """Write the call of a function that looks at values: it may return another one in place of the last of them."""
     _state, builder, dtype = e.state, e.state.builder, n.dtype
-    kind = TypeCode.FLOAT if dt.is_float(dtype) else TypeCode.INT
+    kind = ArgTypeCode.FLOAT if dt.is_float(dtype) else ArgTypeCode.INT
     value, given = _call(e, n, kind)
-    passed = "float64" if kind is TypeCode.FLOAT else "int64"
+    passed = "float64" if kind is ArgTypeCode.FLOAT else "int64"
     answer = e.convert(builder.bitcast(value, register_type(passed)), passed, dtype)
     replaced = builder.icmp_signed("!=", given, ir.Constant(I64, 0))
     return builder.select(replaced, answer, e.visit(n.args[-1]))
 
 
-def _call(e: Emitter, n: Call, kind: TypeCode) -> tuple[ir.Value, ir.Value]:
+def _call(e: Emitter, n: Call, kind: ArgTypeCode) -> tuple[ir.Value, ir.Value]:
     """Write the call; return the 64 bits of its result, and 64 bits that are not zero where it has one."""
     name, *args = n.args
     state = e.state
@@ -100,7 +101,7 @@ def _call(e: Emitter, n: Call, kind: TypeCode) -> tuple[ir.Value, ir.Value]:
 
 
 def _call_rows(
-    e: Emitter, name: PrimExpr, rows: tuple[ir.Value, ir.Value, int], kind: TypeCode
+    e: Emitter, name: PrimExpr, rows: tuple[ir.Value, ir.Value, int], kind: ArgTypeCode
 ) -> tuple[ir.Value, ir.Value]:
     if not isinstance(name, StringImm):
         raise BuildError(f"LLVM code generation: call_packed takes the name of a function first, got {name}")
@@ -133,21 +134,21 @@ def _variable(state: FunctionState) -> ir.GlobalVariable:
     return module.globals[VARIABLE]
 
 
-def _argument(e: Emitter, a: PrimExpr) -> tuple[ir.Value, TypeCode]:
+def _argument(e: Emitter, a: PrimExpr) -> tuple[ir.Value, ArgTypeCode]:
     """Return the 64 bits of an argument, and what they are."""
     builder = e.state.builder
     if isinstance(a, StringImm):
-        return builder.ptrtoint(text_constant(e.state, a.value), I64), TypeCode.STR
+        return builder.ptrtoint(text_constant(e.state, a.value), I64), ArgTypeCode.STR
     if isinstance(a, Call) and a.op is STACK_MAKE_ARRAY:
-        return builder.ptrtoint(_array(e, a), I64), TypeCode.ARRAY
+        return builder.ptrtoint(_array(e, a), I64), ArgTypeCode.DLTENSOR_HANDLE
     if a.dtype.startswith("handle"):
-        return builder.ptrtoint(e.visit(a), I64), TypeCode.HANDLE
+        return builder.ptrtoint(e.visit(a), I64), ArgTypeCode.HANDLE
     if dt.lanes(a.dtype) > 1:
         raise BuildError(f"LLVM code generation: call_packed takes numbers, pointers and texts, got {a.dtype} {a}")
     if dt.is_float(a.dtype):
         wide = e.convert(e.visit(a), a.dtype, "float64")
-        return builder.bitcast(wide, I64), TypeCode.FLOAT
-    return e.convert(e.visit(a), a.dtype, "int64"), TypeCode.INT
+        return builder.bitcast(wide, I64), ArgTypeCode.FLOAT
+    return e.convert(e.visit(a), a.dtype, "int64"), ArgTypeCode.INT
 
 
 def _array(e: Emitter, n: Call) -> ir.Value:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.primexpr import Call, PrimExpr, StringImm
-from compiler.runtime.packed_call import FAILED, VARIABLE, TypeCode, dtype_bits
+from compiler.runtime.c_types import ArgTypeCode
+from compiler.runtime.packed_call import FAILED, VARIABLE, dtype_bits
 from compiler.target.codegen.source.expressions import Expressions, quoted
 from compiler.tir.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
 
@@ -47,7 +48,7 @@ def write_packed_call(e: Expressions, n: Call) -> str:
     e.program.definitions.setdefault(VARIABLE, _DECLARATION)
     call = e.names.fresh("packed")
     kinds = [_kind(a) for a in args]
-    arrays = [_array(e, a) if kind is TypeCode.ARRAY else "" for a, kind in zip(args, kinds, strict=True)]
+    arrays = [_array(e, a) if kind is ArgTypeCode.DLTENSOR_HANDLE else "" for a, kind in zip(args, kinds, strict=True)]
     e.out.write(f"int64_t {call}_values[] = {{")
     for number, (argument, kind) in enumerate(zip(args, kinds, strict=True)):
         e.out.write(", " if number else "")
@@ -55,7 +56,7 @@ def write_packed_call(e: Expressions, n: Call) -> str:
     e.out.line("};" if args else "0};")
     codes = ", ".join(str(int(kind)) for kind in kinds) or "0"
     e.out.line(f"int32_t {call}_codes[] = {{{codes}}};")
-    e.out.line(f"int64_t {call}_result[2] = {{0, {int(TypeCode.INT)}}};")
+    e.out.line(f"int64_t {call}_result[2] = {{0, {int(ArgTypeCode.INT)}}};")
     values = f"{quoted(name.value)}, {call}_values, {call}_codes, {len(args)}, {call}_result"
     failed = e.program.message(FAILED)
     e.out.line(f"int32_t {call}_status = {VARIABLE}({values}) != 0 ? {failed} : 0;")
@@ -63,23 +64,23 @@ def write_packed_call(e: Expressions, n: Call) -> str:
     return call
 
 
-def _kind(a: PrimExpr) -> TypeCode:
+def _kind(a: PrimExpr) -> ArgTypeCode:
     if isinstance(a, StringImm):
-        return TypeCode.STR
+        return ArgTypeCode.STR
     if isinstance(a, Call) and a.op is STACK_MAKE_ARRAY:
-        return TypeCode.ARRAY
+        return ArgTypeCode.DLTENSOR_HANDLE
     if a.dtype.startswith("handle"):
-        return TypeCode.HANDLE
-    return TypeCode.FLOAT if dt.is_float(a.dtype) else TypeCode.INT
+        return ArgTypeCode.HANDLE
+    return ArgTypeCode.FLOAT if dt.is_float(a.dtype) else ArgTypeCode.INT
 
 
-def _value(e: Expressions, a: PrimExpr, kind: TypeCode, array: str) -> None:
+def _value(e: Expressions, a: PrimExpr, kind: ArgTypeCode, array: str) -> None:
     """Write the 64 bits of an argument."""
-    if kind is TypeCode.ARRAY:
+    if kind is ArgTypeCode.DLTENSOR_HANDLE:
         e.out.write(f"(int64_t)(intptr_t)&{array}")
-    elif kind is TypeCode.FLOAT:
+    elif kind is ArgTypeCode.FLOAT:
         e.write(e.program.reinterpretation("float64", "int64"), "((double)(", a, "))")
-    elif kind is TypeCode.INT:
+    elif kind is ArgTypeCode.INT:
         e.write("(int64_t)(", a, ")")
     else:
         e.write("(int64_t)(intptr_t)(", a, ")")

@@ -1,0 +1,84 @@
+"""Arrays of the runtime as C has them, and back, over the same memory."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from compiler.ir import dtype as dt
+from compiler.runtime.c_types import ArgTypeCode, TVMArray, tvm_shape_index_t
+from compiler.runtime.device import cpu
+from compiler.runtime.ndarray import NDArray, numpy_dtype
+
+__all__ = ["DTYPE_CODES", "array_over", "viewed_array"]
+
+_DTYPE_NAMES = ("int", "uint", "float", "handle", "bfloat")
+DTYPE_CODES = {"int": 0, "uint": 1, "bool": 1, "float": 2, "handle": 3, "bfloat": 4}
+"""The codes of data types in a DLTensor."""
+
+
+def array_over(tensor: TVMArray) -> NDArray:
+    """Return an array over the memory of C's: its elements are read and written in place.
+
+    Parameters
+    ----------
+    tensor : TVMArray
+
+    Returns
+    -------
+    NDArray
+    """
+    lanes = f"x{tensor.lanes}" if tensor.lanes > 1 else ""
+    name = "bool" if (tensor.code, tensor.bits) == (1, 1) else f"{_DTYPE_NAMES[tensor.code]}{tensor.bits}{lanes}"
+    kind = numpy_dtype(name)
+    shape = tuple(tensor.shape[d] for d in range(tensor.ndim))
+    size = dt.storage_bytes(name)
+    strides = tuple(tensor.strides[d] * size for d in range(tensor.ndim)) if tensor.strides else None
+    steps = strides or [size * int(np.prod(shape[d + 1 :])) for d in range(len(shape))]
+    reach = sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) + size if all(shape) else 0
+    if tensor.lanes > 1:
+        shape, strides = (*shape, tensor.lanes), (*steps, kind.itemsize)
+    memory = (ctypes.c_char * reach).from_address((tensor.data or 0) + tensor.byte_offset)
+    return NDArray(np.ndarray(shape, kind, memoryview(memory), 0, strides), name, cpu())
+
+
+def tensor_of(array: NDArray) -> Any:
+    """Return the address of a description of an array in C's layout.
+
+    Parameters
+    ----------
+    array : NDArray
+
+    Returns
+    -------
+    TVMArrayHandle
+        It keeps the description alive, but not the array.
+    """
+    parsed = dt.parse(array.dtype)
+    extents = (tvm_shape_index_t * array.ndim)(*array.shape)
+    tensor = TVMArray(
+        array.address, array.device.device_type, array.device.device_id, array.ndim, DTYPE_CODES[parsed.code],
+        parsed.bits, parsed.lanes, extents, None, 0,
+    )  # fmt: skip
+    return ctypes.pointer(tensor)
+
+
+def viewed_array(value: object) -> NDArray | None:
+    """Return the array that an object of an extension class stands for.
+
+    Parameters
+    ----------
+    value : object
+        Of a class whose ``_tvm_tcode`` is ``ArgTypeCode.DLTENSOR_HANDLE``: its ``_tvm_handle`` is the array's address.
+
+    Returns
+    -------
+    NDArray or None
+        None for any other object.
+    """
+    if getattr(type(value), "_tvm_tcode", None) != ArgTypeCode.DLTENSOR_HANDLE:
+        return None
+    handle = value._tvm_handle  # type: ignore[attr-defined]  # what the code promises
+    return array_over(TVMArray.from_address(handle) if isinstance(handle, int) else handle.contents)

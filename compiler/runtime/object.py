@@ -1,0 +1,33 @@
+"""Bases of classes whose objects the runtime takes: ``tvm.runtime.object`` and ``tvm.runtime.object_generic``."""
+
+from __future__ import annotations
+
+from compiler.ir.node import Node as Object
+from compiler.runtime.container import ADT, Array, Map, String
+from compiler.runtime.module import Module
+from compiler.runtime.ndarray import NDArray
+from compiler.runtime.packed_func import PackedFunc
+from compiler.runtime.packed_func import convert as convert_to_object
+
+__all__ = ["Object", "ObjectGeneric", "ObjectTypes", "convert_to_object"]
+
+ObjectTypes = (Object, NDArray, Module, PackedFunc, ADT, Array, Map, String)
+"""The classes of what counts as an object of the runtime."""
+
+
+class ObjectGeneric:
+    """Base of classes that are objects of the runtime once they are asked to be."""
+
+    def asobject(self) -> Object:
+        """Return the object that this one stands for.
+
+        Returns
+        -------
+        Object
+
+        Raises
+        ------
+        NotImplementedError
+            If a derived class does not say.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.asobject")

@@ -1,0 +1,96 @@
+"""The virtual machine with a clock at each instruction: ``tvm.runtime.profiler_vm``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from compiler.runtime.device import Device
+from compiler.runtime.profiling import MetricCollector, Profiler, Report, argument_shapes
+from compiler.runtime.vm import Argument, Executable, VirtualMachine
+from compiler.runtime.vm_instructions import CallKernel, Frame, Instruction, VMFunction
+
+__all__ = ["VirtualMachineProfiler", "enabled"]
+
+
+def enabled() -> bool:
+    """Return whether programs of the virtual machine can be measured: always.
+
+    Returns
+    -------
+    bool
+    """
+    return True
+
+
+class VirtualMachineProfiler(VirtualMachine):
+    """Runs an executable, and measures each instruction where that is asked for.
+
+    Parameters
+    ----------
+    exe : Executable
+        What ``relay.vm.compile`` returned.
+    device : Device
+        Where it runs.
+    memory_cfg : str, optional
+        Accepted as TVM does.
+    """
+
+    def __init__(self, exe: Executable, device: Device, memory_cfg: object = None) -> None:
+        super().__init__(exe, device, memory_cfg)
+        self._timed = replace(exe, functions=[_timed(function) for function in exe.functions])
+        self.profiler: Profiler | None = None
+
+    def profile(
+        self,
+        *args: Argument,
+        func_name: str = "main",
+        collectors: Sequence[MetricCollector] | None = None,
+        **kwargs: Argument,
+    ) -> Report:
+        """Call a function and return how long each instruction took.
+
+        Parameters
+        ----------
+        *args : array_like or NDArray
+            Arguments in order.
+        func_name : str
+            The function.
+        collectors : sequence of MetricCollector, optional
+            What measures beside the time.
+        **kwargs : array_like or NDArray
+            Arguments by name.
+
+        Returns
+        -------
+        Report
+        """
+        self.invoke(func_name, *args, **kwargs)  # what is done once only, is done
+        plain, self.executable = self.executable, self._timed
+        self.profiler = Profiler(self.device, "VM", collectors)
+        try:
+            self.invoke(func_name, *args, **kwargs)
+            return self.profiler.report()
+        finally:
+            self.executable, self.profiler = plain, None
+
+
+@dataclass(slots=True)
+class _Timed(Instruction):
+    """Another instruction, which is measured."""
+
+    instruction: Instruction
+
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
+        assert isinstance(machine, VirtualMachineProfiler)
+        assert machine.profiler is not None
+        inner = self.instruction
+        name, shapes = f"VM::{type(inner).__name__}", ""
+        if isinstance(inner, CallKernel):
+            name = str(machine.executable.kernels[inner.kernel])
+            shapes = argument_shapes([frame.registers[register] for register in inner.args])
+        machine.profiler.measure(lambda: inner.execute(machine, frame), Name=name, Argument_Shapes=shapes)
+
+
+def _timed(function: VMFunction) -> VMFunction:
+    return replace(function, instructions=[_Timed(i.target, i) for i in function.instructions])
