@@ -36,6 +36,7 @@ def main(arguments: list[str]) -> int:
         print(f"python -m compiler: there is no file {rest[0]!r}", file=sys.stderr)
         return 2
     alias.install()
+    _let_children_import()
     sys.argv = [rest[0], *_OPTIONS.get(rest[0], ()), *rest[1:]] if as_module else list(rest)
     try:
         if as_module:
@@ -48,6 +49,13 @@ def main(arguments: list[str]) -> int:
         _show(exc)
         return 1
     return 0
+
+
+def _let_children_import() -> None:
+    """Let Python processes that the program starts import ``tvm`` as well."""
+    paths = [os.path.join(_PACKAGE, "child_path"), os.path.dirname(_PACKAGE.rstrip(os.sep))]
+    inherited = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path not in paths]
+    os.environ["PYTHONPATH"] = os.pathsep.join([*paths, *inherited])
 
 
 def _show(exc: Exception) -> None:

@@ -77,6 +77,8 @@ PUBLIC = {
     "tvm.lower": "compiler.driver.lower:lower",
     "tvm.nd": "compiler.runtime.ndarray",
     "tvm.parser": "compiler.relay.parser",
+    "tvm.rpc": "compiler.contrib.rpc",
+    "tvm.contrib.rpc": "compiler.contrib.rpc",
     "tvm.register_error": "compiler.ir.error:register_error",
     "tvm.register_extension": "compiler.runtime.ffi:register_extension",
     "tvm.register_func": "compiler.runtime.packed_func:register_func",
@@ -380,7 +382,10 @@ UNAVAILABLE = {
     "tvm.meta_schedule": _NO_SEARCH,
     "tvm.micro": _NO_BOARD,
     "tvm.relax": "graphs are Relay's here",
-    "tvm.rpc": "other machines are not reached from here",
+    **{
+        f"tvm.rpc.{name}": "other machines are not reached from here"
+        for name in ("base", "client", "minrpc", "proxy", "server", "testing", "tracker")
+    },
     "tvm.runtime.disco": "other machines are not reached from here",
     "tvm.topi.adreno": _NO_GPU,
     "tvm.topi.arm_cpu": _NO_BOARD,

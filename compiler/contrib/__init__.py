@@ -2,6 +2,9 @@
 
 from compiler.ir.extension import lazy_package
 
-_MODULES = ("cc", "clang", "debugger", "download", "pickle_memoize", "relay_viz", "sparse", "tar", "utils")
+_MODULES = (
+    *("cblas", "cc", "clang", "debugger", "download", "pickle_memoize", "popen_pool"),
+    *("relay_viz", "sparse", "tar", "utils"),
+)
 
 __getattr__, __dir__ = lazy_package("tvm.contrib", {}, [f"{__name__}.{module}" for module in _MODULES])
