@@ -100,3 +100,50 @@ def test_nobody_but_cuda_has_tensor_cores() -> None:
     for kind in ("opencl", "metal", "webgpu"):
         with pytest.raises(BuildError, match=r"has no memory of scope 'wmma\.accumulator', which .* is of; it has"):
             tvm.build(module, target=kind)
+
+
+MMA = """
+@T.prim_func
+def main(A: T.Buffer((16, 16), "float16"), B: T.Buffer((8, 16), "float16"), C: T.Buffer((16, 8), "float32")):
+    tx = T.launch_thread("threadIdx.x", 32)
+    S = T.alloc_buffer((16, 16), "float16", scope="shared")
+    a = T.alloc_buffer((8,), "float16", scope="local")
+    b = T.alloc_buffer((4,), "float16", scope="local")
+    c = T.alloc_buffer((4,), "float32", scope="local")
+    for i in range(8):
+        S[i * 2 + tx // 16, tx % 16] = A[i * 2 + tx // 16, tx % 16]
+    for i in range(4):
+        c[i] = T.float32(0)
+        b[i] = B[tx // 4, tx % 4 * 2 + i % 2 + i // 2 * 8]
+    T.evaluate(T.ptx_ldmatrix(False, 4, ".b16", a.data, 0, S.access_ptr("r"), tx % 16 * 16 + tx // 16 * 8,
+        dtype="float16"))
+    T.evaluate(T.ptx_mma("m16n8k16", "row", "col", "fp16", "fp16", "fp32", a.data, 0, b.data, 0, c.data, 0, False,
+        dtype="float32"))
+    for i in range(4):
+        C[tx // 4 + i // 2 * 8, tx % 4 * 2 + i % 2] = c[i]
+"""
+
+
+def test_instructions_of_warps_are_inline_ptx() -> None:
+    source = tvm.build(from_source(MMA), target="cuda").imported_modules[0].get_source()
+    assert '"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"' in source
+    mma = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, "
+    assert mma in source
+    assert source.index("__syncthreads();") < source.index("ldmatrix.sync"), "the tile is copied by all threads"
+    if not missing_tools():
+        instructions = "\n".join(line.text for line in compile_cuda(source, "sm_80").sass)
+        assert "LDSM.16.M88.4" in instructions
+        assert "HMMA.16816.F32" in instructions
+
+
+@pytest.mark.parametrize(
+    ("there", "wrong", "message"),
+    [
+        ('"m16n8k16"', '"m16n8k16; trap"', "tensor cores know m8n8k4, .* got .*m16n8k16; trap"),
+        ('".b16"', '".b16 {%0}; trap"', r"tensor cores know \.b16, got"),
+        ('False, 4, ".b16"', 'False, 3, ".b16"', "ldmatrix loads 1, 2 or 4 matrices, got 3"),
+    ],
+)
+def test_words_of_instructions_are_those_of_a_table(there: str, wrong: str, message: str) -> None:
+    with pytest.raises(BuildError, match=message):
+        tvm.build(from_source(MMA.replace(there, wrong)), target="cuda")

@@ -144,7 +144,7 @@ def _mma(e: Expressions, n: Call, level: int) -> None:
     instruction = f"mma.sync.aligned.{form.value}.{words[0]}.{words[1]}{saturate}.{c.ptx}.{a.ptx}.{b.ptx}.{c.ptx}"  # type: ignore[attr-defined]
     numbered = iter(f"%{number}" for number in range(counts[2] * 2 + counts[0] + counts[1]))
     lists = [f"{{{', '.join(next(numbered) for _ in range(count))}}}" for count in (counts[2], *counts)]
-    e.write(f'__asm__ __volatile__("{instruction} {", ".join(lists)};"')
+    e.write(f'asm volatile("{instruction} {", ".join(lists)};"')
     e.write(" : ")
     _registers(e, n.args[10], n.args[11], c, counts[2], "=")
     e.write(" : ")
@@ -176,7 +176,7 @@ def _ldmatrix(e: Expressions, n: Call, level: int) -> None:
     trans = ".trans" if isinstance(transposed, IntImm) and transposed.value else ""
     results = ", ".join(f"%{number}" for number in range(count.value))
     form = f"ldmatrix.sync.aligned.m8n8.x{count.value}{trans}.shared{_word(kind, ('.b16',))}"
-    e.write(f'__asm__ __volatile__("{form} {{{results}}}, [%{count.value}];" : ')
+    e.write(f'asm volatile("{form} {{{results}}}, [%{count.value}];" : ')
     _registers(e, local, at, _Operand("b32", 32), count.value, "=")
     e.write(' : "r"((unsigned)__cvta_generic_to_shared(')
     _pointer(e, shared)
