@@ -1,7 +1,8 @@
 """Schedules for GPUs: elements a thread, reductions across threads, tiles in shared memory and in registers.
 
 ``kit`` binds elements to threads, ``reduction`` reduces in one thread or across several, ``contraction`` tiles products
-of matrices and convolutions, ``softmax`` computes a row by a block, and ``group`` says which one suits a fused group.
+of matrices and convolutions, ``depthwise`` convolves channels by themselves, ``softmax`` computes a row by a block, and
+``group`` says which one suits a fused group.
 """
 
 from compiler.topi.schedules.gpu.group import schedule_group

@@ -21,7 +21,8 @@ from compiler.te import ComputeOp, Schedule, Stage, thread_axis
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import ConvWindows
 from compiler.topi.schedules.anchor import Group, tiled_group
-from compiler.topi.schedules.gpu.kit import bind, bind_elements, size
+from compiler.topi.schedules.gpu.depthwise import schedule_depthwise
+from compiler.topi.schedules.gpu.kit import bind, bind_elements, fetch, size
 from compiler.topi.schedules.kit import divisor, extent
 
 __all__ = ["schedule_conv", "schedule_matmul"]
@@ -48,6 +49,13 @@ class _Side:
         each = 4 if length >= 4 * _THREADS else 2 if length > _THREADS else 1
         blocks = -(-length // (_THREADS * each))
         return cls(axis, -(-length // (blocks * each)), each)
+
+    @classmethod
+    def within(cls, axis: IterVar, length: int) -> _Side:
+        """Choose tiles that cover equal parts of an axis exactly: the channels of one group read the same input."""
+        side = cls.of(axis, length)
+        threads = divisor(length // divisor(length, side.each), _THREADS)
+        return cls(axis, threads, divisor(length, side.each))
 
     @property
     def tile(self) -> int:
@@ -97,17 +105,18 @@ def schedule_conv(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) 
     Returns
     -------
     Schedule or None
-        None where its extents are not numbers, and where groups of channels are convolved by themselves: nothing is
-        gained by sharing what so few channels read.
+        None where its extents are not numbers; of a few channels a group where :func:`schedule_depthwise` has none.
     """
     if size([*anchor.axis, *anchor.reduce_axis]) is None or not anchor.attrs:
         return None
     windows = ConvWindows.of(anchor)
-    if windows.groups > 1:
-        return None
+    channels = (extent(anchor.axis[windows.channels]) or 1) // windows.groups
+    if windows.groups > 1 and channels < _FEW_ROWS:
+        return schedule_depthwise(outputs, anchor, target)
     group = _group(outputs, anchor, target)
     channel, column = (group.result.op.axis[d] for d in (windows.channels, windows.columns))
-    rows, columns = (_Side.of(axis, extent(axis) or 1) for axis in (channel, column))
+    rows = _Side.of(channel, channels) if windows.groups == 1 else _Side.within(channel, channels)
+    columns = _Side.of(column, extent(column) or 1)
     limit = device_limits(target)["max_shared_memory_per_block"]
     while (step := _step(anchor, windows, rows.tile, columns.tile, limit)) == 0 and rows.each > 1:
         rows = replace(rows, each=rows.each // 2)
@@ -162,7 +171,7 @@ def _tiled(group: Group, rows: _Side, columns: _Side, step: int) -> None:
     for tensor in tile.op.input_tensors:
         staged = group.schedule[group.schedule.cache_read(tensor, "shared", [group.tile])]
         staged.compute_at(tile, outer)
-        _fetch(staged, threads)
+        fetch(staged, threads)
 
 
 def _blocks(
@@ -185,12 +194,3 @@ def _blocks(
     s.unroll(row_each)
     s.unroll(column_each)
     return column_thread
-
-
-def _fetch(staged: Stage, threads: Sequence[IterVar]) -> None:
-    """Let all threads of a block copy what is staged: neighbours in memory by neighbouring threads."""
-    rest = staged.fuse(*staged.op.axis)
-    for axis in threads:
-        assert axis.dom is not None, "the axis was made with its extent"
-        rest, own = staged.split(rest, factor=extent(axis))
-        staged.bind(own, axis)

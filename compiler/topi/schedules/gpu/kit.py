@@ -11,7 +11,7 @@ from compiler.te import Stage
 from compiler.te.axis import thread_axis
 from compiler.topi.schedules.kit import extent
 
-__all__ = ["bind", "bind_elements", "block_threads", "power_of_two", "size"]
+__all__ = ["bind", "bind_elements", "block_threads", "fetch", "power_of_two", "size"]
 
 _MAX_THREADS = 256
 """Threads of a block that every device has, WebGPU's by default as well."""
@@ -111,3 +111,20 @@ def bind_elements(stage: Stage, target: Target) -> IterVar:
     bind(stage, block, "blockIdx.x")
     bind(stage, thread, "threadIdx.x")
     return innermost
+
+
+def fetch(staged: Stage, threads: Sequence[IterVar]) -> None:
+    """Let all threads of a block copy what is staged: neighbours in memory by neighbouring threads.
+
+    Parameters
+    ----------
+    staged : Stage
+        Of what is in shared memory.
+    threads : sequence of IterVar
+        Thread axes of constant extents, x first.
+    """
+    rest = staged.fuse(*staged.op.axis)
+    for axis in threads:
+        assert axis.dom is not None, "the axis was made with its extent"
+        rest, own = staged.split(rest, factor=extent(axis))
+        staged.bind(own, axis)

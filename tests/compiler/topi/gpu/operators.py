@@ -101,6 +101,19 @@ CASES = {
     "conv2d, 1x1": _conv(2, 8, 12, 20, 1),
     "conv2d, large window": _conv(1, 3, 27, 64, 11, stride=4, padding=2),
     "conv2d, groups": _conv(1, 8, 9, 16, 3, padding=1, groups=2),
+    "conv2d, groups of many channels": _conv(1, 16, 9, 48, 3, padding=1, groups=2),
+    "depthwise, several rows of blocks": _conv(1, 6, 35, 6, 3, padding=1, groups=6),
+    "depthwise, two of each channel": _conv(2, 3, 10, 6, 5, padding=2, groups=3),
+    "conv1d": Case(
+        lambda x, w: relay.nn.conv1d(x, w, padding=1),
+        ((2, 12, 37), (20, 12, 3)),
+        lambda x, w: references.conv1d_ncw_python(x, w, 1, 1, 1),
+    ),
+    "conv3d": Case(
+        lambda x, w: relay.nn.conv3d(x, w, padding=1),
+        ((1, 4, 5, 6, 17), (8, 4, 3, 3, 3)),
+        lambda x, w: references.conv3d_ncdhw_python(x, w, 1, (1, 1, 1)),
+    ),
     "depthwise": _conv(2, 8, 9, 8, 3, stride=2, padding=1, groups=8),
     "conv2d, channels last": Case(
         lambda x, w: relay.nn.conv2d(x, w, padding=1, data_layout="NHWC", kernel_layout="HWIO"),
@@ -130,6 +143,12 @@ CASES = {
     "argmax": Case(lambda x: relay.argmax(x, axis=1), ((9, 100),), lambda x: x.argmax(1)),
     "variance": Case(lambda x: relay.variance(x, axis=1), ((9, 100),), lambda x: x.var(1)),
     "layer_norm": Case(relay.nn.layer_norm, ((9, 100), (100,), (100,)), _layer_norm),
+    "sort": Case(lambda x: relay.sort(x, axis=1), ((5, 300),), lambda x: np.sort(x, 1)),
+    "argsort, another axis": Case(
+        lambda x: relay.argsort(x, axis=0, dtype="int32"), ((70, 5),), lambda x: x.argsort(0)
+    ),
+    "topk": Case(lambda x: relay.topk(x, k=3, axis=1, ret_type="values"), ((4, 90),), lambda x: -np.sort(-x, 1)[:, :3]),
+    "scan": Case(lambda x: relay.cumsum(x, axis=1), ((5, 300),), lambda x: np.cumsum(x, 1)),
     "add": Case(relay.add, ((9, 100), (100,)), np.add),
     "scalars": Case(relay.add, ((), ()), np.add),
     "transpose": Case(relay.transpose, ((9, 100),), np.transpose),

@@ -11,6 +11,8 @@ from compiler.driver.emulate import emulate
 from compiler.driver.relay.emulate import emulate_graph
 from compiler.runtime.graph_module import GraphModule
 from compiler.target import Target
+from compiler.target.cuda_tools import compile_cuda, missing_tools
+from compiler.tir.warp_access import explain_kernels
 from compiler.topi.schedules.gpu import schedule_group
 from tests.compiler.topi.gpu.operators import CASES
 
@@ -40,6 +42,40 @@ def test_tiles_are_in_shared_memory_and_sums_in_registers() -> None:
     assert source.count("__shared__") == 2
     assert source.count("__global__") == 1, "the relu is part of the kernel"
     assert "__syncthreads()" in source
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("conv2d", 8),
+        ("conv2d, groups of many channels", 8),
+        ("conv1d", 8),
+        ("conv3d", 8),
+        ("depthwise, several rows of blocks", 2),
+    ],
+)
+def test_neighbouring_threads_access_neighbouring_memory(name: str, most: float) -> None:
+    """Warps touch few sectors more than they must, and a kernel moves its arguments a few times at most."""
+    (device,) = relay.build(CASES[name].function(), "cuda").get_lib().imported_modules
+    for kernel in explain_kernels(device.kernels):
+        assert kernel.moved <= most * kernel.least
+        for access in kernel.accesses:
+            if access.scope == "global" and access.sectors is not None:
+                assert access.sectors <= 2 * access.least_sectors, access.buffer
+
+
+@pytest.mark.skipif(bool(missing_tools()), reason=missing_tools() or "none")
+def test_sums_stay_in_registers() -> None:
+    """Of a convolution of groups of channels with 4 x 4 elements a thread, and of one of single channels."""
+    x, shapes = relay.var("x", shape=(1, 64, 28, 28)), ((256, 16, 3, 3), (64, 1, 3, 3))
+    weights = [relay.var(f"w{i}", shape=shape) for i, shape in enumerate(shapes)]
+    parts = [relay.nn.conv2d(x, w, padding=1, groups=64 // w.type_annotation.shape[1]) for w in weights]
+    function = relay.Function([x, *weights], relay.Tuple(parts))
+    report = compile_cuda(relay.build(function, "cuda").get_lib().imported_modules[0].get_source())
+    assert len(report.kernels) == 2
+    for kernel in report.kernels:
+        used = kernel.resources
+        assert (used.stack_bytes, used.spill_store_bytes, used.spill_load_bytes) == (0, 0, 0)
 
 
 def test_one_row_is_summed_across_threads() -> None:
