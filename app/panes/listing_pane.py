@@ -38,6 +38,8 @@ class PaneListing:
     step: TimelineStep | None = None
     against: str = ""
     """Id of the step compared with, ``previous``, or nothing."""
+    omitted: bool = False
+    """Whether the page shows this very body already, and its lines are left out."""
 
     @property
     def phases(self) -> list[tuple[str, list[TimelineStep]]]:

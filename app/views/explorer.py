@@ -67,6 +67,8 @@ from app.workers.templates import FILTERS, data_block
 log = logging.getLogger(__name__)
 bp = Blueprint("explorer", __name__)
 MAX_LABEL = 200
+ShownKey = Annotated[str, Meta(max_length=1_000)]
+"""Of the body of a listing on the page."""
 """Letters of a step's name."""
 PIECE_BYTES = 3 << 14
 """Of an attached file at a time; divisible by three, so that pieces of base64 join without padding."""
@@ -238,7 +240,7 @@ def panes() -> Response:
     try:
         workspace = _read_workspace()
         answer = current_services().compiler.compile(workspace, _tab(), seq)
-        html = _answer_html(answer, _view(), workspace.options)
+        html = _answer_html(answer, _view(), workspace.options, _shown())
     except RequestError as error:
         response = make_response(_refused_html(error), error.status)
         response.headers[FRAGMENT_HEADER] = "refused"
@@ -325,8 +327,16 @@ def _view() -> View:
     return View.read(request.form.get("view", ""))
 
 
-def _answer_html(answer: StoredAnswer, view: View, options: Options) -> str:
-    return render(RenderPanes(view, options), [answer])
+def _answer_html(answer: StoredAnswer, view: View, options: Options, shown: tuple[str, ...] = ()) -> str:
+    return render(RenderPanes(view, options, shown), [answer])
+
+
+def _shown() -> tuple[str, ...]:
+    """Return the keys of the bodies that the page says it shows."""
+    try:
+        return msgspec.json.decode(_json_field("shown") or b"[]", type=tuple[ShownKey, ...])
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise InvalidBody(f"shown: {error}") from error
 
 
 def _refused_html(error: RequestError) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -123,7 +124,14 @@ def _assemble(task: Assemble, _: Sequence[Decoded]) -> Packed:
 
 
 def _panes(task: RenderPanes, answers: Sequence[Decoded]) -> Html:
-    return Html(_template("panes/_answer.html", page=page(answers[0].answer, task.view, task.options)))
+    shown = page(answers[0].answer, task.view, task.options)
+    contents = {name: _omitted(content, task.shown) for name, content in shown.contents.items()}
+    return Html(_template("panes/_answer.html", page=replace(shown, contents=contents)))
+
+
+def _omitted(content: object | None, shown: Sequence[str]) -> object | None:
+    """Return what a pane draws, without the lines of a listing that the page shows already."""
+    return replace(content, omitted=True) if isinstance(content, PaneListing) and content.key in shown else content
 
 
 def _page(task: RenderPage, answers: Sequence[Decoded]) -> PageParts:

@@ -105,6 +105,8 @@ class RenderPanes(msgspec.Struct, frozen=True, tag=True):
 
     view: View
     options: Options
+    shown: tuple[str, ...] = ()
+    """Keys of the bodies that the page shows already; their lines are left out."""
 
 
 class RenderPage(msgspec.Struct, frozen=True, tag=True):

@@ -1,5 +1,5 @@
 // Asks for an answer whenever the workspace changes; only the newest one counts.
-import { $, toast, readJson } from "./dom.js";
+import { $, $$, toast, readJson } from "./dom.js";
 import { editor } from "./editor.js";
 import { PANES } from "./panes.js";
 import { on, state, tell } from "./state.js";
@@ -109,11 +109,14 @@ function swap(html, then) {
 
 function form() {
   const data = new FormData();
-  const fields = { script: editor.text, options: JSON.stringify(state.options), uploads: JSON.stringify(Object.fromEntries(state.uploads)), view: JSON.stringify(state.view), tab: state.tab, seq: state.seq };
+  const fields = { script: editor.text, options: JSON.stringify(state.options), uploads: JSON.stringify(Object.fromEntries(state.uploads)), view: JSON.stringify(state.view), shown: shown(), tab: state.tab, seq: state.seq };
   for (const [name, value] of Object.entries(fields)) data.append(name, value);
   for (const [name, blob] of state.files) data.append("files", blob, name);
   return data;
 }
+
+/** The keys of the listings that the page shows: the lines of one that stays as it is need not come again. */
+const shown = () => JSON.stringify($$(".code:not([data-omitted])").map(({ dataset }) => dataset.key));
 
 /** While a script runs, the button stops it. */
 function running(active) {
@@ -149,6 +152,8 @@ function fail(message) {
 }
 
 function arrived() {
+  // What was left out as it was shown, and is not any more because another step was chosen meanwhile, is asked for anew.
+  if ($(".code[data-omitted]")) return compile();
   const answer = readJson("answer");
   markStale(staleNames());
   editor.mark(answer.problems);

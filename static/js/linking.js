@@ -219,11 +219,13 @@ function reveal(from) {
 
 const heartShown = new Set(); // panes that were scrolled there
 
+const isOpen = (pane) => !$(`#pane-${pane}`).matches(".closed"); // by class: asking for its size would lay out the page
+
 /** At first, show where the work is done: what became of the innermost statement of the loop nest. */
 function showHeart() {
   const loops = steppedAt("code").name;
   const panes = PANES.filter(({ name, listing, level }) => listing && level === "code" && name !== loops)
-    .map(({ name }) => name).filter((pane) => !heartShown.has(pane) && $(`#body-${pane}`).clientHeight > 0);
+    .map(({ name }) => name).filter((pane) => !heartShown.has(pane) && isOpen(pane) && $(`#body-${pane}`).clientHeight > 0);
   if (!panes.length || !readJson("answer").origins.length) return;
   const depth = (line) => /^\s*/.exec($("span", line).textContent)[0].length;
   const linked = $$(`#body-${loops} .l`).filter((line) => !isEmpty(model.of(loops, Number(line.dataset.i))));

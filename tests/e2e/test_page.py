@@ -414,3 +414,37 @@ def test_an_opened_link_says_whether_it_shows_the_same(
     assert violations(page) == []
     write(page, "something else")
     expect(page.locator("#remade")).to_be_hidden()
+
+
+def test_an_answer_leaves_the_lines_that_are_as_they_were(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    shown = lines(page, "asm")
+    with page.expect_response("**/panes") as response:
+        write(page, "x")
+    assert re.search(r'id="body-asm"[^>]*data-omitted', response.value.text())
+    expect(page.locator("#state")).to_contain_text("compiled")
+    expect(page.locator("[data-omitted]")).to_have_count(0)
+    assert lines(page, "asm") == shown
+    page.locator("#body-asm .l", has_text="fmadd").first.click()
+    expect(page.locator("#body-loops .l.related").first).to_be_visible()
+
+
+def test_lines_that_were_left_out_and_are_not_shown_any_more_are_asked_for(
+    fixed: str, open_page: Callable[..., Page]
+) -> None:
+    """As if another step had been chosen while the answer was made."""
+    page = open_page(fixed)
+    shown = lines(page, "loops")
+    page.evaluate("""() => {
+      const ask = window.fetch;
+      window.fetch = async (...request) => {
+        const answer = await ask(...request);
+        document.querySelector("#body-loops").dataset.key = "other";
+        window.fetch = ask;
+        return answer;
+      };
+    }""")
+    write(page, "x")
+    expect(page.locator("[data-omitted]")).to_have_count(0)
+    expect(page.locator("#body-loops .l")).to_have_count(len(shown))
+    assert lines(page, "loops") == shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 
 import pytest
@@ -78,6 +78,16 @@ def test_an_answer_swaps_every_pane(page_client: FlaskClient) -> None:
     response = page_client.post("/panes", data={"script": "x", "seq": "7", "tab": "t"}, headers=HX)
     for target in ("state", "answer", "strip", "pane-schedule", "pane-console", "body-loops", "body-llvm", "body-asm"):
         assert f'id="{target}"' in response.text, target
+
+
+def test_the_lines_that_a_page_shows_already_do_not_come_again(page_client: FlaskClient) -> None:
+    whole = page_client.post("/panes", data={"script": "x"}, headers=HX).text
+    [key] = re.findall(r'id="body-asm"[^>]* data-key="([^"]+)"', whole)
+    form = {"script": "x", "shown": json.dumps(["loops:other", unescape(key)])}
+    html = page_client.post("/panes", data=form, headers=HX).text
+    assert re.search(rf'id="body-asm"[^>]* data-key="{re.escape(key)}"[^>]* data-omitted[^>]*></div>', html)
+    assert "vfmadd231ps" not in html
+    assert "llvm.fmuladd" in html, "of the other panes nothing is left out"
 
 
 def test_a_run_sends_updates_and_ends_with_the_answer(page_client: FlaskClient) -> None:
