@@ -143,7 +143,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         turns=Turns(memory.links, TURN_SECONDS),
         gallery=load_gallery(),
         lessons=Library(config.lessons_dir),
-        classes=Classes(),
+        classes=Classes(config.links_database),
         compiling=compiling,
         measuring=measuring,
     )

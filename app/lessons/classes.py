@@ -1,25 +1,40 @@
-"""Classes: a group that takes a lesson together, for as long as the server remembers it.
+"""Classes: a group that takes a lesson together, at one server or at several that share a database.
 
 A class has no accounts.  Who holds its secret presents and sees the list; everybody else is a student under a name that
-the server gives him.  All that is kept is bounded: the newest state that was presented, one row a student.
+the server gives him.  All that is kept is bounded: the newest state that was presented, a row for each student and for
+each step that he passed.
+
+The database has the state of a class, so that it outlives a restart and its students may come to different servers.
+Whoever follows a class hears at once of what is done by way of his own server, and within :data:`LOOK_SECONDS` of what
+is done by way of another.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
+import re
 import secrets
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated
+from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec import Meta, Struct
+from sqlalchemy import URL, Connection, Engine, delete, func, insert, select, update
 
 from app.artifacts import Options
-from app.errors import Busy, Forbidden, InvalidBody, NotFound
+from app.errors import Busy, Forbidden, InvalidBody, NotFound, RequestError
+from app.lessons import class_rows
+from app.lessons.class_rows import BoardRow
+from app.store.database import database_errors, open_database
+from app.store.tables import CLASSES
+
+log = logging.getLogger(__name__)
 
 __all__ = ["BoardRow", "Classes", "LessonClass", "News", "Presented", "StudentRow"]
 
@@ -35,6 +50,8 @@ IDLE_SECONDS = 2 * 3600.0
 """After which a class that nobody touches gives way to a new one."""
 AWAY_SECONDS = 45.0
 """After which a student who says nothing is away."""
+LOOK_SECONDS = 0.5
+"""How often a server asks for news of the classes that are followed by way of it."""
 ADJECTIVES = (
     *("amber", "azure", "bold", "brave", "bright", "calm", "clever", "coral", "crimson", "eager", "fair"),
     *("gentle", "golden", "green", "happy", "honest", "ivory", "jade", "keen", "kind", "swift"),
@@ -67,16 +84,6 @@ class StudentRow(Struct, frozen=True, kw_only=True):
     away: bool
 
 
-class BoardRow(Struct, frozen=True, kw_only=True):
-    """A student's best result of a step."""
-
-    name: str
-    step: int
-    milliseconds: float
-    times_numpy: float | None = None
-    """How many times faster than NumPy, where that was measured."""
-
-
 class News(Struct, frozen=True, kw_only=True):
     """What everybody in a class may know; the data of its events."""
 
@@ -86,38 +93,32 @@ class News(Struct, frozen=True, kw_only=True):
     students: int = 0
 
 
-@dataclass(slots=True)
-class _Student:
-    name: str
-    seen: float
-    step: int = 1
-    done: set[int] = field(default_factory=set)
-    best: dict[int, BoardRow] = field(default_factory=dict)
-
-
 class LessonClass:
-    """One class.
+    """One class, as a server sees it.
 
     Parameters
     ----------
+    school : Classes
+        All classes.
+    name : str
+        The id of this one.
     lesson : str
         Name of its lesson.
-    clock : callable
-        Returns seconds.
+    secret : bytes
+        Digest of what its teacher holds.
     """
 
-    def __init__(self, lesson: str, clock: Clock) -> None:
-        self.id = secrets.token_urlsafe(9)
+    def __init__(self, school: Classes, name: str, lesson: str, secret: bytes) -> None:
+        self.id = name
         self.lesson = lesson
-        self.secret = secrets.token_urlsafe(18)
-        self._clock = clock
-        self._students: dict[str, _Student] = {}
+        self.ended = False
+        """Whether it was forgotten while somebody followed it."""
+        self._school = school
+        self._secret = secret
         self._listeners: dict[object, Callable[[], None]] = {}
-        self._presented: Presented | None = None
-        self._version = 1
-        self._encoded = msgspec.json.encode(News())
-        self._lock = threading.RLock()
-        self.touched = clock()
+        self._version = 0
+        self._encoded = b""
+        self._lock = threading.Lock()
 
     def require(self, secret: str) -> None:
         """Refuse whoever is not its teacher.
@@ -127,7 +128,7 @@ class LessonClass:
         Forbidden
             The secret is not this class's.
         """
-        if not hmac.compare_digest(_hashed(secret), _hashed(self.secret)):
+        if not hmac.compare_digest(_digest(secret), self._secret):
             raise Forbidden("only the teacher of this class does that", expected="the secret of the teacher's link")
 
     def attend(self, key: str, step: int) -> str:
@@ -144,27 +145,35 @@ class LessonClass:
         Busy
             The class is full, and nobody is away.
         """
-        with self._lock:
-            student = self._students.get(key)
-            if student is None:
-                self._make_room()
-                student = self._students[key] = _Student(self._free_name(), self._clock())
-                self._publish()
-            student.seen, student.step, self.touched = self._clock(), step, self._clock()
-            return student.name
+        digest, now = _digest(key), self._school.clock()
+        with self._changing() as connection:
+            name = class_rows.note_step(connection, self.id, digest, step, now)
+            if name is not None:
+                return name
+            self._make_room(connection, now)
+            name = secrets.choice(_free_names(class_rows.names(connection, self.id)))
+            class_rows.add_student(connection, self.id, digest, name, step, now)
+            _bump_version(connection, self.id)
+        self._publish()
+        return name
 
     def credit(self, key: str, step: int, seconds: float | None, times_numpy: float | None) -> None:
-        """Note that the server saw a student's step pass, and how quick his kernel was."""
-        with self._lock:
-            student = self._students.get(key)
-            if student is None:
+        """Note that the server saw a student's step pass, and how quick his kernel was.
+
+        Raises
+        ------
+        NotFound
+            The student is not in the class.
+        """
+        with self._changing() as connection:
+            digest = _digest(key)
+            if class_rows.name_of(connection, self.id, digest) is None:
                 raise NotFound("this student is not in the class", field="student")
-            student.done.add(step)
-            best = student.best.get(step)
-            if seconds and (best is None or seconds * 1e3 < best.milliseconds):
-                row = BoardRow(name=student.name, step=step, milliseconds=seconds * 1e3, times_numpy=times_numpy)
-                student.best[step] = row
-                self._publish()
+            milliseconds = seconds * 1e3 if seconds else None
+            if not class_rows.note_passed(connection, self.id, digest, step, milliseconds, times_numpy):
+                return
+            _bump_version(connection, self.id)
+        self._publish()
 
     def present(self, state: Presented | None) -> None:
         """Show a state to everybody; None ends the presentation.
@@ -174,110 +183,184 @@ class LessonClass:
         InvalidBody
             It is too large.
         """
-        if state is not None and len(msgspec.json.encode(state)) > MAX_STATE_BYTES:
+        encoded = None if state is None else msgspec.json.encode(state)
+        if encoded is not None and len(encoded) > MAX_STATE_BYTES:
             raise InvalidBody("this is too much to present", expected=f"at most {MAX_STATE_BYTES:,} bytes")
-        with self._lock:
-            self._presented, self.touched = state, self._clock()
-            self._publish()
+        with self._changing() as connection:
+            connection.execute(update(CLASSES).where(CLASSES.c.id == self.id).values(presented=encoded))
+            _bump_version(connection, self.id)
+        self._publish()
 
     @property
     def students(self) -> list[StudentRow]:
-        """The students, those who came first at the top."""
-        with self._lock:
-            now = self._clock()
-            rows = [
-                StudentRow(name=s.name, step=s.step, done=len(s.done), away=now - s.seen > AWAY_SECONDS)
-                for s in self._students.values()
-            ]
+        """The students by name, those who are away last."""
+        now = self._school.clock()
+        with self._reading() as connection:
+            attending = class_rows.students(connection, self.id)
+        rows = [
+            StudentRow(name=one.name, step=one.step, done=one.done, away=now - one.seen > AWAY_SECONDS)
+            for one in attending
+        ]
         return sorted(rows, key=lambda row: (row.away, row.name))
+
+    @property
+    def version(self) -> int:
+        """The number of the newest state that was read from the database; 0 for none."""
+        return self._version
+
+    @property
+    def followed(self) -> bool:
+        """Whether somebody listens by way of this server."""
+        return bool(self._listeners)
 
     def news(self, after: int) -> tuple[int, bytes] | None:
         """Return the newest version of what everybody may know, and its number, if it is later than ``after``."""
+        if not self._version:
+            self.refresh()
         with self._lock:
             return (self._version, self._encoded) if self._version > after else None
 
     def admit(self) -> None:
-        """Refuse a listener beyond :data:`MAX_LISTENERS`.
+        """Refuse a listener beyond :data:`MAX_LISTENERS`, and have news for him.
 
         Raises
         ------
         Busy
             That many listen already.
         """
-        with self._lock:
-            if len(self._listeners) >= MAX_LISTENERS:
-                raise Busy("too many follow this class already", retry_after=30)
+        if len(self._listeners) >= MAX_LISTENERS:
+            raise Busy("too many follow this class already", retry_after=30)
+        self.refresh()
 
     def listen(self, listener: object, wake: Callable[[], None]) -> None:
         """Call ``wake``, in any thread, whenever there is news, until ``listener`` leaves."""
         with self._lock:
             self._listeners[listener] = wake
+        self._school.watch()
 
     def leave(self, listener: object) -> None:
         """Listen no more; once more does nothing."""
         with self._lock:
             self._listeners.pop(listener, None)
 
+    def refresh(self) -> None:
+        """Read and encode once what everybody hears, and wake all who listen."""
+        with self._reading() as connection:
+            row = connection.execute(
+                select(CLASSES.c.version, CLASSES.c.presented).where(CLASSES.c.id == self.id)
+            ).one_or_none()
+            if row is None:
+                self.end()
+                return
+            news = News(
+                presented=msgspec.json.decode(row.presented, type=Presented) if row.presented is not None else None,
+                board=class_rows.board(connection, self.id, MAX_STUDENTS),
+                students=class_rows.count(connection, self.id),
+            )
+        with self._lock:
+            if row.version <= self._version:  # another thread has read this state, or a later one
+                return
+            self._version, self._encoded = row.version, msgspec.json.encode(news)
+        self._wake()
+
+    def end(self) -> None:
+        """Tell all who listen that there is no such class any more."""
+        self.ended = True
+        self._wake()
+
     def _publish(self) -> None:
-        """Encode once what everybody hears, and wake all who listen; the lock is held."""
-        board = sorted(
-            (row for student in self._students.values() for row in student.best.values()),
-            key=lambda row: (row.step, row.milliseconds),
-        )
-        news = News(presented=self._presented, board=board[:MAX_STUDENTS], students=len(self._students))
-        self._encoded = msgspec.json.encode(news)
-        self._version += 1
-        for wake in list(self._listeners.values()):
+        """Tell what changed to those who listen here; other servers look for themselves."""
+        if self.followed:
+            self.refresh()
+        else:
+            self._version = 0  # whoever asks next reads it
+
+    def _wake(self) -> None:
+        with self._lock:
+            listeners = list(self._listeners.values())
+        for wake in listeners:
             wake()
 
-    def _make_room(self) -> None:
-        """Of too many students let one go who is away, first those who have done least; the lock is held."""
-        if len(self._students) < MAX_STUDENTS:
+    @contextmanager
+    def _changing(self) -> Iterator[Connection]:
+        """Change the class in a transaction; others that change it wait for the end of it.
+
+        Raises
+        ------
+        NotFound
+            The class ended.
+        """
+        touching = update(CLASSES).where(CLASSES.c.id == self.id).values(touched=self._school.clock())
+        with database_errors("the class"), self._school.engine.begin() as connection:
+            if connection.execute(touching).rowcount == 0:
+                raise _no_such_class()
+            yield connection
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with database_errors("the class"), self._school.engine.connect() as connection:
+            yield connection
+
+    def _make_room(self, connection: Connection, now: float) -> None:
+        """Of too many students let one go who is away, first those who have done least."""
+        attending = class_rows.students(connection, self.id)
+        if len(attending) < MAX_STUDENTS:
             return
-        away = [key for key, student in self._students.items() if self._clock() - student.seen > AWAY_SECONDS]
+        away = [student for student in attending if now - student.seen > AWAY_SECONDS]
         if not away:
             raise Busy("this class is full", retry_after=round(AWAY_SECONDS))
-        del self._students[min(away, key=lambda key: (len(self._students[key].done), self._students[key].seen))]
-
-    def _free_name(self) -> str:
-        taken = {student.name for student in self._students.values()}
-        names = [f"{adjective} {animal}" for adjective in ADJECTIVES for animal in ANIMALS]
-        return secrets.choice([name for name in names if name not in taken])
+        leaving = min(away, key=lambda student: (student.done, student.seen))
+        class_rows.remove_student(connection, self.id, leaving.key)
 
 
 class Classes:
-    """The classes of a server, in its memory.
+    """The classes of all servers that share a database.
 
     Parameters
     ----------
+    url : str or URL
+        SQLAlchemy URL of the database, which has the tables already.
     clock : callable
-        Returns seconds.
+        Returns seconds since 1970.
+
+    Attributes
+    ----------
+    engine : Engine
+    clock : callable
     """
 
-    def __init__(self, clock: Clock = time.monotonic) -> None:
-        self._clock = clock
-        self._classes: dict[str, tuple[str, LessonClass]] = {}
+    def __init__(self, url: str | URL, clock: Clock = time.time) -> None:
+        self.engine: Engine = open_database(url)
+        self.clock = clock
+        self._owners: dict[str, str] = {}
+        """Which client made which class by way of this server."""
+        self._open: WeakValueDictionary[str, LessonClass] = WeakValueDictionary()
+        """Each class once, so that all who follow it here are woken together."""
+        self._watching = False
         self._lock = threading.Lock()
 
-    def create(self, lesson: str, client: str) -> LessonClass:
-        """Make a class for a lesson.
+    def create(self, lesson: str, client: str) -> tuple[LessonClass, str]:
+        """Make a class for a lesson, and return it with its teacher's secret; those that nobody touches go.
 
         Raises
         ------
         Busy
-            There are as many as the server remembers, and none of them is idle.
+            There are as many as there may be, and none of them is idle.
         """
-        with self._lock:
-            now = self._clock()
-            for name, (_, old) in list(self._classes.items()):
-                if now - old.touched > IDLE_SECONDS:
-                    del self._classes[name]
-            own = sum(owner == client for owner, _ in self._classes.values())
-            if len(self._classes) >= MAX_CLASSES or own >= MAX_CLASSES_PER_CLIENT:
+        name, secret, now = secrets.token_urlsafe(9), secrets.token_urlsafe(18), self.clock()
+        made = {"id": name, "lesson": lesson, "secret": _digest(secret), "touched": now, "version": 1}
+        with database_errors("the class"), self.engine.begin() as connection:
+            connection.execute(delete(CLASSES).where(CLASSES.c.touched < now - IDLE_SECONDS))
+            mine = [one for one, owner in list(self._owners.items()) if owner == client]
+            own = connection.scalar(select(func.count()).where(CLASSES.c.id.in_(mine))) or 0
+            total = connection.scalar(select(func.count()).select_from(CLASSES)) or 0
+            if total >= MAX_CLASSES or own >= MAX_CLASSES_PER_CLIENT:
                 raise Busy("there are too many classes now", retry_after=600)
-            made = LessonClass(lesson, self._clock)
-            self._classes[made.id] = (client, made)
-            return made
+            left = set(connection.scalars(select(CLASSES.c.id)))
+            connection.execute(insert(CLASSES).values(made))
+        with self._lock:
+            self._owners = {one: owner for one, owner in self._owners.items() if one in left} | {name: client}
+        return self.get(name), secret
 
     def get(self, name: str) -> LessonClass:
         """Return a class.
@@ -287,12 +370,64 @@ class Classes:
         NotFound
             There is none of that name any more.
         """
+        if not re.fullmatch(r"[\w-]{12}", name, re.ASCII):
+            raise _no_such_class()
+        current = (CLASSES.c.id == name) & (CLASSES.c.touched >= self.clock() - IDLE_SECONDS)
+        with database_errors("the class"), self.engine.connect() as connection:
+            row = connection.execute(select(CLASSES.c.lesson, CLASSES.c.secret).where(current)).one_or_none()
+        if row is None:
+            raise _no_such_class()
         with self._lock:
-            entry = self._classes.get(name)
-        if entry is None:
-            raise NotFound("there is no such class, or it ended", field="class")
-        return entry[1]
+            return self._open.setdefault(name, LessonClass(self, name, row.lesson, row.secret))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.engine.dispose()
+
+    def watch(self) -> None:
+        """Look for news in a thread of its own, for as long as somebody follows a class."""
+        with self._lock:
+            if not self._watching:
+                self._watching = True
+                threading.Thread(target=self._watch, name="classes", daemon=True).start()
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(LOOK_SECONDS)
+            with self._lock:
+                followed = [one for one in self._open.values() if one.followed]
+                if not followed:
+                    self._watching = False
+                    return
+            try:
+                self._look(followed)
+            except RequestError as error:
+                log.warning("classes: %s", error.message)
+
+    def _look(self, followed: Sequence[LessonClass]) -> None:
+        """Read the classes that changed by way of other servers."""
+        query = select(CLASSES.c.id, CLASSES.c.version).where(CLASSES.c.id.in_([one.id for one in followed]))
+        with database_errors("the class"), self.engine.connect() as connection:
+            versions = {row.id: row.version for row in connection.execute(query)}
+        for one in followed:
+            if one.id not in versions:
+                one.end()
+            elif versions[one.id] != one.version:
+                one.refresh()
 
 
-def _hashed(secret: str) -> bytes:
+def _bump_version(connection: Connection, name: str) -> None:
+    connection.execute(update(CLASSES).where(CLASSES.c.id == name).values(version=CLASSES.c.version + 1))
+
+
+def _free_names(taken: set[str]) -> list[str]:
+    names = [f"{adjective} {animal}" for adjective in ADJECTIVES for animal in ANIMALS]
+    return [name for name in names if name not in taken]
+
+
+def _no_such_class() -> NotFound:
+    return NotFound("there is no such class, or it ended", field="class")
+
+
+def _digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()

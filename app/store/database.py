@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import URL, Engine, NullPool, create_engine, event, make_url
-from sqlalchemy.exc import DBAPIError, TimeoutError
+from sqlalchemy.exc import DBAPIError, OperationalError, TimeoutError
 
 from app.errors import Damaged, RequestError, Unavailable
 from app.store.faults import disk_full
@@ -22,6 +22,8 @@ CHECK_MILLISECONDS = 200
 RETRY_SECONDS = 5
 WRITE_AHEAD_RETRY_SECONDS = 0.005
 _POSTGRESQL_FULL = "53100"
+_POSTGRESQL_AWAY = ("08", "57P")
+"""How the states begin in which a PostgreSQL server is away, shuts down or starts."""
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _PERHAPS_FULL = frozenset({sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_TRUNCATE})
@@ -119,9 +121,15 @@ def fault(error: DBAPIError, what: str) -> RequestError | None:
         (code in _DAMAGED, Damaged("the database of the links is damaged here")),
         (code in _LOCKED, Unavailable("the database of the links is busy", retry_after=RETRY_SECONDS)),
         (
-            code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY)
-            or error.connection_invalidated,
+            code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY) or _away(error),
             Unavailable("the database of the links does not answer", retry_after=RETRY_SECONDS),
         ),
     ]
     return next((answer for holds, answer in answers if holds), None)
+
+
+def _away(error: DBAPIError) -> bool:
+    """Whether a database server broke off the connection, or could not be reached: then its driver knows no state."""
+    state = getattr(error.orig, "sqlstate", "")
+    unreachable = state is None or state.startswith(_POSTGRESQL_AWAY)
+    return error.connection_invalidated or (isinstance(error, OperationalError) and unreachable)

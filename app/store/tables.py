@@ -1,4 +1,4 @@
-"""The tables of the database of the links."""
+"""The tables of the database: links, and classes that take a lesson together."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from sqlalchemy import (
     Connection,
     Float,
     ForeignKey,
+    ForeignKeyConstraint,
+    Integer,
     LargeBinary,
     MetaData,
     String,
     Table,
+    UniqueConstraint,
     func,
     inspect,
     select,
@@ -46,6 +49,37 @@ TOKENS = Table(
     TABLES,
     Column("digest", LargeBinary(32), primary_key=True),
     Column("link", ForeignKey("links.id", ondelete="CASCADE"), nullable=False, index=True),
+)
+CLASSES = Table(
+    "classes",
+    TABLES,
+    Column("id", String(MAX_LENGTH), primary_key=True),
+    Column("lesson", String(100), nullable=False),
+    Column("secret", LargeBinary(32), nullable=False),
+    Column("touched", Float, nullable=False, index=True),
+    Column("version", Integer, nullable=False),
+    Column("presented", LargeBinary),
+)
+"""Classes; the secret and the keys of students are digests."""
+STUDENTS = Table(
+    "class_students",
+    TABLES,
+    Column("class", ForeignKey("classes.id", ondelete="CASCADE"), primary_key=True),
+    Column("key", LargeBinary(32), primary_key=True),
+    Column("name", String(40), nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("seen", Float, nullable=False),
+    UniqueConstraint("class", "name"),
+)
+PASSED_STEPS = Table(
+    "class_steps",
+    TABLES,
+    Column("class", String(MAX_LENGTH), primary_key=True),
+    Column("key", LargeBinary(32), primary_key=True),
+    Column("step", Integer, primary_key=True),
+    Column("milliseconds", Float),
+    Column("times_numpy", Float),
+    ForeignKeyConstraint(["class", "key"], ["class_students.class", "class_students.key"], ondelete="CASCADE"),
 )
 
 

@@ -78,8 +78,8 @@ def taught(name: str) -> LessonClass:
 def create() -> Response:
     """Make a class for a lesson."""
     lesson = lesson_of(read_body(NewClass).lesson)
-    made = current_services().classes.create(lesson.name, current_client().address)
-    return answer_json(ClassMade(id=made.id, secret=made.secret), 201)
+    made, secret = current_services().classes.create(lesson.name, current_client().address)
+    return answer_json(ClassMade(id=made.id, secret=secret), 201)
 
 
 @bp.post("/<name>/students")
@@ -156,7 +156,9 @@ class ClassStream(Stream):
         self._class.listen(self, wake)
 
     def read(self) -> bytes | None:
-        """Return the newest news."""
+        """Return the newest news; None where the class ended."""
+        if self._class.ended:
+            return None
         news = self._class.news(self._version)
         if news is None:
             return b""

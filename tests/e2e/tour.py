@@ -146,7 +146,7 @@ def main() -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     path = ensure()
     with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
-        app = create_app({"DATA_DIR": Path(data), "RATE_LIMIT": 0})
+        app = create_app({"DATA_DIR": Path(data), "RATE_LIMIT": 0, "COMPILE_SECONDS": 60.0})
         chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         with serving(app) as address:
             for state in options.only:

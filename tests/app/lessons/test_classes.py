@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,6 +19,7 @@ from app.errors import Busy, Forbidden, InvalidBody, NotFound
 from app.lessons import classes
 from app.lessons.classes import Classes, LessonClass, News, Presented
 from app.services import services_of
+from app.store.tables import create_tables
 from app.views.classes import ClassStream
 from tests.app.runners import Script, ScriptedRunner, snapshot
 
@@ -23,7 +28,7 @@ MARY, JOHN = "a" * 32, "b" * 32
 
 @dataclass
 class Clock:
-    now: float = 0.0
+    now: float = 1e9
 
     def __call__(self) -> float:
         return self.now
@@ -35,8 +40,24 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def one(clock: Clock) -> LessonClass:
-    return Classes(clock).create("split", "client")
+def database(tmp_path: Path) -> str:
+    """The URL of a new database."""
+    return f"sqlite:///{tmp_path / 'strata.sqlite3'}"
+
+
+@pytest.fixture
+def school(database: str, clock: Clock) -> Iterator[Classes]:
+    """The classes of a new database."""
+    school = Classes(database, clock)
+    with school.engine.begin() as connection:
+        create_tables(connection)
+    yield school
+    school.close()
+
+
+@pytest.fixture
+def one(school: Classes) -> LessonClass:
+    return school.create("split", "client")[0]
 
 
 def news_of(one: LessonClass) -> News:
@@ -45,9 +66,11 @@ def news_of(one: LessonClass) -> News:
     return msgspec.json.decode(latest[1], type=News)
 
 
-def test_only_the_secret_makes_a_teacher(one: LessonClass) -> None:
-    one.require(one.secret)
-    for wrong in ("", one.id, one.secret[:-1], "ü"):
+def test_only_the_secret_makes_a_teacher(school: Classes, database: str) -> None:
+    one, secret = school.create("split", "client")
+    one.require(secret)
+    assert secret.encode() not in Path(database.removeprefix("sqlite:///")).read_bytes()
+    for wrong in ("", one.id, secret[:-1], "ü"):
         with pytest.raises(Forbidden):
             one.require(wrong)
 
@@ -76,20 +99,22 @@ def test_the_board_has_the_best_of_each(one: LessonClass) -> None:
 def test_what_is_presented_replaces_what_was(one: LessonClass) -> None:
     woken: list[int] = []
     one.listen("me", lambda: woken.append(1))
-    for number in range(1000):
+    for number in range(20):
         one.present(Presented(step=1, script=f"x = {number}"))
     stream = ClassStream(one)
     assert stream.read() == b"event: news\ndata: " + one.news(0)[1] + b"\n\n"  # type: ignore[index]
-    assert b"x = 999" in one.news(0)[1]  # type: ignore[index]
+    assert b"x = 19" in one.news(0)[1]  # type: ignore[index]
     assert stream.read() == b"", "older states are kept nowhere"
-    assert len(woken) == 1000
+    assert len(woken) == 20
     one.present(None)
-    assert b"x = 999" not in (stream.read() or b"")
+    assert b"x = 19" not in (stream.read() or b"")
     with pytest.raises(InvalidBody):
         one.present(Presented(step=1, script="x" * 50_000, view={f"{n}": "y" * 400 for n in range(100)}))
 
 
-def test_a_class_is_bounded(one: LessonClass, clock: Clock) -> None:
+def test_a_class_is_bounded(one: LessonClass, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classes, "MAX_STUDENTS", 5)
+    monkeypatch.setattr(classes, "MAX_LISTENERS", 4)
     for number in range(classes.MAX_STUDENTS):
         one.attend(f"{number:032x}", 1)
     with pytest.raises(Busy):
@@ -109,20 +134,82 @@ def test_a_class_is_bounded(one: LessonClass, clock: Clock) -> None:
     one.admit()
 
 
-def test_classes_are_bounded_and_idle_ones_go(clock: Clock) -> None:
-    school = Classes(clock)
-    first = school.create("split", "me")
+def test_classes_are_bounded_and_idle_ones_go(school: Classes, clock: Clock) -> None:
+    first, _ = school.create("split", "me")
     for _ in range(classes.MAX_CLASSES_PER_CLIENT - 1):
         school.create("split", "me")
     with pytest.raises(Busy):
         school.create("split", "me")
-    other = school.create("split", "another")
-    clock.now = classes.IDLE_SECONDS + 1
+    other, _ = school.create("split", "another")
+    clock.now += classes.IDLE_SECONDS - 1
     other.attend(MARY, 1)
+    clock.now += 2
     school.create("split", "me")
     assert school.get(other.id) is other
+    for name in (first.id, "x" * 12, "\0", "", other.id + "x"):
+        with pytest.raises(NotFound):
+            school.get(name)
+
+
+# at several servers
+
+
+@pytest.fixture
+def there(one: LessonClass, database: str, clock: Clock) -> Iterator[LessonClass]:
+    """The class as another server sees it."""
+    school = Classes(database, clock)
+    yield school.get(one.id)
+    school.close()
+
+
+def test_two_servers_have_one_class(one: LessonClass, there: LessonClass) -> None:
+    name = one.attend(MARY, 1)
+    assert there.attend(MARY, 2) == name
+    john = there.attend(JOHN, 1)
+    one.credit(MARY, 1, 2e-3, None)
+    there.credit(JOHN, 1, 1e-3, 3.0)
+    assert [(row.name, row.milliseconds) for row in news_of(one).board] == [(john, 1.0), (name, 2.0)]
+    assert news_of(one) == news_of(there)
+    assert one.students == there.students
+    assert {row.name: row.step for row in one.students} == {name: 2, john: 1}
+
+
+def test_news_reaches_who_follows_at_another_server(
+    one: LessonClass, there: LessonClass, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(classes, "LOOK_SECONDS", 0.01)
+    stream, woken = ClassStream(there), threading.Event()
+    there.admit()
+    stream.attach(woken.set)
+    assert b'"presented":null' in (stream.read() or b"")
+    one.present(Presented(step=3, script="x = 1"))
+    assert woken.wait(10)
+    assert b'"script":"x = 1"' in (stream.read() or b"")
+    stream.close()
+
+
+def test_who_follows_a_class_that_ends_is_told(
+    one: LessonClass, there: LessonClass, school: Classes, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(classes, "LOOK_SECONDS", 0.01)
+    stream, woken = ClassStream(there), threading.Event()
+    there.admit()
+    stream.attach(woken.set)
+    clock.now += classes.IDLE_SECONDS + 1
+    school.create("split", "another")
+    assert woken.wait(10)
+    assert stream.read() is None
+    stream.close()
     with pytest.raises(NotFound):
-        school.get(first.id)
+        one.attend(MARY, 1)
+
+
+def test_students_who_come_at_once_have_different_names(one: LessonClass, there: LessonClass) -> None:
+    keys = [f"{number:032x}" for number in range(24)]
+    with ThreadPoolExecutor(8) as pool:
+        names = list(pool.map(lambda key: (one, there)[int(key, 16) % 2].attend(key, 1), keys))
+    assert len(set(names)) == len(keys)
+    assert news_of(one).students == news_of(there).students == len(keys)
 
 
 # over HTTP

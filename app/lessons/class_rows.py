@@ -1,0 +1,123 @@
+"""The rows of a class's students and of the steps that they passed; each function works within a transaction."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+
+from app.store.tables import PASSED_STEPS, STUDENTS
+
+__all__ = [
+    "Attending",
+    "BoardRow",
+    "add_student",
+    "board",
+    "count",
+    "name_of",
+    "names",
+    "note_passed",
+    "note_step",
+    "remove_student",
+    "students",
+]
+
+
+class Attending(Struct, frozen=True):
+    """A student of a class."""
+
+    key: bytes
+    name: str
+    step: int
+    seen: float
+    """When he last said where he is, in seconds since 1970."""
+    done: int
+    """Steps whose checks the server saw pass."""
+
+
+class BoardRow(Struct, frozen=True, kw_only=True):
+    """A student's best result of a step."""
+
+    name: str
+    step: int
+    milliseconds: float
+    times_numpy: float | None = None
+    """How many times faster than NumPy, where that was measured."""
+
+
+def _student(name: str, key: bytes) -> ColumnElement[bool]:
+    return (STUDENTS.c["class"] == name) & (STUDENTS.c.key == key)
+
+
+def name_of(connection: Connection, name: str, key: bytes) -> str | None:
+    """Return what a student of the class ``name`` is called; None if he is not in it."""
+    called: str | None = connection.scalar(select(STUDENTS.c.name).where(_student(name, key)))
+    return called
+
+
+def names(connection: Connection, name: str) -> set[str]:
+    """Return the names that are taken in a class."""
+    return set(connection.scalars(select(STUDENTS.c.name).where(STUDENTS.c["class"] == name)))
+
+
+def count(connection: Connection, name: str) -> int:
+    """Return how many students a class has."""
+    return connection.scalar(select(func.count()).where(STUDENTS.c["class"] == name)) or 0
+
+
+def note_step(connection: Connection, name: str, key: bytes, step: int, now: float) -> str | None:
+    """Note at which step a student is, and return his name; None if he is not in the class."""
+    connection.execute(update(STUDENTS).where(_student(name, key)).values(step=step, seen=now))
+    return name_of(connection, name, key)
+
+
+def add_student(connection: Connection, name: str, key: bytes, called: str, step: int, now: float) -> None:
+    """Add a student to a class under a name that is free."""
+    values = {"class": name, "key": key, "name": called, "step": step, "seen": now}
+    connection.execute(insert(STUDENTS).values(values))
+
+
+def remove_student(connection: Connection, name: str, key: bytes) -> None:
+    """Remove a student, and the steps that he passed."""
+    connection.execute(delete(STUDENTS).where(_student(name, key)))
+
+
+def students(connection: Connection, name: str) -> list[Attending]:
+    """Return the students of a class."""
+    passed = select(func.count()).where(
+        (PASSED_STEPS.c["class"] == STUDENTS.c["class"]) & (PASSED_STEPS.c.key == STUDENTS.c.key)
+    )
+    columns = (STUDENTS.c.key, STUDENTS.c.name, STUDENTS.c.step, STUDENTS.c.seen, passed.scalar_subquery())
+    return [Attending(*row) for row in connection.execute(select(*columns).where(STUDENTS.c["class"] == name))]
+
+
+def note_passed(
+    connection: Connection, name: str, key: bytes, step: int, milliseconds: float | None, times_numpy: float | None
+) -> bool:
+    """Note that a student passed a step, of several times the shortest; returns whether that changes the board."""
+    passed = PASSED_STEPS.c
+    row = (passed["class"] == name) & (passed.key == key) & (passed.step == step)
+    before = connection.execute(select(passed.milliseconds).where(row)).one_or_none()
+    times = {"milliseconds": milliseconds, "times_numpy": times_numpy}
+    if before is None:
+        connection.execute(insert(PASSED_STEPS).values({"class": name, "key": key, "step": step, **times}))
+        return milliseconds is not None
+    if milliseconds is None or (before.milliseconds is not None and before.milliseconds <= milliseconds):
+        return False
+    connection.execute(update(PASSED_STEPS).where(row).values(times))
+    return True
+
+
+def board(connection: Connection, name: str, length: int) -> list[BoardRow]:
+    """Return the measured results of a class, by step, the shortest times first; at most ``length``."""
+    passed = PASSED_STEPS.c
+    results = (
+        select(STUDENTS.c.name, passed.step, passed.milliseconds, passed.times_numpy)
+        .join(STUDENTS, (STUDENTS.c["class"] == passed["class"]) & (STUDENTS.c.key == passed.key))
+        .where((passed["class"] == name) & passed.milliseconds.is_not(None))
+        .order_by(passed.step, passed.milliseconds)
+        .limit(length)
+    )
+    return [
+        BoardRow(name=row.name, step=row.step, milliseconds=row.milliseconds, times_numpy=row.times_numpy)
+        for row in connection.execute(results)
+    ]
