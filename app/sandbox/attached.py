@@ -1,18 +1,26 @@
-"""Attached files where nothing may be opened by its path: they are kept in memory, and ``open`` finds them there."""
+"""Attached files where nothing may be opened by its path: they are kept in memory, and found there.
+
+``open`` finds them by name, and ``os.listdir`` in the working directory.
+"""
 
 from __future__ import annotations
 
 import builtins
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 
-def answer_open(names: Iterable[str]) -> None:
-    """Read these files, and let ``open`` answer with them in this process for good; all else it does as before."""
+def keep(names: Iterable[str]) -> None:
+    """Read these files of the working directory, and find them in memory in this process for good."""
     files = {name: Path(name).read_bytes() for name in names}
+    _answer_open(files)
+    _answer_listdir(list(files))
+
+
+def _answer_open(files: Mapping[str, bytes]) -> None:
     usual = builtins.open
 
     def open_attached(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> IO[Any]:
@@ -27,3 +35,14 @@ def answer_open(names: Iterable[str]) -> None:
         )
 
     builtins.open = io.open = open_attached  # type: ignore[assignment]
+
+
+def _answer_listdir(names: Sequence[str]) -> None:
+    usual = os.listdir
+
+    def list_attached(path: Any = ".") -> list[Any]:
+        if path is None or (not isinstance(path, int) and os.path.normpath(os.fsdecode(path)) == "."):
+            return [os.fsencode(name) if isinstance(path, bytes) else name for name in names]
+        return usual(path)
+
+    os.listdir = list_attached

@@ -119,7 +119,7 @@ def _set_up(surroundings: Surroundings) -> bytes:
         workspace = surroundings.directory
         _enter(workspace, header)
         if tier.files is FileAccess.NONE:
-            attached.answer_open([name for name, _ in header.files + header.stored])
+            attached.keep([name for name, _ in header.files + header.stored])
     rlimits.apply(header.limits, surroundings.address_space, surroundings.tasks)
     syscalls.keep_capabilities(("SETUID", "SETGID", "SYS_ADMIN"))
     if own_id:

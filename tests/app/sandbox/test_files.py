@@ -55,6 +55,14 @@ def test_attached_files_lie_alone_in_the_directory(runner: Runner) -> None:
     assert [json.loads(message) for message in again.messages()] == [[]]
 
 
+@pytest.mark.parametrize("path", ["", "'.'", "'./'", "None"])
+def test_attached_files_are_listed_without_a_wall_that_knows_paths(path: str, sandbox_of: MakeSandbox) -> None:
+    scripts = sandbox_of(Mechanism.SECCOMP, handler="run_script")
+    listing = f"import os; emit(' '.join(sorted(os.listdir({path}))).encode())".encode()
+    assert list(scripts.start(listing, {"b": b"", "a": b"a"}).messages()) == [b"a b"]
+    assert list(scripts.start(b"import os; os.listdir('..')", {"a": b""}).messages()) == []
+
+
 READERS = {
     "bytes": "open('a.bin', 'rb').read()",
     "by its path": "open('./a.bin', mode='rb').read()",

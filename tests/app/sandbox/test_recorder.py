@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 import pytest
 
-from app.artifacts import Answer, Failed, Measured, Measurement, Message, Mode, Options, Recorded, Request, Snapshot
+from app.artifacts import (
+    Answer,
+    Failed,
+    Measured,
+    Measurement,
+    Message,
+    Mode,
+    Options,
+    OwnKernel,
+    Recorded,
+    Request,
+    Snapshot,
+)
 from app.jobs.assembly import assemble
 from app.recorder.block_text import write_blocks
+from app.recorder.kernel_scripts import ENDING
 from app.sandbox import Limits, Outcome, Sandbox, Tier
 from compiler.ir.module import IRModule
 from compiler.tir.script.functions import from_source
@@ -41,6 +54,7 @@ print("correct" if np.allclose(c.numpy(), a @ b, rtol=1e-4) else "wrong")
 """
 
 
+NOTES = {"notes.txt": b"attached"}
 UNLIKE = [name for name in OFFERED if name not in {"nobody in a container", "no Landlock"}]
 """Tiers that let a script do different things."""
 
@@ -59,12 +73,17 @@ def strongest() -> Iterator[Sandbox]:
 
 
 def record(
-    sandbox: Sandbox, mode: Mode, script: str, cpu_seconds: float = 120.0, budget_seconds: float = 30.0
+    sandbox: Sandbox,
+    mode: Mode,
+    script: str,
+    cpu_seconds: float = 120.0,
+    budget_seconds: float = 30.0,
+    files: Mapping[str, bytes] = NOTES,
 ) -> tuple[list[Message], Answer, Outcome]:
     """All messages, the last answer, and how the job ended."""
     request = Request(mode=mode, script=script, options=Options(threads=2), budget_seconds=budget_seconds)
     limits = Limits(wall_seconds=60, cpu_seconds=cpu_seconds)
-    job = sandbox.start(msgspec.json.encode(request), {"notes.txt": b"attached"}, limits)
+    job = sandbox.start(msgspec.json.encode(request), files, limits)
     messages = [msgspec.json.decode(raw, type=Message) for raw in job.messages()]
     answers = [message.answer for message in messages if isinstance(message, Snapshot)]
     assert answers, job.outcome
@@ -148,6 +167,24 @@ def test_a_wrong_kernel_is_caught_where_the_server_measures(strongest: Sandbox) 
 def test_attached_files(sandbox: Sandbox) -> None:
     _, answer, _ = record(sandbox, "compile", "print(open('notes.txt').read())")
     assert [entry.text for entry in answer.console] == ["attached\n"]
+
+
+MODEL = """
+import tvm
+from tvm import relay
+
+x = relay.var("x", shape=(4, 8))
+mod = tvm.IRModule.from_expr(relay.Function([x], relay.nn.relu(x)))
+lib = relay.build(mod, target="llvm")
+"""
+
+
+def test_a_kernel_of_a_model_is_what_its_script_makes(sandbox: Sandbox) -> None:
+    [graph] = [unit for unit in record(sandbox, "compile", MODEL)[1].units if unit.kind == "graph"]
+    [kernel] = graph.kernels
+    own = {kernel.name + ENDING: kernel.script.encode()}
+    [graph] = [unit for unit in record(sandbox, "compile", MODEL, files=own)[1].units if unit.kind == "graph"]
+    assert graph.own_kernels == [OwnKernel(name=kernel.name)]
 
 
 def test_an_endless_loop_is_stopped_at_its_line(sandbox: Sandbox) -> None:
