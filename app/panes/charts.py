@@ -29,6 +29,8 @@ LEFT, RIGHT, TOP, BOTTOM = 48, 116, 22, 36
 PLOT_HEIGHT = 128
 ROOM = 760
 """Default width of a chart."""
+EXCEEDING = 1.1
+"""How many times the peak something reaches where the peak's own measurement was disturbed."""
 LABEL_DISTANCE = 13
 """Least distance between the base lines of two line labels."""
 LOG_RATIO = 30.0
@@ -220,7 +222,9 @@ def chart(
         logarithmic=axis.logarithmic,
         bars=_bars(kernels, values, base, pitch, axis.height_of),
         ghosts=[_ghost(kind, at, value, title, base, pitch, axis.height_of) for kind, at, value, title in compared],
-        rules=_spread([Rule(m.kind, base - axis.height_of(v), 0, f"{_line_name(m)} {number(v)}") for m, v in rules]),
+        rules=_spread(
+            [Rule(m.kind, base - axis.height_of(v), 0, f"{_line_name(m, measurements)} {number(v)}") for m, v in rules]
+        ),
         ticks=[Tick(base - axis.height_of(value), number(value)) for value in axis.ticks()],
     )
 
@@ -357,8 +361,13 @@ def _factor_words(factors: tuple[float, float] | None) -> list[str]:
     return [f"{number(factors[0])}× the step before", f"{number(factors[1])}× the first"] if factors else []
 
 
-def _line_name(m: Measurement) -> str:
-    return {"numpy": "NumPy", "peak": "peak"}[m.kind]
+def _line_name(m: Measurement, measurements: Sequence[Measurement]) -> str:
+    """Return the name of a line; a peak that something else exceeds was measured while other programs ran."""
+    if m.kind == "numpy":
+        return "NumPy"
+    others = [other for other in measurements if other is not m and other.threads <= m.threads]
+    exceeded = any((other.gflops or 0.0) > EXCEEDING * (m.gflops or 0.0) for other in others)
+    return "noisy peak" if exceeded else "peak"
 
 
 def _rate(m: Measurement, rated: bool) -> float:

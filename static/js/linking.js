@@ -173,11 +173,18 @@ function unpin() {
   show(null);
 }
 
-/** Light up what became of the line that the player is at, where it plays what is shown. */
+let followed = -1; // the line that the player was at
+
+/** Light up what became of the line that the player is at, where it plays what is shown; each pane scrolls to it. */
 function follow({ index, count }) {
   const loops = steppedAt("code").name;
   if (pinned || model.panes.get(loops)?.lines.length !== count) return;
-  show({ pane: loops, index, footprint: model.of(loops, index) });
+  const footprint = model.of(loops, index);
+  show({ pane: loops, index, footprint });
+  if (index === followed) return;
+  followed = index;
+  scrollTo(loops, [index]);
+  scrollToRelated(footprint, loops);
 }
 
 function relight() {
@@ -209,12 +216,15 @@ function light(node) {
 function reveal(from) {
   const footprint = pinned?.footprint;
   if (!footprint) return;
+  scrollToRelated(footprint, from);
+  if (from !== SOURCE && footprint.sources.size) editor.reveal(model.primary(footprint));
+}
+
+function scrollToRelated(footprint, from) {
   for (const pane of LISTINGS) {
-    if (pane === from) continue;
-    const lines = model.relatedLines(pane, footprint);
+    const lines = pane === from ? [] : model.relatedLines(pane, footprint);
     if (lines.length) scrollTo(pane, lines);
   }
-  if (from !== SOURCE && footprint.sources.size) editor.reveal(model.primary(footprint));
 }
 
 const heartShown = new Set(); // panes that were scrolled there

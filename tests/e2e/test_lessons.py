@@ -92,7 +92,7 @@ def school(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
 
 def check(page: Page) -> None:
     page.click("#lesson-check")
-    expect(page.locator("#lesson-check")).to_be_enabled()
+    expect(page.locator("#lesson-check")).to_be_enabled(timeout=60_000)  # it measures
 
 
 def test_a_step_is_checked_on_the_students_own_result(school: str, open_page: Callable[..., Page]) -> None:

@@ -19,6 +19,7 @@ from tests import models
 from tests.browser import ensure
 from tests.e2e.conftest import serving
 from tests.e2e.steps import MATMUL, write
+from tests.e2e.test_graphs import NESTED
 
 SIZES = {"wide": (1680, 1000), "projector": (1280, 800), "phone": (390, 844)}
 THEMES = ("light", "dark")
@@ -56,6 +57,37 @@ def model(page: Page, address: str) -> None:
     page.wait_for_selector("#graph .node", state="attached")
 
 
+def measured_model(page: Page, address: str) -> None:
+    """A network after Run: its kernels have times, and colour the drawing."""
+    residual_block(page, address)
+    page.click("#run-button")
+    show_tab(page, "Kernels")
+    expect(page.locator(".kernels thead")).to_contain_text("GFLOP/s", timeout=PATIENCE_MS)
+
+
+def residual_block(page: Page, address: str) -> None:
+    """A small network."""
+    opened(page, f"{address}/?example=residual-block")
+    show_tab(page, "Graph")
+    page.wait_for_selector("#graph .node", state="attached")
+
+
+def node(page: Page, address: str) -> None:
+    """What is known of an operator."""
+    residual_block(page, address)
+    page.locator('#graph .node[data-label*="conv2d"]').first.click()
+    expect(page.locator("#node-panel")).to_be_visible()
+
+
+def branches(page: Page, address: str) -> None:
+    """Branches, clauses and closures as nested boxes."""
+    opened(page, address)
+    show_tab(page, "Source")
+    write(page, NESTED)
+    show_tab(page, "Graph")
+    expect(page.locator("#graph .scope").first).to_be_attached()
+
+
 def gpu(page: Page, address: str) -> None:
     """A schedule for a GPU."""
     opened(page, f"{address}/?example=gpu-matmul-shared")
@@ -70,6 +102,70 @@ def lesson(page: Page, address: str) -> None:
 def lessons(page: Page, address: str) -> None:
     """The list of lessons."""
     page.goto(f"{address}/learn")
+
+
+def failed_step(page: Page, address: str) -> None:
+    """A step of a lesson that does not pass yet."""
+    opened(page, f"{address}/learn/split")
+    page.click("#lesson-check")
+    expect(page.locator(".checks:visible .failed").first).to_be_visible()
+
+
+def made_class(page: Page, address: str) -> tuple[str, str]:
+    """Make a class with two students, in which somebody presents; returns its id and its teacher's secret."""
+    made = page.request.post(f"{address}/api/classes", data={"lesson": "split"}).json()
+    for number in range(2):
+        student = {"student": f"{number:032x}", "step": number + 1}
+        page.request.post(f"{address}/api/classes/{made['id']}/students", data=student)
+    state = {"step": 2, "script": MATMUL}
+    secret = {"X-Class-Secret": made["secret"]}
+    page.request.put(f"{address}/api/classes/{made['id']}/presented", data=state, headers=secret)
+    return made["id"], made["secret"]
+
+
+def student(page: Page, address: str) -> None:
+    """A student who follows his teacher."""
+    name, _ = made_class(page, address)
+    opened(page, f"{address}/learn/split?class={name}")
+    expect(page.locator("#class-following")).to_be_visible()
+
+
+def teacher(page: Page, address: str) -> None:
+    """A teacher with the list of his class."""
+    name, secret = made_class(page, address)
+    opened(page, f"{address}/learn/split?class={name}#teacher={secret}")
+    expect(page.locator("#class-count")).to_have_text("2 students")
+    page.click("#class-open")
+
+
+def proposals(page: Page, address: str) -> None:
+    """What a loop can take next."""
+    opened(page, address)
+    show_tab(page, "Source")
+    write(page, MATMUL)
+    show_tab(page, "Schedule")
+    page.get_by_role("button", name="What loop i of C can take next", exact=True).click()
+    expect(page.locator("#proposals")).to_contain_text("parallel", timeout=PATIENCE_MS)
+
+
+def prediction(page: Page, address: str) -> None:
+    """Bars that are drawn before anything is measured."""
+    opened(page, address)
+    show_tab(page, "Benchmark")
+    page.click("#ladder-predict")
+    expect(page.locator("#predict")).to_be_visible()
+
+
+def examples(page: Page, address: str) -> None:
+    """The list of examples."""
+    opened(page, address)
+    page.click("#open-gallery")
+
+
+def keys(page: Page, address: str) -> None:
+    """The help, with all keys."""
+    opened(page, address)
+    page.click("#open-help")
 
 
 def ladder(page: Page, address: str) -> None:
@@ -123,7 +219,12 @@ def empty(page: Page, address: str) -> None:
 
 
 STATES: dict[str, Callable[[Page, str], None]] = {
-    state.__name__: state for state in (landing, model, gpu, lessons, lesson, ladder, player, compare, failed, empty)
+    state.__name__: state
+    for state in (
+        *(landing, model, measured_model, node, branches, gpu),
+        *(lessons, lesson, failed_step, student, teacher),
+        *(proposals, prediction, ladder, player, compare, examples, keys, failed, empty),
+    )
 }
 
 

@@ -49,6 +49,13 @@ def test_lines_are_on_the_bars_scale_and_their_labels_apart() -> None:
     assert "C.vectorize(ji): 102 GFLOP/s" in drawn.summary
 
 
+def test_a_peak_that_something_exceeds_is_called_noisy() -> None:
+    for rate, name in ((310.0, "peak 300"), (340.0, "noisy peak 300")):
+        drawn = chart([rung("default", rate), NUMPY, PEAK])
+        assert drawn is not None
+        assert sorted(rule.label for rule in drawn.rules) == ["NumPy 228", name]
+
+
 def test_without_a_count_of_operations_calls_a_second_are_drawn() -> None:
     drawn = chart([rung("default", None, seconds=0.5), rung("split", None, seconds=0.25), PEAK])
     assert drawn is not None
