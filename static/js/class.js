@@ -15,7 +15,7 @@ const address = `/api/classes/${encodeURIComponent(name)}`;
 
 let news = { presented: null, board: [], students: 0 };
 let following = true; // a student follows whoever presents, until he leaves
-let presenting = false;
+let presenting = null; // null until the first news: a teacher who reloads the page goes on presenting
 let sent = "";
 let timer = 0;
 let line = 0;
@@ -53,7 +53,8 @@ async function teach() {
 function heard(message) {
   const before = news;
   news = message;
-  if (!secret) follow(before);
+  if (secret) presenting ??= news.presented !== null;
+  else follow(before);
   draw();
 }
 
@@ -203,7 +204,7 @@ function draw() {
 function teacherBar() {
   const here = pupils.filter(({ away }) => !away).length;
   return [
-    button("class-present", presenting ? "Stop presenting" : "Present", togglePresenting, { "aria-pressed": String(presenting) }),
+    button("class-present", presenting ? "Stop presenting" : "Present", togglePresenting, { "aria-pressed": String(Boolean(presenting)) }),
     button("class-link", "Copy the students’ link", copyLink),
     element("span", { class: "hint", id: "class-count" }, `${here} student${here === 1 ? "" : "s"}`),
   ];

@@ -6,11 +6,13 @@ import { keepProgress, readProgress } from "./lesson-progress.js";
 import { on, tell, workspaceJson } from "./state.js";
 
 const REVISION_MS = 1000;
+const OWN_WORK = "[data-lesson-step], [data-take-answer], .lesson-foot button"; // whoever uses it follows nobody any more
 const MEASURERS = { ladder: "/api/ladders", kernel: "/api/measure" };
 
 const lesson = $("#lesson") && readJson("lesson-data"); // {name, revision, own, steps}
 let progress;
 let following = false; // whether what is shown is somebody else's
+let shown = 1; // the step whose text is shown
 
 export const inLesson = Boolean(lesson);
 export const lessonName = lesson?.name;
@@ -40,6 +42,7 @@ export function startLesson() {
 export function showAs(theirs) {
   following = true;
   showText(Math.min(theirs.step, lesson.steps.length));
+  mark();
   if (theirs.script !== editor.text) editor.text = theirs.script;
 }
 
@@ -53,6 +56,7 @@ const article = () => $(`[data-step-text="${progress.step}"]`);
 const save = () => keepProgress(lesson.name, progress);
 
 function clicked({ target }) {
+  if (following && target.closest(OWN_WORK)) tell("leave");
   const chosen = target.closest("[data-lesson-step]");
   if (chosen) open(Number(chosen.dataset.lessonStep));
   if (target.id === "lesson-previous") open(progress.step - 1);
@@ -79,6 +83,7 @@ function open(number) {
 }
 
 function showText(number) {
+  shown = number;
   for (const text of $$("[data-step-text]")) text.hidden = Number(text.dataset.stepText) !== number;
 }
 
@@ -96,11 +101,11 @@ function pass() {
   tell("lesson-step");
 }
 
-/** The buttons say where the student is and what is done. */
+/** The buttons say which step is shown and what is done. */
 function mark() {
   for (const button of $$("[data-lesson-step]")) {
     const number = Number(button.dataset.lessonStep);
-    if (number === progress.step) button.setAttribute("aria-current", "step");
+    if (number === shown) button.setAttribute("aria-current", "step");
     else button.removeAttribute("aria-current");
     button.classList.toggle("done", progress.done.includes(number));
   }

@@ -89,6 +89,20 @@ def test_students_see_what_the_teacher_does_and_leave_with_one_key(teacher: Page
     expect(student.locator(".cm-content")).to_have_text("mine = 1")
 
 
+def test_a_teacher_goes_on_presenting_after_a_reload(teacher: Page, join: Callable[..., Page]) -> None:
+    student = join()
+    teacher.click("#class-present")
+    teacher.click("[data-lesson-step='2']")
+    expect(student.locator("[data-lesson-step='2']")).to_have_attribute("aria-current", "step")
+    teacher.reload()
+    expect(teacher.locator("#class-present")).to_have_text("Stop presenting")
+    write(teacher, "theirs = 4")
+    expect(student.locator(".cm-content")).to_have_text("theirs = 4")
+    student.click("#lesson-check")
+    expect(student.locator("#class-follow")).to_be_visible()
+    expect(student.locator("[data-lesson-step='1']")).to_have_attribute("aria-current", "step")
+
+
 def test_an_edit_leaves_too(teacher: Page, join: Callable[..., Page]) -> None:
     student = join()
     write(student, "mine = 1")

@@ -19,7 +19,7 @@ from tests import models
 from tests.browser import ensure
 from tests.e2e.conftest import serving
 from tests.e2e.steps import MATMUL, write
-from tests.e2e.test_graphs import NESTED
+from tests.e2e.test_graphs import NESTED, NETWORK
 
 SIZES = {"wide": (1680, 1000), "projector": (1280, 800), "phone": (390, 844)}
 THEMES = ("light", "dark")
@@ -59,7 +59,9 @@ def model(page: Page, address: str) -> None:
 
 def measured_model(page: Page, address: str) -> None:
     """A network after Run: its kernels have times, and colour the drawing."""
-    residual_block(page, address)
+    opened(page, address)
+    show_tab(page, "Source")
+    write(page, NETWORK)
     page.click("#run-button")
     show_tab(page, "Kernels")
     expect(page.locator(".kernels thead")).to_contain_text("GFLOP/s", timeout=PATIENCE_MS)
