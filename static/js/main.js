@@ -32,9 +32,9 @@ import { startTips } from "./tips.js";
 import { startWarp } from "./warp.js";
 import { startWebGPU } from "./webgpu.js";
 
-// A fragment that shows the same content as before stays as it is, scrolled where it was.
-Idiomorph.defaults.callbacks.beforeNodeMorphed = (before, after) =>
-  !(before.dataset?.key && before.dataset.key === after.dataset?.key);
+// A fragment that shows the same content as before stays as it is, scrolled where it was; one without its content does not.
+Idiomorph.defaults.callbacks.beforeNodeMorphed = ({ dataset: before }, { dataset: after }) =>
+  !(before?.key && before.key === after?.key && !("omitted" in before));
 
 // Attributes that the page's scripts set, such as what a visitor opened, survive an answer.
 const OURS = { details: ["open"], ".pane": ["class", "style"], ".heading": ["aria-pressed"] };
