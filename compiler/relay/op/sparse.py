@@ -6,11 +6,13 @@ import numpy as np
 
 from compiler import topi
 from compiler.ir.attrs import Attrs
+from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
+from compiler.relay.expr import Tuple, TupleGetItem
 from compiler.relay.op.common import NOT_SMOOTH, check_same_extent
 from compiler.relay.op.indexing import index_tensor
 from compiler.relay.op.type_relations import same_dtype, tensor
-from compiler.relay.op_registry import register, tuple_function
+from compiler.relay.op_registry import public_function, register, tuple_function
 from compiler.relay.operator import Array, OpPattern, Types
 from compiler.relay.ty import AnyDim, TensorType, TupleType
 
@@ -106,4 +108,14 @@ _FILL = register(
     waived={"compute": "the number of rows depends on the values; the reference runs", **NOT_SMOOTH},
 )
 
-sparse_fill_empty_rows = tuple_function(_FILL, 3)
+
+@public_function(_FILL)
+def sparse_fill_empty_rows(
+    sparse_indices: RelayExpr, sparse_values: RelayExpr, dense_shape: RelayExpr, default_value: RelayExpr
+) -> Tuple:
+    """Give each empty row of a sparse matrix an element in its first column.
+
+    The result is a tuple of coordinates, of values and, for each row, whether it was empty.
+    """
+    call = _FILL(sparse_indices, sparse_values, dense_shape, default_value)
+    return Tuple(tuple(TupleGetItem(call, index) for index in range(3)))

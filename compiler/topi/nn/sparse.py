@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from compiler import te, tir
 from compiler.ir.error import ArgumentError, expected
+from compiler.ir.primexpr import PrimExpr
 from compiler.te.tensor import Tensor
 from compiler.tir.buffer import Buffer
 from compiler.tir.ir_builder import create
 from compiler.tir.stmt import Stmt
+from compiler.topi.compute import compute
+from compiler.topi.nn.pad import pad
 from compiler.topi.operands import Extent, dims, product
-from compiler.topi.transform import reshape, transpose
+from compiler.topi.tag import Tag
+from compiler.topi.transform import expand_dims, reshape, transpose
 
 __all__ = [
     "sparse_add",
@@ -133,18 +137,19 @@ def sparse_conv2d(
     layout: str = "NHWC",
     kernel_size: int = 1,
 ) -> Tensor:
-    """Return a convolution with windows of one pixel and a sparse weight.
+    """Return a convolution by a sparse weight, with results of the extents of the data.
 
     Parameters
     ----------
     dense_data : Tensor
         Images, in ``layout``.
     sparse_data, sparse_indices, sparse_indptr : Tensor
-        The parts of a sparse weight ``(O, I)``, as of :func:`sparse_dense`.
+        The parts of a sparse weight, as of :func:`sparse_dense`: ``(O, H * W * I)`` in the layout NHWC,
+        ``(O, I * H * W)`` in NCHW.  Data of two dimensions are blocks of one column.
     layout : {"NHWC", "NCHW"}
         Of the data and of the result.
     kernel_size : int
-        The extent of the window, 1.
+        The odd extent of the window, which is centred on each pixel; beyond the borders are zeros.
 
     Returns
     -------
@@ -153,18 +158,36 @@ def sparse_conv2d(
     Raises
     ------
     ArgumentError
-        If the layout is another one, or the window larger.
+        If the layout is another one, or the extent of the window even.
     """
     if layout not in ("NHWC", "NCHW"):
         expected("sparse_conv2d", "layout", "'NHWC' or 'NCHW'", layout)
-    if kernel_size != 1:
-        expected("sparse_conv2d", "kernel_size", "1", kernel_size)
+    if kernel_size % 2 != 1:
+        expected("sparse_conv2d", "kernel_size", "an odd number", kernel_size)
     pixels = dense_data if layout == "NHWC" else transpose(dense_data, (0, 2, 3, 1))
-    *places, channels = dims(pixels)
-    rows = reshape(pixels, (product(places), channels))
-    result = sparse_dense(rows, sparse_data, sparse_indices, sparse_indptr)
+    places = dims(pixels)[:-1]
+    blocks = expand_dims(sparse_data, 2) if len(sparse_data.shape) == 2 else sparse_data
+    result = sparse_dense(_windows(pixels, kernel_size, layout), blocks, sparse_indices, sparse_indptr)
     images = reshape(result, (*places, dims(result)[1]))
     return images if layout == "NHWC" else transpose(images, (0, 3, 1, 2))
+
+
+def _windows(pixels: Tensor, size: int, layout: str) -> Tensor:
+    """Return the window around each pixel as a row, its elements in the order of a weight's columns."""
+    *places, channels = dims(pixels)
+    if size == 1:
+        return reshape(pixels, (product(places), channels))
+    _, height, width = places
+    padded = pad(pixels, (0, size // 2, size // 2, 0))
+
+    def element(row: PrimExpr, column: PrimExpr) -> PrimExpr:
+        channel, window = column % channels, column // channels
+        if layout == "NCHW":
+            channel, window = column // (size * size), column % (size * size)
+        image, pixel = row // (height * width), row % (height * width)
+        return padded(image, pixel // width + window // size, pixel % width + window % size, channel)
+
+    return compute((product(places), size * size * channels), element, "windows", Tag.INJECTIVE)
 
 
 def sparse_add(dense_data: Tensor, sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor) -> Tensor:

@@ -1,5 +1,5 @@
 """Optimisations that change a program together with its weights, a file each."""
 
-from compiler.driver.relay.data_dep_optimization import bsr_dense, simplify_fc_transpose
+from compiler.driver.relay.data_dep_optimization import bsr_conv2d, bsr_dense, simplify_fc_transpose
 
-__all__ = ["bsr_dense", "simplify_fc_transpose"]
+__all__ = ["bsr_conv2d", "bsr_dense", "simplify_fc_transpose"]

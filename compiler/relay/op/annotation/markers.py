@@ -38,6 +38,16 @@ class OnDeviceAttrs(Attrs):
     constrain_result: bool = attr_field(BOOL, "Whether the result must be on the device.", False)
     constrain_body: bool = attr_field(BOOL, "Whether the data must be computed on the device.", True)
 
+    @property
+    def device_type(self) -> int:
+        """The number of the device's kind, as programs before 0.9 ask for it."""
+        return self.virtual_device.device_type
+
+    @property
+    def is_fixed(self) -> bool:
+        """What programs before 0.9 call ``constrain_result``."""
+        return self.constrain_result
+
     @classmethod
     def make(cls, owner: str, values: Mapping[str, Any]) -> Self:
         """Return attributes made of the values given, in today's or in older spelling.

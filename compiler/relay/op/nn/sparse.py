@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import BOOL
+from compiler.ir.attr_kinds import BOOL, INTS, one_of
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
@@ -91,6 +91,56 @@ _SPARSE_DENSE = register(
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_dense_compute,
     reference=_dense_reference,
+    waived=_NO_GRADIENT,
+)
+
+
+class SparseConv2DAttrs(Attrs):
+    """Attributes of ``nn.sparse_conv2d``."""
+
+    layout: str = attr_field(one_of("NHWC", "NCHW"), "Layout of the data and of the result.", "NHWC")
+    kernel_size: tuple[int, ...] = attr_field(INTS, "Extents of the window, which is centred on each pixel.", (1, 1))
+
+
+def _conv_relation(types: Types, attrs: SparseConv2DAttrs) -> Type:
+    """The type of the data, with a channel for each row of the weight."""
+    data = tensor(types[0], "dense_data", 4)
+    blocks = tensor(types[1], "sparse_data")
+    index_tensor(types[2], "sparse_indices")
+    begins = tensor(index_tensor(types[3], "sparse_indptr"), "sparse_indptr", 1).dims[0]
+    same_dtype(data, blocks)
+    if len(blocks.dims) not in (2, 3):
+        raise RelationError(f"sparse_data must be blocks, got {blocks}")
+    outputs = AnyDim() if has_any_dim(begins, blocks.dims[1]) else (begins - 1) * blocks.dims[1]
+    channel = attrs.layout.index("C")
+    return TensorType((*data.dims[:channel], outputs, *data.dims[channel + 1 :]), data.dtype)
+
+
+def _conv_compute(attrs: SparseConv2DAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
+    data, blocks, indices, begins = inputs
+    return [topi.sparse_conv2d(data, blocks, indices, begins, attrs.layout, attrs.kernel_size[0])]
+
+
+def _conv_reference(attrs: SparseConv2DAttrs, data: Array, blocks: Array, indices: Array, begins: Array) -> Any:
+    pixels = data if attrs.layout == "NHWC" else data.transpose(0, 2, 3, 1)
+    height, width = attrs.kernel_size
+    padded = np.pad(pixels, ((0, 0), (height // 2,) * 2, (width // 2,) * 2, (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (height, width), (1, 2))
+    rows = windows.transpose((0, 1, 2, 4, 5, 3) if attrs.layout == "NHWC" else (0, 1, 2, 3, 4, 5))
+    rows = rows.reshape(*pixels.shape[:3], -1)
+    result = rows @ as_dense(rows.shape[-1], np.atleast_3d(blocks), indices, begins).T
+    return result if attrs.layout == "NHWC" else result.transpose(0, 3, 1, 2)
+
+
+_SPARSE_CONV2D = register(
+    "nn.sparse_conv2d",
+    doc="Convolve images by a sparse weight; the result has their extents.",
+    inputs={"dense_data": "Images.", **_MATRIX},
+    attrs=SparseConv2DAttrs,
+    relation=_conv_relation,
+    pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
+    compute=_conv_compute,
+    reference=_conv_reference,
     waived=_NO_GRADIENT,
 )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
-from compiler import relay
+from compiler import relay, topi
 from tests.compiler.relay.op.example import Example, floats, ints
 
 nn = relay.nn
@@ -29,11 +30,32 @@ _X, _Y = floats(4, 6), floats(5, 6, seed=2)
 _AS_DENSE = np.zeros((4, 6), "float32")
 _AS_DENSE[0:2, 3:6], _AS_DENSE[2:4, 0:3], _AS_DENSE[2:4, 3:6] = _BLOCKS[0]
 
+
+def _convolutions() -> Iterator[tuple[str, int, np.ndarray, list[np.ndarray], np.ndarray]]:
+    """Yield layouts, windows, images, weights of four rows in blocks of two, and what comes out."""
+    for layout, size in (("NCHW", 1), ("NHWC", 1), ("NCHW", 3), ("NHWC", 3)):
+        weight = floats(4, 2, size, size, seed=size)
+        images, (o, *_) = floats(1, 2, 4, 5), weight.shape
+        result = topi.testing.conv2d_nchw_python(images, weight, 1, size // 2)
+        matrix = (weight if layout == "NCHW" else weight.transpose(0, 2, 3, 1)).reshape(o, -1)
+        columns = matrix.shape[1]
+        blocks = matrix.reshape(2, 2, columns).transpose(0, 2, 1).reshape(-1, 2)
+        data = blocks if size == 1 else blocks[..., None]
+        places = [np.tile(np.arange(columns), 2).astype("int32"), np.array([0, columns, 2 * columns], "int32")]
+        if layout == "NHWC":
+            images, result = images.transpose(0, 2, 3, 1), result.transpose(0, 2, 3, 1)
+        yield layout, size, images, [data, *places], result
+
+
 EXAMPLES: dict[str, list[Example]] = {
     "nn.sparse_dense": [
         Example(lambda x, *w: nn.sparse_dense(x, w), [_X, *_csr(_W)], _X @ _W.T),
         Example(lambda x, *w: nn.sparse_dense(x, w, True), [_X, *_csr(_W)], _W @ _X.T),
         Example(lambda x, *w: nn.sparse_dense(x, w), [_X, *_BLOCKS], _X @ _AS_DENSE.T),
+    ],
+    "nn.sparse_conv2d": [
+        Example(partial(nn.sparse_conv2d, layout=layout, kernel_size=size), [data, *weight], expected)
+        for layout, size, data, weight, expected in _convolutions()
     ],
     "nn.sparse_add": [
         Example(lambda x, *w: nn.sparse_add(x, w), [floats(5, 6, seed=2), *_csr(_W)], floats(5, 6, seed=2) + _W)

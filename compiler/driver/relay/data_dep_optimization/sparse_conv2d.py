@@ -1,0 +1,54 @@
+"""The weights of convolutions that have many zeros: ``relay.analysis.sparse_conv2d``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.driver.relay.data_dep_optimization.weights import Params, store_blocks, weights_of
+from compiler.relay.expr import GraphExpr
+from compiler.relay.sparse_weights import BlockRows, SparseAnalysisResult, block_rows, conv_matrix, sparse_enough
+
+__all__ = ["SparseAnalysisResult", "process_params"]
+
+
+def process_params(
+    expr: GraphExpr,
+    params: Params,
+    block_size: Sequence[int],
+    sparsity_threshold: float,
+    layout: str,
+    kernel_size: int,
+    reg_task_input: bool = True,
+) -> SparseAnalysisResult:
+    """Replace the weights of convolutions that have many zeros by their blocks that have others.
+
+    Parameters
+    ----------
+    expr : Expr
+        The network.
+    params : dict of str to NDArray
+        Its weights; ``name.data``, ``name.indices`` and ``name.indptr`` replace ``name``.
+    block_size : sequence of int
+        Rows and columns of a block of a weight, which has a row for each output channel.
+    sparsity_threshold : float
+        The least share of zeros with which a weight is stored sparsely.
+    layout : {"NHWC", "NCHW"}
+        Of the data; weights are then HWIO or OIHW.
+    kernel_size : int
+        The extents of the window; other convolutions stay.
+    reg_task_input : bool
+        Whether the weights would be noted for a search of schedules, of which there is none.
+
+    Returns
+    -------
+    SparseAnalysisResult
+        The names of the weights, and the shapes of their parts.
+    """
+    stored: dict[str, BlockRows] = {}
+    for name in weights_of(expr, "nn.conv2d", params):
+        matrix = conv_matrix(params[name].numpy(), layout, kernel_size)
+        if matrix is not None and sparse_enough(matrix, block_size, sparsity_threshold):
+            blocks = block_rows(matrix, block_size)
+            columns = kernel_size == 1 and block_size[1] == 1
+            stored[name] = blocks._replace(data=blocks.data[..., 0]) if columns else blocks
+    return store_blocks(params, stored)

@@ -1,0 +1,40 @@
+"""The weights of dense layers that have many zeros: ``relay.analysis.sparse_dense``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.driver.relay.data_dep_optimization.weights import Params, store_blocks, weights_of
+from compiler.relay.expr import GraphExpr
+from compiler.relay.sparse_weights import SparseAnalysisResult, block_rows, sparse_enough
+
+__all__ = ["SparseAnalysisResult", "process_params"]
+
+
+def process_params(
+    expr: GraphExpr, params: Params, block_size: Sequence[int], sparsity_threshold: float
+) -> SparseAnalysisResult:
+    """Replace the weights of dense layers that have many zeros by their blocks that have others.
+
+    Parameters
+    ----------
+    expr : Expr
+        The network.
+    params : dict of str to NDArray
+        Its weights; ``name.data``, ``name.indices`` and ``name.indptr`` replace ``name``.
+    block_size : sequence of int
+        Rows and columns of a block; a weight whose extents are no multiples stays dense.
+    sparsity_threshold : float
+        The least share of zeros with which a weight is stored sparsely.
+
+    Returns
+    -------
+    SparseAnalysisResult
+        The names of the weights, and the shapes of their parts.
+    """
+    stored = {
+        name: block_rows(params[name].numpy(), block_size)
+        for name in weights_of(expr, "nn.dense", params)
+        if sparse_enough(params[name].numpy(), block_size, sparsity_threshold)
+    }
+    return store_blocks(params, stored)
