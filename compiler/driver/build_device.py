@@ -93,4 +93,4 @@ def kernel_module(module: IRModule, target: Target) -> DeviceModule:
         instrument.code_generated("optimised", "llvm", code.optimised, 0.0)
         instrument.code_generated("assembly", "gas", code.assembly, 0.0)
     sources = {form: lambda: code.assembly, "ll": lambda: code.optimised}
-    return DeviceModule(kind, code.signatures, sources, target, module)
+    return DeviceModule(kind, code.signatures, sources, target, module, {"s": lambda: code.assembly.encode()})

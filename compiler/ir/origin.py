@@ -388,12 +388,27 @@ def user_line(span: Span) -> int | None:
     So what a primitive made is at the primitive's line, not at the definition's.  None where nothing records, or no
     user's line is known.
     """
+    place = user_location(span)
+    return None if place is None else place.line
+
+
+def user_location(span: Span) -> Location | None:
+    """Return the place in the user's program that a span comes from, of several the one that was carried out last.
+
+    Parameters
+    ----------
+    span : Span
+
+    Returns
+    -------
+    Location or None
+        None where nothing records, or no user's line is known.
+    """
     table = current_ambient().table
     if table is None:
         return None
     rows = (table.rows[i] for i in sorted(table.ancestors(span), reverse=True))
-    place = next((row.location for row in rows if row.level == "source" and row.location is not None), None)
-    return None if place is None else place.line
+    return next((row.location for row in rows if row.level == "source" and row.location is not None), None)
 
 
 def user_place(span: Span) -> str:

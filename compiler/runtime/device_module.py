@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
-from compiler.ir.error import UnavailableError
+import msgspec
+
+from compiler.ir.error import ArgumentError, UnavailableError
+from compiler.ir.json_format import load_json, save_json
 from compiler.ir.module import IRModule
 from compiler.runtime.cuda_driver import why_no_driver
+from compiler.runtime.marked_data import KERNELS_MARK, marked
 from compiler.runtime.module import Function, Module
 from compiler.runtime.native_code import NativeCode
 from compiler.runtime.returned import Returned
@@ -16,7 +21,10 @@ from compiler.runtime.signature import Signature
 if TYPE_CHECKING:
     from compiler.target.target import Target
 
-__all__ = ["DeviceModule", "KernelFunction", "Launcher"]
+__all__ = ["DeviceModule", "KernelFunction", "Launcher", "stored_kernels"]
+
+_DISASSEMBLED = ("sass",)
+"""Texts of machine code, which a library does not hold beside it."""
 
 Launcher: TypeAlias = Callable[[str, tuple[object, ...], Mapping[str, int]], None]
 """Runs a kernel, given its name, its arguments and its launch parameters."""
@@ -79,7 +87,8 @@ class DeviceModule(Module):
         Its kernels.
     sources : mapping of str to callable
         What :meth:`get_source` answers by format, the usual one first.
-    target : Target
+    target : Target or str
+        Of a loaded module, as text.
     kernels : IRModule
         The loop IR of the kernels, as the code was made of it.
     files : mapping of str to callable
@@ -97,7 +106,7 @@ class DeviceModule(Module):
         kind: str,
         signatures: Sequence[Signature],
         sources: Mapping[str, Callable[[], str]],
-        target: Target,
+        target: Target | str,
         kernels: IRModule,
         files: Mapping[str, Callable[[], bytes]] | None = None,
     ) -> None:
@@ -119,9 +128,76 @@ class DeviceModule(Module):
         """Whether its kernels can be launched here."""
         return self.launcher is not None
 
+    @property
+    def is_binary_serializable(self) -> bool:
+        """Whether it can be written into a host's library as data: always."""
+        return True
+
+    def stored_data(self) -> bytes:
+        """Return the kernels as a library holds them: loop IR, sources, and files as far as tools for them are here.
+
+        Returns
+        -------
+        bytes
+        """
+        files = {}
+        for form, make in self._files.items():
+            # Machine code takes NVIDIA's compilers; a library without it is complete nevertheless.
+            with suppress(UnavailableError):
+                if form not in _DISASSEMBLED:
+                    files[form] = make()
+        stored = _StoredKernels(
+            kind=self._kind,
+            target=str(self.target),
+            signatures=[function.signature for function in self._functions.values()],
+            sources=list(self._sources),
+            files=files,
+            program=save_json(self.kernels),
+        )
+        return marked(KERNELS_MARK, msgspec.msgpack.encode(stored))
+
     def _explain(self) -> NativeCode:
         why = f" ({why_no_driver()})" if self._kind == "cuda" and why_no_driver() else ""
         raise UnavailableError(
             f"launch: this machine has no runtime for {self._kind} devices{why}; imported_modules[0].get_source() is "
             "the program of its kernels, and target 'llvm' computes on the CPU"
         )
+
+
+class _StoredKernels(msgspec.Struct, frozen=True, kw_only=True):
+    """A module of kernels in a library; ``sources`` says which of the files are texts, the usual one first."""
+
+    kind: str
+    target: str
+    signatures: list[Signature]
+    sources: list[str]
+    files: dict[str, bytes]
+    program: str
+
+
+def stored_kernels(content: bytes, path: str) -> DeviceModule:
+    """Return the module of kernels that a library holds.
+
+    Parameters
+    ----------
+    content : bytes
+        What :meth:`DeviceModule.stored_data` marked.
+    path : str
+        The library's, for the message.
+
+    Returns
+    -------
+    DeviceModule
+
+    Raises
+    ------
+    ArgumentError
+        If the content is damaged.
+    """
+    try:
+        stored = msgspec.msgpack.decode(content, type=_StoredKernels)
+    except msgspec.MsgspecError as error:
+        raise ArgumentError(f"load_module: {path!r} is damaged: {error}") from None
+    sources = {form: stored.files[form].decode for form in stored.sources if form in stored.files}
+    files = {form: lambda data=data: data for form, data in stored.files.items()}
+    return DeviceModule(stored.kind, stored.signatures, sources, stored.target, load_json(stored.program), files)

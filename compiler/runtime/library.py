@@ -7,7 +7,6 @@ nothing in it is executed.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -19,16 +18,15 @@ import msgspec
 
 from compiler.ir.error import ArgumentError, BuildError
 from compiler.runtime.aot_executor import AotInterface, AotLibrary
+from compiler.runtime.device_module import stored_kernels
 from compiler.runtime.graph_factory import GraphExecutorFactory
+from compiler.runtime.marked_data import KERNELS_MARK, MARK, PARAMS_MARK, find_all_marked, find_marked, marked
 from compiler.runtime.module import Module
 from compiler.runtime.native_code import NativeCode, ObjectCode, SharedLibrary, compiled, host_features, host_triple
 from compiler.runtime.params import load_param_dict
 from compiler.runtime.shared_object import link_shared_object
 from compiler.runtime.signature import Signature
 
-MARK = b"\x00strata module\x00"
-PARAMS_MARK = b"\x00strata params\x00"
-_DIGEST = 32
 _LARGEST = 1 << 26
 _LINKERS = ("cc", "gcc", "clang", "ld.lld", "ld")
 
@@ -64,31 +62,6 @@ def describe(description: Description) -> bytes:
     return marked(MARK, msgspec.json.encode(description))
 
 
-def marked(mark: bytes, content: bytes) -> bytes:
-    """Return content that :func:`find_marked` finds in a file."""
-    return mark + len(content).to_bytes(8, "little") + hashlib.sha256(content).digest() + content
-
-
-def find_marked(mark: bytes, data: bytes, path: str, largest: int, begin: int = 0) -> bytes | None:
-    """Return the content behind the first mark from ``begin`` on, or None where there is no such mark.
-
-    Raises
-    ------
-    ArgumentError
-        If it is damaged.
-    """
-    start = data.find(mark, begin)
-    if start < 0:
-        return None
-    start += len(mark)
-    size = int.from_bytes(data[start : start + 8], "little")
-    digest = data[start + 8 : start + 8 + _DIGEST]
-    content = data[start + 8 + _DIGEST : start + 8 + _DIGEST + size]
-    if size > largest or hashlib.sha256(content).digest() != digest:
-        raise ArgumentError(f"load_module: {path!r} is damaged")
-    return content
-
-
 def read_description(data: bytes, path: str) -> Description:
     """Return the description inside a file: of all modules that were linked into it.
 
@@ -97,13 +70,12 @@ def read_description(data: bytes, path: str) -> Description:
     ArgumentError
         If there is none, or it is damaged.
     """
-    descriptions, begin = [], 0
-    while (content := find_marked(MARK, data, path, _LARGEST, begin)) is not None:
+    descriptions = []
+    for content in find_all_marked(MARK, data, path, _LARGEST):
         try:
             descriptions.append(msgspec.json.decode(content, type=Description))
         except msgspec.MsgspecError as exc:
             raise ArgumentError(f"load_module: {path!r} is damaged: {exc}") from None
-        begin = data.index(MARK, begin) + len(MARK) + len(content)
     if not descriptions:
         raise ArgumentError(f"load_module: {path!r} was not written by export_library")
     signatures = {s.name: s for d in descriptions for s in d.signatures}
@@ -206,6 +178,8 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
         return ObjectCode(data) if library is None else library
 
     module = Module(description.signatures, code, target=description.target)
+    for content in find_all_marked(KERNELS_MARK, data, name, len(data)):
+        module.import_module(stored_kernels(content, name))
     if not description.graph and description.aot is None:
         return module
     params = find_marked(PARAMS_MARK, data, name, len(data))

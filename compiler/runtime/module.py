@@ -128,7 +128,7 @@ class Module:
     sources : mapping of str to callable
         What :meth:`get_source` answers by format: ``ll``, ``asm``, …
     exporter : callable, optional
-        Writes the module to a path, for :meth:`export_library`.
+        Writes the module to a path, with data that goes with it, for :meth:`export_library`.
     target : Target or str, optional
         What the code was made for; of a loaded module, as text.
     files : mapping of str to callable
@@ -140,7 +140,7 @@ class Module:
         signatures: Sequence[Signature],
         code: Callable[[], NativeCode],
         sources: Mapping[str, Callable[[], str]] | None = None,
-        exporter: Callable[[str], None] | None = None,
+        exporter: Callable[[str, bytes], None] | None = None,
         target: Target | str | None = None,
         files: Mapping[str, Callable[[], bytes]] | None = None,
     ) -> None:
@@ -248,6 +248,24 @@ class Module:
         """Import no modules any more."""
         self._imports.clear()
 
+    def stored_data(self) -> bytes:
+        """Return what a library that is exported holds of the module as data: nothing of machine code.
+
+        Returns
+        -------
+        bytes
+        """
+        return b""
+
+    def imported_data(self) -> bytes:
+        """Return what a library that is exported holds of the imported modules as data.
+
+        Returns
+        -------
+        bytes
+        """
+        return b"".join(module.stored_data() for module in self._imports)
+
     def same_as(self, other: object) -> bool:
         """Return whether another module is this very one.
 
@@ -338,12 +356,14 @@ class Module:
         """
         make = self._sources.get(fmt or self.format)
         if make is None:
+            if fmt in self._files:
+                raise ArgumentError(f"get_source: {fmt!r} is no text; save('kernels.{fmt}') writes the file")
             formats = ", ".join(map(repr, self._sources)) or "nothing: a loaded module has no source"
             expected("get_source", "fmt", f"one of {formats}", fmt)
         return make()
 
     def export_library(self, file_name: str, **options: object) -> None:
-        """Write the machine code to a file that ``tvm.runtime.load_module`` reads.
+        """Write machine code, and imported modules' kernels, to a file that ``tvm.runtime.load_module`` reads.
 
         Parameters
         ----------
@@ -359,7 +379,7 @@ class Module:
         """
         if self._exporter is None:
             raise ArgumentError("export_library: this module was loaded from a file; copy that file")
-        self._exporter(str(file_name))
+        self._exporter(str(file_name), self.imported_data())
 
     def save(self, file_name: str, fmt: str = "") -> None:
         """Write the module to a file.

@@ -26,7 +26,8 @@ from compiler.ir.instrument import active_instruments, first_answer, uninstrumen
 from compiler.ir.module import BaseFunc, GlobalVar, IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.function import Function
-from compiler.runtime.library import PARAMS_MARK, marked, write_library
+from compiler.runtime.library import write_library
+from compiler.runtime.marked_data import PARAMS_MARK, marked
 from compiler.runtime.module import Function as NativeFunction
 from compiler.runtime.module import Module
 from compiler.runtime.native_code import NativeCode, ObjectCode
@@ -256,7 +257,7 @@ class KernelModule(Module):
     def _no_code(self) -> NativeCode:
         raise BuildError("this module has no kernels")
 
-    def _export(self, path: str) -> None:
+    def _export(self, path: str, attached: bytes) -> None:
         self.export(path)
 
     def export(self, path: str, graph: str = "", model: str = "", params: bytes = b"") -> None:
@@ -268,7 +269,8 @@ class KernelModule(Module):
             signatures.append(msgspec.structs.replace(signature, symbol=named.name))
         description = described(self._target, signatures, graph, model)
         code = linked_object_code(parts, description)
-        write_library(code, path, marked(PARAMS_MARK, params) if graph else b"")
+        attached = marked(PARAMS_MARK, params) if graph else b""
+        write_library(code, path, attached + self.imported_data())
 
 
 _NOTHING = Signature(name="", symbol="", parameters=[])

@@ -25,6 +25,7 @@ __all__ = [
     "compile_cuda",
     "ptx_of",
     "report",
+    "sass_of",
     "translate",
 ]
 
@@ -116,11 +117,40 @@ def compile_cuda(source: str, arch: str = DEFAULT_ARCH) -> CudaReport:
     """
     _check_arch("compile_cuda", arch)
     with tempfile.TemporaryDirectory() as folder:
-        _compile_to_ptx(source, arch, folder)
-        ptx = Path(folder, "kernel.ptx").read_text(errors="replace")
-        log = _run(["bin/ptxas", "-v", "-lineinfo", f"-arch={arch}", "kernel.ptx", "-o", "kernel.cubin"], folder)
+        ptx, log = _assemble(source, arch, folder)
         sass = _run(["bin/nvdisasm", "-g", "-c", "kernel.cubin"], folder)
     return report(source, arch, ptx, log, sass)
+
+
+def sass_of(source: str, arch: str = DEFAULT_ARCH) -> str:
+    """Return the machine code that ptxas makes of CUDA C, as ``nvdisasm`` writes it.
+
+    Parameters
+    ----------
+    source : str
+    arch : str
+        As for :func:`compile_cuda`.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    UnavailableError, ArgumentError, BuildError
+        As for :func:`compile_cuda`.
+    """
+    _check_arch("sass_of", arch)
+    with tempfile.TemporaryDirectory() as folder:
+        _assemble(source, arch, folder)
+        return _run(["bin/nvdisasm", "-c", "kernel.cubin"], folder)
+
+
+def _assemble(source: str, arch: str, folder: str) -> tuple[str, str]:
+    """Write ``kernel.cubin`` to a folder; return the PTX, and what ptxas says."""
+    _compile_to_ptx(source, arch, folder)
+    ptx = Path(folder, "kernel.ptx").read_text(errors="replace")
+    return ptx, _run(["bin/ptxas", "-v", "-lineinfo", f"-arch={arch}", "kernel.ptx", "-o", "kernel.cubin"], folder)
 
 
 def report(source: str, arch: str, ptx: str, log: str, sass: str = "") -> CudaReport:

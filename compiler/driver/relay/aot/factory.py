@@ -23,7 +23,8 @@ from compiler.driver.relay.memory import MemoryPlan
 from compiler.ir.error import BuildError
 from compiler.ir.module import IRModule
 from compiler.runtime.aot_executor import AotInterface, AotLibrary
-from compiler.runtime.library import PARAMS_MARK, marked, write_library
+from compiler.runtime.library import write_library
+from compiler.runtime.marked_data import PARAMS_MARK, marked
 from compiler.runtime.module import ENTRY, Module
 from compiler.runtime.ndarray import NDArray
 from compiler.runtime.params import save_param_dict

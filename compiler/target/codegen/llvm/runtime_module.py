@@ -21,8 +21,8 @@ def runtime_module(generated: Generated) -> Module:
             require_host_can_run(generated.target, generated.assembly)
         return ObjectCode(generated.object_code)
 
-    def export(path: str) -> None:
-        write_library(generated.described_object_code(), path)
+    def export(path: str, attached: bytes) -> None:
+        write_library(generated.described_object_code(), path, attached)
 
     sources = {"ll": lambda: generated.optimised, "asm": lambda: generated.assembly}
     files = {

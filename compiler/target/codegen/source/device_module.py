@@ -8,7 +8,7 @@ from compiler.ir.module import IRModule
 from compiler.runtime.device_module import DeviceModule
 from compiler.target.codegen.llvm.kernels import kernel_code
 from compiler.target.codegen.source.generate import SourceCode
-from compiler.target.cuda_tools.compile import DEFAULT_ARCH, ptx_of, translate
+from compiler.target.cuda_tools.compile import DEFAULT_ARCH, ptx_of, sass_of, translate
 from compiler.target.cuda_tools.tools import missing_tools
 from compiler.target.target import Target
 
@@ -37,9 +37,11 @@ def device_module(code: SourceCode, target: Target, kernels: IRModule) -> Device
     sources: dict[str, Callable[[], str]] = {FORMATS[kind]: lambda: code.text}
     files: dict[str, Callable[[], bytes]] = {}
     if kind == "cuda":
+        arch = target.arch or DEFAULT_ARCH
         sources["ptx"] = lambda: _ptx(code.text, target, kernels)
+        sources["sass"] = lambda: sass_of(code.text, arch)
         files["cu"] = lambda: code.text.encode()
-        files["cubin"] = lambda: translate(code.text, target.arch or DEFAULT_ARCH).cubin
+        files["cubin"] = lambda: translate(code.text, arch).cubin
     return DeviceModule(kind, code.signatures, sources, target, kernels, files)
 
 

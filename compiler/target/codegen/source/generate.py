@@ -12,6 +12,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.text import TextBuilder
+from compiler.ir.transform import PassContext
 from compiler.runtime.signature import Signature
 from compiler.target.codegen.signatures import distinct, passed_type, signatures_of
 from compiler.target.codegen.source.c import C
@@ -19,6 +20,7 @@ from compiler.target.codegen.source.cuda import CUDA
 from compiler.target.codegen.source.kernels import is_kernel, write_kernel
 from compiler.target.codegen.source.lanes import without_vectors
 from compiler.target.codegen.source.language import Language
+from compiler.target.codegen.source.line_directives import LINE_DIRECTIVES, with_line_directives
 from compiler.target.codegen.source.metal import METAL
 from compiler.target.codegen.source.names import identifier
 from compiler.target.codegen.source.opencl import OPENCL
@@ -84,7 +86,10 @@ def source_code(module: IRModule, kind: str) -> SourceCode:
         write = write_kernel if is_kernel(function.func) else _write
         write(program, bodies, function)
     signatures = [msgspec.structs.replace(d.signature, messages=program.messages) for d in declared]
-    code = SourceCode(language=program.language, signatures=signatures, listing=_joined(program, declared, bodies))
+    listing = _joined(program, declared, bodies)
+    if PassContext.current().config.get(LINE_DIRECTIVES):
+        listing = with_line_directives(listing, program.language.spelling.line)
+    code = SourceCode(language=program.language, signatures=signatures, listing=listing)
     for instrument in active_instruments():
         instrument.source_generated(program.language.name, code.listing, (time.perf_counter() - started) * 1e3)
     return code

@@ -43,6 +43,8 @@ class Spelling:
         The same bits as another type; empty where a helper function copies them.
     extern : str
         The declaration of a function that is elsewhere; empty where calls need none.
+    line : str
+        Tells a compiler that the next line is one of another file; empty where there is no such directive.
     parenthesized : bool
         Whether operands of comparisons and of logical operators have parentheses wherever they are operators.
     """
@@ -55,6 +57,7 @@ class Spelling:
     function: str = "static inline {type} {name}({parameters}) {{"
     reinterpret: str = ""
     extern: str = "extern {type} {name}({parameters});"
+    line: str = "#line {line} {file}"
     parenthesized: bool = False
 
 

@@ -43,12 +43,12 @@ def source_module(code: SourceCode, target: Target) -> Module:
             Path(path).write_bytes(_compiled(code.text, ("-shared",)))
             return SharedLibrary(path)
 
-    def export(path: str) -> None:
+    def export(path: str, attached: bytes) -> None:
         if path.endswith(f".{suffix}"):
             Path(path).write_text(code.text)
             return
         description = _description(describe(_described(code, target)))
-        write_library(_compiled(code.text + description, ("-c",)), path)
+        write_library(_compiled(code.text + description, ("-c",)), path, attached)
 
     sources = {suffix: lambda: code.text, "h": lambda: c_header(code), "main.c": lambda: c_main(code)}
     files = {name: lambda make=make: make().encode() for name, make in sources.items()}

@@ -142,6 +142,7 @@ WEBGPU = Language(
     },
     reserved=frozenset(_WORDS.split()),
     spelling=Spelling(
+        line="",
         declaration="let {name}: {type} = {value};",
         cast="{type}({value})",
         choice="select({other}, {then}, {condition})",

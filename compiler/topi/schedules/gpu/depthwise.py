@@ -18,6 +18,8 @@ __all__ = ["schedule_depthwise"]
 
 _COLUMNS, _ROWS = 32, 8
 """Threads along the columns and the rows of an image, at most."""
+_IMAGES = 64
+"""Images of a block, at most: threads along z that every device has."""
 
 
 def schedule_depthwise(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Schedule | None:
@@ -46,7 +48,7 @@ def schedule_depthwise(outputs: Sequence[Tensor], anchor: ComputeOp, target: Tar
         return None
     channels, height, width = (extent(anchor.axis[d]) or 1 for d in (windows.channels, last - 1, last))
     columns, rows = min(width, _COLUMNS), min(height, _ROWS)
-    images = divisor(channels, max(block_threads(target) // (columns * rows), 1))
+    images = divisor(channels, max(min(block_threads(target) // (columns * rows), _IMAGES), 1))
     if _window_bytes(anchor, windows, (images, rows, columns)) > device_limits(target)["max_shared_memory_per_block"]:
         return None
 

@@ -104,6 +104,7 @@ CASES = {
     "conv2d, groups of many channels": _conv(1, 16, 9, 48, 3, padding=1, groups=2),
     "depthwise, several rows of blocks": _conv(1, 6, 35, 6, 3, padding=1, groups=6),
     "depthwise, two of each channel": _conv(2, 3, 10, 6, 5, padding=2, groups=3),
+    "depthwise, images of one element": _conv(1, 144, 3, 144, 3, stride=2, groups=144),
     "conv1d": Case(
         lambda x, w: relay.nn.conv1d(x, w, padding=1),
         ((2, 12, 37), (20, 12, 3)),
