@@ -72,10 +72,10 @@ class CudaCompiler:
 
     def _compiled(self, program: CudaProgram, job: Job) -> CompiledKernels:
         with self._incoming.read(job, self._client, "server") as reader:
-            code = next((event for event in reader.events() if isinstance(event, MachineCode)), None)
+            # All that there are: a job whose messages are not read to their end counts as cancelled.
+            codes = [event for event in reader.events() if isinstance(event, MachineCode)]
             outcome = reader.outcome()
-        if code is None:
-            code = MachineCode(problem=f"NVRTC gave nothing back: {_said(outcome)}")
+        code = codes[0] if codes else MachineCode(problem=f"NVRTC gave nothing back: {_said(outcome)}")
         if not self._options.sass or not code.cubin:
             return CompiledKernels(program=program, code=code)
         started = time.perf_counter()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TypeVar
 
-from app.artifacts import Failed, Recorded, Workspace
+from app.artifacts import Failed, Problem, Recorded, Workspace
 from app.jobs.answer_reader import Incoming
 from app.jobs.callers import waiting
 from app.jobs.clients import Client
@@ -78,23 +78,24 @@ class RecordedPrograms:
         """
         self._launcher.check(workspace)
         with self._compiling.turn(client.address, client.tab) as ticket:
-            recorded = self._recorded(workspace, client, ticket)
+            recorded, problem = self._recorded(workspace, client, ticket)
             if not recorded:
-                return None, "this script makes no function"
+                return None, problem or "this script makes no function"
             chosen = recorded[unit if -1 <= unit < len(recorded) else -1]
             program = chosen.program or (chosen.graph if graphs else "")
             if not program:
                 return None, f"{chosen.name}: {chosen.reason}"
             return self._result(kind, start(program), client, ticket)
 
-    def _recorded(self, workspace: Workspace, client: Client, ticket: Ticket) -> list[Recorded]:
+    def _recorded(self, workspace: Workspace, client: Client, ticket: Ticket) -> tuple[list[Recorded], str]:
+        """Return the functions that a script makes, and what went wrong with it."""
         job = self._launcher.start("record", workspace)
         ticket.when_asked(job.interrupt)
         with waiting(job.cancel), self._incoming.read(job, client.address) as reader:
             with closing(reader.events()) as events:
                 recorded = [event for event in events if isinstance(event, Recorded)]
-            reader.finish()
-        return recorded
+            problems = reader.finish().problems
+        return recorded, _said(problems[0]) if problems else ""
 
     def _result(self, kind: type[Result], job: Job, client: Client, ticket: Ticket) -> tuple[Result | None, str]:
         ticket.when_asked(job.interrupt)
@@ -110,3 +111,8 @@ class RecordedPrograms:
         if result is None and not problem:
             problem = problems[0].message if problems else "the process that works on it ended without a result"
         return result, problem
+
+
+def _said(problem: Problem) -> str:
+    """Return a problem of a script in one sentence."""
+    return f"line {problem.line}: {problem.message}" if problem.line else problem.message

@@ -88,6 +88,21 @@ rows = tvm.build(s, [A, B], target="llvm -mcpu=native", name="rows")
 a, b = tvm.nd.array(np.ones((8, 64), "float32")), tvm.nd.empty((8,), "float32")
 rows(a, b)
 tvm.lower(s, [A, B], simple_mode=True)
+
+n = 16
+A = te.placeholder((n, n), name="A")
+B = te.compute((n, n), lambda i, j: A[j, i] * 2.0, name="B")
+s = te.create_schedule(B.op)
+shared = s.cache_read(A, "shared", [B])
+ty, tx = te.thread_axis("threadIdx.y"), te.thread_axis("threadIdx.x")
+block, i = s[B].split(B.op.axis[0], factor=8)
+s[B].bind(block, te.thread_axis("blockIdx.x"))
+s[shared].compute_at(s[B], block)
+for stage, axes in ((B, (i, B.op.axis[1])), (shared, s[shared].op.axis)):
+    for axis, thread in zip(axes, (ty, tx)):
+        outer, inner = s[stage].split(axis, factor=4)
+        s[stage].bind(inner, thread)
+tvm.build(s, [A, B], target="cuda", name="transposed")
 """
 
 

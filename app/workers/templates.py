@@ -13,6 +13,7 @@ from app.panes import table
 from app.panes.charts import climb
 from app.panes.gpu import access_cost, access_title
 from app.panes.kernels import race_words, short_name
+from app.panes.messages import message_words
 from app.panes.numbers import conditions, duration, how_measured, number, operations, size
 from app.panes.sources import sources, wording
 from app.panes.steps import describe
@@ -40,6 +41,7 @@ FILTERS: Mapping[str, Callable[..., object]] = {
         describe,
         duration,
         how_measured,
+        message_words,
         number,
         operations,
         race_words,

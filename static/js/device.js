@@ -32,7 +32,8 @@ function complete(field) {
   const options = $$("option", field.list);
   const option = options.find(({ value }) => value === typed)
     ?? options.find(({ value, text }) => typed && `${value} ${text}`.toLowerCase().includes(typed));
-  field.value = option?.value ?? field.placeholder;
+  if (option) field.placeholder = option.value;
+  field.value = field.placeholder;
   return Boolean(option);
 }
 

@@ -70,7 +70,7 @@ class Thread:
         buffer = place.access.buffer
         kind, memory = numpy_dtype(buffer.dtype), self._memory(buffer.data)
         data = memory.typed(kind)
-        elements = self._elements("read", place, data, view, indices)
+        elements = self._elements("read", place, memory, data, view, indices)
         if elements is None:
             elements, data = np.zeros(np.broadcast(*indices).size, "int64"), np.zeros(1, kind)
             elements = elements if elements.size > 1 else 0
@@ -95,13 +95,18 @@ class Thread:
         buffer = place.access.buffer
         kind, memory = numpy_dtype(buffer.dtype), self._memory(buffer.data)
         data = memory.typed(kind)
-        elements = self._elements("write", place, data, view, indices)
+        elements = self._elements("write", place, memory, data, view, indices)
         if elements is None:
             return
-        event, before = Event.now(self._timeline, place), data[elements].copy()
+        before = data[elements].copy()
         data[elements] = value
-        changes = np.atleast_1d(before != data[elements]).tolist()
-        for element, changed in zip(_each(elements), changes, strict=True):
+        self._check_write(place, memory, kind, elements, before != data[elements])
+
+    def _check_write(
+        self, place: Place, memory: ShadowMemory, kind: np.dtype[Any], elements: Any, changes: Any
+    ) -> None:
+        event = Event.now(self._timeline, place)
+        for element, changed in zip(_each(elements), _each(changes), strict=True):
             rival = memory.write(memory.units(kind, element), event, changed)
             if rival is not None:
                 self._report_race(rival, event, element)
@@ -109,12 +114,14 @@ class Thread:
     def _memory(self, pointer: Var) -> ShadowMemory:
         return next(memory[pointer] for memory in self._memories if pointer in memory)
 
-    def _elements(self, kind: str, place: Place, data: Any, view: View, indices: tuple[Any, ...]) -> Any:
+    def _elements(
+        self, kind: str, place: Place, memory: ShadowMemory, data: Any, view: View, indices: tuple[Any, ...]
+    ) -> Any:
         """Return the places in memory of the elements; None, and a report, where some are outside."""
         self._result.accesses += 1
         if self._result.accesses > self._max_accesses:
             raise LimitReached
-        if self._is_part(place.access.buffer, data):
+        if _is_part(place.access.buffer, memory, data):
             view = View((0,), (len(data),), (1,), view.offset)
         try:
             return place.access.place(kind, data, view, indices)
@@ -122,12 +129,6 @@ class Thread:
             report = Report(Fault.OUT_OF_BOUNDS, str(error), (place.site(self._timeline.axes),))
             self._result.add((Fault.OUT_OF_BOUNDS, place), report)
             return None
-
-    def _is_part(self, buffer: Buffer, data: np.ndarray[Any, Any]) -> bool:
-        """Return whether a buffer lies in merged memory, whose places its indices name."""
-        return len(buffer.shape) == 1 and (
-            buffer.scope == DYNAMIC or self._memory(buffer.data).data.dtype != data.dtype
-        )
 
     def _report_uninitialized(self, place: Place, element: int) -> None:
         buffer = place.access.buffer
@@ -151,5 +152,10 @@ class Thread:
         self._result.add((Fault.DATA_RACE, first.place, second.place), Report(Fault.DATA_RACE, message, sites))
 
 
-def _each(elements: Any) -> Iterable[int]:
+def _is_part(buffer: Buffer, memory: ShadowMemory, data: np.ndarray[Any, Any]) -> bool:
+    """Return whether a buffer lies in merged memory, whose places its indices name."""
+    return len(buffer.shape) == 1 and (memory.data.dtype != data.dtype or buffer.scope == DYNAMIC)
+
+
+def _each(elements: Any) -> Iterable[Any]:
     return elements.tolist() if isinstance(elements, np.ndarray) else (elements,)

@@ -78,8 +78,9 @@ class WarpAccess:
         """Sectors that hold as many distinct bytes as the lanes access, if they lay side by side."""
         if self.addresses is None:
             return None
-        distinct = np.array([len(np.unique(row[row >= 0])) for row in self.addresses])
-        return _mean(-(-distinct * self.size // SECTOR))
+        lanes = np.sort(self.addresses, axis=1)
+        is_first = np.diff(lanes, axis=1, prepend=-1) > 0  # of its kind; idle lanes have no place
+        return _mean(-(-is_first.sum(axis=1) * self.size // SECTOR))
 
     @property
     def ways(self) -> int | None:

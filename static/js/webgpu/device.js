@@ -33,7 +33,7 @@ export function beyond(step, { limits, features }) {
     const limit = Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize);
     if (bytes > limit) return exceeded(name, bytes, "bytes in one buffer", limit, "maxStorageBufferBindingSize");
   }
-  if (/^enable f16;/m.test(step.source) && !features.includes("shader-f16")) return "it computes in float16, and this GPU has no feature shader-f16";
+  if (/^enable f16;/m.test(step.source) && !features.includes("shader-f16")) return "it computes in float16, and this GPU has no feature shader-f16: compute in float32";
   for (const launch of step.launches) {
     const over = launchBeyond(launch, limits);
     if (over) return over;
