@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import copy
+import copyreg
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -81,6 +83,19 @@ class Node(Scriptable):
         bool
         """
         return self is other
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Let copies and pickles have the fields as they are."""
+        return copyreg.__newobj__, (type(self),), object.__getstate__(self)  # type: ignore[attr-defined]
+
+    def __getstate__(self) -> object:
+        """Return copies of the fields, which share no node with this one, for ``__setstate__``."""
+        return copy.deepcopy(object.__getstate__(self))
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        """Become the node that has the fields of a state."""
+        for name, value in state[1].items():
+            setattr(self, name, value)
 
 
 _SHAPES: dict[type, tuple[tuple[str, ...], Any]] = {}

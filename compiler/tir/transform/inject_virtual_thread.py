@@ -176,14 +176,16 @@ class _Inject(Mutator):
         if n.buffer.data in self._own:
             buffer, moved = self._moved(n.buffer, indices)
             return rebuild(n, buffer=buffer, value=value, indices=moved, predicate=self._visit_optional(n.predicate))
-        return rebuild(n, value=value, indices=indices, predicate=self._visit_optional(n.predicate))
+        buffer, predicate = self._shared(n.buffer), self._visit_optional(n.predicate)
+        return rebuild(n, buffer=buffer, value=value, indices=indices, predicate=predicate)
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         indices = self._visit_tuple(n.indices)
         if n.buffer.data in self._own:
             buffer, indices = self._moved(n.buffer, indices)
             return rebuild(n, buffer=buffer, indices=indices, predicate=self._visit_optional(n.predicate))
-        return rebuild(n, indices=indices, predicate=self._visit_optional(n.predicate))
+        buffer, predicate = self._shared(n.buffer), self._visit_optional(n.predicate)
+        return rebuild(n, buffer=buffer, indices=indices, predicate=predicate)
 
     def _moved(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> tuple[Buffer, tuple[PrimExpr, ...]]:
         """Return the access to the thread's own part of the memory."""
@@ -192,6 +194,15 @@ class _Inject(Mutator):
         if view is None:
             view = self._buffers[buffer] = rebuild(buffer, shape=(size * self._count,))
         return view, (self._var * size + indices[0],)
+
+    def _shared(self, buffer: Buffer) -> Buffer:
+        """Return the view of memory that the threads share; its shape does not depend on them."""
+        if buffer.data not in self._sizes or not any(self._var in _uses(extent) for extent in buffer.shape):
+            return buffer
+        view = self._buffers.get(buffer)
+        if view is None:
+            view = self._buffers[buffer] = rebuild(buffer, shape=(self._sizes[buffer.data],))
+        return view
 
     def visit_Evaluate(self, n: Evaluate) -> Stmt:
         if self._depends(n.value):
@@ -231,14 +242,14 @@ class _Inject(Mutator):
     def visit_Allocate(self, n: Allocate) -> Stmt:
         if self._depends(*n.extents):
             return self._repeat(n)
-        if n.buffer_var not in self._own:
+        if self._inside:  # allocated anew for each thread already
+            self._own.discard(n.buffer_var)
             return self.visit_Node(n)  # type: ignore[no-any-return]
         size: PrimExpr = const(1, n.extents[0].dtype if n.extents else "int32")
         for extent in n.extents:
             size = size * extent
-        if self._inside:  # allocated anew for each thread already
-            self._own.discard(n.buffer_var)
-            return self.visit_Node(n)  # type: ignore[no-any-return]
         self._sizes[n.buffer_var] = size
+        if n.buffer_var not in self._own:
+            return self.visit_Node(n)  # type: ignore[no-any-return]
         body = self.visit(n.body)
         return rebuild(n, extents=(size * self._count,), body=body)

@@ -177,3 +177,15 @@ def test_the_table_is_plain_json() -> None:
     assert sorted(keys) == ["IntImm", "tir.Add", "tir.Var"]
     assert table["nodes"][table["root"]["node"]]["type_key"] == "tir.Add"
     assert issubclass(tir.Add, Node)
+
+
+def test_the_state_of_a_node_shares_nothing_with_it() -> None:
+    x = te.var("x")
+    loop = tir.For(tir.Var("i", "int32"), 0, x, tir.ForKind.SERIAL, tir.Evaluate(x + 1))
+    body = loop.body
+    loop.__setstate__(loop.__getstate__())
+    assert loop.body is not body
+    assert loop.extent is loop.body.value.a
+    assert loop.extent is not x
+    assert_structural_equal(loop.body, body, map_free_vars=True)
+    assert copy.copy(loop).body is loop.body

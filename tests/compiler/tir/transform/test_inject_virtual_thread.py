@@ -65,6 +65,29 @@ def test_memory_whose_size_depends_on_the_thread_is_allocated_for_each(value: st
     assert_same(one_after_the_other, injected)
 
 
+def test_views_of_shared_memory_have_shapes_that_do_not_depend_on_the_thread() -> None:
+    assert_pass(
+        INJECT,
+        """
+        v = T.launch_thread("vthread", 2)
+        L = T.allocate([4], "int32")
+        L_1 = T.Buffer((v // 2 + 4,), "int32", data=L)
+        for i in range(4):
+            L_1[i] = A[i] * 3
+            C[i] = L_1[i]
+        """,
+        """
+        L = T.allocate([4], "int32")
+        L_1 = T.Buffer((4,), "int32", data=L)
+        for i in range(4):
+            L_1[i] = A[i] * 3
+            C[i] = L_1[i]
+        """,
+        params=PARAMS,
+        values=(),
+    )
+
+
 def test_memory_that_does_not_depend_on_the_thread_is_shared() -> None:
     assert_pass(
         INJECT,
