@@ -10,7 +10,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.node import Node, node
 from compiler.ir.operators import ExprOperators
 from compiler.ir.text_format import text_of
-from compiler.ir.types import Type
+from compiler.ir.types import PrimType, Type
 
 __all__ = ["AnyDim", "FloatImm", "IntImm", "PrimExpr", "SizeVar", "StringImm", "Var"]
 
@@ -60,7 +60,7 @@ class Var(PrimExpr):
 
     def __post_init__(self) -> None:
         if isinstance(self.dtype, Type):  # TVM's constructor takes a type in the place of a data type
-            object.__setattr__(self, "type_annotation", self.dtype)
+            object.__setattr__(self, "type_annotation", None if isinstance(self.dtype, PrimType) else self.dtype)
             object.__setattr__(self, "dtype", getattr(self.dtype, "dtype", "handle"))
         if not isinstance(self.name, str):
             raise ArgumentError(f"Var: name must be a string, got {self.name!r}")

@@ -12,7 +12,7 @@ from compiler.ir.extension import extension_point
 from compiler.ir.node import Node, structure
 from compiler.ir.primexpr import PrimExpr
 
-__all__ = ["TYPE_KEY", "make_node", "node_class", "type_key_of"]
+__all__ = ["TYPE_KEY", "make_node", "node_class", "node_classes", "type_key_of"]
 
 _LOOP_IR = ("CommReducer", "DataProducer", "IterVar")
 _UNPREFIXED = ("FloatImm", "GlobalTypeVar", "IntImm", "MemoryInfo", "TupleType")
@@ -65,14 +65,25 @@ def node_class(type_key: str) -> type[Node]:
         If there is none.
     """
     if type_key not in _CLASSES:
-        extension_point(NODES).load_rooms()
-        _CLASSES.update({type_key_of(kind): kind for kind in _subclasses(Node)})
+        _CLASSES.update(node_classes())
     try:
         return _CLASSES[type_key]
     except KeyError:
         if "attrs." in type_key:
             raise TVMError(f"there are no attributes of type {type_key!r}") from None
         raise TVMError(f"there is no node of type {type_key!r}{did_you_mean(type_key, _CLASSES)}") from None
+
+
+def node_classes() -> dict[str, type[Node]]:
+    """Return the classes of nodes by their type keys.
+
+    Returns
+    -------
+    dict of str to type
+        Abstract classes as well.
+    """
+    extension_point(NODES).load_rooms()
+    return {type_key_of(kind): kind for kind in _subclasses(Node)}
 
 
 def _subclasses(kind: type[Node]) -> Iterator[type[Node]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from compiler.ir.error import ArgumentError
+from compiler.ir.dtype import is_integral
+from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import ExprLike, PrimExpr, const, convert, match_types
 from compiler.tir.script.definitions import Loop, extent_between, unwrapped
 from compiler.tir.stmt import ForKind
@@ -22,6 +23,9 @@ def _loop(
     else:
         low, high = match_types(start, stop, "range")
         extent = extent_between(low, high)
+    for bound in (extent, low):
+        if not is_integral(bound.dtype):
+            raise ArgumentError(f"range: a loop runs over integers, got {show(bound)} of {bound.dtype}")
     return Loop(low, extent, kind, thread, unwrapped(annotations or {}))
 
 

@@ -348,6 +348,8 @@ def test_a_node_comes_from_its_line() -> None:
         ("A[0] = A[1:3]", 3, "'A' has elements of float32, got float32x2"),
         ("for i in T.grid(2, 2):\n    A[i] = 1.0", 3, "expected 2 loop variables, got 1"),
         ("for i in [1, 2]:\n    A[i] = 1.0", 3, "expected range, T.serial"),
+        ('for i in T.serial("1", "4"):\n    A[i] = 1.0', 3, "a loop runs over integers"),
+        ("for i in T.parallel(2.5):\n    A[i] = 1.0", 3, "a loop runs over integers, got T.float32(2.5) of float32"),
         ("for i in range(0, 4, 2):\n    A[i] = 1.0", 3, "a loop's step is 1"),
         ("A[0] = A[1] // 2.0", 3, "operands must be integers, got float32"),
         ("A[0:n] = A[0:4]", 3, "the length of a slice must be a constant"),
