@@ -387,9 +387,14 @@ class VirtualMachine:
 
 
 def _value(given: Argument, dtype: str | None) -> Value:
-    """Return an argument as the machine has it: arrays aligned, Python sequences as tuples."""
+    """Return an argument as the machine has it: arrays aligned, Python sequences as tuples.
+
+    A tensor may come as a tuple of one array.
+    """
     if isinstance(given, (tuple, list)) and dtype is None:
         return ADT(0, [_value(v, None) for v in given])
+    if isinstance(given, (tuple, list)) and len(given) == 1 and isinstance(given[0], (np.ndarray, NDArray)):
+        return _value(given[0], dtype)
     if isinstance(given, (ADT, Closure)):
         return given
     if isinstance(given, NDArray) and (dtype is None or given.dtype == dtype):

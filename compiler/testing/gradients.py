@@ -72,6 +72,9 @@ def _check(
         if grad.shape != values[name].shape:
             raise AssertionError(f"the gradient of {name} has shape {grad.shape}, the input {values[name].shape}")
         differences = _central_differences(function, values, name, delta)
+        far = np.abs(differences - grad) > atol + rtol * np.abs(differences)
+        if far.any():  # where the function bends much, its values closer by say more
+            differences[far] = _central_differences(function, values, name, delta / 10, far)[far]
         distance = float(np.linalg.norm((differences - grad).ravel()))
         tolerance = atol * np.sqrt(grad.size) + rtol * float(np.linalg.norm(differences.ravel()))
         if not distance <= tolerance:
@@ -81,11 +84,15 @@ def _check(
             )
 
 
-def _central_differences(function: Function, values: Mapping[str, Array], name: str, delta: float) -> Array:
-    """Return ``(f(x + delta) - f(x - delta)) / (2 delta)`` for each element of one input."""
+def _central_differences(
+    function: Function, values: Mapping[str, Array], name: str, delta: float, where: Array | None = None
+) -> Array:
+    """Return ``(f(x + delta) - f(x - delta)) / (2 delta)`` for each element of one input, or those that are asked for."""
     around = values[name]
     differences = np.zeros(around.shape, "float64")
     for index in np.ndindex(around.shape):
+        if where is not None and not where[index]:
+            continue
         ends = []
         for step in (delta, -delta):
             moved = around.copy()

@@ -110,3 +110,10 @@ def test_what_tvm_interprets_is_compiled() -> None:
     a, b = tvm.nd.array(np.ones(3, "float32")), tvm.nd.empty((3,))
     tvm.build(te.create_schedule(B.op), [A, B], "stackvm")(a, b)
     assert b.numpy().tolist() == [2, 2, 2]
+
+
+def test_a_tensor_of_the_virtual_machine_may_come_as_a_tuple_of_one() -> None:
+    x = relay.var("x", "float32")
+    mod = tvm.IRModule.from_expr(relay.Function([x], x + relay.const(1.0)))
+    machine = tvm.runtime.vm.VirtualMachine(relay.vm.compile(mod, "llvm"), tvm.cpu())
+    assert machine.invoke("main", [np.array(2, "float32")]).numpy() == 3

@@ -21,3 +21,11 @@ def test_right_gradients_pass_and_wrong_ones_do_not() -> None:
         testing.check_numerical_grads(function, [x, y], [right[0], right[1] * 1.5])
     with pytest.raises(AssertionError, match="has shape"):
         testing.check_numerical_grads(function, [x, y], [right[1], right[0]])
+
+
+def test_gradients_near_a_pole_are_compared_with_values_close_by() -> None:
+    x = np.array([np.pi / 2 - 2.4e-3, 0.5])
+    gradient = 1 / np.cos(x) ** 2
+    testing.check_numerical_grads(lambda a: float(np.tan(a).sum()), [x], [gradient])
+    with pytest.raises(AssertionError, match="with respect to 0 is"):
+        testing.check_numerical_grads(lambda a: float(np.tan(a).sum()), [x], [gradient * 1.5])

@@ -53,12 +53,14 @@ def _divergence(histogram: Values, start: int, stop: int, levels: int) -> float:
     clipped = inside.copy()
     clipped[0] += histogram[:start].sum()
     clipped[-1] += histogram[stop:].sum()
+    inside[0] = 0  # the lowest value counts as clipped, as in TVM
     filled = clipped != 0
     width = len(inside) // levels
     starts = np.arange(levels) * width
     sums = np.add.reduceat(inside, starts)
-    counts = np.add.reduceat(filled.astype("int64"), starts)
+    counts = np.add.reduceat((inside != 0).astype("int64"), starts)
     level = np.minimum(np.arange(len(inside)) // width, levels - 1)
+    # A bin that holds nothing but what was clipped takes part in the spreading, but does not count as one of its level.
     spread = np.where(filled, sums[level] / np.maximum(counts[level], 1), 0.0)
     p, q = _smoothed(clipped), _smoothed(spread)
     if p is None or q is None:
