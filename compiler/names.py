@@ -40,7 +40,16 @@ PUBLIC = {
     "tvm.autotvm.callback": "compiler.driver.autotvm.callback",
     "tvm.autotvm.measure_option": "compiler.driver.autotvm.measure_methods:measure_option",
     "tvm.autotvm.record": "compiler.autotvm.task.record",
+    "tvm.autotvm.task.extract_from_program": "compiler.driver.autotvm.extraction:extract_from_program",
+    "tvm.autotvm.task.relay_integration": "compiler.driver.autotvm.extraction",
     "tvm.autotvm.tuner": "compiler.driver.autotvm.tuner",
+    "tvm.autotvm.tuner.XGBTuner": "compiler.driver.autotvm.model_based_tuner:XGBTuner",
+    "tvm.autotvm.tuner.callback": "compiler.driver.autotvm.callback",
+    "tvm.autotvm.measure.measure_methods": "compiler.driver.autotvm.measure_methods",
+    **{
+        f"tvm.autotvm.measure.{name}": f"compiler.driver.autotvm.measure_methods:{name}"
+        for name in ("LocalBuilder", "LocalRunner", "create_measure_batch", "measure_option")
+    },
     "tvm.build": "compiler.driver.build:build",
     "tvm.build_config": "compiler.driver.older_names:build_config",
     "tvm.context": "compiler.driver.older_names:context",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from compiler.ir.extension import public_module
 from compiler.target.target import Target
 
 if TYPE_CHECKING:
@@ -63,3 +64,7 @@ class MeasureResult(NamedTuple):
     error_no: int
     all_cost: float
     timestamp: float
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.autotvm.measure", __all__)

@@ -87,7 +87,7 @@ def _check(
 def _central_differences(
     function: Function, values: Mapping[str, Array], name: str, delta: float, where: Array | None = None
 ) -> Array:
-    """Return ``(f(x + delta) - f(x - delta)) / (2 delta)`` for each element of one input, or those that are asked for."""
+    """Return ``(f(x + delta) - f(x - delta)) / (2 delta)`` for each element of one input, or for some."""
     around = values[name]
     differences = np.zeros(around.shape, "float64")
     for index in np.ndindex(around.shape):

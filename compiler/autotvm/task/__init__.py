@@ -1,5 +1,7 @@
 """Tasks: templates, their spaces of configurations, and contexts that choose one."""
 
+from typing import TYPE_CHECKING
+
 from compiler.autotvm.task import dispatcher, record, space, topi_integration
 from compiler.autotvm.task.dispatcher import (
     ApplyConfig,
@@ -14,6 +16,7 @@ from compiler.autotvm.task.space import ConfigEntity, ConfigSpace
 from compiler.autotvm.task.task import Task, create, get_config, template
 from compiler.autotvm.task.topi_integration import get_workload, register_topi_compute, register_topi_schedule
 from compiler.autotvm.task.workload import args_to_workload, deserialize_args, serialize_args
+from compiler.ir.extension import public_module
 
 __all__ = [
     "ApplyConfig",
@@ -40,3 +43,6 @@ __all__ = [
     "template",
     "topi_integration",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.autotvm.task", __all__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any, TextIO
@@ -11,12 +11,23 @@ from typing import Any, TextIO
 from compiler.autotvm.measure import MeasureInput, MeasureResult
 from compiler.autotvm.task.space import ConfigEntity
 from compiler.autotvm.task.task import Task
+from compiler.autotvm.task.workload import Workload
 from compiler.ir.error import ArgumentError
 from compiler.target.target import Target
 
-__all__ = ["AUTOTVM_LOG_VERSION", "decode", "encode", "load_from_buffer", "load_from_file", "measure_str_key"]
+__all__ = [
+    "AUTOTVM_LOG_VERSION",
+    "decode",
+    "encode",
+    "load_from_buffer",
+    "load_from_file",
+    "measure_str_key",
+    "pick_best",
+]
 
 AUTOTVM_LOG_VERSION = 0.2
+
+Record = tuple[MeasureInput, MeasureResult]
 
 
 def measure_str_key(inp: MeasureInput, include_config: bool = True) -> str:
@@ -128,3 +139,31 @@ def load_from_file(filepath: str | PathLike[str]) -> Iterator[tuple[MeasureInput
     """
     with Path(filepath).open(encoding="utf-8") as file:
         yield from load_from_buffer(file)
+
+
+def pick_best(in_file: str | PathLike[str] | Iterable[Record], out_file: str | PathLike[str] | TextIO) -> None:
+    """Write the best record of each workload and target.
+
+    Parameters
+    ----------
+    in_file : str, path-like or iterable of (MeasureInput, MeasureResult)
+        Records, or a file of them.
+    out_file : str, path-like or file-like
+        Where to.
+    """
+    best: dict[tuple[str, Workload], Record] = {}
+    records = load_from_file(in_file) if isinstance(in_file, (str, PathLike)) else in_file
+    for inp, res in records:
+        key = (str(inp.target), inp.task.workload)
+        if not res.error_no and (key not in best or _mean(res) < _mean(best[key][1])):
+            best[key] = (inp, res)
+    lines = "".join(encode(*record) + "\n" for record in best.values())
+    if isinstance(out_file, (str, PathLike)):
+        Path(out_file).write_text(lines, encoding="utf-8")
+    else:
+        out_file.write(lines)
+
+
+def _mean(result: MeasureResult) -> float:
+    costs = [float(cost) for cost in result.costs if not isinstance(cost, Exception)]
+    return sum(costs) / len(costs)

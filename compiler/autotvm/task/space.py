@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 import random
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from compiler.autotvm.task import knobs
 from compiler.autotvm.task.entities import (
@@ -17,7 +21,7 @@ from compiler.autotvm.task.entities import (
     entity_of_json,
 )
 from compiler.autotvm.task.knobs import Axis, Knob, VirtualAxis, get_factors, get_pow2s
-from compiler.ir.error import TVMError
+from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.primexpr import IterVar
 
 __all__ = [
@@ -39,6 +43,10 @@ __all__ = [
 _SPLITS: Callable[..., Knob] = knobs.splits
 _ORDERS: Callable[..., Knob] = knobs.orders
 _ANNOTATED: Callable[..., Knob] = knobs.loop_annotations
+
+
+_TRIES = 100
+"""Steps that are tried from a configuration before it counts as one without neighbours."""
 
 
 class InstantiationError(TVMError, ValueError):
@@ -70,6 +78,8 @@ class ConfigSpace:
         self.errors: list[str] = []
         self.code_hash: str | None = None
         self.cost: float | None = None
+        self._filter: Callable[[ConfigEntity], bool] | None = None
+        self._valid: list[int] | None = None
 
     @staticmethod
     def axis(var: IterVar | int | VirtualAxis) -> VirtualAxis:
@@ -212,7 +222,30 @@ class ConfigSpace:
         return math.prod(self.dims)
 
     def __len__(self) -> int:
-        return self.range_length
+        return self.range_length if self._filter is None else len(self._indices())
+
+    def multi_filter(self, filter: Callable[[ConfigEntity], bool]) -> None:  # TVM's name
+        """Leave configurations out, by the values of several knobs together.
+
+        Parameters
+        ----------
+        filter : callable
+            From a configuration to whether it stays.
+        """
+        self._filter = filter
+        self._valid = None
+
+    def clear_cache(self) -> None:
+        """Ask the filter again, e.g. since it goes by something else now."""
+        self._valid = None
+
+    def _indices(self) -> list[int]:
+        """Return the numbers of the configurations that the filter leaves, in order."""
+        if self._filter is None:
+            return list(range(self.range_length))
+        if self._valid is None:
+            self._valid = [i for i in range(self.range_length) if self._filter(self._entity(i))]
+        return self._valid
 
     def is_index_valid(self, index: int) -> bool:
         """Return whether there is a configuration of that number.
@@ -225,16 +258,120 @@ class ConfigSpace:
         -------
         bool
         """
-        return 0 <= index < len(self)
+        if not 0 <= index < self.range_length:
+            return False
+        return self._filter is None or _place(self._indices(), index) is not None
 
-    def get_rand_index(self) -> int:
+    def subrange_length(self, start: int, end: int) -> int:
+        """Count the configurations of some numbers.
+
+        Parameters
+        ----------
+        start, end : int
+            The first number, and the one behind the last.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        ArgumentError
+            If there are no such numbers.
+        """
+        if not 0 <= start <= end <= self.range_length:
+            raise ArgumentError(f"subrange_length: {start} to {end} is no part of the {self.range_length} numbers")
+        if self._filter is None:
+            return end - start
+        return bisect_left(self._indices(), end) - bisect_left(self._indices(), start)
+
+    def get_next_index(self, index: int, n: int = 1, start: int | None = None, end: int | None = None) -> int | None:
+        """Return the number of the configuration that is some places further on.
+
+        Parameters
+        ----------
+        index : int
+            The number of one.
+        n : int
+            How many further; negative for those before.
+        start, end : int, optional
+            Between which numbers it must be; the whole space when left out.
+
+        Returns
+        -------
+        int or None
+            None where there is none.
+        """
+        indices = self._indices()
+        behind = bisect_left(indices, index) + (0 if self.is_index_valid(index) or n < 0 else -1)
+        place = behind + n
+        low, high = start or 0, self.range_length if end is None else end
+        return indices[place] if 0 <= place < len(indices) and low <= indices[place] < high else None
+
+    def get_rand_index(
+        self, start: int | None = None, end: int | None = None, to_exclude: Sequence[int] | None = None
+    ) -> int:
         """Return the number of a random configuration.
+
+        Parameters
+        ----------
+        start, end : int, optional
+            Between which numbers it must be; the whole space when left out.
+        to_exclude : sequence of int, optional
+            Numbers that it must not be.
 
         Returns
         -------
         int
         """
-        return random.randrange(len(self))
+        low, high = start or 0, self.range_length if end is None else end
+        excluded = set(to_exclude or ())
+        if self._filter is None and not excluded:
+            return random.randrange(low, high)
+        return random.choice([i for i in self._indices() if low <= i < high and i not in excluded])
+
+    def sample_ints(self, m: int) -> npt.NDArray[np.int64]:
+        """Return the numbers of different random configurations.
+
+        Parameters
+        ----------
+        m : int
+            How many.
+
+        Returns
+        -------
+        numpy.ndarray
+
+        Raises
+        ------
+        ArgumentError
+            If there are not so many.
+        """
+        if m > len(self):
+            raise ArgumentError(f"sample_ints: the space has {len(self)} configurations, not {m}")
+        return np.array(random.sample(self._indices(), m), "int64")
+
+    def random_walk(self, point: int) -> int:
+        """Return the number of a configuration that differs in one knob.
+
+        Parameters
+        ----------
+        point : int
+            The number of the one to begin with.
+
+        Returns
+        -------
+        int
+            The same number where there seems to be no other one.
+        """
+        for _ in range(_TRIES if len(self) > 1 else 0):
+            knob = self.point2knob(point)
+            changed = random.randrange(len(knob))
+            knob[changed] = random.randrange(self.dims[changed])
+            walked = self.knob2point(knob)
+            if walked != point and self.is_index_valid(walked):
+                return walked
+        return point
 
     def point2knob(self, point: int) -> list[int]:
         """Return which value each knob has in a configuration; the first knob changes fastest.
@@ -288,8 +425,13 @@ class ConfigSpace:
         IndexError
             If there is none of that number.
         """
+        if not 0 <= index < self.range_length:
+            raise IndexError(f"Index out of range: size {self.range_length}, got index {index}")
         if not self.is_index_valid(index):
-            raise IndexError(f"Index out of range: size {len(self)}, got index {index}")
+            raise IndexError(f"Index does not correspond to the multi-filter condition, got index {index}")
+        return self._entity(index)
+
+    def _entity(self, index: int) -> ConfigEntity:
         values = zip(self.space_map.items(), self.point2knob(index), strict=True)
         return ConfigEntity(index, self.code_hash, {name: knob[value] for (name, knob), value in values}, [])
 
@@ -303,6 +445,12 @@ class ConfigSpace:
     def __repr__(self) -> str:
         rows = "".join(f"  {at:2d} {name}: {knob}\n" for at, (name, knob) in enumerate(self.space_map.items()))
         return f"ConfigSpace (len={len(self)}, range_length={self.range_length}, space_map=\n{rows})"
+
+
+def _place(indices: Sequence[int], index: int) -> int | None:
+    """Return where a number is in an ordered sequence; None where it is not in it."""
+    place = bisect_left(indices, index)
+    return place if place < len(indices) and indices[place] == index else None
 
 
 class ConfigEntity(ConfigSpace):

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from compiler.autotvm.measure import MeasureInput, MeasureResult
 from compiler.autotvm.task.record import encode
-from compiler.driver.autotvm.tuner import Tuner
+from compiler.driver.autotvm.tuner import Tuner, flops
 
-__all__ = ["log_to_file", "progress_bar"]
+__all__ = ["Monitor", "log_to_file", "progress_bar"]
 
 Callback = Callable[[Tuner, Sequence[MeasureInput], Sequence[MeasureResult]], None]
 
@@ -66,3 +66,41 @@ def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback
         sys.stdout.write(f"{prefix} Best: {best:7.2f} {si_prefix}FLOPS | Progress: ({done}/{total})\n")
 
     return show
+
+
+class Monitor:
+    """A callback that notes how fast each candidate was."""
+
+    def __init__(self) -> None:
+        self.scores: list[float] = []
+        self.timestamps: list[float] = []
+
+    def __call__(self, tuner: Tuner, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
+        for inp, res in zip(inputs, results, strict=True):
+            self.scores.append(flops((inp, res)))
+            self.timestamps.append(res.timestamp)
+
+    def reset(self) -> None:
+        """Forget all of them."""
+        self.scores.clear()
+        self.timestamps.clear()
+
+    def trial_scores(self) -> list[float]:
+        """Return the floating-point operations a second of each candidate.
+
+        Returns
+        -------
+        list of float
+            In order; 0 where something went wrong.
+        """
+        return self.scores
+
+    def trial_timestamps(self) -> list[float]:
+        """Return when each candidate was measured.
+
+        Returns
+        -------
+        list of float
+            In seconds since 1970.
+        """
+        return self.timestamps

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compiler.autotvm.measure import MeasureInput, MeasureResult
 from compiler.autotvm.task import ConfigEntity, Task
 from compiler.driver.autotvm.measure_methods import create_measure_batch
 from compiler.ir.error import ArgumentError
+from compiler.ir.extension import public_module
 
 __all__ = ["GATuner", "GridSearchTuner", "RandomTuner", "Tuner"]
 
@@ -187,34 +188,66 @@ def flops(record: Record) -> float:
     return (inp.task.flop or 1) * len(costs) / sum(costs)
 
 
-class RandomTuner(Tuner):
+class _RangeTuner(Tuner):
+    """Measures candidates whose numbers are in a range.
+
+    Parameters
+    ----------
+    task : Task
+    range_idx : tuple of two int, optional
+        The first number and the last one; all candidates when left out.
+    """
+
+    def __init__(self, task: Task, range_idx: tuple[int, int] | None = None) -> None:
+        super().__init__(task)
+        first, last = range_idx or (0, self.space.range_length - 1)
+        if not 0 <= first <= last < self.space.range_length:
+            raise ArgumentError(
+                f"tuner: range_idx must lie within 0 and {self.space.range_length - 1}, got {range_idx}"
+            )
+        self.begin_idx = first
+        self.end_idx = last + 1
+
+    def has_next(self) -> bool:
+        """Return whether there are candidates in the range that were not measured.
+
+        Returns
+        -------
+        bool
+        """
+        done = sum(self.begin_idx <= index < self.end_idx for index in self._visited)
+        return done < self.space.subrange_length(self.begin_idx, self.end_idx)
+
+
+class RandomTuner(_RangeTuner):
     """Measures candidates in random order.
 
     Parameters
     ----------
     task : Task
-    **options
-        Accepted as TVM does.
+    range_idx : tuple of two int, optional
+        The first number and the last one; all candidates when left out.
     """
 
     def next_index(self) -> int:
-        while (index := self.space.get_rand_index()) in self._visited:
+        while (index := self.space.get_rand_index(self.begin_idx, self.end_idx)) in self._visited:
             continue
         return index
 
 
-class GridSearchTuner(Tuner):
+class GridSearchTuner(_RangeTuner):
     """Measures candidates in the order of the space.
 
     Parameters
     ----------
     task : Task
-    **options
-        Accepted as TVM does.
+    range_idx : tuple of two int, optional
+        The first number and the last one; all candidates when left out.
     """
 
     def next_index(self) -> int:
-        return next(index for index in range(len(self.space)) if index not in self._visited)
+        numbers = range(self.begin_idx, self.end_idx)
+        return next(i for i in numbers if i not in self._visited and self.space.is_index_valid(i))
 
 
 class GATuner(Tuner):
@@ -242,7 +275,7 @@ class GATuner(Tuner):
         if len(self._parents) >= 2:
             for _ in range(self._pop_size):
                 index = self.space.knob2point(self._child())
-                if index not in self._visited:
+                if index not in self._visited and self.space.is_index_valid(index):
                     return index
         while (index := self.space.get_rand_index()) in self._visited:
             continue
@@ -265,3 +298,7 @@ class GATuner(Tuner):
         ]
         ranked = sorted([*self._parents, *measured], reverse=True)
         self._parents = ranked[: max(self._elite_num, self._pop_size)]
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.autotvm.tuner", __all__)

@@ -155,3 +155,59 @@ def test_a_tuned_implementation_is_chosen_before_the_level():
     with autotvm.apply_history_best([_record(task, 2, 0.5)]):
         assert chosen() == "tuned"
         assert chosen(use_autotvm=False) == "usual"
+
+
+def _tiles(product: int = 128) -> autotvm.ConfigSpace:
+    space = autotvm.ConfigSpace()
+    for name in ("y", "x"):
+        space.define_split(f"tile_{name}", space.axis(product), num_outputs=2)
+    return space
+
+
+def test_a_filter_leaves_configurations_out():
+    space = _tiles()
+
+    def fits(config):
+        return 32 <= config["tile_x"].size[1] * config["tile_y"].size[1] < 1024
+
+    expected = [i for i in range(64) if fits(space.get(i))]
+    space.multi_filter(fits)
+    assert (len(space), space.range_length) == (len(expected), 64)
+    assert [i for i in range(-1, 70) if space.is_index_valid(i)] == expected
+    assert space.subrange_length(0, 20) == sum(i < 20 for i in expected)
+    assert space.get_next_index(expected[0]) == expected[1]
+    assert space.get_next_index(expected[0] - 1) == expected[0]
+    assert space.get_next_index(expected[5], -5) == expected[0]
+    assert space.get_next_index(expected[-1]) is None
+    assert space.get_next_index(expected[0], end=expected[1]) is None
+    assert sorted(space.sample_ints(len(expected))) == expected
+    assert space.random_walk(expected[3]) in set(expected) - {expected[3]}
+    assert space.get_rand_index(30, 34, to_exclude=[31, 32, 33]) == 30
+    with pytest.raises(IndexError, match="multi-filter"):
+        space.get(0)
+    with pytest.raises(tvm.TVMError, match="not 65"):
+        space.sample_ints(65)
+
+
+def test_the_best_records_are_picked(tmp_path):
+    target = tvm.target.Target("llvm")
+    tasks = [autotvm.task.create("test/scaled_twice", [te.placeholder((n,))], target) for n in (12, 24)]
+    rows = [_record(task, index, cost) for task in tasks for index, cost in ((0, 2.0), (1, 0.5), (2, 1.0))]
+    autotvm.record.pick_best(rows, tmp_path / "best.json")
+    picked = list(autotvm.record.load_from_file(tmp_path / "best.json"))
+    assert [inp.config.index for inp, _ in picked] == [1, 1]
+    assert [inp.task.workload for inp, _ in picked] == [task.workload for task in tasks]
+
+
+def test_tasks_come_from_the_templates_of_a_model():
+    x = relay.var("x", shape=(12,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.abs(relay.exp(relay.abs(x)))))
+    op = relay.op.get("abs")
+    op.reset_attr("FTVMStrategy")
+    op.set_attr("FTVMStrategy", _strategy, 11)
+    try:
+        tasks = autotvm.task.extract_from_program(mod, {}, "llvm")
+        assert autotvm.task.extract_from_program(mod["main"], {}, "llvm", ops=[relay.op.get("exp")]) == []
+    finally:
+        op.reset_attr("FTVMStrategy")
+    assert [(task.name, len(task.config_space) > 1) for task in tasks] == [("test/scaled_twice", True)]

@@ -8,6 +8,7 @@ import pytest
 import compiler as tvm
 from compiler import autotvm, te
 from compiler.autotvm import MeasureErrorNo
+from compiler.driver.autotvm.boosted_trees import BoostedTrees
 
 _N = 96
 
@@ -102,3 +103,54 @@ def test_it_ends_early_and_skips_what_is_known(task):
         autotvm.tuner.RandomTuner(autotvm.task.Task("test/scaled", (_N,)))
     with pytest.raises(tvm.TVMError, match="runner"):
         autotvm.measure_option("local", "remote")
+
+
+def test_a_model_of_speed_finds_what_is_fast():
+    """With costs that a formula says, it needs far fewer candidates than a random search."""
+    random.seed(1)
+    space = autotvm.ConfigSpace()
+    for knob in range(3):
+        space.define_knob(f"k{knob}", [2**i for i in range(9)])
+    task = autotvm.task.Task("test/scaled", (_N,))
+    task.config_space, task.target, task.flop = space, tvm.target.Target("llvm"), 1
+    tuner = autotvm.tuner.XGBTuner(task, plan_size=16, loss_type="rank")
+    costs = {}
+    for _ in range(12):
+        inputs = [autotvm.MeasureInput(task.target, task, config) for config in tuner.next_batch(8)]
+        made = [1 + sum((np.log2(v) - 6) ** 2 for v in i.config.get_other_option().values()) for i in inputs]
+        costs.update(zip((i.config.index for i in inputs), made, strict=True))
+        tuner.update(inputs, [autotvm.MeasureResult((cost,), 0, 0.0, 0.0) for cost in made])
+    assert len(costs) == 96
+    assert min(costs.values()) == 1
+    later = list(costs.values())
+    assert np.mean(later[48:]) < np.mean(later[:24]) / 2
+    with pytest.raises(tvm.TVMError, match="loss_type must be one of 'reg', 'rank'"):
+        autotvm.tuner.XGBTuner(task, loss_type="squares")
+
+
+def test_boosted_trees_learn_a_step_and_a_slope():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 1, (400, 3))
+    y = 3.0 * (x[:, 0] > 0.5) + x[:, 2]
+    model = BoostedTrees(200)
+    model.fit(x[:300], y[:300])
+    assert np.abs(model.predict(x[300:]) - y[300:]).mean() < 0.1
+    model.fit(np.ones((4, 2)), np.arange(4.0))
+    assert model.predict(np.ones((1, 2))).tolist() == [1.5]
+
+
+@pytest.mark.parametrize("make", [autotvm.tuner.RandomTuner, autotvm.tuner.GridSearchTuner])
+def test_a_part_of_a_space_is_measured(task, make):
+    tuner = make(task, range_idx=(3, 7))
+    assert sorted(config.index for config in tuner.next_batch(100)) == [3, 4, 5, 6, 7]
+    assert not tuner.has_next()
+    with pytest.raises(tvm.TVMError, match=r"range_idx must lie within 0 and \d+, got \(5, 1000\)"):
+        make(task, range_idx=(5, 1000))
+
+
+def test_only_what_a_filter_leaves_is_measured(task):
+    task.config_space.multi_filter(lambda config: config["kind"].val != "refused")
+    tuner, monitor = autotvm.tuner.GATuner(task), autotvm.callback.Monitor()
+    tuner.tune(1000, _OPTION, callbacks=[monitor])
+    assert len(monitor.trial_scores()) == len(task.config_space) == task.config_space.range_length * 2 // 3
+    assert min(monitor.trial_scores()) > 0
