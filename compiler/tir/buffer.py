@@ -81,10 +81,20 @@ class Buffer(Node):
     WRITE: ClassVar[int] = 2
 
     @property
-    def scope(self) -> str:
+    def storage_scope(self) -> str:
         """The storage scope, e.g. ``global`` or ``local``."""
         kind = self.data.type_annotation
         return kind.storage_scope if isinstance(kind, PointerType) else "global"
+
+    def scope(self) -> str:
+        """Return the storage scope.
+
+        Returns
+        -------
+        str
+            E.g. ``global`` or ``local``.
+        """
+        return self.storage_scope
 
     def vload(self, begin: ExprLike, dtype: str | None = None, predicate: PrimExpr | None = None) -> BufferLoad:
         """Read elements as one value.

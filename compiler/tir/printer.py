@@ -193,7 +193,7 @@ def _free_variables(printer: StmtPrinter, variables: list[Var]) -> None:
 def _fits_signature(buffer: Buffer) -> bool:
     """Return whether a parameter's buffer is plain enough to be annotated: constant shape, compact, from the start."""
     constant = all(isinstance(d, IntImm) for d in buffer.shape)
-    usual = buffer.data_alignment in (-1, 64) and buffer.scope in ("", "global")
+    usual = buffer.data_alignment in (-1, 64) and buffer.storage_scope in ("", "global")
     return constant and not buffer.strides and is_const_int(buffer.elem_offset, 0) and usual
 
 

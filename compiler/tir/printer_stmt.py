@@ -200,8 +200,8 @@ class StmtPrinter(ExprPrinter):
         if not offset and (not is_const_int(n.elem_offset, 0) or n.offset_factor > 1):
             self.out.write(", elem_offset=")
             self.expr(n.elem_offset)
-        if n.scope not in ("", "global"):
-            self.out.write(f', scope="{n.scope}"')
+        if n.storage_scope not in ("", "global"):
+            self.out.write(f', scope="{n.storage_scope}"')
         if n.data_alignment not in (-1, 64):
             self.out.write(f", align={n.data_alignment}")
         if offset or n.offset_factor > 1:
@@ -425,7 +425,7 @@ class StmtPrinter(ExprPrinter):
         self.out.write(function)
         self.region(target, n.bounds)
         if not is_const_int(n.condition, 1):
-            self.out.write(f', "{target.scope}"' if isinstance(n, BufferRealize) else ', ""')
+            self.out.write(f', "{target.storage_scope}"' if isinstance(n, BufferRealize) else ', ""')
         self._condition(n)
         self.out.write(")")
 

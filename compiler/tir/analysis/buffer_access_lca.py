@@ -86,7 +86,7 @@ class _Accesses(Visitor):
 
     def _use(self, buffer: Buffer, path: Path) -> None:
         buffer = self._pointers.get(buffer.data, buffer)
-        if buffer.scope in ("", "global"):
+        if buffer.storage_scope in ("", "global"):
             path = _outside_of_blocks(path)
         self.paths[buffer] = _common(self.paths.get(buffer, path), path)
 

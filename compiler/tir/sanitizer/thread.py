@@ -133,7 +133,7 @@ class Thread:
     def _report_uninitialized(self, place: Place, element: int) -> None:
         buffer = place.access.buffer
         message = (
-            f"nothing was written to element {element} of {buffer.name} in {buffer.scope} memory before it is read"
+            f"nothing was written to element {element} of {buffer.name} in {buffer.storage_scope} memory before it is read"
         )
         report = Report(Fault.UNINITIALIZED_READ, message, (place.site(self._timeline.axes),))
         self._result.add((Fault.UNINITIALIZED_READ, place), report)

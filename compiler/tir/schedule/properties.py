@@ -75,11 +75,11 @@ def _is_covered(state: ScheduleState, consumer: StmtSRef, region: BufferRegion, 
     analyzer = facts_at(around)
     boxes: list[Box] = []
     for producer, written in writes:
-        loops = relaxed_loops(producer, around, buffer.scope)
+        loops = relaxed_loops(producer, around, buffer.storage_scope)
         box = written_box(state.realize_of(producer), written, loops, analyzer)
         if box is not None:
             boxes.append(box)
-    loops = relaxed_loops(consumer, around, buffer.scope)
+    loops = relaxed_loops(consumer, around, buffer.storage_scope)
     needed = accessed_box(state.realize_of(consumer), region, loops, analyzer)
     return any(covers(box, needed, analyzer) for box in merged(boxes, analyzer))
 

@@ -249,7 +249,7 @@ def match_buffer(
         data,
         strides,
         elem_offset,
-        source.buffer.scope if scope == "global" else scope,
+        source.buffer.storage_scope if scope == "global" else scope,
         align,
         offset_factor,
         buffer_type,

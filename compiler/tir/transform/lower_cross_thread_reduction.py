@@ -183,7 +183,7 @@ class _LoweredReduction:
         """Return the condition under which a thread stores the result."""
         reduced = {loop.loop_var for loop in self._reduction.loops}
         conditions = [c for c in _conjuncts(self._realize.predicate) if reduced.isdisjoint(free_vars(c))]
-        if self._target.scope != "local":
+        if self._target.storage_scope != "local":
             conditions += [loop.loop_var.equal(loop.min) for loop in self._threads]
         result: PrimExpr = const(True)
         for condition in conditions:

@@ -75,11 +75,13 @@ def broadcast_to(e: PrimExpr, lanes: int) -> PrimExpr:
     Raises
     ------
     NoVectorForm
-        If it is a vector of another length.
+        If it is a vector of another length, unless all its lanes are the same.
     """
     own = lanes_of(e)
     if own == lanes:
         return e
+    if isinstance(e, Broadcast) and own > 0 and lanes % own == 0:
+        return Broadcast(e.value, lanes_of_count(lanes))
     if own != 1:
         raise NoVectorForm
     return Broadcast(e, lanes_of_count(lanes))
@@ -273,7 +275,7 @@ class Vectorizer(Mutator):
             if value is not n.value or _reads(n.value, n.buffer.data):
                 raise NoVectorForm  # all lanes store to one element, and the order matters
             return n
-        lanes = lanes_of(indices[-1])
+        lanes = lanes_of(indices[-1]) * dt.lanes(n.buffer.dtype)
         return rebuild(n, value=broadcast_to(value, lanes), indices=indices)
 
     def visit_For(self, n: For) -> Stmt:

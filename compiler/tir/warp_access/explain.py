@@ -252,7 +252,7 @@ class _Walk(Visitor):
             self.kernel.flops += count.operations * launches * _busy(self._around)
 
     def _note(self, n: Any, buffer: Buffer, indices: tuple[PrimExpr, ...], dtype: str, writes: bool) -> None:
-        scope = buffer.scope or "global"
+        scope = buffer.storage_scope or "global"
         if len(indices) != 1 or not (scope == "global" or scope.startswith("shared")):
             return
         element = dt.storage_bytes(dt.element(buffer.dtype))

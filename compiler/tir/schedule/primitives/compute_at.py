@@ -304,7 +304,7 @@ def _needed(
         boxes = []
         for other in others:
             theirs = other.block.writes if is_reverse else other.block.reads
-            loops = relaxed_loops(other, loop, region.buffer.scope)
+            loops = relaxed_loops(other, loop, region.buffer.storage_scope)
             realize = state.realize_of(other)
             boxes += [accessed_sets(realize, r, loops) for r in theirs if r.buffer is region.buffer]
         if boxes:

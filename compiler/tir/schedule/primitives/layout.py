@@ -147,7 +147,7 @@ def transform_layout(
     """
     old = buffer_of(state, block, buffer[1], buffer[0])
     home = home_of(state, block, old)
-    new = renamed_buffer(old, old.name, old.scope, index_map.map_shape(old.shape))
+    new = renamed_buffer(old, old.name, old.storage_scope, index_map.map_shape(old.shape))
     rewrite = _Relayout(state, home, old, new, index_map)
     if not assume_injective_transform:
         inverse, free = _inverse(state, block, old, index_map)
@@ -204,7 +204,7 @@ def set_axis_separator(
     """
     old = buffer_of(state, block, buffer[1], buffer[0])
     separators = as_exprs([int(axis) for axis in axis_separators or ()])
-    new = rebuild(renamed_buffer(old, old.name, old.scope), strides=old.strides, axis_separators=separators)
+    new = rebuild(renamed_buffer(old, old.name, old.storage_scope), strides=old.strides, axis_separators=separators)
     replace_buffer(state, home_of(state, block, old), ReplaceBuffers({old: new}), {old: new})
 
 

@@ -140,7 +140,7 @@ def _padded_buffers(block: Block, update: BufferStore, extents: dict[Var, PrimEx
         buffer = region.buffer
         same = all(int(a) == int(b) for a, b in zip(shapes[buffer], buffer.shape, strict=True))  # type: ignore[call-overload]
         if not same and buffer not in padded:
-            padded[buffer] = renamed_buffer(buffer, f"{buffer.name}_pad", buffer.scope, shapes[buffer])
+            padded[buffer] = renamed_buffer(buffer, f"{buffer.name}_pad", buffer.storage_scope, shapes[buffer])
     return padded
 
 

@@ -214,7 +214,7 @@ def _with(items: Sequence[PrimExpr], position: int, item: PrimExpr) -> tuple[Pri
 
 def _partial(buffer: Buffer, position: int, extent: PrimExpr) -> Buffer:
     """Return the buffer of the results of each iteration."""
-    return renamed_buffer(buffer, f"{buffer.name}_rf", buffer.scope, _with(buffer.shape, position, extent))
+    return renamed_buffer(buffer, f"{buffer.name}_rf", buffer.storage_scope, _with(buffer.shape, position, extent))
 
 
 # building

@@ -143,7 +143,7 @@ def set_scope(state: ScheduleState, block: StmtSRef, buffer_index: int, storage_
     """
     buffer = buffer_of(state, block, buffer_index, "write")
     home = _allocating_block(state, block, buffer)
-    if buffer.scope != storage_scope:
+    if buffer.storage_scope != storage_scope:
         replacement = renamed_buffer(buffer, buffer.name, storage_scope)
         _replace_buffer(state, home, ReplaceBuffers({buffer: rebuild(replacement, strides=buffer.strides)}))
 
@@ -175,7 +175,7 @@ def unsafe_set_dtype(state: ScheduleState, block: StmtSRef, buffer_index: int, d
     buffer = buffer_of(state, block, buffer_index, "write")
     home = _allocating_block(state, block, buffer)
     if buffer.dtype != dtype:
-        typed = renamed_buffer(rebuild(buffer, dtype=dtype), buffer.name, buffer.scope)
+        typed = renamed_buffer(rebuild(buffer, dtype=dtype), buffer.name, buffer.storage_scope)
         _replace_buffer(state, home, _ChangeType(buffer, typed))
 
 
