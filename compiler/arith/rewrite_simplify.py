@@ -259,7 +259,7 @@ class RewriteSimplifier(Simplifier):
         return self._apply(rules[type(n)], e)
 
     def _operands(self, n: Operation) -> Operation | IntImm | FloatImm:
-        """Return ``n`` with its operands simplified: constants on the right, folded where both are constants."""
+        """Return ``n`` with its operands simplified: integers on the right, folded where both are constants."""
         kind = type(n)
         a, b = self.visit(n.a), self.visit(n.b)
         if isinstance(a, (IntImm, FloatImm)):
@@ -267,7 +267,7 @@ class RewriteSimplifier(Simplifier):
                 folded = fold(kind, a, b)
                 if folded is not None:
                     return folded
-            elif kind in _CONSTANT_RIGHT:
+            elif kind in _CONSTANT_RIGHT and isinstance(a, IntImm):
                 a, b = b, a
         return n if a is n.a and b is n.b else kind(a, b)
 
@@ -385,14 +385,15 @@ def _fits(value: int, dtype: str) -> bool:
 
 def _identity(kind: type[BinaryOp], e: BinaryOp) -> PrimExpr:
     """Drop neutral operands, which every type has, in each lane: ``x + 0``, ``x * 1``."""
-    b = e.b.value if type(e.b) is Broadcast else e.b
+    x, constant = (e.b, e.a) if kind in (Add, Mul) and type(e.a) is FloatImm else (e.a, e.b)
+    b = constant.value if type(constant) is Broadcast else constant
     if isinstance(b, (IntImm, FloatImm)):
         if kind in (Mul, Div, FloorDiv) and b.value == 1:
-            return e.a
+            return x
         if kind in (Add, Sub) and b.value == 0:
-            return e.a
-        if kind is Mul and b.value == 0 and _is_finite(e.a):
-            return e.b
+            return x
+        if kind is Mul and b.value == 0 and _is_finite(x):
+            return constant
     if kind in (Min, Max) and deep_equal(e.a, e.b):
         return e.a
     return e

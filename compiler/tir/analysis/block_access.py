@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from compiler.arith.analyzer import Analyzer
@@ -10,11 +11,13 @@ from compiler.arith.int_set import IntervalSet, IntSet, union
 from compiler.arith.interval_arithmetic import eval_set
 from compiler.ir.functor import Visitor
 from compiler.ir.op import Op
-from compiler.ir.primexpr import Call, IntImm, Let, PrimExpr, Range, Var, const
+from compiler.ir.primexpr import Call, IntImm, Let, Not, PrimExpr, Range, Var, const
 from compiler.ir.substitute import post_order_visit, substitute
+from compiler.tir.analysis.conditional_domains import domains_where
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
-from compiler.tir.stmt import For, LetStmt, Stmt
+from compiler.tir.builtin import IF_THEN_ELSE
+from compiler.tir.stmt import For, IfThenElse, LetStmt, Stmt
 
 __all__ = ["get_block_access_region", "get_block_read_write_region"]
 
@@ -227,10 +230,39 @@ class _Accesses(Visitor):
 
 
 class _AllAccesses(_Accesses):
-    """Looks into blocks instead of at their signatures."""
+    """Looks into blocks instead of at their signatures, and at the conditions of what accesses elements."""
+
+    @contextmanager
+    def _where(self, condition: PrimExpr) -> Iterator[None]:
+        """Let variables have the domains that they have where a condition holds."""
+        outer = self._domains
+        self._domains = outer | domains_where(condition, outer, self._analyzer)
+        yield
+        self._domains = outer
+
+    def _choose(self, condition: PrimExpr, then: PrimExpr | Stmt, otherwise: PrimExpr | Stmt | None) -> None:
+        self.visit(condition)
+        with self._where(condition):
+            self.visit(then)
+        if otherwise is not None:
+            with self._where(Not(condition)):
+                self.visit(otherwise)
+
+    def visit_IfThenElse(self, n: IfThenElse) -> None:
+        self._choose(n.condition, n.then_case, n.else_case)
+
+    def visit_Call(self, n: Call) -> None:
+        if n.op is IF_THEN_ELSE:
+            self._choose(*n.args)
+        else:
+            super().visit_Call(n)
 
     def visit_BlockRealize(self, n: BlockRealize) -> None:
         self.visit(n.predicate)
+        with self._where(n.predicate):
+            self._look_into(n)
+
+    def _look_into(self, n: BlockRealize) -> None:
         for match in n.block.match_buffers:
             self._matched[match.buffer] = match.source
             self._add(self.reads, match.source.buffer, tuple(self._set(r) for r in match.source.region))

@@ -132,9 +132,8 @@ class Thread:
 
     def _report_uninitialized(self, place: Place, element: int) -> None:
         buffer = place.access.buffer
-        message = (
-            f"nothing was written to element {element} of {buffer.name} in {buffer.storage_scope} memory before it is read"
-        )
+        memory = f"{buffer.name} in {buffer.storage_scope} memory"
+        message = f"nothing was written to element {element} of {memory} before it is read"
         report = Report(Fault.UNINITIALIZED_READ, message, (place.site(self._timeline.axes),))
         self._result.add((Fault.UNINITIALIZED_READ, place), report)
 

@@ -30,14 +30,22 @@ class CompactBufferAllocation(PrimFuncPass):
             B[i, j] = A[i, j] + 1.0                  B[0, j] = A[i, j] + 1.0
 
     Buffers with strides, and those that are used by their pointers, stay as they are.
+
+    Parameters
+    ----------
+    is_strict : bool
+        Whether buffers never become larger.  Otherwise those that are accessed beyond their shapes grow to hold that.
     """
 
+    is_strict: bool = True
+
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        return func.with_body(_Compact(func.buffer_map.values()).visit(func.body))
+        return func.with_body(_Compact(func.buffer_map.values(), self.is_strict).visit(func.body))
 
 
 class _Compact(Mutator):
-    def __init__(self, parameters: Iterable[Buffer]) -> None:
+    def __init__(self, parameters: Iterable[Buffer], is_strict: bool) -> None:
+        self._is_strict = is_strict
         self._analyzer = Analyzer()
         self._pointers: dict[Var, Buffer] = {buffer.data: buffer for buffer in parameters}
         self._compacted: dict[Buffer, tuple[Buffer, Region]] = {}
@@ -70,7 +78,7 @@ class _Compact(Mutator):
 
     def _part(self, bound: Range, dim: PrimExpr) -> Range:
         """Return the part of a dimension that is allocated: all of it, unless a constant number will do."""
-        if isinstance(bound.extent, IntImm) and self._analyzer.can_prove(bound.extent < dim):
+        if isinstance(bound.extent, IntImm) and (not self._is_strict or self._analyzer.can_prove(bound.extent < dim)):
             return bound
         return Range.from_fields(IntImm(dim.dtype, 0), dim)
 

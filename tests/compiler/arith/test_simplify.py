@@ -515,6 +515,12 @@ def test_a_division_by_zero_alone_has_no_normal_form(kind: type[BinaryOp]) -> No
     assert isinstance(analyzer.rewrite_simplify(Select(x < 0, kind(x, const(0)), y)), Select)
 
 
+def test_constants_of_floating_point_types_stay_where_they_are_written() -> None:
+    v, two = Var("v", "float32"), const(2.0, "float32")
+    for e in (Mul(two, v), Mul(v, two), Add(two, v)):
+        assert Analyzer().simplify(e) is e
+
+
 def test_zero_and_one_are_neutral_in_every_type() -> None:
     v = Var("v", "float32")
     zero, one = const(0.0, "float32"), const(1.0, "float32")

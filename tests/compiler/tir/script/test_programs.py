@@ -318,7 +318,7 @@ def main(a: X.handle):
 """
     )
     buffer = func.buffer_map[func.params[0]]
-    assert (buffer.scope, buffer.data_alignment, buffer.offset_factor) == ("shared", 128, 8)
+    assert (buffer.scope(), buffer.data_alignment, buffer.offset_factor) == ("shared", 128, 8)
     assert isinstance(buffer.shape[0], SizeVar)
     assert not analysis.undefined_vars(func)
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compiler.ir.error import LoweringError
-from compiler.ir.primexpr import PrimExpr, Select, Var, const
+from compiler.ir.primexpr import Broadcast, PrimExpr, Select, Var, const
 from compiler.tir import op as tir
 from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
 from compiler.tir.stmt import BufferStore, ForKind, IfThenElse, LetStmt, Stmt, seq
@@ -429,3 +429,11 @@ def test_random_bodies_compute_the_same(body: Callable[[Var, Buffer, Buffer], St
     j, a, c = Var("j"), decl_buffer((64,), "int32", name="A"), decl_buffer((64,), "int32", name="C")
     func = function(loop(j, LANES, body(j, a, c), ForKind.VECTORIZED), a, c)
     assert_same(func, apply(func, VectorizeLoop()))
+
+
+def test_a_constant_vector_is_stored_to_elements_that_are_vectors() -> None:
+    b, i = decl_buffer((8,), "float32x4", "b"), Var("i")
+    store = BufferStore(b, Broadcast(const(1.0, "float32"), 4), (i,))
+    body = apply(function(loop(i, 4, store, ForKind.VECTORIZED), b), VectorizeLoop()).body
+    assert isinstance(body, BufferStore)
+    assert (body.value.dtype, body.indices[0].dtype) == ("float32x16", "int32x4")

@@ -1,0 +1,78 @@
+"""Buffers of blocks become as large as what is accessed of them."""
+
+from __future__ import annotations
+
+import textwrap
+
+import numpy as np
+import pytest
+
+from compiler.arith.analyzer import Analyzer
+from compiler.arith.int_set import IntSet
+from compiler.ir.primexpr import Not, PrimExpr, Var, const
+from compiler.ir.substitute import substitute
+from compiler.tir import op as tir
+from compiler.tir.analysis.conditional_domains import domains_where
+from compiler.tir.block import Block
+from compiler.tir.function import PrimFunc
+from compiler.tir.script import from_source
+from compiler.tir.transform import CompactBufferAllocation
+from tests.compiler.tir.transform.programs import apply, nodes
+
+PROGRAM = """
+@T.prim_func
+def main(A: T.Buffer((16, 16), "float32"), C: T.Buffer((16, 16), "float32"), n: T.int32):
+    for i in range(16):
+        with T.block():
+            T.reads(A[i, 0:16])
+            T.writes(C[i, 0:16])
+            B = T.alloc_buffer((16, 16), "float32")
+            for j in range(16):
+{body}
+"""
+
+
+def shape_of(body: str, is_strict: bool = True) -> tuple[int, ...]:
+    """Return the shape that ``B`` is compacted to."""
+    func = from_source(PROGRAM.format(body=textwrap.indent(textwrap.dedent(body).strip(), " " * 16)))
+    assert isinstance(func, PrimFunc)
+    (block,) = [n for n in nodes(apply(func, CompactBufferAllocation(is_strict)), Block) if n.alloc_buffers]
+    return tuple(int(dim.value) for dim in block.alloc_buffers[0].shape)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("body", "columns"),
+    [
+        ("B[i, j] = A[i, j]", 16),
+        ("if j < 12:\n    B[i, j] = A[i, j]", 12),
+        ("if T.likely(j * 2 < 9 and 3 <= j):\n    B[i, j] = A[i, j]", 2),
+        ("if j < 4:\n    C[i, j] = A[i, j]\nelse:\n    B[i, j] = A[i, j]", 12),
+        ("if j < n:\n    B[i, j] = A[i, j]", 16),
+        ("C[i, j] = T.if_then_else(j < 5, B[i, j], T.float32(0))", 5),
+        ("with T.block():\n    T.where(j < 7)\n    T.reads(A[i, j])\n    T.writes(B[i, j])\n    B[i, j] = A[i, j]", 7),
+    ],
+)
+def test_elements_beyond_a_condition_need_no_memory(body: str, columns: int) -> None:
+    assert shape_of(body) == (1, columns)
+
+
+def test_a_buffer_grows_only_where_that_is_allowed() -> None:
+    body = "B[i, j + 4] = A[i, j]\nB[i, j] = A[i, j]"
+    assert shape_of(body) == (1, 16)
+    assert shape_of(body, is_strict=False) == (1, 20)
+
+
+@pytest.mark.parametrize("positive", [True, False])
+def test_domains_hold_every_solution_of_a_condition(positive: bool) -> None:
+    """Against all values of two variables."""
+    i, j = Var("i"), Var("j")
+    conditions: list[PrimExpr] = [i < 3, 5 - 2 * i >= j, i * 3 + j < 8, tir.all(i + j > 9, j <= 4), (i - j).equal(2)]
+    for condition in conditions:
+        where = condition if positive else Not(condition)
+        domains = domains_where(where, dict.fromkeys((i, j), IntSet.interval(0, 7)), Analyzer())
+        for a, b in np.ndindex(8, 8):
+            point = {i: const(a), j: const(b)}
+            if not Analyzer().can_prove(substitute(where, point)):
+                continue
+            for var, domain in domains.items():
+                assert domain.min_value.value <= point[var].value <= domain.max_value.value, (where, domain)  # type: ignore[attr-defined]
