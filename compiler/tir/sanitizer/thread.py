@@ -153,7 +153,7 @@ class Thread:
 
 def _is_part(buffer: Buffer, memory: ShadowMemory, data: np.ndarray[Any, Any]) -> bool:
     """Return whether a buffer lies in merged memory, whose places its indices name."""
-    return len(buffer.shape) == 1 and (memory.data.dtype != data.dtype or buffer.scope == DYNAMIC)
+    return len(buffer.shape) == 1 and (memory.data.dtype != data.dtype or buffer.storage_scope == DYNAMIC)
 
 
 def _each(elements: Any) -> Iterable[Any]:
