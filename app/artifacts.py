@@ -23,7 +23,7 @@ FORMAT = 1
 """Version of the workspace and answer formats; old decoders are kept when it grows."""
 
 OriginId = int
-Level = Literal["source", "graph", "te", "schedule", "loop", "llvm", "asm"]
+Level = Literal["source", "graph", "te", "schedule", "loop", "memory", "llvm", "asm"]
 Name = Annotated[str, Meta(pattern="^[a-z]{1,20}$")]
 Group = Name
 """Kind of a step, e.g. ``lowering``; a row of ``app.panes.table`` says which pane shows its steps."""

@@ -13,6 +13,7 @@ from compiler.ir.node import Node
 from compiler.ir.primexpr import Var
 from compiler.ir.text import Line as PrintedLine
 from compiler.ir.text import TextBuilder
+from compiler.tir.buffer import BufferLoad, BufferStore
 from compiler.tir.schedule.error import DrawnLine
 from compiler.tir.stmt import For
 
@@ -75,16 +76,19 @@ class FinalListing:
         self._loops: dict[str, list[tuple[Var, int]]] = {}
         self._first_of_line: dict[int, int] = {}
         self._of_node: dict[Node, int] = {}
+        self._buffers: dict[Var, int] = {}
         lines = [self._line(number, line, rows) for number, line in enumerate(out.lines, 1)]
         self.listing = make_listing("loop", name, "python", lines, summary)
 
     def _line(self, number: int, line: object, rows: OriginRows) -> Line:
         regions: list[Region] = []
         mine: list[int] = []
+        accesses = self._accesses(line, rows)
         # Outer regions come last, so that of several nodes printed from one column the outermost keeps the place.
         for region in line.regions:  # type: ignore[attr-defined]
             text = line.text[region.start : region.end]  # type: ignore[attr-defined]
-            row = rows.mint("loop", _short(text), number, region.start + 1, sorted(region.node.span))
+            parents = [*sorted(region.node.span), *accesses.get(region.start, ())]
+            row = rows.mint("loop", _short(text), number, region.start + 1, parents)
             self.places[number, region.start + 1] = row
             self._of_node.setdefault(region.node, row)
             if isinstance(region.node, For):
@@ -95,6 +99,20 @@ class FinalListing:
         if mine:
             self._first_of_line[number] = mine[-1]
         return Line(line.text, mine, regions)  # type: ignore[attr-defined]
+
+    def _accesses(self, line: object, rows: OriginRows) -> dict[int, list[int]]:
+        """Return the rows of the buffers that a line loads from and stores to, by the column where each access begins.
+
+        What begins at one column has one place in machine code: the product ``A[i] * 2`` is an access to ``A`` as well.
+        """
+        accesses: dict[int, list[int]] = {}
+        for region in line.regions:  # type: ignore[attr-defined]
+            if isinstance(region.node, BufferLoad | BufferStore) and region.node.buffer.span:
+                buffer = region.node.buffer
+                if buffer.data not in self._buffers:
+                    self._buffers[buffer.data] = rows.mint("memory", buffer.name, 0, 0, sorted(buffer.span))
+                accesses.setdefault(region.start, []).append(self._buffers[buffer.data])
+        return accesses
 
     def loop_rows(self, variable: Var, unique: bool) -> list[int]:
         """Return the rows of the loops over a variable: there is none where it was unrolled or vectorized.

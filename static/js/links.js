@@ -1,7 +1,8 @@
 // Which lines belong together.  Pure: no document in here.
 
-/** @typedef {{loops: Set<number>, graphs: Set<number>, sources: Set<number>}} Footprint lines of the final loop IR, nodes of
- * an imported graph, and lines of the source that something came from */
+/** @typedef {{loops: Set<number>, graphs: Set<number>, sources: Set<number>, accessed: Set<number>}} Footprint lines of the
+ * final loop IR, nodes of an imported graph, and lines of the source that something came from; and the lines of the source
+ * that made the memory which it loads from or stores to */
 
 /**
  * Two lines link when they share a line of the final loop IR, or, where one of them does not know it, a node of an
@@ -37,6 +38,7 @@ export class LinkModel {
     const loops = new Set();
     const graphs = new Set();
     const sources = new Set();
+    const accessed = new Set();
     const seen = new Set();
     const todo = [...origins];
     while (todo.length) {
@@ -44,6 +46,10 @@ export class LinkModel {
       const row = this.rows.get(id);
       if (!row || seen.has(id)) continue;
       seen.add(id);
+      if (row.level === "memory") {
+        for (const parent of row.parents) if (this.rows.get(parent)?.line) accessed.add(this.rows.get(parent).line);
+        continue; // it is no origin: loads of a placeholder are not made from it
+      }
       if (row.level === "loop" && row.line) loops.add(row.line);
       if (row.level === "graph") graphs.add(id);
       if (row.level === "source" && row.line) sources.add(row.line);
@@ -51,7 +57,7 @@ export class LinkModel {
     }
     // Of a model and its nodes, the nodes say where something came from.
     for (const id of [...graphs]) for (const parent of this.rows.get(id).parents) graphs.delete(parent);
-    return { loops, graphs, sources };
+    return { loops, graphs, sources, accessed };
   }
 
   /** What an axis of the schedule is: its own loop, or, where it became none, the line of the script that made it so.
@@ -136,13 +142,14 @@ export class LinkModel {
   }
 }
 
-export const EMPTY = { loops: new Set(), graphs: new Set(), sources: new Set() };
-export const fromSource = (lines) => ({ loops: new Set(), graphs: new Set(), sources: new Set(lines) });
+export const EMPTY = { loops: new Set(), graphs: new Set(), sources: new Set(), accessed: new Set() };
+export const fromSource = (lines) => ({ ...EMPTY, sources: new Set(lines) });
 export const isEmpty = (footprint) => !footprint.loops.size && !footprint.graphs.size && !footprint.sources.size;
 
+const overlap = (mine, theirs) => [...mine].some((line) => theirs.has(line));
+
 export function meets(a, b) {
-  const level = ["loops", "graphs"].find((name) => a[name].size && b[name].size) ?? "sources";
-  const [mine, theirs] = [a[level], b[level]];
-  for (const line of mine) if (theirs.has(line)) return true;
-  return false;
+  const level = ["loops", "graphs"].find((name) => a[name].size && b[name].size);
+  if (level) return overlap(a[level], b[level]);
+  return overlap(a.sources, b.sources) || overlap(a.accessed, b.sources) || overlap(a.sources, b.accessed);
 }

@@ -69,3 +69,17 @@ def test_on_a_phone_filters_stay_inside_of_the_window(explorer: str, open_page: 
     assert box is not None
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 360
+
+
+def test_pointing_at_a_placeholder_shows_where_it_is_loaded(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    write(page, MATMUL)
+    instructions = page.locator("#body-asm .l").count()
+    page.locator(".cm-line", has_text='name="B"').click()
+    page.keyboard.press("Alt+Enter")
+    expect(page.locator("#body-loops .l.related", has_text="B_1[").first).to_be_visible()
+    loads = page.locator("#body-asm .l.related")
+    expect(loads.first).to_be_attached()
+    texts = loads.all_inner_texts()
+    assert len(texts) < instructions / 3, "its own instructions, not all"
+    assert all("mov" in text or "fmadd" in text for text in texts), texts

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+import compiler as tvm
 from app.artifacts import AssemblyFilter
 from app.recorder.assembly_listing import from_assembly
 from app.recorder.listings import FinalListing, from_builder, from_llvm
 from app.recorder.origins import OriginRows
-from compiler.ir.origin import OriginTable, derived_from
+from compiler import te
+from compiler.ir.origin import OriginTable, derived_from, recording
 from compiler.ir.primexpr import Add, Var
 from compiler.ir.text import TextBuilder
+from compiler.tir import printer
 
 
 @pytest.fixture
@@ -55,6 +58,24 @@ def test_each_node_of_the_final_listing_has_a_row_that_names_its_place(
     assert (minted.label, minted.line, minted.column, minted.parents) == ("(a + b)", 2, 5, [0])
     assert listing.row_at((2, 99)) == row, "an unknown column falls back to the line"
     assert listing.row_at((1, 1)) is None
+
+
+def test_a_place_knows_the_memory_that_it_accesses() -> None:
+    """It is no origin of the place: a load is not made from the placeholder that it reads."""
+    table = OriginTable()
+    with recording(table, process_wide=True):
+        a = te.placeholder((8,), name="a")
+        b = te.compute((8,), lambda i: a[i] * 2.0, name="b")
+        module = tvm.lower(te.create_schedule(b.op), [a, b])
+    rows = OriginRows(table)
+    FinalListing(printer.script(module), "main", rows, {})
+    of_level = {level: [row for row in rows.rows() if row.level == level] for level in ("source", "memory", "loop")}
+    assert [row.label for row in of_level["memory"]] == ["a", "b"]
+    load = next(row for row in of_level["loop"] if row.label == "a[i]")
+    (made, read) = sorted(load.parents)
+    assert [made] == sorted(b.op.span)
+    memory = next(row for row in of_level["memory"] if row.id == read)
+    assert memory.parents == sorted(a.op.span)
 
 
 LLVM = """\
