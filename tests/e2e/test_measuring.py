@@ -124,7 +124,7 @@ def climb(page: Page) -> None:
     """Measure the ladder of what the editor holds."""
     page.click("#ladder-button")
     expect(page.locator("#ladder-button")).to_have_text("Stop")
-    expect(page.locator("#ladder-button")).to_have_text("Ladder", timeout=60_000)
+    expect(page.locator("#ladder-button")).to_have_text("Ladder", timeout=120_000)
 
 
 def test_a_link_keeps_the_ladder_with_its_machine_and_date(explorer: str, open_page: Callable[..., Page]) -> None:

@@ -87,7 +87,7 @@ def test_a_forging_script_does_not_change_what_the_server_measures(client: Flask
     for bar in bars:
         assert bar["checked"] == "ok"
         assert bar["seconds"] > 1e-7
-        assert bar["gflops"] < 4 * peak
+        assert bar["gflops"] < 1e4, "by the forged clock it is a million times as much"
         assert bar["cpu"] != "the fastest one"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -144,9 +145,9 @@ def model_kernels(name: str) -> dict[str, LoweredKernel]:
 @pytest.mark.parametrize("name", ["resnet18", "mobilenetv2", "bert"])
 def test_the_script_of_every_kernel_of_a_model_computes_what_the_kernel_computes(name: str) -> None:
     random = np.random.default_rng(0)
-    kernels = model_kernels(name)
+    kernels = [*model_kernels(name).values()]
     assert len(kernels) > 10
-    for kernel in kernels.values():
+    for kernel in kernels if "STRATA_EXAMPLES" in os.environ else kernels[::3]:
         script = run(write_script(kernel.schedule, [*kernel.inputs, *kernel.outputs], TARGET, kernel.name))
         tensors = [*kernel.inputs, *kernel.outputs]
         arrays = [(random.random([int(d) for d in t.shape]) * 3).astype(t.dtype) for t in tensors]
