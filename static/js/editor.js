@@ -152,6 +152,7 @@ export const editor = {
   get line() { return view.state.doc.lineAt(view.state.selection.main.head).number; },
   get focused() { return view.hasFocus; },
   focus() { view.focus(); },
+  remeasure() { view.requestMeasure(); },
   tint: (tints) => update({ tints: spread(view.state, tints) }),
   relate: (related) => update({ related: new Set([...related].filter((n) => n <= view.state.doc.lines).flatMap((n) => statement(view.state, n))) }),
   running: (line) => update({ running: line ?? null }),

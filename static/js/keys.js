@@ -9,6 +9,7 @@ import { PANES } from "./panes.js";
 import { share } from "./share.js";
 import { state, tell } from "./state.js";
 import { setOption, stepBy, toggleDiff } from "./steps.js";
+import { resize } from "./text-size.js";
 
 const apple = /Mac|iP(hone|ad)/.test(navigator.platform);
 const plain = {
@@ -21,6 +22,8 @@ const plain = {
   "[": () => stepBy(-1),
   "]": () => stepBy(1),
 };
+
+const sizes = { Equal: 1, Minus: -1, Digit0: 0, NumpadAdd: 1, NumpadSubtract: -1 }; // with Alt
 
 export function startKeys() {
   document.addEventListener("keydown", pressed, true);
@@ -90,6 +93,7 @@ function pressed(event) {
   if (mod && event.key === "Enter") return act(event, event.shiftKey ? toggleLadder : toggleRun);
   if (mod && event.key.toLowerCase() === "s") return act(event, share);
   if (event.altKey && /^Digit[1-9]$/.test(event.code)) return act(event, () => focusPane(PANES[Number(event.code.slice(5)) - 1].name));
+  if (event.altKey && !mod && event.code in sizes) return act(event, () => resize(sizes[event.code]));
   if (event.key === "Escape" && !$("dialog[open]")) {
     for (const menu of $$("details.menu")) menu.open = false;
     tell("leave");

@@ -29,7 +29,7 @@ function offerAll() {
 function offerOf(button) {
   const pane = button.dataset.save;
   const own = kinds().filter((kind) => kind.pane === (paneOf(pane).copy_of || pane));
-  const text = $(`#body-${pane}`).dataset.listing ? [textLink(pane, "This text")] : [];
+  const text = $(`#body-${pane}`).dataset.listing ? [copyButton(pane), textLink(pane, "This text")] : [];
   const files = [...text, ...own.map((kind) => fileButton(kind))];
   const menu = $("#save-menu");
   menu.replaceChildren(...(files.length ? files : [element("p", { class: "hint" }, "There is nothing to save yet.")]));
@@ -46,6 +46,28 @@ function kinds() {
 
 function textLink(pane, title) {
   return element("a", { class: "button small", href: `/listings/${$(`#body-${pane}`).dataset.listing}/file`, download: "" }, title);
+}
+
+function copyButton(pane) {
+  const button = element("button", { type: "button", class: "small", id: "copy-text" }, "Copy the text");
+  button.addEventListener("click", () => copyText(pane));
+  return button;
+}
+
+/** Copy all lines of a pane's text, those that have not been fetched too. */
+async function copyText(pane) {
+  const answer = await fetch(`/listings/${$(`#body-${pane}`).dataset.listing}/file`).catch(() => null);
+  if (!answer?.ok) return toast("This text has expired; compile again to copy it");
+  return copy(await answer.text(), `Copied ${paneOf(pane).title}`, "This browser does not let the page copy; save the text instead");
+}
+
+async function copy(text, done, refused) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast(done);
+  } catch {
+    toast(refused);
+  }
 }
 
 function fileButton(kind, model = false) {
@@ -87,10 +109,5 @@ async function saved(address, request) {
 async function copyScript() {
   const { target, threads } = state.options;
   const prologue = `import os\n\nos.environ.setdefault("TVM_NUM_THREADS", "${threads ?? 1}")  # shown for ${target || "llvm -mcpu=native"}\n\n`;
-  try {
-    await navigator.clipboard.writeText(prologue + editor.text);
-    toast("Copied the script");
-  } catch {
-    toast("This browser does not let the page copy; /code of the link has the script");
-  }
+  await copy(prologue + editor.text, "Copied the script", "This browser does not let the page copy; /code of the link has the script");
 }

@@ -448,3 +448,32 @@ def test_lines_that_were_left_out_and_are_not_shown_any_more_are_asked_for(
     expect(page.locator("[data-omitted]")).to_have_count(0)
     expect(page.locator("#body-loops .l")).to_have_count(len(shown))
     assert lines(page, "loops") == shown
+
+
+def test_code_has_the_size_that_a_visitor_chooses(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    line = page.locator("#body-asm .l").first
+    expect(line).to_have_css("height", "19.5px")
+    page.keyboard.press("Alt+Equal")
+    page.keyboard.press("Alt+Equal")
+    expect(line).to_have_css("height", "22.75px")
+    expect(page.locator(".cm-scroller")).to_have_css("font-size", "14px")
+    page.reload()
+    expect(line).to_have_css("font-size", "14px")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+    page.click("#panes-menu summary")
+    page.click("#text-smaller")
+    expect(page.locator("#text-size")).to_have_text("13 px")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Alt+0")
+    expect(line).to_have_css("height", "19.5px")
+
+
+def test_a_text_is_copied_whole(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    shown = lines(page, "asm")
+    page.hover("#pane-asm .pane-head")
+    page.click("[data-save='asm']")
+    page.click("#copy-text")
+    expect(page.locator("#toast")).to_have_text("Copied Assembly")
+    assert page.evaluate("navigator.clipboard.readText()").splitlines() == shown
