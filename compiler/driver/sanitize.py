@@ -33,7 +33,7 @@ def sanitize(
 ) -> Sanitized:
     """Run the kernels of a schedule thread by thread, with the barriers that lowering inserts, and report their faults.
 
-    It takes about five microseconds for each access of each thread: choose small sizes.
+    It takes about a microsecond for each access of each thread: choose small sizes.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ from compiler.tir.transform.kernel_code import KernelCode, refuse_tensor_cores, 
 __all__ = ["MAX_ACCESSES", "sanitize"]
 
 MAX_ACCESSES = 2_000_000
-"""Accesses of a run; about ten seconds."""
+"""Accesses of a run; about two seconds."""
 
 
 def sanitize(

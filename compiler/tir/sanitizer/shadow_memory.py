@@ -126,11 +126,20 @@ class ShadowMemory:
     def read(self, units: range, event: Event) -> Event | None:
         """Note a read; return the write that it races with."""
         rival = None
-        for cell in self._of(units):
-            if cell.write is not None and cell.write.races_with(event):
-                rival = cell.write
-            cell.reads[event.thread] = event
+        for unit in units if self._cells is not None else ():
+            rival = self.read_unit(unit, event) or rival
         return rival
+
+    def read_unit(self, unit: int, event: Event) -> Event | None:
+        """Note a read of one unit of shared memory; return the write that it races with."""
+        cells = self._cells
+        assert cells is not None
+        cell = cells.get(unit)
+        if cell is None:
+            cell = cells[unit] = _Cell()
+        cell.reads[event.thread] = event
+        rival = cell.write
+        return rival if rival is not None and rival.races_with(event) else None
 
     def write(self, units: range, event: Event, changes: bool) -> Event | None:
         """Note a write; return the access that it races with.  Two writes of one value race with nothing."""
@@ -138,14 +147,28 @@ class ShadowMemory:
             for unit in units:
                 self.written[unit] = 1
         rival = None
-        for cell in self._of(units):
-            if cell.write is not None and changes and cell.write.races_with(event):
-                rival = cell.write
-            rival = next((read for read in cell.reads.values() if read.races_with(event)), rival)
-            cell.write = event
-            cell.reads.clear()
+        for unit in units if self._cells is not None else ():
+            rival = self.write_unit(unit, event, changes) or rival
         return rival
 
-    def _of(self, units: range) -> list[_Cell]:
+    def write_unit(self, unit: int, event: Event, changes: bool) -> Event | None:
+        """Note a write of one unit of shared memory; return the access that it races with."""
         cells = self._cells
-        return [] if cells is None else [cells.setdefault(unit, _Cell()) for unit in units]
+        assert cells is not None
+        cell = cells.get(unit)
+        if cell is None:
+            cells[unit] = _Cell(event)
+            return None
+        rival = None
+        if cell.write is not None and changes and cell.write.races_with(event):
+            rival = cell.write
+        if cell.reads:
+            rival = next((read for read in cell.reads.values() if read.races_with(event)), rival)
+            cell.reads.clear()
+        cell.write = event
+        return rival
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether accesses of several threads are compared."""
+        return self._cells is not None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import Var
+from compiler.ir.primexpr import IntImm, Var, is_const_int
 from compiler.tir.buffer import Buffer
 from compiler.tir.evaluation import numpy_dtype
 from compiler.tir.memory import OutOfBounds, View
@@ -22,6 +23,20 @@ __all__ = ["LimitReached", "Thread"]
 
 class LimitReached(Exception):
     """There were more accesses than a run may have."""
+
+
+@dataclass(slots=True, eq=False)
+class _Elements:
+    """What a place accesses where elements are units of memory, one behind the other: most kernels' buffers."""
+
+    memory: ShadowMemory
+    count: int
+    is_integral: bool
+    event: Event | None = None
+
+
+_UNKNOWN = _Elements(ShadowMemory(np.zeros(0), None, shared=False), 0, False)
+"""Of a place that has not been looked at yet."""
 
 
 class Thread:
@@ -54,6 +69,7 @@ class Thread:
         self._memories = (self._own, warp, shared, whole)
         self._result = result
         self._max_accesses = max_accesses
+        self._elements_of: dict[Place, _Elements | None] = {}
 
     def allocate(self, n: Allocate, size: int) -> None:
         """Allocate memory where its scope says; what others of the block or warp have allocated already is theirs."""
@@ -62,11 +78,15 @@ class Thread:
         common = self._shared if scope.startswith("shared") else self._warp if scope == "warp" else None
         if common is None:
             self._own[n.buffer_var] = ShadowMemory(np.zeros(size, kind), bytearray(size), shared=False)
+            self._elements_of.clear()
         elif n.buffer_var not in common:
             common[n.buffer_var] = ShadowMemory(np.zeros(size, kind), bytearray(size), shared=True)
 
     def read(self, place: Place, view: View, indices: tuple[Any, ...]) -> Any:
         """Return the elements that indices name; zeros where they are outside of the buffer."""
+        plain = self._plain(place, indices)
+        if plain is not None:
+            return self._read_element(plain, place, indices[0])
         buffer = place.access.buffer
         kind, memory = numpy_dtype(buffer.dtype), self._memory(buffer.data)
         data = memory.typed(kind)
@@ -92,6 +112,10 @@ class Thread:
 
     def write(self, place: Place, view: View, indices: tuple[Any, ...], value: Any) -> None:
         """Set the elements that indices name; none outside of the buffer."""
+        plain = self._plain(place, indices)
+        if plain is not None:
+            self._write_element(plain, place, indices[0], value)
+            return
         buffer = place.access.buffer
         kind, memory = numpy_dtype(buffer.dtype), self._memory(buffer.data)
         data = memory.typed(kind)
@@ -111,6 +135,63 @@ class Thread:
             if rival is not None:
                 self._report_race(rival, event, element)
 
+    def _plain(self, place: Place, indices: tuple[Any, ...]) -> _Elements | None:
+        """Return the elements that a place accesses, if they are units of memory, and this one of them is there."""
+        elements = self._elements_of.get(place, _UNKNOWN)
+        if elements is _UNKNOWN:
+            elements = self._elements_of[place] = self._find_elements(place.access.buffer)
+        if elements is None:
+            return None
+        index = indices[0]
+        if type(index) is not int or not 0 <= index < elements.count:
+            return None
+        self._count()
+        timeline, event = self._timeline, elements.event
+        if (
+            event is None
+            or event.block_barriers != timeline.block_barriers
+            or event.warp_barriers != timeline.warp_barriers
+        ):
+            elements.event = Event.now(timeline, place)
+        return elements
+
+    def _find_elements(self, buffer: Buffer) -> _Elements | None:
+        memory = self._memory(buffer.data)
+        is_flat = len(buffer.shape) == 1 and not buffer.strides and is_const_int(buffer.elem_offset, 0)
+        if not is_flat or dt.lanes(buffer.dtype) > 1 or memory.data.dtype != numpy_dtype(buffer.dtype):
+            return None
+        (extent,) = buffer.shape
+        count = len(memory.data) if buffer.scope == DYNAMIC else extent.value if isinstance(extent, IntImm) else 0
+        return _Elements(memory, min(count, len(memory.data)), dt.is_integral(buffer.dtype))
+
+    def _read_element(self, elements: _Elements, place: Place, index: int) -> Any:
+        memory = elements.memory
+        if memory.written is not None and not memory.written[index]:
+            self._report_uninitialized(place, index)
+        if memory.is_watched:
+            assert elements.event is not None
+            rival = memory.read_unit(index, elements.event)
+            if rival is not None:
+                self._report_race(rival, elements.event, index)
+        return memory.data.item(index) if elements.is_integral else memory.data[index]
+
+    def _write_element(self, elements: _Elements, place: Place, index: int, value: Any) -> None:
+        memory, data = elements.memory, elements.memory.data
+        before = data.item(index)
+        data[index] = value
+        if memory.written is not None:
+            memory.written[index] = 1
+        if memory.is_watched:
+            assert elements.event is not None
+            rival = memory.write_unit(index, elements.event, data.item(index) != before)
+            if rival is not None:
+                self._report_race(rival, elements.event, index)
+
+    def _count(self) -> None:
+        self._result.accesses += 1
+        if self._result.accesses > self._max_accesses:
+            raise LimitReached
+
     def _memory(self, pointer: Var) -> ShadowMemory:
         return next(memory[pointer] for memory in self._memories if pointer in memory)
 
@@ -118,9 +199,7 @@ class Thread:
         self, kind: str, place: Place, memory: ShadowMemory, data: Any, view: View, indices: tuple[Any, ...]
     ) -> Any:
         """Return the places in memory of the elements; None, and a report, where some are outside."""
-        self._result.accesses += 1
-        if self._result.accesses > self._max_accesses:
-            raise LimitReached
+        self._count()
         if _is_part(place.access.buffer, memory, data):
             view = View((0,), (len(data),), (1,), view.offset)
         try:
