@@ -17,7 +17,7 @@ from app.jobs.answers import StoredAnswer
 from app.jobs.cache import AnswerCache, content_key
 from app.jobs.callers import waiting
 from app.jobs.clients import Client
-from app.jobs.cuda_compiler import CudaCompiler
+from app.jobs.cuda_compiler import CudaCompiler, KernelCache
 from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
 from app.jobs.single_flight import SingleFlight
@@ -136,6 +136,7 @@ class Compiler:
         self._compiling = compiling
         self._measuring = measuring
         self._incoming = incoming
+        self._kernels = KernelCache()
         self._single_flight: SingleFlight[StoredAnswer] = SingleFlight()
         self._tabs: OrderedDict[Client, _Pending] = OrderedDict()
         self._lock = threading.Lock()
@@ -257,7 +258,7 @@ class Compiler:
         def hold(job: Job) -> None:
             pending.hold(job=job)
 
-        return CudaCompiler(self._launcher, self._incoming, client.address, workspace.options, hold)
+        return CudaCompiler(self._launcher, self._incoming, client.address, workspace.options, hold, self._kernels)
 
     def _read(
         self, workspace: Workspace, client: Client, pending: _Pending

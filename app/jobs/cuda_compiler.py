@@ -5,14 +5,49 @@ Neither is given the script.  What they are given, and what they send, may be fo
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 
 from app.artifacts import Options
 from app.jobs.answer_reader import Incoming
 from app.jobs.launcher import Launcher
 from app.machine_code import CompiledKernels, CudaProgram, MachineCode
 from app.sandbox import Job, Outcome
+
+MAX_KEPT = 32
+"""Programs whose code is kept."""
+MAX_KEPT_BYTES = 1 << 20
+"""Of the code of a program that is kept."""
+
+
+class KernelCache:
+    """What was made of programs, by their text and architecture: an edit of a script often leaves its kernels alone."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[CudaProgram, bool], CompiledKernels] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, program: CudaProgram, sass: bool) -> CompiledKernels | None:
+        """Return what was made of a program, with or without its disassembly; None where it is to be made."""
+        with self._lock:
+            kernels = self._kept.get((program, sass))
+            if kernels is not None:
+                self._kept.move_to_end((program, sass))
+            return kernels
+
+    def put(self, kernels: CompiledKernels, sass: bool) -> None:
+        """Keep what was made of a program without problems; the one that was asked for longest ago goes."""
+        code = kernels.code
+        size = len(kernels.program.source) + len(code.ptx) + len(code.log) + len(code.cubin) + len(kernels.sass)
+        if code.problem or kernels.sass_problem or size > MAX_KEPT_BYTES:
+            return
+        with self._lock:
+            self._kept[kernels.program, sass] = kernels
+            while len(self._kept) > MAX_KEPT:
+                self._kept.popitem(last=False)
 
 
 class CudaCompiler:
@@ -29,17 +64,25 @@ class CudaCompiler:
         Of the workspace.
     hold : callable
         Is given each job that is started, so that it can be stopped.
+    cache : KernelCache
     """
 
     def __init__(
-        self, launcher: Launcher, incoming: Incoming, client: str, options: Options, hold: Callable[[Job], None]
+        self,
+        launcher: Launcher,
+        incoming: Incoming,
+        client: str,
+        options: Options,
+        hold: Callable[[Job], None],
+        cache: KernelCache,
     ) -> None:
         self._launcher = launcher
         self._incoming = incoming
         self._client = client
         self._options = options
         self._hold = hold
-        self._started: dict[CudaProgram, Job] = {}
+        self._cache = cache
+        self._started: dict[CudaProgram, Future[CompiledKernels]] = {}
 
     def begin(self, programs: Sequence[CudaProgram]) -> None:
         """Start to compile those programs that are new; the script goes on meanwhile.
@@ -52,9 +95,26 @@ class CudaCompiler:
             The sandbox cannot start a process.
         """
         for program in programs:
-            if program not in self._started:
-                self._started[program] = job = self._launcher.start_cuda(program)
-                self._hold(job)
+            if program in self._started:
+                continue
+            self._started[program] = made = Future[CompiledKernels]()
+            kept = self._cache.get(program, self._options.sass)
+            if kept is not None:
+                made.set_result(kept)
+                continue
+            job = self._launcher.start_cuda(program)
+            self._hold(job)
+            threading.Thread(target=self._make, args=(program, job, made), name="cuda", daemon=True).start()
+
+    def _make(self, program: CudaProgram, job: Job, made: Future[CompiledKernels]) -> None:
+        """Let the disassembler work as soon as there is machine code, whatever the script does."""
+        try:
+            kernels = self._compiled(program, job)
+        except Exception as error:  # whoever waits is told
+            made.set_exception(error)
+            return
+        self._cache.put(kernels, self._options.sass)
+        made.set_result(kernels)
 
     def finish(self) -> list[CompiledKernels]:
         """Return what was made of all programs.
@@ -68,7 +128,7 @@ class CudaCompiler:
         Unavailable
             The sandbox cannot run anything.
         """
-        return [self._compiled(program, job) for program, job in self._started.items()]
+        return [made.result() for made in self._started.values()]
 
     def _compiled(self, program: CudaProgram, job: Job) -> CompiledKernels:
         with self._incoming.read(job, self._client, "server") as reader:

@@ -161,8 +161,10 @@ class Thread:
         if not is_flat or dt.lanes(buffer.dtype) > 1 or memory.data.dtype != numpy_dtype(buffer.dtype):
             return None
         (extent,) = buffer.shape
-        count = len(memory.data) if buffer.scope == DYNAMIC else extent.value if isinstance(extent, IntImm) else 0
-        return _Elements(memory, min(count, len(memory.data)), dt.is_integral(buffer.dtype))
+        count = len(memory.data)
+        if buffer.storage_scope != DYNAMIC:
+            count = min(count, extent.value) if isinstance(extent, IntImm) else 0
+        return _Elements(memory, count, dt.is_integral(buffer.dtype))
 
     def _read_element(self, elements: _Elements, place: Place, index: int) -> Any:
         memory = elements.memory

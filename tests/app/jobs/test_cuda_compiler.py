@@ -9,8 +9,8 @@ import msgspec
 
 from app import create_app
 from app.artifacts import Options
-from app.jobs.cuda_compiler import CudaCompiler
-from app.machine_code import CudaProgram, MachineCode
+from app.jobs.cuda_compiler import MAX_KEPT, CudaCompiler, KernelCache
+from app.machine_code import CompiledKernels, CudaProgram, MachineCode
 from app.sandbox import Job, Outcome
 from app.services import services_of
 from tests.app.fixtures import FixedRunner
@@ -41,11 +41,25 @@ class _Launcher:
 def test_a_compiler_is_waited_for_until_its_process_has_ended(tmp_path: Path) -> None:
     incoming = services_of(create_app({"DATA_DIR": tmp_path}, FixedRunner())).compiler._incoming
     held: list[Job] = []
-    compiler = CudaCompiler(_Launcher(), incoming, "a client", Options(), held.append)  # type: ignore[arg-type]
-    compiler.begin([PROGRAM, PROGRAM])
-    [kernels] = compiler.finish()
-    assert kernels.code.ptx == ".entry f()"
-    assert len(held) == 1
+    cache = KernelCache()
+    for _ in range(2):  # the second time nothing is started
+        compiler = CudaCompiler(_Launcher(), incoming, "a client", Options(), held.append, cache)  # type: ignore[arg-type]
+        compiler.begin([PROGRAM, PROGRAM])
+        [kernels] = compiler.finish()
+        assert kernels.code.ptx == ".entry f()"
+        assert len(held) == 1
+
+
+def test_failures_are_not_kept_and_the_oldest_code_goes() -> None:
+    cache = KernelCache()
+    cache.put(CompiledKernels(program=PROGRAM, code=MachineCode(problem="no room")), sass=False)
+    assert cache.get(PROGRAM, sass=False) is None
+    programs = [msgspec.structs.replace(PROGRAM, source=f"// {number}") for number in range(MAX_KEPT + 1)]
+    for program in programs:
+        cache.put(CompiledKernels(program=program, code=MachineCode(ptx="p")), sass=False)
+    assert cache.get(programs[0], sass=False) is None
+    assert cache.get(programs[1], sass=False) is not None
+    assert cache.get(programs[1], sass=True) is None, "its disassembly was not asked for"
 
 
 def test_a_script_that_fails_says_so_where_its_function_is_asked_for(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from app import create_app
 from app.artifacts import Options, Request
 from app.machine_code import MachineCode
 from app.recorder.cuda_jobs import CUBIN
-from app.sandbox import Limits, Outcome, Sandbox
+from app.sandbox import Job, Limits, Outcome, Sandbox
 from compiler.target.cuda_tools.tools import find_tool, missing_tools
 from tests.app.recorder.test_device_code import MATMUL
 
@@ -130,3 +130,24 @@ def test_what_the_compiler_does_not_know_is_llvms_and_says_why(recorder: Sandbox
     [ptx] = [step["name"] for step in answer["units"][0]["steps"] if step["group"] == "ptx"]
     assert ptx == "PTX by LLVM, sm_70"
     assert any("does not compile for sm_70" in entry["text"] for entry in answer["console"])
+
+
+def test_kernels_that_an_edit_leaves_alone_are_not_compiled_again(
+    recorder: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, recorder).test_client()
+    modes: list[str] = []
+    start = recorder.start
+
+    def counted(request: bytes, *args: object, **options: object) -> Job:
+        modes.append(msgspec.json.decode(request)["mode"])
+        return start(request, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(recorder, "start", counted)
+    listings = []
+    for script in (MATMUL, f"{MATMUL}# a remark\n", MATMUL.replace("n = 64", "n = 128")):
+        answer = client.post("/api/compile", json={"script": script, "options": {"sass": True}}).get_json()
+        [step] = [step for step in answer["units"][0]["steps"] if step["group"] == "sass"]
+        listings.append([line[0] for line in answer["listings"][step["listing"]]["lines"]])
+    assert modes == ["compile", "cuda", "sass", "compile", "compile", "cuda", "sass"]
+    assert listings[0] == listings[1] != listings[2]
