@@ -32,7 +32,7 @@ from compiler.ir.types import PointerType, PrimType
 from compiler.tir.statement import Stmt
 
 DEFAULT, AUTO_BROADCAST = 1, 2
-_BUFFER_TYPES = {"": DEFAULT, "default": DEFAULT, "auto_broadcast": AUTO_BROADCAST}
+_BUFFER_TYPES = {"": DEFAULT, "default": DEFAULT, "auto": AUTO_BROADCAST, "auto_broadcast": AUTO_BROADCAST}
 
 __all__ = ["Buffer", "BufferLoad", "BufferRegion", "BufferStore", "compact_strides", "decl_buffer"]
 

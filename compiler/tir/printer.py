@@ -22,7 +22,7 @@ from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.text import TextBuilder
 from compiler.ir.text_format import TextFormat, register
 from compiler.tir.block import MatchBufferRegion
-from compiler.tir.buffer import Buffer, BufferRegion
+from compiler.tir.buffer import DEFAULT, Buffer, BufferRegion
 from compiler.tir.function import PrimFunc
 from compiler.tir.printer_block import BlockPrinter
 from compiler.tir.printer_expr import DEFAULT_OPTIONS, ExprPrinter, declaration_text, handle_text
@@ -193,8 +193,9 @@ def _free_variables(printer: StmtPrinter, variables: list[Var]) -> None:
 def _fits_signature(buffer: Buffer) -> bool:
     """Return whether a parameter's buffer is plain enough to be annotated: constant shape, compact, from the start."""
     constant = all(isinstance(d, IntImm) for d in buffer.shape)
-    usual = buffer.data_alignment in (-1, 64) and buffer.storage_scope in ("", "global")
-    return constant and not buffer.strides and is_const_int(buffer.elem_offset, 0) and usual
+    aligned = buffer.data_alignment in (-1, 64) and buffer.offset_factor <= 1 and is_const_int(buffer.elem_offset, 0)
+    compact = not buffer.strides and not buffer.axis_separators and buffer.buffer_type == DEFAULT
+    return constant and aligned and compact and buffer.storage_scope in ("", "global")
 
 
 def _buffer_parameter(printer: StmtPrinter, buffer: Buffer) -> None:

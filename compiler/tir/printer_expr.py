@@ -59,6 +59,7 @@ from compiler.ir.text import TextBuilder
 from compiler.ir.types import PointerType
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.call_types import call_dtype
+from compiler.tir.index_map import IndexMap
 from compiler.tir.printer_scope import Names
 
 DEFAULT_OPTIONS = ScriptOptions()
@@ -425,6 +426,21 @@ class ExprPrinter(Functor):
         self.out.write(", condition=")
         self.expr(n.condition)
         self.out.write(f", value_index={n.value_index})")
+
+    def visit_IndexMap(self, n: IndexMap, level: int) -> None:
+        self.out.write("T.index_map(")
+        self._mapping(n)
+        if n.inverse_index_map is not None:
+            self.out.write(", inverse_index_map=")
+            self._mapping(n.inverse_index_map)
+        dtype = n.initial_indices[0].dtype if n.initial_indices else "int64"
+        self.out.write(f', index_dtype="{dtype}")' if dtype != "int64" else ")")
+
+    def _mapping(self, n: IndexMap) -> None:
+        with self.names.scope():
+            names = [self.names.define(var, var.name) for var in n.initial_indices]
+            self.out.write(f"lambda {', '.join(names)}: ")
+            self.shape(n.final_indices)
 
     # what is not an expression
 

@@ -16,6 +16,7 @@ from typing import Any
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
 from compiler.ir.primexpr import CommReducer, IterVar, Let, PrimExpr, ProducerLoad, Reduce, Var
+from compiler.ir.substitute import uses_var
 from compiler.tir.block import Block, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
@@ -377,10 +378,30 @@ class Definitions(Visitor):
                 self._use_all(child)
 
 
+def layout_fields(buffer: Buffer) -> dict[Var, str]:
+    """Return the variables that are a stride or the offset of a buffer, and no part of its shape.
+
+    Parameters
+    ----------
+    buffer : Buffer
+
+    Returns
+    -------
+    dict of Var to str
+        The field of the buffer that each of them is: ``strides[0]`` or ``elem_offset``.
+    """
+    fields = {f"strides[{index}]": stride for index, stride in enumerate(buffer.strides)}
+    fields["elem_offset"] = buffer.elem_offset
+    layout: dict[Var, str] = {}
+    for name, value in fields.items():
+        if isinstance(value, Var) and not any(uses_var(extent, value) for extent in buffer.shape):
+            layout.setdefault(value, name)
+    return layout
+
+
 def _defined_by(buffer: Buffer) -> list[Any]:
     """Return what begins to exist where a buffer is matched: itself, its pointer, variables of its layout."""
-    layout = [e for e in (*buffer.strides, buffer.elem_offset) if isinstance(e, Var)]
-    return [buffer, buffer.data, *layout]
+    return [buffer, buffer.data, *layout_fields(buffer)]
 
 
 _SCOPES = (

@@ -21,7 +21,7 @@ from compiler.tir.printer_expr import (
     handle_text,
     string_text,
 )
-from compiler.tir.printer_scope import Definitions, Names
+from compiler.tir.printer_scope import Definitions, Names, layout_fields
 from compiler.tir.stmt import (
     THREAD_KEYS,
     Allocate,
@@ -166,11 +166,8 @@ class StmtPrinter(ExprPrinter):
         name = self.names.define(buffer, buffer.name)
         if owns_data:
             self.names.alias(buffer.data, f"{name}.data")
-        for index, stride in enumerate(buffer.strides):
-            if isinstance(stride, Var):
-                self.names.alias(stride, f"{name}.strides[{index}]")
-        if isinstance(buffer.elem_offset, Var):
-            self.names.alias(buffer.elem_offset, f"{name}.elem_offset")
+        for var, field in layout_fields(buffer).items():
+            self.names.alias(var, f"{name}.{field}")
         return name
 
     def buffer_arguments(self, n: Buffer) -> None:
@@ -328,19 +325,21 @@ class StmtPrinter(ExprPrinter):
         if last:
             with self.line(n):
                 if define is not None:
-                    self.out.write(f"{self.names.define(define, define.name)} = ")
+                    self.out.write(f"{self._defined(define)} = ")
                 header(n)
             self.body(n.body, True)
             return
         with self.names.scope():
             with self.line(n):
+                name = None if define is None else self._defined(define)
                 self.out.write("with ")
                 header(n)
-                if define is not None:
-                    self.out.write(f" as {self.names.define(define, define.name)}")
-                self.out.write(":")
+                self.out.write(":" if name is None else f" as {name}:")
             with self.out.indented():
                 self.body(n.body, True)
+
+    def _defined(self, what: Var | Buffer) -> str:
+        return self.declare(what) if isinstance(what, Buffer) else self.names.define(what, what.name)
 
     def visit_LetStmt(self, n: LetStmt, last: bool) -> None:
         declared = self.names.get(n.var)

@@ -216,7 +216,12 @@ def cast(value: ExprLike, dtype: str) -> PrimExpr:
     return cast_expr(dtype, value)
 
 
-def index_map(mapping: Callable[..., Any], *, inverse_index_map: Callable[..., Any] | None = None) -> IndexMap:
+def index_map(
+    mapping: Callable[..., Any],
+    *,
+    inverse_index_map: Callable[..., Any] | None = None,
+    index_dtype: str = "int64",
+) -> IndexMap:
     """Return a mapping of indices: ``T.index_map(lambda i, j: (j, i))``.
 
     Parameters
@@ -225,12 +230,14 @@ def index_map(mapping: Callable[..., Any], *, inverse_index_map: Callable[..., A
         From the indices to the new ones.
     inverse_index_map : callable, optional
         The way back; found where left out.
+    index_dtype : str
+        The type of the indices.
 
     Returns
     -------
     IndexMap
     """
-    return IndexMap.from_func(mapping, inverse_index_map=inverse_index_map, index_dtype="int64")
+    return IndexMap.from_func(mapping, inverse_index_map=inverse_index_map, index_dtype=index_dtype)
 
 
 def iter_var(var: Any, dom: RangeNode | None, iter_type: str, thread_tag: str = "") -> IterVar:

@@ -238,7 +238,7 @@ def match_buffer(
     MatchedBuffer
         Named by the variable that it is assigned to.
     """
-    buffer_type = {"": buffer_type, "auto": "auto_broadcast"}.get(type, type)
+    buffer_type = type or buffer_type
     given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators)
     if isinstance(param, Var) and shape is not None:
         return MatchedBuffer(lambda name: new_buffer(name, *given), param)

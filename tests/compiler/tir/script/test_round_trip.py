@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import runpy
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -78,4 +79,37 @@ def test_random_functions(data: st.DataObject) -> None:
     kinds = (ForKind.SERIAL, ForKind.UNROLLED, ForKind.PARALLEL)
     # In a list, as Hypothesis shows what is drawn field by field: a function's would not end.
     [func] = data.draw(functions(kinds=kinds, likely=True).map(lambda f: iter([f])))
+    assert_reads_back(func)
+
+
+@pytest.mark.parametrize(
+    ("statements", "text"),
+    [
+        (
+            "A = T.match_buffer(a, (8,))\nB = T.decl_buffer((8,))\nC = T.decl_buffer((4, 2), data=B.data)\n"
+            "B[0] = A[0]\nC[1, 1] = B[0]",
+            "C = T.decl_buffer((4, 2), data=B.data)",
+        ),
+        ("A = T.match_buffer(a, (4, 8), axis_separators=[1])\nA[0, 0] = 1.0", "(4, 8), axis_separators=[1])"),
+        ("A = T.match_buffer(a, (4, 8), offset_factor=4)\nA[0, 0] = 1.0", "offset_factor=4)"),
+        ('A = T.match_buffer(a, (1, 8), buffer_type="auto")\nA[0, 0] = 1.0', 'buffer_type="auto_broadcast")'),
+        (
+            "n = T.int32()\nA = T.match_buffer(a, (n, 8), strides=(8, 1), elem_offset=n)\nA[0, 0] = 1.0",
+            "A = T.match_buffer(a, (n, 8), strides=(8, 1), elem_offset=n)",
+        ),
+        (
+            'with T.block("b"):\n    T.block_attr({"m": T.index_map(lambda i, j: (j, i // 2, i % 2))})\n'
+            "    T.evaluate(0)",
+            'T.block_attr({"m": T.index_map(lambda i, j: (j, i // T.int64(2), i % T.int64(2)))})',
+        ),
+        (
+            'for i in T.serial(8, annotations={"m": T.index_map(lambda i: (i + 1,), index_dtype="int32")}):\n'
+            "    T.evaluate(i)",
+            'annotations={"m": T.index_map(lambda i_1: (i_1 + 1,), index_dtype="int32")}',
+        ),
+    ],
+)
+def test_layouts_of_buffers_and_maps_of_indices(statements: str, text: str) -> None:
+    func = from_source(f"@T.prim_func\ndef main(a: T.handle):\n{textwrap.indent(statements, '    ')}")
+    assert text in str(func)
     assert_reads_back(func)
