@@ -89,7 +89,7 @@ const NEWS = {
   adapter: ({ name, fallback, limits, features }) => {
     Object.assign(shown, { adapter: fallback ? `${name} (emulated on the CPU)` : name, limits, features });
   },
-  running: ({ step }) => say(`Running ${row(step).label} …`),
+  running: ({ step, share }) => say(`Running ${row(step).label} …${share === undefined ? "" : ` ${Math.round(100 * share)} %`}`),
   measured: measured,
   problem: ({ step, message, slow }) => {
     row(step).problem = slow ? `given up: ${message}` : message;

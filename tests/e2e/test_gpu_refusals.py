@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import write
-from tests.e2e.test_webgpu import SCALE, run
+from tests.e2e.test_webgpu import SCALE, rewritten, run
 
 BEGIN = """\
 import tvm
@@ -84,13 +84,7 @@ def test_what_no_gpu_runs_is_refused_with_the_line_and_the_remedy(
 
 def test_half_precision_needs_a_feature_of_the_gpu(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
-
-    def lacking(route: Route) -> None:
-        script = route.fetch().text()
-        assert ', "shader-f16"]' in script
-        route.fulfill(content_type="text/javascript", body=script.replace(', "shader-f16"]', "]"))
-
-    page.route("**/webgpu/device.js", lacking)
+    rewritten(page, "device", {', "shader-f16"]': "]"})
     run(page, SCALE.replace('name="A")', 'name="A", dtype="float16")').replace("2.0", 'tvm.tir.const(2, "float16")'))
     row = page.locator("#webgpu-rows tr")
     expect(row).to_contain_text("this GPU has no feature shader-f16: compute in float32")

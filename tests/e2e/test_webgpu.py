@@ -84,6 +84,19 @@ def replaced(before: str, after: str) -> Edit:
     return edit
 
 
+def rewritten(page: Page, module: str, changes: dict[str, str]) -> None:
+    """Let the page get a module of its worker with other text in it."""
+
+    def answer(route: Route) -> None:
+        text = route.fetch().text()
+        for before, after in changes.items():
+            assert before in text, before
+            text = text.replace(before, after)
+        route.fulfill(content_type="text/javascript", body=text)
+
+    page.route(f"**/webgpu/{module}.js", answer)
+
+
 def test_a_matmul_with_shared_memory_is_right_and_timed(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     run(page, TILED)
@@ -112,13 +125,8 @@ def test_the_ladder_of_the_matrix_product_climbs_to_its_last_rung(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(explorer)
-    page.route(  # thirty steps: each is right, and its time does not matter here
-        "**/webgpu/run.js",
-        lambda route: route.fulfill(
-            content_type="text/javascript",
-            body=route.fetch().text().replace("ALL_SECONDS = 1", "ALL_SECONDS = 0.02").replace("= 2e-3", "= 1e-4"),
-        ),
-    )
+    # Thirty steps: each is right, and its time does not matter here.
+    rewritten(page, "run", {"ALL_SECONDS = 1": "ALL_SECONDS = 0.02", "= 2e-3": "= 1e-4"})
     example = load_gallery().find("gpu-matmul-ladder")
     assert example is not None
     run(page, example.script.replace("step = 512", "step = 64"), "#webgpu-ladder")
@@ -152,12 +160,7 @@ def test_wgsl_that_does_not_compile_is_caught(explorer: str, open_page: Callable
 
 def test_without_timestamps_batches_are_timed(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
-    page.route(
-        "**/webgpu/device.js",
-        lambda route: route.fulfill(
-            content_type="text/javascript", body=route.fetch().text().replace('["timestamp-query", ', "[")
-        ),
-    )
+    rewritten(page, "device", {'["timestamp-query", ': "["})
     run(page, SCALE)
     expect(page.locator("#webgpu-rows tr")).to_contain_text("✓")
     expect(page.locator("#webgpu-how")).to_contain_text("batches by the page's clock")
@@ -192,6 +195,27 @@ def test_a_kernel_that_takes_too_long_is_survived(explorer: str, open_page: Call
     expect(page.locator("#webgpu-state")).to_contain_text("took too long")
     page.click("#theme-button", timeout=SLOW_MS)  # the page answers, once the emulated GPU can draw again
     assert page.evaluate("document.documentElement.dataset.theme") in ("light", "dark")
+
+
+def test_a_long_call_is_made_in_parts(explorer: str, open_page: Callable[..., Page]) -> None:
+    """Here each block is a part, and any call is long."""
+    page = open_page(explorer)
+    rewritten(page, "parts", {"SMALL_FLOPS = 2e8": "SMALL_FLOPS = 0", "PART_SECONDS = 0.25": "PART_SECONDS = 0"})
+    rewritten(page, "run", {"first > MAX_SECONDS": "first > 0"})
+    run(page, SCALE)
+    expect(page.locator("#webgpu-rows tr")).to_contain_text("✓")
+    expect(page.locator("#webgpu-how")).to_contain_text("one call in 16 parts by the page's clock")
+
+
+def test_a_lost_gpu_is_told_and_asked_for_anew(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    rewritten(page, "run", {"async first(progress) {": "async first(progress) { this.device.destroy();"})
+    run(page, SCALE)
+    expect(page.locator("#webgpu-state")).to_contain_text("The GPU was lost; the next run asks for it anew.")
+    page.unroute_all()
+    page.click("#webgpu-run")
+    expect(page.locator("#webgpu-rows tr")).to_contain_text("✓", timeout=SLOW_MS)
+    expect(page.locator("#webgpu-state")).to_be_hidden()
 
 
 def test_no_webgpu_says_how_to_get_it(explorer: str, open_page: Callable[..., Page]) -> None:

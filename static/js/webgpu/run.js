@@ -1,7 +1,8 @@
 // Runs a step of a program on a device: buffers, pipelines, launches, results and times.
 import { bytesOf, randomInputs, unpacked } from "./inputs.js";
+import { inParts, mayBeLong, partByPart } from "./parts.js";
 
-/** A kernel that takes longer is given up. */
+/** What is submitted at once, and takes longer, is given up. */
 export const MAX_SECONDS = 2;
 const PASS_SECONDS = 0.1; // how long one measured pass takes at most, unless a single call takes longer
 const ALL_SECONDS = 1; // of all repeats of a measurement
@@ -29,18 +30,25 @@ export class StepRun {
 
   /** Compile the kernels and fill the buffers. */
   async prepare() {
-    const { device, step } = this;
     await this.guarded(async () => {
-      const module = device.createShaderModule({ code: step.source });
-      const { messages } = await module.getCompilationInfo();
-      const errors = messages.filter(({ type }) => type === "error");
-      if (errors.length) throw new StepError(errors.map(({ lineNum, message }) => `WGSL line ${lineNum}: ${message}`).slice(0, 3).join("\n"));
-      this.memory = step.memory.map((memory) => this.allocated(memory));
-      const kernels = new Set(step.launches.map(({ kernel }) => kernel));
-      const pipelines = new Map();
-      for (const entryPoint of kernels) pipelines.set(entryPoint, await device.createComputePipelineAsync({ layout: "auto", compute: { module, entryPoint } }));
-      this.calls = step.launches.map((launch) => this.bound(launch, pipelines.get(launch.kernel)));
+      this.memory = this.step.memory.map((memory) => this.allocated(memory));
+      this.isLong = mayBeLong(this.program);
+      this.calls = await this.compiled(this.isLong ? inParts(this.step.source) : this.step.source);
     });
+  }
+
+  /** The launches of the step with kernels of a program. */
+  async compiled(code) {
+    const { device, step } = this;
+    const module = device.createShaderModule({ code });
+    const { messages } = await module.getCompilationInfo();
+    const errors = messages.filter(({ type }) => type === "error");
+    if (errors.length) throw new StepError(errors.map(({ lineNum, message }) => `WGSL line ${lineNum}: ${message}`).slice(0, 3).join("\n"));
+    const pipelines = new Map();
+    for (const entryPoint of new Set(step.launches.map(({ kernel }) => kernel))) {
+      pipelines.set(entryPoint, await device.createComputePipelineAsync({ layout: "auto", compute: { module, entryPoint } }));
+    }
+    return step.launches.map((launch) => this.bound(launch, pipelines.get(launch.kernel)));
   }
 
   /** Run something, and turn what the device objects to into an error. */
@@ -127,15 +135,48 @@ export class StepRun {
     return (performance.now() - began) / 1000;
   }
 
-  /** Call it once; returns seconds by the page's clock. */
-  async first() {
+  /** Call it once, part by part if it may take long; returns seconds by the page's clock.
+   * @param {(share: number) => void} progress is told how much is done, of a call in parts */
+  async first(progress) {
+    if (!this.isLong) return this.checked((encoder) => this.encode(encoder, 1));
+    this.parts = 0;
+    let all = 0;
+    for (const [at, call] of this.calls.entries()) {
+      const { parts, seconds } = await this.inParts(call, (share) => progress((at + share) / this.calls.length));
+      this.parts += parts;
+      all += seconds;
+    }
+    return all;
+  }
+
+  /** Run a launch part by part. */
+  inParts({ pipeline, group, blocks }, progress) {
+    const { device } = this;
+    const first = this.buffer(16, GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST);
+    const place = device.createBindGroup({ layout: pipeline.getBindGroupLayout(1), entries: [{ binding: 0, resource: { buffer: first } }] });
+    return partByPart(blocks, progress, (begin, size) => {
+      device.queue.writeBuffer(first, 0, new Uint32Array(begin));
+      return this.checked((encoder) => this.dispatched(encoder, pipeline, [group, place], size));
+    });
+  }
+
+  /** Submit work as `submitted` does, and turn what the device objects to into an error. */
+  async checked(record) {
     this.device.pushErrorScope("validation");
-    const done = this.submitted((encoder) => this.encode(encoder, 1));
+    const done = this.submitted(record);
     const failure = this.device.popErrorScope(); // of what was submitted; a GPU that is busy answers late
     const seconds = await done;
     const objection = await failure;
     if (objection) throw new StepError(objection.message);
     return seconds;
+  }
+
+  dispatched(encoder, pipeline, groups, blocks) {
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    groups.forEach((group, at) => pass.setBindGroup(at, group));
+    pass.dispatchWorkgroups(...blocks);
+    pass.end();
   }
 
   /** The bytes of an argument. */
@@ -152,6 +193,8 @@ export class StepRun {
   /** Time calls: by the GPU's clock if it has one, else by the page's, in batches.
    * @param {number} first seconds of the first call */
   async time(first) {
+    if (first > MAX_SECONDS) return { ...summary([first]), number: 1, clock: `one call in ${this.parts} parts by the page's clock: it takes longer than ${MAX_SECONDS} s` };
+    if (this.isLong) await this.guarded(async () => { this.calls = await this.compiled(this.step.source); });
     const timer = this.device.features.has("timestamp-query") ? new StampTimer(this) : new BatchTimer(this);
     await timer.prepare();
     let number = 1;

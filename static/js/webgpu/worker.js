@@ -3,6 +3,8 @@ import { compare } from "./compare.js";
 import { beyond, openDevice } from "./device.js";
 import { StepRun, TooSlow } from "./run.js";
 
+const LOST_MS = 100; // in which a lost device says so
+
 const tell = (kind, news = {}) => postMessage({ kind, ...news });
 
 addEventListener("message", async ({ data: program }) => {
@@ -39,7 +41,7 @@ async function climbed(device, program, step) {
   const run = new StepRun(device, program, step);
   try {
     await run.prepare();
-    const first = await run.first();
+    const first = await run.first((share) => tell("running", { step: step.step, share }));
     const bytes = new Map();
     for (const { argument } of program.results) bytes.set(argument, await run.contents(argument));
     const check = compare(program.results, (argument) => bytes.get(argument));
@@ -57,4 +59,5 @@ async function climbed(device, program, step) {
   }
 }
 
-const isLost = (device) => Promise.race([device.lost.then(() => true), Promise.resolve(false)]);
+/** Whether the device is gone; that is told a moment after what it was asked for has failed. */
+const isLost = (device) => Promise.race([device.lost.then(() => true), new Promise((resolve) => { setTimeout(resolve, LOST_MS, false); })]);
