@@ -21,6 +21,8 @@ Packed = Annotated[str, Meta(max_length=(MAX_COMPARED * 8 // 3) + 4)]
 Name = Annotated[str, Meta(max_length=1_000)]
 Extents = tuple[int, int, int]
 """Along x, y and z."""
+Range = tuple[float, float]
+"""Least number, and the one above all others."""
 
 
 class GPUArgument(Struct, frozen=True, kw_only=True):
@@ -29,6 +31,8 @@ class GPUArgument(Struct, frozen=True, kw_only=True):
     name: Name
     dtype: str
     shape: list[int]
+    range: Range | None = None
+    """Of its numbers, if it is a weight of a model; of type float32."""
 
 
 class GPUMemory(Struct, frozen=True, kw_only=True):

@@ -16,8 +16,9 @@ bool              ``h >> 31``
 integers          ``h >> 29``, from 0 to 7
 ================  ================================
 
-Floats are around 1, inside the domain of most functions, and exact in their types.  ``static/js/webgpu-inputs.js`` is
-the same generator for the page.
+Floats are around 1, inside the domain of most functions, and exact in their types.  Those of an argument with a range
+are ``low + (high - low) * fraction``, each operation rounded to float32.  ``static/js/webgpu/inputs.js`` is the same
+generator for the page.
 
 References
 ----------
@@ -57,6 +58,19 @@ def random_arrays(shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str], seed
         _values(_words(math.prod(shape), seed, position), dtype).reshape(shape)
         for position, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True))
     ]
+
+
+def in_range(values: Array, low: float, high: float) -> Array:
+    """Return numbers of a range, of those of :func:`random_arrays`.
+
+    Parameters
+    ----------
+    values : numpy.ndarray
+        Of type float32.
+    low, high : float
+    """
+    made: Array = np.float32(low) + np.float32(high - low) * (values - np.float32(0.5))
+    return made
 
 
 def _words(count: int, seed: int, argument: int) -> Words:

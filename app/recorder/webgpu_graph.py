@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from app.artifacts import MAX_PROGRAM
 from app.recorder.gpu_program import gpu_result, gpu_step, packed
 from app.recorder.measure import Array
-from app.recorder.random_inputs import random_arrays
+from app.recorder.random_inputs import in_range, random_arrays
+from app.recorder.seeded_weights import SeededWeights
 from app.recorder.subjects import GraphSubject
-from app.webgpu import GPUArgument, GPUProgram
+from app.webgpu import GPUArgument, GPUProgram, Range
 from compiler.driver.relay.build import BuiltGraph, build_graph
 from compiler.driver.relay.launch_plan import GraphLaunchPlan, GraphValue, graph_launch_plan
 from compiler.ir.error import TVMError
@@ -21,6 +24,10 @@ from compiler.target.target import Target
 
 BEGINNING = "graph\n"
 """What the text of a graph begins with."""
+MAX_WEIGHT_BYTES = MAX_PROGRAM // 2
+"""Of large weights that are sent; more of them are made of the seed."""
+REFERENCE = "the model on the server's CPU"
+SEEDED = ", {count} large weights being random numbers in the range of its own"
 LABEL = "the kernels of the model, in the order of the graph executor"
 
 
@@ -42,11 +49,12 @@ def write_graph(graph: GraphSubject) -> str:
     inputs = len(graph.built.program.inputs)
     modules = [graph.first, *(record.module for record in graph.passes)]
     bound = next((module for module in modules if len(module["main"].params) == inputs), modules[-1])
-    text = BEGINNING + save_json(bound)
+    seeded = SeededWeights()
+    inputs_only = seeded.module(bound)
+    large = seeded.bytes > MAX_WEIGHT_BYTES
+    text = _text(inputs_only, seeded.ranges) if large else _text(bound, {})
     if len(text) > MAX_PROGRAM:
-        raise TVMError(
-            f"the model with its weights has {len(text):,} letters as text; at most {MAX_PROGRAM:,} are taken"
-        )
+        raise TVMError(f"the model has {len(text):,} letters as text; at most {MAX_PROGRAM:,} are taken")
     return text
 
 
@@ -67,28 +75,45 @@ def prepared_graph(text: str, seed: int, target: Target) -> GPUProgram:
     TVMError
         It is no graph, or one that cannot run on the device.
     """
-    module = load_json(text.removeprefix(BEGINNING))
-    if not isinstance(module, IRModule):
-        raise TVMError("the text is that of no graph")
+    module, ranges = _read(text)
     recorded = graph_launch_plan(build_graph(module, target, None))
     values = [*recorded.inputs, *recorded.outputs]
     arrays = random_arrays([v.shape for v in values], [v.dtype for v in values], seed)
+    given = [ranges.get(value.name) for value in values]
+    arrays = [in_range(a, *r) if r is not None else a for a, r in zip(arrays, given, strict=True)]
     outputs = _computed(module, recorded, arrays)
     compared = sum(output.size for output in outputs)
     return GPUProgram(
         name="main",
         seed=seed,
-        arguments=[_argument(value) for value in values],
+        arguments=[_argument(value, r) for value, r in zip(values, given, strict=True)],
         steps=[gpu_step(0, LABEL, None, recorded.plan, {at: packed(v) for at, v in recorded.constants.items()})],
         results=[
             gpu_result(len(recorded.inputs) + place, output, compared, seed) for place, output in enumerate(outputs)
         ],
-        reference="the model on the server's CPU",
+        reference=REFERENCE + (SEEDED.format(count=len(ranges)) if ranges else ""),
     )
 
 
-def _argument(value: GraphValue) -> GPUArgument:
-    return GPUArgument(name=value.name, dtype=value.dtype, shape=list(value.shape))
+def _text(module: IRModule, ranges: Mapping[str, Range]) -> str:
+    return f"{BEGINNING}{msgspec.json.encode(ranges).decode()}\n{save_json(module)}"
+
+
+def _read(text: str) -> tuple[IRModule, dict[str, Range]]:
+    """Return a graph, and the ranges of the weights that the seed makes."""
+    first, _, graph = text.removeprefix(BEGINNING).partition("\n")
+    try:
+        ranges = msgspec.json.decode(first, type=dict[str, Range])
+    except msgspec.DecodeError as error:
+        raise TVMError(f"the ranges of the weights cannot be read: {error}") from None
+    module = load_json(graph)
+    if not isinstance(module, IRModule):
+        raise TVMError("the text is that of no graph")
+    return module, ranges
+
+
+def _argument(value: GraphValue, given: Range | None) -> GPUArgument:
+    return GPUArgument(name=value.name, dtype=value.dtype, shape=list(value.shape), range=given)
 
 
 def _computed(module: IRModule, recorded: GraphLaunchPlan, arrays: Sequence[Array]) -> list[Array]:

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from app.gallery import load_gallery
-from app.recorder.random_inputs import random_arrays
+from app.recorder.random_inputs import in_range, random_arrays
 from tests.e2e.steps import violations, write
 
 SLOW_MS = 60_000
@@ -276,8 +276,10 @@ def test_the_page_makes_the_inputs_of_the_server(explorer: str, open_page: Calla
         dtypes = ["float32", "int32", "uint32", "float16"]
         arrays = random_arrays([(1000,)] * len(dtypes), dtypes, seed)
         for argument, (dtype, array) in enumerate(zip(dtypes, arrays, strict=True)):
-            script = """async ([module, dtype, seed, argument]) => {
+            script = """async ([module, dtype, seed, argument, range]) => {
                 const { randomInputs } = await import(module);
-                return [...new Uint8Array(randomInputs(dtype, 1000, seed, argument).buffer)];
+                return [...new Uint8Array(randomInputs(dtype, 1000, seed, argument, range).buffer)];
             }"""
-            assert bytes(page.evaluate(script, [module, dtype, seed, argument])) == array.tobytes(), (dtype, seed)
+            assert bytes(page.evaluate(script, [module, dtype, seed, argument, None])) == array.tobytes(), (dtype, seed)
+        weight = in_range(random_arrays([(1000,)], ["float32"], seed)[0], -0.3, 1.7)
+        assert bytes(page.evaluate(script, [module, "float32", seed, 0, [-0.3, 1.7]])) == weight.tobytes(), seed

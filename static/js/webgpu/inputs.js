@@ -31,13 +31,19 @@ export const bytesOf = (dtype, elements) => TYPES[dtype].array.BYTES_PER_ELEMENT
  * @param {string} dtype
  * @param {number} elements
  * @param {number} seed
- * @param {number} argument its position */
-export function randomInputs(dtype, elements, seed, argument) {
+ * @param {number} argument its position
+ * @param {[number, number] | null} range of a weight, which is of type float32 */
+export function randomInputs(dtype, elements, seed, argument, range = null) {
   const { array, element } = TYPES[dtype];
   const key = mix((seed + Math.imul(argument + 1, GOLDEN)) | 0);
   const made = new array(elements);
   for (let i = 0; i < elements; i += 1) made[i] = element(mix(i ^ key));
-  return made;
+  return range ? inRange(made, range) : made;
+}
+
+function inRange(values, [low, high]) {
+  const width = Math.fround(high - low);
+  return values.map((value) => Math.fround(low) + Math.fround(width * (value - 0.5)));
 }
 
 /** The numbers that bytes of a data type are: an array of them, or what reads one of half precision.

@@ -77,7 +77,7 @@ export class StepRun {
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC;
     const made = this.buffer(aligned(bytesOf(dtype, elements)), usage);
     if (packed) this.write(made, unpacked(packed));
-    else if (argument !== null) this.write(made, randomInputs(dtype, elements, this.program.seed, argument).buffer);
+    else if (argument !== null) this.write(made, randomInputs(dtype, elements, this.program.seed, argument, this.program.arguments[argument].range).buffer);
     return made;
   }
 

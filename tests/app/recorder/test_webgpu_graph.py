@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from app.artifacts import Failed, Message, Options, Recorded, Request
-from app.recorder.random_inputs import random_arrays
+from app.recorder import webgpu_graph
+from app.recorder.random_inputs import in_range, random_arrays
 from app.recorder.session import Session
 from tests.app.recorder.test_webgpu import prepared, program_of, values_of
 
@@ -44,14 +45,43 @@ def test_a_model_is_recorded_with_its_weights_and_prepared() -> None:
     np.testing.assert_allclose(values_of(result).reshape(1, 3), np.maximum(x @ WEIGHTS.T, 0), rtol=1e-6)
 
 
-def test_a_model_that_is_too_large_is_refused() -> None:
-    large = MODEL.replace("(3, 4)", "(300000, 4)").replace("arange(12", "arange(1200000")
-    made = recorded(large)
+LARGE = MODEL.replace("(3, 4)", "(60000, 4)").replace("arange(12", "arange(240000")
+
+
+def test_large_weights_are_made_of_the_seed_in_their_range() -> None:
+    made = recorded(LARGE)
+    assert len(made.graph) < 10_000
+    program = program_of(made.graph, seed=3)
+    assert "1 large weights being random numbers in the range of its own" in program.reference
+    [x, weight, output] = program.arguments
+    assert (x.range, output.range) == (None, None)
+    assert weight.range == pytest.approx((-5, 240_000 - 6), abs=1)
+    [data, numbers, _] = random_arrays([(1, 4), (60_000, 4), (1, 60_000)], ["float32"] * 3, 3)
+    weights = in_range(numbers, *weight.range)
+    assert weights.dtype == "float32"
+    assert weight.range[0] <= weights.min() < weights.max() <= weight.range[1]
+    [result] = program.results
+    np.testing.assert_allclose(values_of(result).reshape(1, -1), np.maximum(data @ weights.T, 0), rtol=1e-5)
+
+
+def test_a_model_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webgpu_graph, "MAX_PROGRAM", 1_000)
+    made = recorded(LARGE)
     assert made.graph == ""
-    assert "letters as text; at most" in made.reason
+    assert "letters as text; at most 1,000 are taken" in made.reason
 
 
-@pytest.mark.parametrize("text", ["graph\n", "graph\n[]", 'graph\n{"root": 1}', "graph\n" + "[" * 1000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "graph\n",
+        "graph\n{}\n",
+        "graph\n{}\n[]",
+        'graph\n{}\n{"root": 1}',
+        "graph\n" + "[" * 1000,
+        'graph\n{"x": [1]}\n{}',
+    ],
+)
 def test_what_is_no_graph_is_refused(text: str) -> None:
     assert isinstance(prepared(text), Failed)
 
