@@ -17,7 +17,17 @@ CONV_ORDERS = {"NHWC": (3, 0, 1, 2), "NCHW": (0, 1, 2, 3)}
 
 
 class BlockRows(NamedTuple):
-    """Blocks that are not zero, the column of each, and where each row of blocks begins and the last one ends."""
+    """A matrix by its blocks that are not zero.
+
+    Parameters
+    ----------
+    data : numpy.ndarray
+        The blocks, row by row.
+    indices : numpy.ndarray
+        The column of each, in blocks.
+    indptr : numpy.ndarray
+        Where each row of blocks begins, and where the last one ends.
+    """
 
     data: Weight
     indices: Weight
@@ -25,7 +35,14 @@ class BlockRows(NamedTuple):
 
 
 class SparseAnalysisResult(NamedTuple):
-    """The names of weights that are stored sparsely, and for each of them the shapes of its parts."""
+    """Which weights are stored sparsely.
+
+    Parameters
+    ----------
+    weight_name : list of str
+    weight_shape : list of list of tuple of int
+        For each of them the shapes of its data, its indices, and its row pointers.
+    """
 
     weight_name: list[str]
     weight_shape: list[list[tuple[int, ...]]]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from compiler.contrib.sparse import CSRPlaceholderOp
 from compiler.ir.error import ArgumentError, UnavailableError
+from compiler.ir.extension import public_module
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
@@ -15,6 +17,12 @@ from compiler.topi.tag import Tag
 from compiler.topi.transform import transpose
 
 __all__ = ["csrmm", "csrmv", "dense"]
+
+_load, __dir__ = public_module("tvm.topi.sparse", __all__)
+
+
+def __getattr__(name: str) -> Any:
+    return _load(name)
 
 
 def csrmv(a: CSRPlaceholderOp, x: Tensor, y: Tensor | None = None) -> Tensor:

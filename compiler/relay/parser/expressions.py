@@ -70,6 +70,14 @@ class ExpressionParser(ValueParser):
     def block(self, last: str) -> Any:
         """Read the lines of a block, and the expression that it is, up to its closing bracket or the end (``""``)."""
         self._scopes.append({})
+        result = self._lines(last)
+        if not self._at_end(last):
+            self.cursor.wrong(repr(last) if last else "the end of the text")
+        self._scopes.pop()
+        return result
+
+    def _lines(self, last: str) -> Any:
+        """Read lines that bind something, and an expression that uses what they bind."""
         lets: list[tuple[Var, Any]] = []
         while True:
             result = self._line(lets)
@@ -80,9 +88,6 @@ class ExpressionParser(ValueParser):
             if self._at_end(last):
                 break
             lets.append((Var("_"), result))
-        if not self._at_end(last):
-            self.cursor.wrong(repr(last) if last else "the end of the text")
-        self._scopes.pop()
         for var, value in reversed(lets):
             result = Let(var, value, result)
         return result
@@ -344,7 +349,7 @@ class ExpressionParser(ValueParser):
         self._scopes.append({})
         pattern = self._pattern()
         self.cursor.expect("=>")
-        body = self.braces() if self.cursor.at("{") else self.expression()
+        body = self.braces() if self.cursor.at("{") else self._lines("}")
         self._scopes.pop()
         return Clause(pattern, body)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.attr_kinds import BOOL, INTS, one_of
+from compiler.ir.attr_kinds import BOOL, one_of
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
@@ -15,6 +15,7 @@ from compiler.ir.types import Type
 from compiler.relay.expr import Call, TupleWrapper, array_const, as_expr
 from compiler.relay.op.common import check_same_extent, has_any_dim
 from compiler.relay.op.indexing import index_tensor
+from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs
 from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import Array, Input, OpPattern, RelationError, Types
@@ -95,11 +96,14 @@ _SPARSE_DENSE = register(
 )
 
 
-class SparseConv2DAttrs(Attrs):
+class SparseConv2DAttrs(SpatialAttrs):
     """Attributes of ``nn.sparse_conv2d``."""
 
+    RANK = 2
     layout: str = attr_field(one_of("NHWC", "NCHW"), "Layout of the data and of the result.", "NHWC")
-    kernel_size: tuple[int, ...] = attr_field(INTS, "Extents of the window, which is centred on each pixel.", (1, 1))
+    kernel_size: tuple[int, ...] = attr_field(
+        POSITIVE_SPATIAL, "Extents of the window, which is centred on each pixel.", 1
+    )
 
 
 def _conv_relation(types: Types, attrs: SparseConv2DAttrs) -> Type:

@@ -74,7 +74,7 @@ EXAMPLES: dict[str, list[Example]] = {
     ],
     "sparse_fill_empty_rows": [
         Example(
-            relay.sparse_fill_empty_rows,
+            lambda *inputs: relay.sparse_fill_empty_rows(*inputs)[0].tuple_value,
             [
                 np.array([[0, 1], [0, 3], [2, 0], [3, 1]], "int64"),
                 np.array([1, 2, 3, 4], "int64"),
