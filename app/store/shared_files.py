@@ -48,8 +48,7 @@ def open_store(url: str) -> tuple[FileSystem, str]:
     """
     try:
         core = importlib.import_module("fsspec.core")
-        # What others stored a moment ago is not in a listing that is kept.
-        system, root = core.url_to_fs(url, use_listings_cache=False)
+        system, root = core.url_to_fs(url)
         system.makedirs(root, exist_ok=True)
     except ImportError as error:
         raise ConfigurationError(f"the store {url} cannot be used: {error}; pip install -e '.[store]'") from error

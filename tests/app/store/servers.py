@@ -19,8 +19,9 @@ _NUMBERS = count()
 @pytest.fixture(scope="session")
 def object_store() -> Iterator[str]:
     """The address of a server that speaks S3."""
-    pytest.importorskip("s3fs")
+    s3fs = pytest.importorskip("s3fs")
     pytest.importorskip("moto.server")
+    s3fs.S3FileSystem.clear_instance_cache()  # clients of a server that other tests started before
     with subprocess.Popen(
         [sys.executable, "-m", "moto.server", "-p", "0"], stderr=subprocess.PIPE, text=True
     ) as server:
