@@ -334,7 +334,7 @@ class Analyzer:
         """
         result = self._canonical(convert(expr))
         for _ in range(0, steps, 2):
-            if is_plain(result):
+            if is_plain(result) and not self._facts.has_congruences:
                 break
             rewritten = self._rewrite(result)
             if rewritten is result:

@@ -69,7 +69,14 @@ def _is_plain_operation(e: BinaryOp) -> bool:
         return isinstance(e.b, IntImm) and not isinstance(e.a, (Add, Sub, Mul))
     if kind in (Div, Mod, Min, Max):
         return not dt.is_integral(e.dtype)
-    return kind is not Mul or isinstance(e.b, IntImm) or not dt.is_integral(e.dtype)
+    if kind is not Mul or not dt.is_integral(e.dtype):
+        return True
+    return isinstance(e.b, IntImm) and not _is_rounded(e.a, e.b.value)
+
+
+def _is_rounded(e: PrimExpr, factor: int) -> bool:
+    """Return whether ``e * factor`` is a number rounded down to a multiple; rules know how far it lies below that."""
+    return type(e) is FloorDiv and isinstance(e.b, IntImm) and e.b.value != 0 and factor % e.b.value == 0
 
 
 class CanonicalSimplifier(RewriteSimplifier):

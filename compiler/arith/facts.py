@@ -134,7 +134,14 @@ class Facts:
         self._unbind(var)
         self.values[var] = value
         self.bounds.variables[var] = self.bounds.visit(value)
-        self.modular.variables[var] = self.modular.visit(value)
+        congruence = self.modular.visit(value)
+        if congruence.coeff != 1:
+            self.modular.variables[var] = congruence
+
+    @property
+    def has_congruences(self) -> bool:
+        """Whether the remainders of some expressions are known."""
+        return bool(self.modular.variables or self.modular.extra)
 
     def about(self, var: Var) -> VariableFacts:
         """Return what is known about ``var``."""

@@ -56,6 +56,8 @@ LT: list[Rule] = [
     ("((x + c2) // c1) * c1 < x + y", "c2 < (x + c2) % c1 + y", "c1 > 0"),
     ("((x + c2) // c1) * c1 < x - y", "y + c2 < (x + c2) % c1", "c1 > 0"),
     ("(x // c1) * c1 + y < x", "y < x % c1", "c1 > 0"),
+    ("x < (x // c1) * c1 + y", "x % c1 < y", "c1 > 0"),
+    ("x < (x // c1 + c2) * c1", "x % c1 < c1 * c2", "c1 > 0"),
     # minima and maxima
     ("min(x, y) < z", "x < z or y < z"),
     ("max(x, y) < z", "x < z and y < z"),

@@ -28,3 +28,22 @@ def test_the_simplifier_counts_what_it_does():
     assert stats.constraints_entered == 1
     analyzer.reset_rewrite_simplify_stats()
     assert analyzer.rewrite_simplify_stats.nodes_visited == 0
+
+
+def test_remainders_that_are_known_are_simplified():
+    analyzer, x, y = tvm.arith.Analyzer(), tir.Var("x", "int32"), tir.Var("y", "int32")
+    with analyzer.constraint_scope((x % 4).equal(0)):
+        for expr, value in ((x % 4, 0), (x % 2, 0), ((x + y * 4) % 4, 0), ((x + 1) % 4, 1), (x * 2 % 8, 0)):
+            tvm.ir.assert_structural_equal(analyzer.simplify(expr), tir.const(value, "int32"))
+        tvm.ir.assert_structural_equal(analyzer.simplify(x // 4 * 4 - x), tir.const(0, "int32"))
+    tvm.ir.assert_structural_equal(analyzer.simplify(x % 4), x % 4)
+
+
+def test_numbers_that_are_rounded_down_lie_below():
+    analyzer, x = tvm.arith.Analyzer(), tir.Var("x", "int32")
+    for condition in (x // 4 * 4 <= x, x // 4 * 4 < x + 1, x < x // 4 * 4 + 4, x < (x // 4 + 1) * 4):
+        tvm.ir.assert_structural_equal(analyzer.simplify(condition), tir.const(True, "bool"))
+        assert analyzer.can_prove(condition)
+    assert not analyzer.can_prove(x // 4 * 4 < x)
+    tvm.ir.assert_structural_equal(analyzer.simplify(x - x // 4 * 4), x % 4)
+    tvm.ir.assert_structural_equal(analyzer.simplify(x // 4 * 4 - x), 0 - x % 4)
