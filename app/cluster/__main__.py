@@ -90,15 +90,28 @@ def make_host(config: Config) -> Host:
 
 
 async def work(config: Config, host: Host) -> None:
-    """Work for the servers until interrupted."""
+    """Work for the servers until interrupted; a scheduler that is restarted is joined again.
+
+    Raises
+    ------
+    OSError, TimeoutError
+        The scheduler does not answer for :data:`JOIN_SECONDS`.
+    """
     pickles.restrict()
     become(host)
-    async with JobWorker(config.scheduler, host) as worker:
-        loop = asyncio.get_running_loop()
-        for ends in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(ends, lambda: loop.create_task(worker.close()))
-        print(f"Strata works for {config.scheduler} as {host.facts.machine.host} - Ctrl+C ends it", flush=True)
-        await worker.finished()
+    interrupted = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for ends in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(ends, interrupted.set)
+    while not interrupted.is_set():
+        async with JobWorker(config.scheduler, host) as worker:
+            print(f"Strata works for {config.scheduler} as {host.facts.machine.host} - Ctrl+C ends it", flush=True)
+            ending = asyncio.create_task(interrupted.wait())
+            gone = asyncio.create_task(worker.finished())
+            await asyncio.wait((ending, gone), return_when=asyncio.FIRST_COMPLETED)
+            ending.cancel()
+        if not interrupted.is_set():
+            log.warning("the scheduler %s has gone; waiting for it", config.scheduler)
 
 
 def main() -> None:
@@ -112,7 +125,7 @@ def main() -> None:
         sys.exit(f"strata: {error}")
     try:
         asyncio.run(work(config, host))
-    except (OSError, TimeoutError) as error:
+    except (OSError, ValueError, RuntimeError, TypeError) as error:  # TypeError: TLS without certificates
         sys.exit(f"strata: the scheduler {config.scheduler} cannot be used: {error}")
     finally:
         host.close()

@@ -133,27 +133,32 @@ class ClusterJob:
     def _next(self) -> bytes | None:
         """The next message, or None when there will be none and the outcome is settled."""
         while self._outcome is None:
-            match self._read():
-                case Said(message):
-                    self._heard = True
-                    return message
-                case Ended(outcome):
-                    self._settle(outcome)
-                case Lost(detail):
-                    self._settle(Outcome(status="lost", detail=detail, machine=self.machine))
-                case Cancelled() if self._orders is None:
-                    self._settle(Outcome(status="cancelled", detail="cancelled"))
-                case Started() as started:
-                    self._assign(started)
+            try:
+                message = self._take(messages.decode_report(self._reports.get()))
+            except (OSError, RuntimeError, msgspec.MsgspecError) as error:  # what Dask raises without the scheduler
+                log.error("job %s: %s", self._name, error)
+                detail = f"the cluster's scheduler, {self._cluster.address}, does not answer"
+                self._settle(Outcome(status="lost", detail=detail, machine=self.machine))
+                return None
+            if message is not None:
+                return message
         return None
 
-    def _read(self) -> Report:
-        try:
-            report: Report = messages.decode_report(self._reports.get())
-            return report
-        except (OSError, RuntimeError, msgspec.MsgspecError) as error:  # what Dask raises when the scheduler has gone
-            log.error("job %s: %s", self._name, error)
-            return Lost(f"the cluster's scheduler, {self._cluster.address}, does not answer")
+    def _take(self, report: Report) -> bytes | None:
+        """Act on a report; returns the message in it, if there is one."""
+        match report:
+            case Said(message):
+                self._heard = True
+                return message
+            case Ended(outcome):
+                self._settle(outcome)
+            case Lost(detail):
+                self._settle(Outcome(status="lost", detail=detail, machine=self.machine))
+            case Cancelled() if self._orders is None:
+                self._settle(Outcome(status="cancelled", detail="cancelled"))
+            case Started() as started:
+                self._assign(started)
+        return None
 
     def _assign(self, started: Started) -> None:
         """Hand the job over to the machine that has a slot for it: the first, or another where that one went away.
@@ -177,8 +182,9 @@ class ClusterJob:
             self._outcome = outcome
         else:
             self._outcome = msgspec.structs.replace(outcome, status="cancelled", detail="cancelled")
-        self._future.cancel()
-        self._reports.close()
+        with contextlib.suppress(OSError, RuntimeError):  # a scheduler that has gone has forgotten both
+            self._future.cancel()
+            self._reports.close()
         self._cluster.forget(self)
 
 
@@ -215,7 +221,7 @@ class Cluster:
         pickles.restrict()
         try:
             self.client = self._connect()
-        except (OSError, ValueError, RuntimeError) as error:
+        except (OSError, ValueError, RuntimeError, TypeError) as error:  # TypeError: TLS without certificates
             raise ConfigurationError(f"the scheduler {address} cannot be used: {error}") from error
         try:
             self._wait_for_machines()

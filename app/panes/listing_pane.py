@@ -86,7 +86,8 @@ class PaneListing:
             return []
         facts = self.step.step.facts
         traffic = sum(value for name, value in facts.items() if name.startswith("bytes"))
-        counts = [count(int(facts[f"{noun}s"]), noun) for noun in ("operator", "kernel") if f"{noun}s" in facts]
+        nouns = {"operators": "operator", "kernels": "kernel call"}
+        counts = [count(int(facts[name]), noun) for name, noun in nouns.items() if name in facts]
         return [*counts, f"{graph_fact('bytes', traffic)} memory traffic"]
 
 

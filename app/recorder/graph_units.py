@@ -176,8 +176,8 @@ def memory_words(built: BuiltGraph | Executable) -> list[str]:
     if not isinstance(built, BuiltGraph) or not built.memory.unshared:
         return []
     plan = built.memory
-    shared, unshared = (size / 1e6 for size in (plan.shared, plan.unshared))
-    return [f"activations {shared:,.1f} MB ({unshared:,.1f} MB without reuse)"]
+    unit, scale = ("MB", 1e6) if plan.unshared >= 1e6 else ("KB", 1e3)
+    return [f"activations {plan.shared / scale:,.1f} {unit} ({plan.unshared / scale:,.1f} {unit} without reuse)"]
 
 
 NO_KERNEL = "the model has no kernel of this name now"

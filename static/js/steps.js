@@ -194,7 +194,8 @@ function reveal(chip) {
   const title = $("em", group).offsetWidth;
   const left = chip.offsetLeft - group.offsetLeft;
   const right = left + chip.offsetWidth - group.clientWidth;
-  if (right > group.scrollLeft || left - title < group.scrollLeft) group.scrollLeft = Math.max(0, right);
+  const hidden = right > group.scrollLeft || left - title < group.scrollLeft;
+  if (hidden) group.scrollLeft = Math.max(0, Math.min(right, left - title)); // where there is little room, its beginning
 }
 
 /** Whether a chip's step is the one that its pane shows. */

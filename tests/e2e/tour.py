@@ -18,7 +18,7 @@ from app import create_app
 from tests import models
 from tests.browser import ensure
 from tests.e2e.conftest import serving
-from tests.e2e.steps import MATMUL, write
+from tests.e2e.steps import MATMUL, watch, write
 from tests.e2e.test_graphs import NESTED, NETWORK
 
 SIZES = {"wide": (1680, 1000), "projector": (1280, 800), "phone": (390, 844)}
@@ -35,7 +35,7 @@ def opened(page: Page, address: str) -> None:
 
 def show_tab(page: Page, title: str) -> None:
     """Bring a pane forward, where one shows at a time."""
-    tab = page.locator("#tabs button", has_text=title).first
+    tab = page.locator("#tabs").get_by_role("button", name=title, exact=True)
     if tab.is_visible():
         tab.click()
 
@@ -256,6 +256,7 @@ def main() -> None:
                 for size in options.size:
                     width, height = SIZES[size]
                     context = chromium.new_context(viewport={"width": width, "height": height})
+                    context.on("page", watch)
                     page = context.new_page()
                     page.set_default_timeout(PATIENCE_MS)
                     STATES[state](page, address)

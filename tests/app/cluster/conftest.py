@@ -19,6 +19,7 @@ from tests.app.store.servers import object_store as object_store
 from tests.renderer import renderer as renderer
 
 pytest.importorskip("distributed")
+pytest.importorskip("cryptography")
 NAMES = ("east", "south", "west")
 """Of the machines: two of them go away in tests."""
 PROJECT = Path(__file__).parents[3]
@@ -65,11 +66,22 @@ class Machines:
         self.environment = credentials(object_store)
         self.store = "s3://strata/files"
         self.address = f"tcp://127.0.0.1:{free_port()}"
-        self._scheduler = start(
-            "distributed.cli.dask_scheduler",
-            *("--host", self.address, "--no-dashboard", "--preload", "app.cluster.pickles"),
-        )
+        self._scheduler = self._start_scheduler()
         self.workers: dict[str, subprocess.Popen[str]] = {}
+
+    def _start_scheduler(self) -> subprocess.Popen[str]:
+        options = ("--host", self.address, "--no-dashboard", "--preload", "app.cluster.pickles")
+        return start("distributed.cli.dask_scheduler", *options)
+
+    def stop_scheduler(self) -> None:
+        """Let the scheduler go away without a word."""
+        end(self._scheduler, signal.SIGKILL)
+
+    def start_scheduler(self) -> None:
+        """Start it again at the same address, and wait until the machines work for it."""
+        self._scheduler = self._start_scheduler()
+        for name in self.workers:
+            self._wait_for(name)
 
     def join(self, *names: str) -> None:
         """Start machines, and wait until they work."""
@@ -85,9 +97,12 @@ class Machines:
                 STRATA_COMPILING="2",
             )
         for name in names:
-            output = self.workers[name].stdout
-            assert output is not None
-            assert f"as {name}" in output.readline()
+            self._wait_for(name)
+
+    def _wait_for(self, name: str) -> None:
+        output = self.workers[name].stdout
+        assert output is not None
+        assert f"as {name}" in output.readline()
 
     def kill(self, name: str) -> None:
         """Let a machine go away without a word."""

@@ -201,6 +201,31 @@ def test_strangers_run_nothing(server: Flask, machines: Machines) -> None:
     assert compiled(server, SCRIPT.format(number=4))["status"] == "ok"
 
 
+def test_a_scheduler_that_is_restarted_is_joined_again(server: Flask, machines: Machines) -> None:
+    with ThreadPoolExecutor(1) as other:
+        answer = other.submit(server.test_client().post, "/api/compile", json={"script": SLEEPING})
+        machine_at_work(server)
+        machines.stop_scheduler()
+        assert answer.result().status_code == 503
+        assert f"the cluster's scheduler, {machines.address}, does not answer" in answer.result().text
+    machines.start_scheduler()
+    wait_until(lambda: server.test_client().get("/healthz").json["machines"] != [])
+    wait_until(lambda: cluster_of(server).client.status == "running")
+    assert compiled(server, SCRIPT.format(number=6))["environment"]["host"] in machines.workers
+
+
+def test_without_a_machine_a_script_is_refused(
+    server: Flask, machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.cluster.runner.RETURN_SECONDS", 0.5)
+    for name in list(machines.workers):
+        machines.kill(name)
+    answer = server.test_client().post("/api/compile", json={"script": SCRIPT.format(number=7)})
+    assert answer.status_code == 503
+    assert "there is no machine in the cluster" in answer.text or "went away" in answer.text
+    assert server.test_client().get("/healthz").json["machines"] == []
+
+
 def test_a_scheduler_that_is_away_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.cluster.runner.CONNECT_SECONDS", 0.5)
     with pytest.raises(ConfigurationError, match=r"the scheduler tcp://127\.0\.0\.1:1 cannot be used"):
