@@ -1,0 +1,127 @@
+"""FlexibleShapeDispatch: a program of a dynamic extent goes on in copies for the extents that it will likely see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.expr import RelayExpr
+from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.transform import ModulePass, PassContext
+from compiler.relay.binding import bind
+from compiler.relay.expr import Call, If, Var, const
+from compiler.relay.function import Function
+from compiler.relay.inference import infer_module
+from compiler.relay.operator import call_op
+from compiler.relay.transform.dynamic_to_static import DynamicToStatic
+from compiler.relay.ty import TensorType, TupleType
+
+__all__ = ["FlexibleShapeDispatch"]
+
+
+class FlexibleShapeDispatch(ModulePass, required=("InferType",)):
+    """Let ``main`` ask for an extent of its inputs, and call a copy of itself for exactly that extent if there is one.
+
+    Level 0; requires InferType.  Other extents are computed by the dynamic program.
+
+    Parameters
+    ----------
+    buckets : sequence of int
+        The extents that have copies.
+    axis : int
+        Of which axis of the inputs.
+    auto_pad : bool
+        Whether inputs are lengthened to the next larger extent that has a copy.
+    pad_value : float
+        What they are lengthened with.
+    input_indices : sequence of int, optional
+        Which parameters have that extent; the first one when left out.
+    affects_output : bool
+        Whether the results have it too, along the same axis; those of lengthened inputs are then cut.
+
+    Examples
+    --------
+    ``FlexibleShapeDispatch([2])``::
+
+        def @main(%x: Tensor[(?, 3), float32]) { nn.relu(%x) }
+        ->
+        def @main(%x: Tensor[(?, 3), float32]) {
+          if (equal(take(shape_of(%x, dtype="int32"), 0), 2)) {
+            @main_2(reshape(%x, newshape=[2, 3]))
+          } else {
+            @main_dynamic(%x)
+          }
+        }
+        def @main_2(%x: Tensor[(2, 3), float32]) { nn.relu(%x) }
+        def @main_dynamic(%x: Tensor[(?, 3), float32]) { nn.relu(%x) }
+    """
+
+    buckets: Sequence[int]
+    axis: int = 0
+    auto_pad: bool = False
+    pad_value: float = 0
+    input_indices: Sequence[int] | None = None
+    affects_output: bool = True
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        main, func = mod.get_global_var("main"), mod["main"]
+        copies = {bucket: (GlobalVar(f"main_{bucket}"), self._copy(func, bucket)) for bucket in self.buckets}
+        dynamic = GlobalVar("main_dynamic")
+        others = {var: other for var, other in mod.items() if var is not main}
+        made = {**others, **dict(copies.values()), dynamic: func, main: self._dispatch(func, dynamic, copies)}
+        return infer_module(DynamicToStatic()(mod.with_functions(made)))
+
+    @property
+    def _indices(self) -> Sequence[int]:
+        return (0,) if self.input_indices is None else self.input_indices
+
+    def _dispatch(self, func: Function, dynamic: GlobalVar, copies: Mapping[int, Any]) -> Function:
+        """Return the program that asks for the extent and calls a copy."""
+        params = tuple(Var(p.name_hint, p.checked_type) for p in func.params)
+        result: RelayExpr = Call(dynamic, params)
+        shape = call_op("shape_of", params[self._indices[0]], dtype="int32")
+        extent = call_op("take", shape, const(self.axis, "int32"))
+        for bucket, (var, copy) in sorted(copies.items(), reverse=True):
+            fits = call_op("less_equal" if self.auto_pad else "equal", extent, const(bucket, "int32"))
+            args = [
+                self._fixed(param, inner.type_annotation, extent, bucket) if i in self._indices else param
+                for i, (param, inner) in enumerate(zip(params, copy.params, strict=True))
+            ]
+            result = If(fits, self._cut(Call(var, tuple(args)), func.ret_type, extent), result)
+        return Function(params, result)
+
+    def _copy(self, func: Function, bucket: int) -> Function:
+        """Return the program for one extent."""
+        params = []
+        for i, param in enumerate(func.params):
+            t = param.checked_type
+            if i in self._indices:
+                if not isinstance(t, TensorType) or not -len(t.dims) <= self.axis < len(t.dims):
+                    raise ArgumentError(f"FlexibleShapeDispatch: parameter {i} has no axis {self.axis}, it is {t}")
+                axis = self.axis % len(t.dims)
+                t = TensorType((*t.dims[:axis], bucket, *t.dims[axis + 1 :]), t.dtype)
+            params.append(Var(param.name_hint, t))
+        return Function(tuple(params), bind(func.body, dict(zip(func.params, params, strict=True))), None)
+
+    def _fixed(self, data: Var, t: Any, extent: Call, bucket: int) -> Call:
+        """Return an input as one of a known shape, lengthened where it must be."""
+        if not self.auto_pad:
+            return call_op("reshape", data, newshape=t.dims)
+        ends = np.zeros((len(t.dims), 2), "int32")
+        ends[self.axis, 1] = 1
+        widths = call_op("multiply", const(ends), call_op("subtract", const(bucket, "int32"), extent))
+        padded = call_op("dyn.nn.pad", data, widths, const(self.pad_value, t.dtype), pad_mode="constant")
+        return call_op("reshape", padded, newshape=t.dims)
+
+    def _cut(self, call: Call, result: Any, extent: Call) -> RelayExpr:
+        """Return the part of a result that is of the input before it was lengthened."""
+        if not self.auto_pad or not self.affects_output:
+            return call
+        if isinstance(result, TupleType):
+            raise ArgumentError("FlexibleShapeDispatch: auto_pad cuts results that are tensors, got a tuple")
+        zero, one = const(0, "int32"), const(1, "int32")
+        places = call_op("arange", zero, extent, one, dtype="int32")
+        return call_op("take", call, places, axis=self.axis)

@@ -1,0 +1,47 @@
+"""Programs with copies for likely extents compute what the dynamic program computes, for those and for others."""
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import relay
+
+
+def _dispatched(params, body, **options):
+    mod = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function(params, body)))
+    return relay.transform.FlexibleShapeDispatch(**options)(mod)
+
+
+def _run(mod, *arrays, kind="debug"):
+    return relay.create_executor(kind, mod=mod, target="llvm").evaluate()(*arrays).numpy()
+
+
+@pytest.mark.parametrize("auto_pad", [False, True])
+def test_every_extent_gives_the_result_of_the_dynamic_program(auto_pad):
+    x = relay.var("x", shape=(relay.Any(), 3))
+    mod = _dispatched([x], relay.nn.softmax(x), buckets=[4, 2], auto_pad=auto_pad)
+    assert {var.name_hint for var in mod} == {"main", "main_2", "main_4", "main_dynamic"}
+    assert mod["main_4"].ret_type == relay.TensorType((4, 3))
+    for extent in (1, 2, 3, 4, 7):
+        data = np.random.default_rng(extent).normal(size=(extent, 3)).astype("float32")
+        expected = np.exp(data) / np.exp(data).sum(1, keepdims=True)
+        np.testing.assert_allclose(_run(mod, data), expected, rtol=1e-5)
+
+
+def test_the_virtual_machine_runs_the_copies():
+    x, y = (relay.var(name, shape=(3, relay.Any())) for name in "xy")
+    mod = _dispatched([x, y], relay.add(x, y), buckets=[2, 5], axis=1, auto_pad=True, input_indices=[0, 1])
+    a, b = np.random.default_rng(0).normal(size=(2, 3, 3)).astype("float32")
+    np.testing.assert_allclose(_run(mod, a, b, kind="vm"), a + b, rtol=1e-5)
+
+
+def test_what_is_added_has_the_value_that_is_asked_for():
+    x = relay.var("x", shape=(2, relay.Any()))
+    mod = _dispatched([x], relay.sum(x, 1), buckets=[5], axis=1, auto_pad=True, pad_value=10.0, affects_output=False)
+    np.testing.assert_allclose(_run(mod, np.ones((2, 3), "float32")), [23, 23])
+
+
+def test_an_axis_that_no_input_has_is_refused():
+    x = relay.var("x", shape=(relay.Any(),))
+    with pytest.raises(tvm.error.TVMError, match="parameter 0 has no axis 1"):
+        _dispatched([x], relay.exp(x), buckets=[2], axis=1)
