@@ -123,11 +123,15 @@ class _Wide(Visitor):
         self.visit(n.value)
 
     def visit_BinaryOp(self, n: BinaryOp) -> None:
-        wide = dt.is_int(n.a.dtype) and dt.bits(n.a.dtype) > self._bits and dt.lanes(n.a.dtype) == 1
-        if wide and not (self._fits(n.a) and self._fits(n.b) and (isinstance(n, CmpOp) or self._fits(n))):
-            self._need_all(n)
-        else:
+        if not dt.is_int(n.a.dtype) or dt.bits(n.a.dtype) <= self._bits or dt.lanes(n.a.dtype) > 1:
             self.visit_Node(n)
+        elif isinstance(n, CmpOp):  # the sides are brought to one type where only one of them becomes narrower
+            for side in (n.a, n.b):
+                self.visit(side) if self._fits(side) else self._need_all(side)
+        elif self._fits(n.a) and self._fits(n.b) and self._fits(n):
+            self.visit_Node(n)
+        else:
+            self._need_all(n)
 
     def visit_PrimExpr(self, n: PrimExpr) -> None:
         """Only sums, products and the like are looked through: what else takes a wide variable needs all of it."""

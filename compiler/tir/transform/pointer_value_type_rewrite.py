@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from compiler.ir.module import IRModule
+from compiler.ir.primexpr import Ramp
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.vector_type import use_vector_types
+from compiler.tir.transform.vector_type import use_vector_types_of_parameters
 
 
 class PointerValueTypeRewrite(PrimFuncPass):
@@ -18,9 +18,9 @@ class PointerValueTypeRewrite(PrimFuncPass):
 
         B = T.allocate([64], "float32")          B = T.allocate([8], "float32x8")
         B_1[i * 8:i * 8 + 8] = …          →      B_1[i] = …
+
+    The memory of parameters is looked at, too: whoever calls the function must then align it for vectors.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        if Allocate not in features(func).nodes:
-            return func
-        return func.with_body(use_vector_types(func.body))
+        return use_vector_types_of_parameters(func) if Ramp in features(func).nodes else func

@@ -10,7 +10,7 @@ import pytest
 from compiler import tir
 from compiler.ir.error import LoweringError
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Call, IterVar, StringImm, Var
+from compiler.ir.primexpr import Call, IterVar, Shuffle, StringImm, Var
 from compiler.tir.buffer import decl_buffer
 from compiler.tir.device_ops import THREAD_CONTEXT
 from compiler.tir.function import PrimFunc
@@ -132,6 +132,26 @@ def test_memory_of_vectors() -> None:
     )
     (alloc,) = nodes(apply(func, PointerValueTypeRewrite()), Allocate)
     assert (alloc.dtype, int(alloc.extents[0])) == ("int32x8", 8)
+
+
+def test_parameters_of_vectors() -> None:
+    func = program(
+        """
+        for i in range(8):
+            C[i * 8 : i * 8 + 8] = A[i * 8 : i * 8 + 8]
+        C[8:16] = T.Broadcast(A[9] + A[18], 8)
+        """
+    )
+    new = apply(func, PointerValueTypeRewrite())
+    assert {b.name: b.dtype for b in new.buffer_map.values()} == {"A": "int32x8", "C": "int32x8"}
+    lanes = [(int(n.vectors[0].indices[0]), int(n.indices[0])) for n in nodes(new, Shuffle)]
+    assert sorted(lanes) == [(1, 1), (2, 2)]
+
+
+@pytest.mark.parametrize("read", ["A[n]", "T.call_extern('int32', 'f', T.address_of(A[0]))"])
+def test_parameters_that_are_read_element_by_element_stay(read: str) -> None:
+    func = program(f"A[0:8] = T.Broadcast(1, 8)\nC[0] = {read}")
+    assert apply(func, PointerValueTypeRewrite()) is func
 
 
 def test_targets_and_entries() -> None:
