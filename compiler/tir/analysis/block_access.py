@@ -12,7 +12,7 @@ from compiler.arith.interval_arithmetic import eval_set
 from compiler.ir.functor import Visitor
 from compiler.ir.op import Op
 from compiler.ir.primexpr import Call, IntImm, Let, Not, PrimExpr, Range, Var, const
-from compiler.ir.substitute import post_order_visit, substitute
+from compiler.ir.substitute import free_vars, post_order_visit, substitute
 from compiler.tir.analysis.conditional_domains import domains_where
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
@@ -159,6 +159,8 @@ class _Accesses(Visitor):
     def _set(self, index: PrimExpr | Range) -> IntervalSet:
         if isinstance(index, PrimExpr) and _depends_on_memory(index):
             return IntSet.everything()
+        if not any(var in self._domains for var in free_vars(index)):
+            return IntSet.vector(index) if isinstance(index, PrimExpr) else IntSet.from_range(index)
         return eval_set(index, self._domains, self._analyzer)
 
     def _full(self, table: dict[Buffer, list[Box]], buffer: Buffer) -> None:

@@ -24,9 +24,10 @@ from compiler.ir.primexpr import (
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.builtin import REINTERPRET
+from compiler.tir.builtin import REINTERPRET, reinterpret
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, BufferStore, DeclBuffer, LetStmt, Stmt
+from compiler.tir.transform.bf16_bits import BITS, bits_of_single, single_of_bits
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 BF16 = "bfloat16"
@@ -117,10 +118,12 @@ class BF16ComputeLegalize(PrimFuncPass):
         B = T.allocate([8], "bfloat16")             B = T.allocate([8], "float32")
         B_1[i] = A[i] + A[i]                 →      B_1[i] = float32(A[i]) + float32(A[i])
         C[i] = T.exp(B_1[i])                        C[i] = bfloat16(T.exp(B_1[i]))
+
+    No processor need know the conversions: they are shifts and roundings of the bits.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        return func.with_body(ComputeLegalizer().visit(func.body))
+        return func.with_body(_BF16Legalizer().visit(func.body))
 
 
 class ComputeLegalizer(_Promote):
@@ -129,6 +132,10 @@ class ComputeLegalizer(_Promote):
     def __init__(self) -> None:
         self._variables: dict[Var, Var] = {}
         self._buffers: dict[Buffer, Buffer] = {}
+
+    def rounded(self, dtype: str, e: PrimExpr) -> PrimExpr:
+        """Return a value of the wide type in a narrow one."""
+        return cast(dtype, e)
 
     def visit_BinaryOp(self, n: BinaryOp) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)
@@ -145,8 +152,8 @@ class ComputeLegalizer(_Promote):
     def visit_Cast(self, n: Cast) -> PrimExpr:
         value = self.visit(n.value)
         if self.is_narrow(n.dtype):
-            return cast(self.widened(n.dtype), value)
-        return n if value is n.value else cast(n.dtype, value)
+            return cast(self.widened(n.dtype), self.single(value))
+        return n if value is n.value and not self.is_narrow(value.dtype) else cast(n.dtype, self.single(value))
 
     def visit_Select(self, n: Select) -> PrimExpr:
         true, false = self.single(self.visit(n.true_value)), self.single(self.visit(n.false_value))
@@ -171,8 +178,14 @@ class ComputeLegalizer(_Promote):
 
     def _as_before(self, n: Call) -> PrimExpr:
         """Keep a call whose operands and result have to be what they are."""
-        args = tuple([cast(old.dtype, self.visit(old)) for old in n.args])
+        args = tuple([self._as_type(old.dtype, self.visit(old)) for old in n.args])
         return self.single(rebuild(n, args=args))
+
+    def _as_type(self, dtype: str, e: PrimExpr) -> PrimExpr:
+        """Return a value in the type that it is stored or taken in."""
+        if dtype == e.dtype:
+            return e
+        return self.rounded(dtype, e) if self.is_narrow(dtype) else cast(dtype, self.single(e))
 
     def visit_Let(self, n: Let) -> PrimExpr:
         value = self._bound(n.var, self.visit(n.value))
@@ -214,8 +227,20 @@ class ComputeLegalizer(_Promote):
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         buffer, value = self._buffer(n.buffer), self.visit(n.value)
         if self.is_narrow(n.buffer.dtype):
-            value = cast(dt.with_lanes(buffer.dtype, dt.lanes(value.dtype)), value)
+            value = self._as_type(dt.with_lanes(buffer.dtype, dt.lanes(value.dtype)), value)
         return rebuild(n, buffer=buffer, value=value, indices=self._visit_tuple(n.indices))
+
+
+class _BF16Legalizer(ComputeLegalizer):
+    """Computes in single precision, and converts by shifting and rounding."""
+
+    def single(self, e: PrimExpr) -> PrimExpr:
+        if not self.is_narrow(e.dtype):
+            return e
+        return single_of_bits(reinterpret(dt.with_lanes(BITS, dt.lanes(e.dtype)), e))
+
+    def rounded(self, dtype: str, e: PrimExpr) -> PrimExpr:
+        return reinterpret(dtype, bits_of_single(cast(self.widened(dtype), e)))
 
 
 def retyped_pointer(var: Var, dtype: str) -> Var:

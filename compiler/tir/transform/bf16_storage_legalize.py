@@ -10,14 +10,14 @@ from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Cast, FloatImm, IntImm, Let, PrimExpr, Var, cast
+from compiler.ir.primexpr import Call, Cast, FloatImm, IntImm, Let, PrimExpr, Var, cast
 from compiler.ir.transform import Pass, PassContext
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.arithmetic import bitwise_and, shift_left, shift_right
 from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.builtin import reinterpret
+from compiler.tir.builtin import REINTERPRET
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferRealize, BufferStore, DeclBuffer, LetStmt, Stmt
+from compiler.tir.transform.bf16_bits import BITS, bits_of_single, single_of_bits
 from compiler.tir.transform.bf16_compute_legalize import (
     BF16,
     SINGLE,
@@ -26,8 +26,6 @@ from compiler.tir.transform.bf16_compute_legalize import (
     retyped_pointer,
 )
 from compiler.tir.transform.pass_base import PrimFuncPass
-
-_BITS = "uint16"
 
 
 class BF16StorageLegalize(PrimFuncPass):
@@ -94,7 +92,7 @@ class StorageLegalizer(Mutator):
     """
 
     narrow = frozenset({BF16})
-    bits = _BITS
+    bits = BITS
 
     def __init__(self) -> None:
         self._variables: dict[Var, Var] = {}
@@ -111,15 +109,15 @@ class StorageLegalizer(Mutator):
     def constant(self, value: float, dtype: str) -> IntImm:
         """Return the bits of a constant."""
         bits = int(np.float32(value).view(np.uint32))
-        return IntImm(_BITS, (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF)
+        return IntImm(BITS, (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF)
 
     def decoded(self, bits: PrimExpr, dtype: str) -> PrimExpr:
         """Return the number that bits stand for, in single precision."""
-        return _to_single(bits, dt.lanes(dtype))
+        return single_of_bits(bits)
 
     def encoded(self, value: PrimExpr, dtype: str) -> PrimExpr:
         """Return the bits of a number in single precision."""
-        return _to_bf16(value, dt.lanes(dtype))
+        return bits_of_single(value)
 
     def parameter(self, buffer: Buffer) -> Buffer:
         """Return the buffer that a parameter points to, with its pointer."""
@@ -143,6 +141,13 @@ class StorageLegalizer(Mutator):
         if self.is_narrow(n.dtype):
             return self.encoded(cast(dt.with_lanes(SINGLE, count), value), n.dtype)
         return n if value is n.value else cast(n.dtype, value)
+
+    def visit_Call(self, n: Call) -> PrimExpr:
+        if n.op is not REINTERPRET:
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        (value,) = self._visit_tuple(n.args)
+        dtype = self.stored(n.dtype) if self.is_narrow(n.dtype) else n.dtype
+        return value if value.dtype == dtype else rebuild(n, dtype=dtype, args=(value,))
 
     def visit_Let(self, n: Let) -> PrimExpr:
         return rebuild(n, value=self.visit(n.value), var=self.defined(n.var), body=self.visit(n.body))
@@ -207,17 +212,3 @@ class StorageLegalizer(Mutator):
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         buffer, value = self._buffer(n.buffer), self.visit(n.value)
         return rebuild(n, buffer=buffer, value=value, indices=self._visit_tuple(n.indices))
-
-
-def _to_single(bits: PrimExpr, count: int) -> PrimExpr:
-    """Return the number whose upper half the bits are."""
-    wide = dt.with_lanes("uint32", count)
-    return reinterpret(dt.with_lanes(SINGLE, count), shift_left(cast(wide, bits), cast(wide, 16)))
-
-
-def _to_bf16(value: PrimExpr, count: int) -> PrimExpr:
-    """Return the upper half of a number, rounded to nearest, ties to even."""
-    wide = dt.with_lanes("uint32", count)
-    bits = reinterpret(wide, value)
-    rounding = bitwise_and(shift_right(bits, cast(wide, 16)), cast(wide, 1)) + cast(wide, 0x7FFF)
-    return cast(dt.with_lanes(_BITS, count), shift_right(bits + rounding, cast(wide, 16)))

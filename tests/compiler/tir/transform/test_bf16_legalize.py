@@ -77,3 +77,10 @@ def test_rounding_between_operations_is_left_out() -> None:
     promoted = apply(program(text, BUFFERS), BF16Promote())
     eliminated = apply(promoted, BF16CastElimination())
     assert len(nodes(promoted, Cast)) == len(nodes(eliminated, Cast)) + 2
+
+
+def test_conversions_are_shifts_of_the_bits() -> None:
+    func = apply(program("for i in range(64):\n    C[i] = A[i] + A[i]", BUFFERS), BF16ComputeLegalize())
+    assert {n.dtype for n in nodes(func, Cast)} == {"uint16", "uint32"}
+    stored = apply(func, BF16StorageLegalize())
+    assert "bfloat16" not in str(stored)

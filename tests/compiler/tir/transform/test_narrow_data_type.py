@@ -6,13 +6,13 @@ import pytest
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.node import Node
-from compiler.ir.primexpr import IterVar, Select, Var, const
+from compiler.ir.primexpr import LT, IterVar, Select, Var, const
 from compiler.ir.substitute import post_order_visit
 from compiler.tir.buffer import decl_buffer
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, BufferStore
+from compiler.tir.stmt import AttrStmt, BufferStore, For
 from compiler.tir.transform import NarrowDataType
-from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, function
+from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, function, nodes, program
 
 SHAPE = "(T.int64(64),)"
 PARAMS = f"A: T.Buffer({SHAPE}, 'int32'), C: T.Buffer({SHAPE}, 'int32'), n: T.int32"
@@ -110,3 +110,18 @@ def test_a_thread_counts_in_the_type_of_its_extent_unless_fewer_bits_do(
 def test_the_width_must_be_one_of_an_integer() -> None:
     with pytest.raises(ArgumentError, match="target_bits must be 8, 16, 32 or 64, got 24"):
         NarrowDataType(24)  # type: ignore[arg-type]
+
+
+def test_the_sides_of_a_comparison_are_narrowed_apart() -> None:
+    func = program(
+        """
+        for i in range(T.int64(64)):
+            if i * T.int64(2) < n:
+                C[i] = 1
+        """,
+        "C: T.Buffer((64,), 'int32'), n: T.int64",
+    )
+    (loop,) = nodes(apply(func, NarrowDataType(32)), For)
+    assert loop.loop_var.dtype == "int32"
+    (comparison,) = nodes(loop, LT)
+    assert (comparison.a.dtype, comparison.b.dtype) == ("int64", "int64")

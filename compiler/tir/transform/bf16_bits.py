@@ -1,0 +1,27 @@
+"""bfloat16 as bits: the upper halves of numbers in single precision."""
+
+from __future__ import annotations
+
+from compiler.ir import dtype as dt
+from compiler.ir.primexpr import PrimExpr, cast
+from compiler.tir.arithmetic import bitwise_and, shift_left, shift_right
+from compiler.tir.builtin import reinterpret
+
+BITS = "uint16"
+"""The type of an upper half."""
+
+
+def single_of_bits(bits: PrimExpr) -> PrimExpr:
+    """Return the number whose upper half the bits are."""
+    count = dt.lanes(bits.dtype)
+    wide = dt.with_lanes("uint32", count)
+    return reinterpret(dt.with_lanes("float32", count), shift_left(cast(wide, bits), cast(wide, 16)))
+
+
+def bits_of_single(value: PrimExpr) -> PrimExpr:
+    """Return the upper half of a number, rounded to nearest, ties to even."""
+    count = dt.lanes(value.dtype)
+    wide = dt.with_lanes("uint32", count)
+    bits = reinterpret(wide, value)
+    rounding = bitwise_and(shift_right(bits, cast(wide, 16)), cast(wide, 1)) + cast(wide, 0x7FFF)
+    return cast(dt.with_lanes(BITS, count), shift_right(bits + rounding, cast(wide, 16)))
