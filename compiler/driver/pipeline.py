@@ -103,7 +103,7 @@ def flatten() -> list[Pass]:
         InjectRollingBuffer(),
         InjectPrefetch(),
         StorageFlatten(64),
-        FlattenBuffer(),
+        FlattenBuffer(keep_axis_separators=False),
         NarrowDataType(32),
         Simplify(),
     ]

@@ -11,7 +11,7 @@ from compiler.ir.error import LoweringError
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
-from compiler.ir.primexpr import Call, ExprLike, PrimExpr, Var, const, convert
+from compiler.ir.primexpr import Call, ExprLike, IterVar, PrimExpr, Var, const, convert
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
@@ -39,6 +39,11 @@ class CoProcSync(PrimFuncPass):
     A unit pushes a token (``coproc_dep_push(from, to)``) that the next unit pops (``coproc_dep_pop``) before it begins,
     also from one iteration of a loop to the next.  The operators are those that a program has registered under the name
     of the coprocessor's axis, e.g. ``tir.cop.coproc_sync``.
+
+    Raises
+    ------
+    LoweringError
+        If a function works with several coprocessors, or what is accessed of a buffer has no bounds.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
@@ -46,10 +51,7 @@ class CoProcSync(PrimFuncPass):
             return func
         memory = SharedMemory()
         shared = memory.of(func.body)
-        if len(memory.coprocs) != 1:
-            names = ", ".join(axis.var.name for axis in memory.coprocs)
-            raise LoweringError(f"CoProcSync: a function works with one coprocessor, got {names or 'none'}")
-        coproc = memory.coprocs[0]
+        coproc = _only(memory.coprocs)
         calls = _Calls(coproc.var.name)
         sync, barriers = _Waits(shared, calls), _Barriers(shared, calls)
         sync.run_to_the_end(func.body)
@@ -58,6 +60,13 @@ class CoProcSync(PrimFuncPass):
         units.run(func.body)
         before, after = _joined(barriers.before, units.before), _joined(sync.after, barriers.after, units.after)
         return func.with_body(_Insert(before, after).visit(func.body))
+
+
+def _only(coprocs: Sequence[IterVar]) -> IterVar:
+    if len(coprocs) != 1:
+        names = ", ".join(axis.var.name for axis in coprocs)
+        raise LoweringError(f"CoProcSync: a function works with one coprocessor, got {names or 'none'}")
+    return coprocs[0]
 
 
 def _joined(*parts: Inserted) -> Inserted:

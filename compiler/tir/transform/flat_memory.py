@@ -227,6 +227,14 @@ class FlatMemory:
         view = self.view(buffer)
         return view.flat is buffer and isinstance(buffer.elem_offset, IntImm) and buffer.elem_offset.value == 0
 
+    def flat(self, buffer: Buffer) -> Buffer:
+        """Return the flat alias of a buffer."""
+        return self.view(buffer).flat
+
+    def flat_indices(self, buffer: Buffer, indices: Exprs) -> Exprs:
+        """Return where an element lies in the flat alias, by an index for each of its dimensions."""
+        return (self.flat_index(buffer, indices),)
+
     def flat_index(self, buffer: Buffer, indices: Exprs) -> PrimExpr:
         """Return the linear index of an element.
 
@@ -266,14 +274,12 @@ class FlatMemory:
 
     def load(self, n: BufferLoad, indices: Exprs) -> PrimExpr:
         """Return the load from the flat alias; truth values are converted from bytes."""
-        flat = self.view(n.buffer).flat
-        index = self.flat_index(n.buffer, indices)
-        load = rebuild(n, buffer=flat, indices=(index,))
+        flat = self.flat(n.buffer)
+        load = rebuild(n, buffer=flat, indices=self.flat_indices(n.buffer, indices))
         return cast(n.dtype, load) if flat.dtype != n.buffer.dtype else load
 
     def store(self, n: BufferStore, value: PrimExpr, indices: Exprs) -> BufferStore:
         """Return the store to the flat alias; truth values are converted to bytes."""
-        flat = self.view(n.buffer).flat
-        index = self.flat_index(n.buffer, indices)
+        flat = self.flat(n.buffer)
         stored = cast(storage_dtype(value.dtype), value) if flat.dtype != n.buffer.dtype else value
-        return rebuild(n, buffer=flat, value=stored, indices=(index,))
+        return rebuild(n, buffer=flat, value=stored, indices=self.flat_indices(n.buffer, indices))

@@ -26,12 +26,44 @@ class FlattenBuffer(PrimFuncPass):
         B_1[i, j] = 0.0                          B_1[i * 8 + j] = 0.0
 
     The buffers that blocks allocate, read and write become flat with the accesses.
+
+    Parameters
+    ----------
+    keep_axis_separators : bool
+        Whether a buffer keeps a dimension for each group of dimensions between its axis separators, for memory that
+        has several; without that every buffer becomes one row of elements.
     """
+
+    keep_axis_separators: bool = True
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         if func.is_from_schedule:
             return func
-        return func.with_body(_Flatten(FlatMemory(Analyzer())).visit(func.body))
+        memory = _GroupedMemory(Analyzer()) if self.keep_axis_separators else FlatMemory(Analyzer())
+        return func.with_body(_Flatten(memory).visit(func.body))
+
+
+class _GroupedMemory(FlatMemory):
+    """Lays out buffers with axis separators with one dimension for each group of dimensions."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        super().__init__(analyzer)
+        self._grouped: dict[Buffer, Buffer] = {}
+
+    def flat(self, buffer: Buffer) -> Buffer:
+        if not buffer.axis_separators:
+            return super().flat(buffer)
+        if buffer not in self._grouped:
+            grouped = buffer.get_flattened_buffer()
+            dtype, data = storage_dtype(buffer.dtype), self.pointer(buffer.data)
+            self._grouped[buffer] = rebuild(grouped, dtype=dtype, data=data)
+        return self._grouped[buffer]
+
+    def is_flat(self, buffer: Buffer) -> bool:
+        return self.flat(buffer) is buffer if buffer.axis_separators else super().is_flat(buffer)
+
+    def flat_indices(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
+        return tuple(buffer.offset_of(indices)) if buffer.axis_separators else super().flat_indices(buffer, indices)
 
 
 class _Flatten(Mutator):
@@ -44,7 +76,9 @@ class _Flatten(Mutator):
         size: PrimExpr = n.extents[0] if n.extents else const(1)
         for extent in n.extents[1:]:
             size = size * extent
-        extents = n.extents if len(n.extents) == 1 else (self._memory.simplify(size),)
+        extents: tuple[PrimExpr, ...] = n.extents if len(n.extents) == 1 else (self._memory.simplify(size),)
+        if isinstance(n.body, DeclBuffer) and n.body.buffer.data is n.buffer_var and n.body.buffer.axis_separators:
+            extents = self._memory.flat(n.body.buffer).shape
         return rebuild(n, buffer_var=pointer, dtype=dtype, extents=extents, body=self.visit(n.body))
 
     def visit_Block(self, n: Block) -> Stmt:
@@ -60,16 +94,17 @@ class _Flatten(Mutator):
 
     def _allocated(self, buffer: Buffer) -> Buffer:
         self._memory.allocate(buffer.data, buffer.dtype)
-        return self._memory.view(buffer).flat
+        return self._memory.flat(buffer)
 
     def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
         bounds = self._visit_tuple(n.region)
         if self._memory.is_flat(n.buffer):
             return rebuild(n, region=bounds)
-        first = self._memory.flat_index(n.buffer, tuple([bound.min for bound in bounds]))
-        last = self._memory.flat_index(n.buffer, tuple([bound.min + (bound.extent - 1) for bound in bounds]))
-        extent = self._memory.simplify(last - first + 1)
-        return BufferRegion(self._memory.view(n.buffer).flat, (Range.from_fields(first, extent),))
+        first = self._memory.flat_indices(n.buffer, tuple([bound.min for bound in bounds]))
+        last = self._memory.flat_indices(n.buffer, tuple([bound.min + (bound.extent - 1) for bound in bounds]))
+        ends = zip(first, last, strict=True)
+        region = tuple([Range.from_fields(low, self._memory.simplify(high - low + 1)) for low, high in ends])
+        return BufferRegion(self._memory.flat(n.buffer), region)
 
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._memory.pointer(n)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import BoundError
-from compiler.tir.buffer import BufferLoad
+from compiler.ir.primexpr import const
+from compiler.tir.buffer import BufferLoad, decl_buffer
 from compiler.tir.interpreter import interpret
 from compiler.tir.stmt import BufferStore
 from compiler.tir.transform import FlattenBuffer, StorageFlatten
-from tests.compiler.tir.transform.programs import apply, assert_pass, program
+from tests.compiler.tir.transform.programs import apply, assert_pass, function, program
 
 TRANSPOSED = "A: T.Buffer((6, 4), 'int32'), C: T.Buffer((4, 6), 'int32')"
 OUTPUT = "C: T.Buffer((4, 6), 'int32')"
@@ -312,3 +313,14 @@ def test_dimensions_within_a_cache_line_are_prefetched_with_it() -> None:
         from_schedule=True,
         values=(),
     )
+
+
+@pytest.mark.parametrize(("keep", "shape", "index"), [(True, [8, 64], [3, 17]), (False, [512], [209])])
+def test_groups_of_dimensions_between_axis_separators(keep: bool, shape: list[int], index: list[int]) -> None:
+    c = decl_buffer((8, 8, 8), "int32", "C", axis_separators=[1])
+    func = apply(
+        function(BufferStore(c, const(1), (const(3), const(2), const(1))), c), FlattenBuffer(keep_axis_separators=keep)
+    )
+    store = func.body
+    assert isinstance(store, BufferStore)
+    assert ([int(d) for d in store.buffer.shape], [int(i) for i in store.indices]) == (shape, index)
