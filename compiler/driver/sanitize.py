@@ -100,6 +100,6 @@ def random_arguments(func: PrimFunc, seed: int = 0) -> list[Any]:
         if buffer is None or len(shape) < len(buffer.shape):
             raise ArgumentError(f"sanitize: nothing says the size or value of {param.name}; give the arrays")
         kind = numpy_dtype(buffer.dtype)
-        values = rng.standard_normal(shape) if dt.is_float(buffer.dtype) else rng.integers(0, 2, shape)
-        arrays.append(values.astype(kind))
+        values = rng.standard_normal(shape, "float32") if dt.is_float(buffer.dtype) else rng.integers(0, 2, shape)
+        arrays.append(values.astype(kind, copy=False))
     return arrays

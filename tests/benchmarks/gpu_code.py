@@ -3,8 +3,8 @@
     python -m tests.benchmarks.gpu_code [--runs N]
 
 The schedule has tiles in shared memory and in the registers of threads.  The script is posted to the explorer's
-application in this process, with its real sandbox; each request differs by a comment.  PTX and SASS are NVIDIA's, for
-sm_90 (``pip install -e '.[cuda]'``).
+application in this process, with its real sandbox; each request has a kernel of another name, or, of kernels that an
+edit leaves alone, another comment.  PTX and SASS are NVIDIA's, for sm_90 (``pip install -e '.[cuda]'``).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ SHOWN: dict[str, dict[str, object]] = {
     "PTX and SASS": {"arch": ARCH, "sass": True},
 }
 """What is made of the script, and the options that ask for it."""
-BUILD = 'matmul = tvm.build(s, [A, B, C], target="cuda", name="matmul")\n'
+BUILD = 'matmul = tvm.build(s, [A, B, C], target="cuda", name="{}")\n'
 
 
 def milliseconds(call: Any, runs: int) -> tuple[float, float, float]:
@@ -132,13 +132,16 @@ def print_times(runs: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         client = create_app({"DATA_DIR": Path(folder), "RATE_LIMIT": 0}).test_client()
 
-        def post(run: int, **options: object) -> None:
-            script = f"{SCRIPT}{BUILD}# {run} {options}\n"
+        def post(run: int, is_new: bool = True, **options: object) -> None:
+            kernel = f"matmul_{run % 100}" if is_new else "matmul"
+            script = f"{SCRIPT}{BUILD.format(kernel)}# {run} {options}\n"
             answer = client.post("/api/compile", json={"script": script, "options": options}).get_json()
             assert answer["status"] == "ok", answer["problems"]
 
         for name, options in SHOWN.items():
             rows[f"script to {name}, through the API"] = milliseconds(partial(post, **options), runs)
+        left = partial(post, is_new=False, **SHOWN["PTX and SASS"])
+        rows["script to PTX and SASS of kernels that it leaves alone"] = milliseconds(left, runs)
     source = cuda_source()[0]
     if not missing_tools():
         rows["CUDA C to PTX and SASS"] = milliseconds(lambda _: compile_cuda(source, ARCH), max(runs // 3, 3))

@@ -69,8 +69,10 @@ def bank_ways(addresses: Addresses, size: int) -> np.ndarray[Any, Any]:
     for first in range(0, lanes, together):
         part = addresses[:, first : first + together]
         words = np.concatenate([np.where(part < 0, _NONE, (part + at) // _WORD) for at in _steps(size, _WORD)], axis=1)
-        for bank in range(BANKS):
-            worst = np.maximum(worst, _distinct(np.where(words % BANKS == bank, words, _NONE)))
+        ordered, is_new = _first_of_each(words)
+        rows, _ = np.nonzero(is_new)
+        in_bank = np.bincount(rows * BANKS + ordered[is_new] % BANKS, minlength=count * BANKS)
+        worst = np.maximum(worst, in_bank.reshape(count, BANKS).max(axis=1, initial=0))
     return worst
 
 
@@ -110,8 +112,14 @@ def _steps(size: int, unit: int) -> list[int]:
 
 def _distinct(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the number of distinct values of each row, those below 0 not counted."""
-    ordered = np.sort(values, axis=1)
-    new = np.ones_like(ordered, dtype=bool)
-    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    counts: np.ndarray[Any, Any] = (new & (ordered >= 0)).sum(axis=1)
+    _, is_new = _first_of_each(values)
+    counts: np.ndarray[Any, Any] = is_new.sum(axis=1)
     return counts
+
+
+def _first_of_each(values: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the rows in order, and where each distinct value that is not below 0 stands first."""
+    ordered = np.sort(values, axis=1)
+    is_new = ordered >= 0
+    is_new[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
+    return ordered, is_new

@@ -165,6 +165,28 @@ def test_a_built_function_is_launched_with_its_grid(api):
     assert times.results == [2.5e-3] * 3
 
 
+@pytest.mark.parametrize("elements", [1 << 8, 1 << 14])
+def test_dynamic_shared_memory_is_part_of_the_launch(api, elements):
+    """Beyond 48 KiB a kernel has to ask for it before."""
+    api.CUfunction_attribute = SimpleNamespace(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES="dynamic")
+    A = te.placeholder((2, elements), name="A")
+    B = te.compute((2, elements), lambda i, j: A[i, elements - 1 - j] * 2.0, name="B")
+    s = te.create_schedule(B.op)
+    shared = s.cache_read(A, "shared.dyn", [B])
+    tx = te.thread_axis((0, 64), "threadIdx.x")
+    s[B].bind(B.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[B].bind(s[B].split(B.op.axis[1], 64)[1], tx)
+    s[shared].compute_at(s[B], B.op.axis[0])
+    s[shared].bind(s[shared].split(s[shared].op.axis[1], 64)[1], tx)
+    target = "cuda -max_shared_memory_per_block=131072"
+    build(s, [A, B], target)(*(array(np.zeros((2, elements), "float32")) for _ in range(2)))
+    bytes_ = elements * 4
+    [launch] = [call for call in api.calls if call[0] == "cuLaunchKernel"]
+    assert launch[2:9] == (2, 1, 1, 64, 1, 1, bytes_)
+    asked = [call[2:] for call in api.calls if call[0] == "cuFuncSetAttribute"]
+    assert asked == ([("dynamic", bytes_)] if bytes_ > 48 << 10 else [])
+
+
 @pytest.mark.skipif(not why_no_driver(), reason="this machine has a GPU")
 def test_a_device_that_is_absent_explains_itself():
     assert not cuda(0).exist

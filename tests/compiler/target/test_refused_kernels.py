@@ -246,3 +246,57 @@ def test_a_thread_axis_that_no_language_has() -> None:
     for kind in KINDS:
         with pytest.raises(TVMError, match=r"has no thread axis 'threadIdx.w'"):
             tvm.build(IRModule({"main": func}), target=kind)
+
+
+def _symbolic(threads: bool) -> Scheduled:
+    n = te.var("n")
+    a = te.placeholder((8, n), name="A")
+    b = te.compute((8, n), lambda i, j: a[i, j] * 2.0, name="B")
+    s, tx = te.create_schedule(b.op), te.thread_axis("threadIdx.x")
+    if threads:
+        s[b].bind(b.op.axis[1], tx)  # as many as columns
+        return s, [a, b]
+    local = s.cache_read(a, "local", [b])
+    s[b].bind(b.op.axis[0], tx)
+    s[local].compute_at(s[b], b.op.axis[0])  # a row
+    return s, [a, b]
+
+
+@pytest.mark.parametrize(
+    ("threads", "error", "marked", "rule"),
+    [
+        (True, LoweringError, "# as many", "an unknown number of threads .*; split the axis smaller"),
+        (False, BuildError, "# a row", "arrays of a kernel are of constant size; split the axes .* by constants"),
+    ],
+    ids=["threads", "an array"],
+)
+def test_sizes_that_only_a_call_knows(threads: bool, error: type[TVMError], marked: str, rule: str) -> None:
+    message = _refusal(lambda: _symbolic(threads), "webgpu", error)
+    assert re.search(rule, message), message
+    assert f"(line {_line_of(_symbolic, marked)})" in message, message
+
+
+_STATEMENTS = {
+    "an assertion": (
+        "assert n > 3, 'few'\nC[tx] = 1",
+        r"a kernel cannot fail.* \(line \d+\).*tir.disable_assert leaves",
+    ),
+    "an unknown barrier": (
+        "T.evaluate(T.tvm_storage_sync('cluster'))\nC[tx] = 1",
+        r"scope 'cluster' \(line \d+\); it has them for shared",
+    ),
+    "a call": (
+        "C[tx] = T.call_intrin('int32', 'tir.lookup_param', 1)",
+        r"no code for a call of .* \(line \d+\); say it",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _STATEMENTS)
+def test_statements_that_no_language_has(name: str) -> None:
+    body, rule = _STATEMENTS[name]
+    with recording(OriginTable()):
+        func = _kernel(body)
+        for kind in ("cuda", "opencl", "metal", "webgpu"):
+            with pytest.raises(BuildError, match=rule):
+                tvm.build(IRModule({"main": func}), target=kind)

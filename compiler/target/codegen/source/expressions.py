@@ -13,6 +13,7 @@ from compiler.ir.error import BuildError
 from compiler.ir.functor import Functor
 from compiler.ir.node import Node
 from compiler.ir.op import Op
+from compiler.ir.origin import user_place
 from compiler.ir.primexpr import (
     EQ,
     GE,
@@ -304,7 +305,10 @@ class Expressions(Functor):
             self._function(n, name)
         else:
             called = name or getattr(n.op, "name_hint", type(n.op).__name__)
-            raise BuildError(f"code generation: target {self.language.name!r} has no code for a call of {called}")
+            raise BuildError(
+                f"code generation: target {self.language.name!r} has no code for a call of {called}"
+                f"{user_place(n.span)}; say it by other operators, or compute it on the host"
+            )
 
     def _operator(self, n: Call, sign: str) -> None:
         """Write an operation on bits, always in parentheses."""

@@ -283,13 +283,14 @@ class KernelStatements(Statements):
         if statement is None:
             raise BuildError(
                 f"build: target {self.program.language.name!r} has no barrier for memory of scope {scope!r}"
+                f"{user_place(n.span)}; it has them for {', '.join(self.rules.barriers)}"
             )
         if statement:
             self._line(statement)
 
     def visit_AssertStmt(self, n: AssertStmt) -> None:
         raise BuildError(
-            f"build: a kernel cannot fail, and this one asserts {n.condition}; the pass context's "
+            f"build: a kernel cannot fail, and this one asserts {n.condition}{user_place(n.span)}; the pass context's "
             "tir.disable_assert leaves assertions out"
         )
 
@@ -302,8 +303,8 @@ def _count(n: Allocate, scope: str) -> str:
             if scope == "shared.dyn":
                 return ""
             raise BuildError(
-                f"build: {n.buffer_var.name} of scope {scope!r} has {extent} elements, and a kernel's arrays are of "
-                "constant size; split the axes that it is computed at by constants"
+                f"build: {n.buffer_var.name} of scope {scope!r}{user_place(n.span)} has {extent} elements, and arrays "
+                "of a kernel are of constant size; split the axes that it is computed at by constants"
             )
         count *= extent.value
     return str(count)
