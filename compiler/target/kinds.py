@@ -78,11 +78,24 @@ KINDS: dict[str, KindFacts] = {
     "cuda": _gpu("NVIDIA GPUs", "cuda", _CUDA, 1024, 32),
     "nvptx": _gpu("NVIDIA GPUs, through PTX", "cuda", {**_CUDA, "mtriple": str}, 1024, 32),
     "opencl": _gpu(
-        "GPUs through OpenCL", "opencl", _OPENCL, 256, 1, texture_spatial_limit=16384, max_shared_memory_per_block=16384
+        "GPUs through OpenCL",
+        "opencl",
+        _OPENCL,
+        256,
+        1,
+        texture_spatial_limit=16384,
+        max_shared_memory_per_block=16384,
+        max_function_args=128,
     ),
     "vulkan": _gpu("GPUs through Vulkan", "vulkan", _VULKAN, 256, 1),
     "metal": _gpu(
-        "Apple GPUs", "metal", {"max_function_args": int, **_BLOCKS}, 256, 16, max_shared_memory_per_block=32768
+        "Apple GPUs",
+        "metal",
+        {"max_function_args": int, **_BLOCKS},
+        256,
+        16,
+        max_shared_memory_per_block=32768,
+        max_function_args=31,
     ),
     "rocm": _gpu(
         "AMD GPUs",
