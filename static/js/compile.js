@@ -1,5 +1,5 @@
 // Asks for an answer whenever the workspace changes; only the newest one counts.
-import { $, $$, toast, readJson } from "./dom.js";
+import { $, $$, announce, toast, readJson } from "./dom.js";
 import { editor } from "./editor.js";
 import { PANES } from "./panes.js";
 import { on, state, tell } from "./state.js";
@@ -141,6 +141,7 @@ function tooMany(response) {
 function refused(response) {
   const seconds = Number(response.headers.get("Retry-After"));
   markStale(staleNames());
+  announce($("#state").textContent.trim());
   if (response.status === 429 && seconds) timer = setTimeout(compile, seconds * 1000);
 }
 
@@ -156,13 +157,25 @@ function arrived() {
   if ($(".code[data-omitted]")) return compile();
   const answer = readJson("answer");
   markStale(staleNames());
+  hear(answer);
   editor.mark(answer.problems);
   tell("answered", answer);
+}
+
+let heard = "compiled"; // the page comes compiled
+
+/** Let screen readers hear when a script begins to fail, fails otherwise or compiles again: not each answer to each key. */
+function hear({ problems: [problem] }) {
+  const where = problem?.line ? ` at line ${problem.line}` : "";
+  const words = problem ? `${problem.kind}${where}: ${problem.message}` : "compiled";
+  if (words !== heard) announce(words);
+  heard = words;
 }
 
 /** The end of a run: what the script does not measure itself, the server does. */
 function ran() {
   arrived();
+  announce($("#state").textContent.trim());
   const { status, measurements } = readJson("answer");
   if (status === "ok" && !measurements.length && !$("#strip .group.graph")) tell("unmeasured");
 }

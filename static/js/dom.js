@@ -21,8 +21,9 @@ export function svgElement(tag, attributes = {}, text = "") {
 
 let hide;
 
-/** Say something in passing; screen readers hear it. */
+/** Say something in passing; screen readers hear it from a region that was on the page before, as not all heed one that appears. */
 export function toast(text) {
+  announce(text);
   const box = $("#toast");
   box.textContent = text;
   box.hidden = false;

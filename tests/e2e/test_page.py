@@ -28,7 +28,8 @@ def test_the_page_is_accessible(fixed: str, open_page: Callable[..., Page], them
 
 
 @pytest.mark.parametrize(
-    "opener", ["#open-help", "#open-gallery", "#options summary", "#panes-menu summary", "#share-button"]
+    "opener",
+    ["#open-help", "#open-gallery", "#options summary", "#panes-menu summary", "#share-button", "[data-save='loops']"],
 )
 def test_what_opens_is_accessible(fixed: str, open_page: Callable[..., Page], opener: str) -> None:
     page = open_page(fixed)
