@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-FileForm = Literal["so", "o", "ll", "bc", "s", "c", "h", "main.c", "tvmscript"]
+FileForm = Literal["so", "o", "ll", "bc", "s", "c", "h", "main.c", "tvmscript", "cubin"]
 MAX_FILE_BYTES = 24 << 20
 """Of a file; the library of a model holds its weights."""
 MAX_MESSAGE_BYTES = MAX_FILE_BYTES // 3 * 4 + (1 << 16)
@@ -27,6 +27,8 @@ class FileKind:
     """The pane whose menu offers it."""
     of_models: bool = False
     """Whether a model becomes one too."""
+    of_kernels: bool = False
+    """Whether only a function that launches kernels becomes one."""
 
 
 FILE_KINDS: tuple[FileKind, ...] = (
@@ -49,6 +51,15 @@ FILE_KINDS: tuple[FileKind, ...] = (
     FileKind("c", "C source", ".c", "text/x-csrc", "Without a runtime: any C compiler takes it", "loops"),
     FileKind("h", "C header", ".h", "text/x-chdr", "Declares what the C source defines", "loops"),
     FileKind("main.c", "C program that times it", ".main.c", "text/x-csrc", "Calls the C source and prints", "loops"),
+    FileKind(
+        "cubin",
+        "Machine code (.cubin)",
+        ".cubin",
+        "application/octet-stream",
+        "Of the architecture that the PTX pane names: CUDA's driver loads it",
+        "sass",
+        of_kernels=True,
+    ),
 )
 """In the order of menus; further texts are those that panes show."""
 

@@ -6,6 +6,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+Sanitized = Literal["all", "part", "nothing"]
+"""How much of a program the sanitizer ran."""
+
 
 class FaultSite(Struct, frozen=True, kw_only=True):
     """What one thread does where the sanitizer reports a fault."""
@@ -103,5 +106,6 @@ class KernelReport(Struct, frozen=True, kw_only=True):
     emulation: Annotated[str, Meta(max_length=2_000)] = ""
     """What was compared, or why nothing was."""
     faults: Annotated[list[KernelFault], Meta(max_length=50)] = []
+    sanitized: Sanitized = "nothing"
     sanitizer: Annotated[str, Meta(max_length=2_000)] = ""
     """What the sanitizer ran, or why it did not."""

@@ -1,16 +1,22 @@
-"""Makes files of what a script builds: its own process makes them, and the server passes them on as they are."""
+"""Makes files of what a script builds: its own process makes them, and the server passes them on as they are.
+
+Machine code of GPUs is made by NVIDIA's compilers, in a process of their own, of the CUDA C that the script's sends.
+"""
 
 from __future__ import annotations
 
 from contextlib import closing
 
-from app.artifacts import Workspace
+from app.artifacts import Options, Workspace
 from app.built_files import BuiltFile, FileSubject
 from app.jobs.answer_reader import Incoming
 from app.jobs.callers import waiting
 from app.jobs.clients import Client
+from app.jobs.cuda_compiler import CudaCompiler, KernelCache
 from app.jobs.fair_queue import FairQueue
 from app.jobs.launcher import Launcher
+from app.machine_code import MAX_SOURCE, CudaProgram
+from app.sandbox import Job
 
 NOTHING = "the script built nothing"
 
@@ -66,4 +72,24 @@ class FileMaker:
                 with closing(reader.events()) as events:
                     made = [event for event in events if isinstance(event, BuiltFile)]
                 problems = reader.finish().problems
-        return made[-1] if made else BuiltFile(problem=problems[0].message if problems else NOTHING)
+            file = made[-1] if made else BuiltFile(problem=problems[0].message if problems else NOTHING)
+            if subject.form == "cubin" and not file.problem:
+                return self._machine_code(file, client, workspace.options)
+        return file
+
+    def _machine_code(self, file: BuiltFile, client: Client, options: Options) -> BuiltFile:
+        """Return what NVIDIA's compilers make of a file in CUDA C."""
+        source = file.content.decode(errors="replace")
+        problem = self._launcher.no_cuda(options.arch)
+        if problem or len(source) > MAX_SOURCE:
+            return BuiltFile(
+                problem=problem or f"the kernels have {len(source):,} letters; at most {MAX_SOURCE:,} are compiled"
+            )
+        jobs: list[Job] = []
+        compiler = CudaCompiler(
+            self._launcher, self._incoming, client.address, Options(arch=options.arch), jobs.append, KernelCache()
+        )
+        compiler.begin([CudaProgram(source=source, arch=options.arch)])
+        with waiting(jobs[0].cancel):
+            [kernels] = compiler.finish()
+        return BuiltFile(name=file.name, content=kernels.code.cubin, problem=kernels.code.problem)

@@ -18,7 +18,7 @@ from app.sandbox import Job, Limits, Runner, SandboxError
 from app.store.workspace_limits import WorkspaceLimits
 from app.webgpu import MAX_PREPARED_BYTES
 from compiler.runtime.threads import available_cores
-from compiler.target.cuda_tools.tools import find_tool, missing_tools
+from compiler.target.cuda_tools.tools import find_tool, knows, missing_tools
 
 WALL_MARGIN_SECONDS = 4.0
 """Time beyond a script's budget: for uninterruptible calls, and for the last snapshot."""
@@ -67,6 +67,18 @@ class Launcher:
             "sass": config.compile_seconds,
         }
         self._compiles_cuda = runner.tier.executes and not missing_tools()
+
+    def no_cuda(self, arch: str) -> str:
+        """Return why no machine code of an NVIDIA GPU is made here; empty where it is.
+
+        Parameters
+        ----------
+        arch : str
+            Its architecture, such as ``sm_90``.
+        """
+        if self._compiles_cuda:
+            return "" if knows(arch) else f"the installed CUDA does not compile for {arch}"
+        return missing_tools() or "this server's sandbox cannot bound which programs are started"
 
     def check(self, workspace: Workspace) -> None:
         """Refuse a workspace that could never be started, before it waits for its turn.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from app.kernel_reports import KernelLaunch, KernelReport, MemoryAccess
+from app.kernel_reports import KernelLaunch, KernelReport, MemoryAccess, Sanitized
 from app.panes.gpu_devices import DeviceRow, intensity
 from app.panes.numbers import count, number, operations, size
 from app.panes.pane import Pane
@@ -27,7 +27,7 @@ class LaunchRows:
         times = f", {number(launch.moved / launch.least)} times" if launch.least else ""
         return [
             f"{count(launch.blocks, 'block')} of {count(launch.threads, 'thread')}",
-            f"{operations(launch.flops)}FLOP",
+            f"{operations(launch.flops)}FLOP" if launch.flops else "no floating-point operation",
             f"{size(launch.moved)} asked of global memory{times} the least possible {size(launch.least)}",
             f"{number(intensity(launch))} FLOP/byte",
         ]
@@ -36,6 +36,13 @@ class LaunchRows:
     def devices(self) -> list[DeviceRow]:
         """What each device could make of it."""
         return [DeviceRow(key, device, self.launch) for key, device in GPU_DEVICES.items()]
+
+
+_NO_FAULT: dict[Sanitized, str] = {
+    "all": "✓ Sanitizer: no fault",
+    "part": "Sanitizer: no fault so far",
+    "nothing": "Not sanitized",
+}
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,12 @@ class GpuContent:
     def launches(self) -> list[LaunchRows]:
         """The kernels."""
         return [LaunchRows(launch) for launch in self.report.launches]
+
+    @property
+    def faults(self) -> str:
+        """What the sanitizer says, in a few words."""
+        report = self.report
+        return f"✗ Sanitizer: {count(len(report.faults), 'fault')}" if report.faults else _NO_FAULT[report.sanitized]
 
     @property
     def drawings(self) -> list[dict[str, object]]:

@@ -8,11 +8,16 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from app.built_files import MAX_FILE_BYTES, BuiltFile, FileSubject, kind_of
+from app.recorder.device_code import launches_threads
 from app.recorder.recorder import Recorder
 from app.recorder.subjects import FunctionSubject, GraphSubject
 from compiler.driver.build import build
+from compiler.driver.device_pipeline import split_for_device
 from compiler.driver.relay.build import BuiltGraph
 from compiler.ir.error import TVMError
+from compiler.ir.module import IRModule
+from compiler.target.codegen.source import source_code
+from compiler.target.target import Target
 
 S = TypeVar("S", FunctionSubject, GraphSubject)
 _C_FORMS, _LINKED_FORMS = ("c", "h", "main.c"), ("so", "o")
@@ -50,6 +55,8 @@ def _of_function(subject: FileSubject, recorder: Recorder) -> BuiltFile:
     if subject.form in _C_FORMS:
         module = build(function.lowered, target="c", name=function.name)
         return _file(function.name, module.get_source(subject.form).encode())
+    if subject.form == "cubin":
+        return _file(function.name, _cuda_source(function.lowered).encode())
     if function.built is None:
         return BuiltFile(problem=f"{function.name} has no code: it was lowered, but it cannot be built")
     save = function.built.export_library if subject.form in _LINKED_FORMS else function.built.save
@@ -62,6 +69,19 @@ def _chosen(subjects: Sequence[S], position: int) -> S | None:
         return subjects[position]
     built = [subject for subject in subjects if subject.built is not None]
     return (built or subjects)[-1] if subjects else None
+
+
+def _cuda_source(lowered: IRModule) -> str:
+    """Return the kernels of a function in CUDA C, which the server has compiled.
+
+    Raises
+    ------
+    TVMError
+        There are none.
+    """
+    if not launches_threads(lowered):
+        raise TVMError("it launches no kernel: no loop of it is bound to blockIdx or threadIdx")
+    return source_code(split_for_device(lowered, Target("cuda"), packed=False).device, "cuda").text
 
 
 def _script(function: FunctionSubject) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from app.artifacts import Mode
-from app.kernel_reports import FaultSite, KernelFault
+from app.kernel_reports import FaultSite, KernelFault, Sanitized
 from app.recorder.failures import brief, clean
 from app.recorder.schedules import BlockSchedule
 from app.recorder.subjects import FunctionSubject
@@ -53,6 +53,8 @@ class KernelChecks:
         What was compared, or why nothing was.
     faults : list of KernelFault
         The sanitizer's.
+    sanitized : str
+        How much it ran: ``all``, ``part`` or ``nothing``.
     sanitizer : str
         What the sanitizer ran, or why it did not.
     """
@@ -61,6 +63,7 @@ class KernelChecks:
     error: float | None
     emulation: str
     faults: list[KernelFault]
+    sanitized: Sanitized
     sanitizer: str
 
 
@@ -90,29 +93,29 @@ class _Checks:
         """The arguments after the sanitizer ran the whole program; None where it did not."""
 
     def run(self, flops: float) -> KernelChecks:
-        faults, sanitizer = self._sanitized()
+        faults, sanitized, sanitizer = self._sanitized()
         emulated, error, emulation = self._emulated(flops)
-        return KernelChecks(emulated, error, clean(emulation), faults, clean(sanitizer))
+        return KernelChecks(emulated, error, clean(emulation), faults, sanitized, clean(sanitizer))
 
     def _arguments(self) -> list[Array]:
         assert self._function.lowered is not None
         return random_arguments(_only_function(self._function.lowered))
 
-    def _sanitized(self) -> tuple[list[KernelFault], str]:
+    def _sanitized(self) -> tuple[list[KernelFault], Sanitized, str]:
         """Run the threads of the kernels one by one, and return their faults."""
         if self._mode not in SANITIZED or self._function.lowered is None:
-            return [], ""
+            return [], "nothing", ""
         try:
             arrays = self._arguments()
             limit = SANITIZED[self._mode]
             result = sanitize(self._function.lowered, target=self._target, arrays=arrays, max_accesses=limit)
         except TVMError as error:
-            return [], brief(error)
+            return [], "nothing", brief(error)
         if result.complete:
             self._interpreted = arrays
         stopped = "" if result.complete else ", then it stopped: the rest was not checked"
         said = f"{result.accesses:,} accesses of {result.threads:,} threads checked{stopped}"
-        return [_fault(report) for report in result.reports], said
+        return [_fault(report) for report in result.reports], "all" if result.complete else "part", said
 
     def _emulated(self, flops: float) -> _Verdict:
         """Run the kernels on the CPU, and compare what they write with what they should."""

@@ -43,6 +43,7 @@ def report_kernels(function: FunctionSubject, code: DeviceCode, mode: Mode) -> K
         error=checks.error,
         emulation=checks.emulation,
         faults=checks.faults,
+        sanitized=checks.sanitized,
         sanitizer=checks.sanitizer,
     )
 

@@ -41,7 +41,8 @@ function offerOf(button) {
 /** What can be made of the function that is shown. */
 function kinds() {
   if (!LISTINGS.some((pane) => paneOf(pane).level === "code" && $(`#body-${pane}`).dataset.listing)) return [];
-  return readJson("answer").machine === "device" ? KINDS.filter(({ form }) => WITHOUT_MACHINE_CODE.includes(form)) : KINDS;
+  const onDevice = readJson("answer").machine === "device";
+  return KINDS.filter(({ form, of_kernels: ofKernels }) => (onDevice ? ofKernels || WITHOUT_MACHINE_CODE.includes(form) : !ofKernels));
 }
 
 function textLink(pane, title) {

@@ -45,6 +45,18 @@ def test_sass_leads_back_to_loops_and_script(page: Page) -> None:
 
 
 @with_tools
+def test_kernels_are_saved_from_the_menus_of_their_panes(page: Page) -> None:
+    expect(page.locator("#body-sass .l", has_text="STG")).to_have_count(1)
+    saved = {"kernel": ("This text", ".cu"), "ptx": ("This text", ".ptx"), "sass": ("This text", ".sass")}
+    for pane, (title, suffix) in [*saved.items(), ("sass", ("Machine code (.cubin)", ".cubin"))]:
+        page.click(f"[data-save={pane}]")
+        with page.expect_download() as download:
+            page.locator("#save-menu").get_by_text(title, exact=True).click()
+        assert download.value.suggested_filename == f"main{suffix}"
+    assert download.value.path().read_bytes().startswith(b"\x7fELF")
+
+
+@with_tools
 def test_the_architecture_is_chosen_by_its_name_or_a_gpu_s(page: Page, open_page: Callable[..., Page]) -> None:
     ptx = page.locator("#body-ptx .l", has_text=".target")
     expect(ptx).to_contain_text("sm_90")

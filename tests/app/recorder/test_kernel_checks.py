@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from app.kernel_reports import KernelReport
+from app.panes.gpu import GpuContent
+from app.recorder import kernel_checks
+from compiler.ir.error import TVMError
 from tests.app.recorder.test_device_code import answered
 
 BY_HAND = """\
@@ -50,12 +55,24 @@ def test_a_kernel_by_hand_is_compared_with_the_interpreter() -> None:
     checked = report(BY_HAND)
     assert (checked.emulated, checked.error) == ("ok", 0.0)
     assert "against the interpreter, thread by thread" in checked.emulation
+    assert (checked.sanitized, GpuContent(checked).faults) == ("all", "✓ Sanitizer: no fault")
 
 
 def test_a_kernel_by_hand_that_is_too_large_is_not_compared() -> None:
     checked = report(TOO_LARGE)
     assert checked.emulated == "unchecked"
     assert "too large for the interpreter; it runs at most 100,000 accesses" in checked.emulation
+    assert (checked.sanitized, GpuContent(checked).faults) == ("part", "Sanitizer: no fault so far")
+
+
+def test_what_the_sanitizer_cannot_run_is_not_called_faultless(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise TVMError("the sanitizer does not know it")
+
+    monkeypatch.setattr(kernel_checks, "sanitize", refuse)
+    checked = report(BY_HAND)
+    assert (checked.sanitized, checked.sanitizer) == ("nothing", "the sanitizer does not know it")
+    assert GpuContent(checked).faults == "Not sanitized"
 
 
 def test_a_scheduled_program_is_compared_with_itself_before_the_schedule() -> None:
@@ -71,4 +88,5 @@ def test_faults_are_told_of_a_kernel_by_hand_too() -> None:
     )
     checked = report(racing)
     assert checked.faults[0].kind == "data race"
+    assert GpuContent(checked).faults == "✗ Sanitizer: 1 fault"
     assert "against the interpreter" in checked.emulation

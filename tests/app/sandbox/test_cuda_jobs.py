@@ -151,3 +151,16 @@ def test_kernels_that_an_edit_leaves_alone_are_not_compiled_again(
         listings.append([line[0] for line in answer["listings"][step["listing"]]["lines"]])
     assert modes == ["compile", "cuda", "sass", "compile", "compile", "cuda", "sass"]
     assert listings[0] == listings[1] != listings[2]
+
+
+def test_machine_code_is_a_file(recorder: Sandbox, tmp_path: Path) -> None:
+    client = create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, recorder).test_client()
+    asked = {"script": MATMUL, "options": {"arch": "sm_86"}, "file": {"form": "cubin"}}
+    answer = client.post("/api/files", json=asked)
+    assert answer.headers["Content-Disposition"].endswith("main.cubin")
+    sass, outcome = disassembled(recorder, answer.data)
+    assert outcome.status == "ok"
+    assert b"FFMA" in sass
+    assert b"sm_86" in sass
+    refused = client.post("/api/files", json={**asked, "options": {"arch": "sm_70"}})
+    assert "does not compile for sm_70" in refused.get_json()["error"]["message"]
