@@ -44,6 +44,20 @@ PUBLIC = {
     "tvm.autotvm.task.relay_integration": "compiler.driver.autotvm.extraction",
     "tvm.autotvm.tuner": "compiler.driver.autotvm.tuner",
     "tvm.autotvm.tuner.XGBTuner": "compiler.driver.autotvm.model_based_tuner:XGBTuner",
+    **{
+        f"tvm.autotvm.tuner.{module}": f"compiler.driver.autotvm.{place}"
+        for module, place in (
+            ("ga_tuner", "tuner"),
+            ("index_based_tuner", "tuner"),
+            ("model_based_tuner", "model_based_tuner"),
+            ("tuner", "tuner"),
+            ("xgboost_tuner", "model_based_tuner"),
+        )
+    },
+    **{
+        f"{module}.RPCRunner": "compiler.driver.autotvm.measure_methods:RPCRunner"
+        for module in ("tvm.autotvm", "tvm.autotvm.measure")
+    },
     "tvm.autotvm.tuner.callback": "compiler.driver.autotvm.callback",
     "tvm.autotvm.measure.measure_methods": "compiler.driver.autotvm.measure_methods",
     **{
@@ -141,6 +155,12 @@ PUBLIC = {
     "tvm.runtime.ShapeTuple": "compiler.runtime.container:ShapeTuple",
     "tvm.runtime.String": "compiler.runtime.container:String",
     "tvm.runtime.container": "compiler.runtime.container",
+    **{
+        f"tvm.runtime.module.{name}": f"compiler.runtime.library:{name}"
+        for name in ("load_module", "load_static_library", "system_lib")
+    },
+    "tvm.runtime.module.enabled": "compiler.runtime.device:enabled",
+    "tvm.runtime.load_static_library": "compiler.runtime.library:load_static_library",
     "tvm.runtime.object": "compiler.runtime.object",
     "tvm.runtime.object_generic": "compiler.runtime.object",
     "tvm.runtime.object_path": "compiler.ir.object_path",
@@ -362,6 +382,9 @@ _NO_LIBRARY = "the library is not called from here"
 
 UNAVAILABLE = {
     "tvm.auto_scheduler": _NO_SEARCH,
+    "tvm.autotvm.feature": "models of speed learn from the values of knobs here",
+    "tvm.autotvm.graph_tuner": "relay.transform.AlterOpLayout chooses the layouts of a graph here",
+    "tvm.autotvm.tophub": "records of others are not downloaded",
     "tvm.contrib.coreml_runtime": _NO_BOARD,
     "tvm.contrib.cublas": _NO_GPU,
     "tvm.contrib.cuda_graph": _NO_GPU,

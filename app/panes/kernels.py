@@ -11,7 +11,7 @@ from app.panes.pane import Pane
 from app.panes.selection import Selection
 from app.panes.sources import wording
 
-_NAME_PREFIXES = ("tvmgen_default_", "fused_")
+_NAME_PREFIXES = ("tvmgen_default_", "vm_mod_", "fused_")
 _HEAT_SHARES = (0.02, 0.06, 0.12, 0.25)
 """Shares of the time from which on a kernel has heat 1, 2, 3, 4."""
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from compiler.contrib.utils import which
 from compiler.ir.error import BuildError, UnavailableError
 
-__all__ = ["create_executable", "create_shared", "cross_compiler", "get_cc", "get_target_by_dump_machine"]
+__all__ = [
+    "create_executable",
+    "create_shared",
+    "create_staticlib",
+    "cross_compiler",
+    "get_cc",
+    "get_target_by_dump_machine",
+]
 
 _COMPILERS = ("g++", "gcc", "clang++", "clang", "c++", "cc")
 
@@ -84,12 +92,41 @@ def create_executable(
     _run(output, objects, list(options or ()), cc)
 
 
+def create_staticlib(output: str, inputs: str | Sequence[str], ar: str | None = None) -> None:
+    """Put object files into a static library, in place of what the file held.
+
+    Parameters
+    ----------
+    output : str
+        The path of the library.
+    inputs : str or sequence of str
+        Paths of object files.
+    ar : str, optional
+        The archiver; ``ar`` when left out.
+
+    Raises
+    ------
+    UnavailableError
+        If there is no archiver.
+    BuildError
+        With what the archiver says, if it fails.
+    """
+    archiver = ar or which("ar")
+    if archiver is None:
+        raise UnavailableError("create_staticlib: this machine has no archiver (ar)")
+    Path(output).unlink(missing_ok=True)
+    _command([archiver, "qcs", output, *([inputs] if isinstance(inputs, str) else inputs)])
+
+
 def _run(output: str, objects: str | Sequence[str], options: Sequence[str], cc: str | None) -> None:
     compiler = cc or get_cc()
     if compiler is None:
         raise UnavailableError("cc: this machine has no C++ compiler; name one in the environment variable CXX")
     inputs = [objects] if isinstance(objects, str) else list(objects)
-    command = [compiler, *options, "-o", output, *inputs]
+    _command([compiler, *options, "-o", output, *inputs])
+
+
+def _command(command: Sequence[str]) -> None:
     ran = subprocess.run(command, capture_output=True, text=True)
     if ran.returncode != 0:
         raise BuildError(f"cc: {' '.join(command)} failed\n{ran.stdout}{ran.stderr}")

@@ -14,6 +14,20 @@ from compiler.ir.error import UnavailableError
 __all__ = ["UnavailableModule", "UnavailableName"]
 
 
+_DOC = """Stand for {}, which does not exist here: {}.
+
+Parameters
+----------
+*args, **kwargs : object
+    What it takes in TVM.
+
+Raises
+------
+UnavailableError
+    Always.
+"""
+
+
 class UnavailableName:
     """A function or class of such a part: it can be named, and derived from, but not called.
 
@@ -29,6 +43,7 @@ class UnavailableName:
         self.__name__ = self.__qualname__ = name.rpartition(".")[2]
         self._name = name
         self._reason = reason
+        self.__doc__ = _DOC.format(name, reason)
 
     def __getattr__(self, attribute: str) -> UnavailableName:
         if attribute.startswith("__"):

@@ -8,13 +8,21 @@ from __future__ import annotations
 import ctypes
 from enum import IntEnum
 
+from compiler.ir import dtype as dt
 from compiler.runtime.data_type import DataType, DataTypeCode
 from compiler.runtime.device import Device
 
-__all__ = ["ArgTypeCode", "DataType", "DataTypeCode", "Device", "TVMArray", "TVMArrayHandle", "tvm_shape_index_t"]
+__all__ = [
+    "DTYPE_CODES", "ArgTypeCode", "DataType", "DataTypeCode", "Device", "TVMArray", "TVMArrayHandle",
+    "described_array", "tvm_shape_index_t",
+]  # fmt: skip
 
 tvm_shape_index_t = ctypes.c_int64
 """An extent."""
+
+
+DTYPE_CODES = {"int": 0, "uint": 1, "bool": 1, "float": 2, "handle": 3, "bfloat": 4}
+"""The codes of data types in an array."""
 
 
 class ArgTypeCode(IntEnum):
@@ -58,3 +66,26 @@ class TVMArray(ctypes.Structure):
 
 TVMArrayHandle = ctypes.POINTER(TVMArray)
 """The address of an array."""
+
+
+def described_array(address: int, dtype: str, shape: tuple[int, ...], device: Device) -> ctypes._Pointer[TVMArray]:
+    """Return the address of the description of an array whose elements lie one after the other.
+
+    Parameters
+    ----------
+    address : int
+        Of its first element.
+    dtype : str
+    shape : tuple of int
+    device : Device
+
+    Returns
+    -------
+    TVMArrayHandle
+        It keeps the description alive, but not the elements.
+    """
+    parsed = dt.parse(dtype)
+    extents = (tvm_shape_index_t * len(shape))(*shape)
+    code = DTYPE_CODES[parsed.code]
+    place = address, device.device_type, device.device_id
+    return ctypes.pointer(TVMArray(*place, len(shape), code, parsed.bits, parsed.lanes, extents, None, 0))

@@ -1,22 +1,19 @@
-"""Arrays of the runtime as C has them, and back, over the same memory."""
+"""Arrays that C describes, as arrays of the runtime over the same memory."""
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any
 
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.runtime.c_types import ArgTypeCode, TVMArray, tvm_shape_index_t
+from compiler.runtime.c_types import ArgTypeCode, TVMArray
 from compiler.runtime.device import cpu
 from compiler.runtime.ndarray import NDArray, numpy_dtype
 
-__all__ = ["DTYPE_CODES", "array_over", "viewed_array"]
+__all__ = ["array_over", "viewed_array"]
 
 _DTYPE_NAMES = ("int", "uint", "float", "handle", "bfloat")
-DTYPE_CODES = {"int": 0, "uint": 1, "bool": 1, "float": 2, "handle": 3, "bfloat": 4}
-"""The codes of data types in a DLTensor."""
 
 
 def array_over(tensor: TVMArray) -> NDArray:
@@ -42,27 +39,6 @@ def array_over(tensor: TVMArray) -> NDArray:
         shape, strides = (*shape, tensor.lanes), (*steps, kind.itemsize)
     memory = (ctypes.c_char * reach).from_address((tensor.data or 0) + tensor.byte_offset)
     return NDArray(np.ndarray(shape, kind, memoryview(memory), 0, strides), name, cpu())
-
-
-def tensor_of(array: NDArray) -> Any:
-    """Return the address of a description of an array in C's layout.
-
-    Parameters
-    ----------
-    array : NDArray
-
-    Returns
-    -------
-    TVMArrayHandle
-        It keeps the description alive, but not the array.
-    """
-    parsed = dt.parse(array.dtype)
-    extents = (tvm_shape_index_t * array.ndim)(*array.shape)
-    tensor = TVMArray(
-        array.address, array.device.device_type, array.device.device_id, array.ndim, DTYPE_CODES[parsed.code],
-        parsed.bits, parsed.lanes, extents, None, 0,
-    )  # fmt: skip
-    return ctypes.pointer(tensor)
 
 
 def viewed_array(value: object) -> NDArray | None:

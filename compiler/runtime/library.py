@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -162,10 +163,7 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
         If the file is no such file, is damaged, or is for another machine.
     """
     name = os.fspath(path)
-    try:
-        data = Path(name).read_bytes()
-    except OSError as exc:
-        raise ArgumentError(f"load_module: cannot read {name!r}: {exc.strerror}") from None
+    data = _read(name, "load_module")
     if (fmt or name.rpartition(".")[2]) in ("ll", "bc"):
         data = compiled(data, name)
     description = read_description(data, name)
@@ -188,6 +186,45 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
     if description.aot is not None:
         return AotLibrary(module, description.aot, load_param_dict(params), description.model)
     return GraphExecutorFactory(description.graph, module, load_param_dict(params), description.model)
+
+
+def load_static_library(path: str | os.PathLike[str], func_names: Sequence[str]) -> Module:
+    """Return some functions of an object file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that ``Module.save`` or ``export_library`` wrote.
+    func_names : sequence of str
+        The functions.
+
+    Returns
+    -------
+    Module
+
+    Raises
+    ------
+    ArgumentError
+        If the file is no such file, or a function is not in it.
+    """
+    name = os.fspath(path)
+    data = _read(name, "load_static_library")
+    if not _is_relocatable(data):
+        raise ArgumentError(f"load_static_library: {name!r} is no object file")
+    description = read_description(data, name)
+    _require_machine(description, name)
+    signatures = {signature.name: signature for signature in description.signatures}
+    missing = [function for function in func_names if function not in signatures]
+    if missing or not func_names:
+        raise ArgumentError(f"load_static_library: {name!r} has {', '.join(signatures)}, got {list(func_names)}")
+    return Module([signatures[f] for f in func_names], lambda: ObjectCode(data), target=description.target)
+
+
+def _read(name: str, operation: str) -> bytes:
+    try:
+        return Path(name).read_bytes()
+    except OSError as exc:
+        raise ArgumentError(f"{operation}: cannot read {name!r}: {exc.strerror}") from None
 
 
 def _is_relocatable(data: bytes) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compiler.ir.error import ArgumentError, TVMError, UnknownFunctionError, expected, show
+from compiler.ir.extension import public_module
 from compiler.ir.instrument import active_instruments
 from compiler.runtime.arguments import Binder
 from compiler.runtime.device import Device
@@ -462,3 +463,7 @@ class Module:
 
     def __repr__(self) -> str:
         return f"Module({', '.join(self._functions)})"
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.runtime.module", __all__)

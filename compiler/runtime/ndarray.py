@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import ctypes
 from collections.abc import Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,6 +15,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.codecs import Fields, register_codec
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.extension import public_module
+from compiler.runtime.c_types import TVMArray, described_array
 from compiler.runtime.device import Device, cpu
 
 __all__ = ["ArrayLike", "NDArray", "array", "empty", "from_dlpack", "numpyasarray"]
@@ -217,11 +219,9 @@ class NDArray:
         raise ArgumentError(f"copyto: target must be an NDArray or a Device, got {show(type(target).__name__)}")
 
     @property
-    def _tvm_handle(self) -> Any:
+    def _tvm_handle(self) -> ctypes._Pointer[TVMArray]:
         """The address of a description in C's layout, as extension classes pass it on."""
-        from compiler.runtime.dltensor import tensor_of  # makes arrays itself
-
-        return tensor_of(self)
+        return described_array(self.address, self.dtype, self.shape, self.device)
 
     def __dlpack__(self, *, stream: object = None) -> Any:
         """Return a capsule through which other libraries see the same memory.

@@ -14,8 +14,8 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import TVMError
-from compiler.runtime.c_types import ArgTypeCode, TVMArray
-from compiler.runtime.dltensor import DTYPE_CODES, array_over
+from compiler.runtime.c_types import DTYPE_CODES, ArgTypeCode, TVMArray
+from compiler.runtime.dltensor import array_over
 from compiler.runtime.packed_func import get_global_func
 
 __all__ = [

@@ -330,7 +330,7 @@ class MetricCollector(ABC):
         """
 
     @abstractmethod
-    def stop(self, started: Any) -> Mapping[str, Value]:
+    def stop(self, started: object) -> Mapping[str, Value]:
         """End the measurement of a call.
 
         Parameters

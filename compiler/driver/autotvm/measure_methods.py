@@ -12,6 +12,7 @@ import numpy as np
 from compiler.autotvm.measure import MeasureErrorNo, MeasureInput, MeasureResult
 from compiler.autotvm.task import Task
 from compiler.autotvm.task.space import InstantiationError
+from compiler.contrib.unavailable import UnavailableName
 from compiler.driver.build import build
 from compiler.ir.error import TVMError, expected
 from compiler.ir.instrument import uninstrumented
@@ -20,9 +21,12 @@ from compiler.runtime.module import Module
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
 from compiler.te.tensor import Tensor
 
-__all__ = ["LocalBuilder", "LocalRunner", "MeasureBatch", "create_measure_batch", "measure_option"]
+__all__ = ["LocalBuilder", "LocalRunner", "MeasureBatch", "RPCRunner", "create_measure_batch", "measure_option"]
 
 MeasureBatch = Callable[[Sequence[MeasureInput]], list[MeasureResult]]
+RPCRunner = UnavailableName(
+    "tvm.autotvm.RPCRunner", "other machines are not reached from here; LocalRunner is this one"
+)
 
 
 class LocalBuilder:

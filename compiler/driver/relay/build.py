@@ -10,6 +10,7 @@ from typing import Any
 from compiler.driver.build_device import is_device
 from compiler.driver.relay.aot.factory import AOTExecutorFactoryModule, CompiledModel, require_interface
 from compiler.driver.relay.backend.options import as_executor, as_runtime
+from compiler.driver.relay.backend.utils import mangle_module_name
 from compiler.driver.relay.external import with_functions_compiled_here
 from compiler.driver.relay.graph import GraphProgram, KernelCall, graph_program
 from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
@@ -126,7 +127,7 @@ def build(
     if how.name == "aot":
         require_interface(how, linked)
         with uninstrumented():
-            model = _compile_ahead(_optimized(module, chosen, params), chosen)
+            model = _compile_ahead(_optimized(module, chosen, params), chosen, str(mod_name))
             return AOTExecutorFactoryModule(module, model, chosen, how, linked, str(mod_name))
     return build_graph(module, chosen, params, str(mod_name))
 
@@ -176,7 +177,7 @@ def _compile(module: IRModule, target: Target, name: str, is_emulated: bool) -> 
     """Make kernels of an optimised module, plan memory, and put both together."""
     program = graph_program(module["main"])
     calls: list[NamedKernel | None] = []
-    with KernelCompiler(target, is_emulated) as compiler:
+    with KernelCompiler(target, is_emulated, mangle_module_name(name)) as compiler:
         for call in program.calls:
             calls.append(None if call.alias or call.reference else compiler.kernel(call.function))
     _own_constants(program, [None if named is None else named.kernel.lowered for named in calls])
@@ -185,10 +186,10 @@ def _compile(module: IRModule, target: Target, name: str, is_emulated: bool) -> 
     return BuiltGraph(module, program, memory, lib, name, _graph(program, calls, memory))
 
 
-def _compile_ahead(module: IRModule, target: Target) -> CompiledModel:
+def _compile_ahead(module: IRModule, target: Target, name: str) -> CompiledModel:
     """Lower the kernels of an optimised module and plan memory."""
     program = graph_program(module["main"])
-    names = KernelNames()
+    names = KernelNames(mangle_module_name(name))
     lowered: dict[StructuralKey, LoweredKernel] = {}
     kernels: list[LoweredKernel | None] = []
     for call in program.calls:

@@ -91,6 +91,8 @@ class KernelCompiler:
     target : Target
     is_emulated : bool
         Whether kernels of a device are made to run on this machine's CPU.
+    module : str
+        What the names of the kernels begin with.
 
     Attributes
     ----------
@@ -100,12 +102,12 @@ class KernelCompiler:
         What the kernels launch on the target's device.
     """
 
-    def __init__(self, target: Target, is_emulated: bool = False) -> None:
+    def __init__(self, target: Target, is_emulated: bool = False, module: str = "tvmgen_default") -> None:
         self.target = target
         self.kernels: list[NamedKernel] = []
         self.device_functions: dict[GlobalVar, BaseFunc] = {}
         self._is_emulated = is_emulated
-        self._names = KernelNames()
+        self._names = KernelNames(module)
         self._by_key: dict[StructuralKey, NamedKernel] = {}
         self._options = _options(target)
         # LLVM works on one thing at a time; a second thread would only wait.

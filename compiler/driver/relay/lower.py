@@ -305,17 +305,24 @@ def _has_code(dtype: str) -> bool:
     return parsed.code in ("bool", "float") or (parsed.code in ("int", "uint") and parsed.bits >= 8)
 
 
-def kernel_name(function: Function) -> str:
+def kernel_name(function: Function, module: str) -> str:
     """Return TVM's name for the kernel of a fused function, such as ``tvmgen_default_fused_nn_conv2d_nn_relu``."""
     names = [re.sub(r"\W", "_", operator_of(call).name) for call in group_calls(function)]
-    name = "tvmgen_default_fused_" + "_".join(names or ["copy"])
+    name = f"{module}_fused_" + "_".join(names or ["copy"])
     return name[:MAX_NAME_LENGTH].rstrip("_")
 
 
 class KernelNames:
-    """Gives the kernels of one model names that differ."""
+    """Gives the kernels of one model names that differ.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    module : str
+        What they begin with.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._module = module
         self._taken: Counter[str] = Counter()
 
     def name(self, function: Function) -> str:
@@ -330,7 +337,7 @@ class KernelNames:
         -------
         str
         """
-        name = kernel_name(function)
+        name = kernel_name(function, self._module)
         self._taken[name] += 1
         return name if self._taken[name] == 1 else f"{name}_{self._taken[name] - 1}"
 

@@ -78,7 +78,7 @@ def compile(
 
 
 def _compile(module: IRModule, target: Target) -> Executable:
-    with KernelCompiler(target) as kernels:
+    with KernelCompiler(target, module="vm_mod") as kernels:
         program = _Program(module, kernels)
         program.entry(module.get_global_var("main"))
         program.finish()

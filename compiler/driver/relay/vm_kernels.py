@@ -135,7 +135,7 @@ class _DynamicKernel:
             function = _for_types(self._function, types)
             if not can_lower(function):
                 return self._by_numpy
-            with KernelCompiler(self._target) as compiler:
+            with KernelCompiler(self._target, module="vm_mod") as compiler:
                 named = compiler.kernel(function)
             return static_kernel(KernelModule([named], self._target), named, function)
 

@@ -13,9 +13,8 @@ from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.primexpr import NE, Call, IntImm, PrimExpr, StringImm, Var, cast, const
 from compiler.ir.transform import PassContext
-from compiler.runtime.c_types import ArgTypeCode
+from compiler.runtime.c_types import DTYPE_CODES, ArgTypeCode
 from compiler.runtime.device import DEVICE_TYPES
-from compiler.runtime.dltensor import DTYPE_CODES
 from compiler.runtime.ndarray import ALIGNMENT
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import (

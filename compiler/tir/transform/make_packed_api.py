@@ -13,9 +13,8 @@ from compiler.ir.primexpr import EQ, Call, Not, Or, PrimExpr, StringImm, Var, ca
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
-from compiler.runtime.c_types import ArgTypeCode
+from compiler.runtime.c_types import DTYPE_CODES, ArgTypeCode
 from compiler.runtime.device import DEVICE_TYPES
-from compiler.runtime.dltensor import DTYPE_CODES
 from compiler.runtime.ndarray import ALIGNMENT
 from compiler.tir.arithmetic import all as tir_all
 from compiler.tir.arithmetic import any as tir_any

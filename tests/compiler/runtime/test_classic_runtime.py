@@ -117,3 +117,23 @@ def test_a_tensor_of_the_virtual_machine_may_come_as_a_tuple_of_one() -> None:
     mod = tvm.IRModule.from_expr(relay.Function([x], x + relay.const(1.0)))
     machine = tvm.runtime.vm.VirtualMachine(relay.vm.compile(mod, "llvm"), tvm.cpu())
     assert machine.invoke("main", [np.array(2, "float32")]).numpy() == 3
+
+
+@pytest.mark.skipif(cc.get_cc() is None, reason="no C compiler")
+def test_functions_of_object_files_and_static_libraries(tmp_path: Path) -> None:
+    A = te.placeholder((3,), name="A")
+    B = te.compute((3,), lambda i: A[i] + 1, name="B")
+    path = str(tmp_path / "one.o")
+    tvm.build(te.create_schedule(B.op), [A, B], "llvm", name="one").save(path)
+    a, b = tvm.nd.array(np.zeros(3, "float32")), tvm.nd.empty((3,))
+    tvm.runtime.load_static_library(path, ["one"])["one"](a, b)
+    assert b.numpy().tolist() == [1] * 3
+    with pytest.raises(ArgumentError, match=r"has one, got \['two'\]"):
+        tvm.runtime.load_static_library(path, ["two"])
+    library = str(tmp_path / "libone.a")
+    for _ in range(2):
+        cc.create_staticlib(library, path)
+    cc.create_shared(str(tmp_path / "libone.so"), [path])
+    assert Path(library).read_bytes()[:8] == b"!<arch>\n"
+    with pytest.raises(ArgumentError, match="is no object file"):
+        tvm.runtime.load_static_library(library, ["one"])

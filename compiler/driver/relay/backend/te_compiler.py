@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.driver.build import build
+from compiler.driver.relay.backend.utils import mangle_module_name
 from compiler.driver.relay.kernels import clear_cache
 from compiler.driver.relay.lower import LoweredKernel, StructuralKey, kernel_name, lower_group, structural_key
 from compiler.ir.module import GlobalVar, IRModule
@@ -100,7 +101,8 @@ class TECompiler:
         chosen = Target.target_or_current(target)
         key = (str(chosen), structural_key(source_func))
         if key not in self._made:
-            self._made[key] = CachedFunc(lower_group(source_func, kernel_name(source_func), chosen), chosen)
+            name = kernel_name(source_func, mangle_module_name("default"))
+            self._made[key] = CachedFunc(lower_group(source_func, name, chosen), chosen)
         return self._made[key]
 
     def jit(self, source_func: Function, target: Target | str | None = None) -> Module:
