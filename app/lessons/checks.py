@@ -196,7 +196,11 @@ class Contains(CheckBase, frozen=True, kw_only=True, tag="contains"):
             return False, f"nothing was made for {_title(self.pane)}"
         pattern = re.compile(self.text)
         count = sum(len(pattern.findall(line.text)) for line in listing.lines)
-        return min(self.at_least, self.at_most) <= count <= self.at_most, f"it is there {count} times"
+        return min(self.at_least, self.at_most) <= count <= self.at_most, _occurrences(count)
+
+
+def _occurrences(count: int) -> str:
+    return f"it is there {count} time{'s' * (count > 1)}" if count else "it is not there"
 
 
 class Fact(CheckBase, frozen=True, kw_only=True, tag="fact"):
