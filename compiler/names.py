@@ -32,6 +32,7 @@ PUBLIC = {
     "tvm.TVMError": "compiler.ir.error:TVMError",
     "tvm.arith": "compiler.arith",
     "tvm.arith._ffi_api": "compiler.arith._ffi_api",
+    "tvm.arith.detect_common_subexpr": "compiler.tir.analysis.common_subexpr:detect_common_subexpr",
     "tvm.arith._ffi_api.DomainTouched": "compiler.tir.analysis.domain_touched:domain_touched",
     "tvm.arith._ffi_api.DomainTouchedAccessMap": "compiler.tir.analysis.domain_touched:domain_touched_access_map",
     "tvm.autotvm": "compiler.autotvm",
