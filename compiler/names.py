@@ -148,6 +148,7 @@ PUBLIC = {
     "tvm.relay.vm": "compiler.driver.relay.vm",
     "tvm.topi.x86.dense_alter_op": "compiler.relay.op.nn.dense_alter_op",
     "tvm.support": "compiler.runtime.support",
+    "tvm.tir.analysis.get_vtcm_compaction_passes": "compiler.tir.transform.vtcm_compaction:get_vtcm_compaction_passes",
     "tvm.tir.stmt_functor": "compiler.tir.stmt_functor",
     "tvm.tir.stmt_functor.renew_defs": "compiler.tir.renewal:renew_defs",
     "tvm.runtime": "compiler.runtime",

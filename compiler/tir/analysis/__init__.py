@@ -12,7 +12,12 @@ from compiler.tir.analysis.anchor_block import find_anchor_block
 from compiler.tir.analysis.block_access import get_block_access_region, get_block_read_write_region
 from compiler.tir.analysis.buffer_access_lca import detect_buffer_access_lca
 from compiler.tir.analysis.flops import estimate_tir_flops
-from compiler.tir.analysis.memory import calculate_allocated_bytes, calculate_workspace_bytes, used_buffers
+from compiler.tir.analysis.memory import (
+    calculate_allocated_bytes,
+    calculate_constant_bytes,
+    calculate_workspace_bytes,
+    used_buffers,
+)
 from compiler.tir.analysis.purity import assert_pure_function, is_pure_function
 from compiler.tir.analysis.verify import is_lowered, verify_memory, verify_ssa
 from compiler.tir.analysis.verify_gpu_code import verify_gpu_code
@@ -23,6 +28,7 @@ from compiler.tir.stmt import THREAD_KEYS, AttrStmt, Stmt
 __all__ = [
     "assert_pure_function",
     "calculate_allocated_bytes",
+    "calculate_constant_bytes",
     "calculate_workspace_bytes",
     "detect_buffer_access_lca",
     "estimate_tir_flops",

@@ -10,7 +10,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, BufferStore, For, ForKind, SeqStmt, Stmt
+from compiler.tir.stmt import Allocate, AllocateConst, BufferStore, For, ForKind, SeqStmt, Stmt
 from compiler.tir.stmt_functor import StmtVisitor
 
 
@@ -99,6 +99,35 @@ def calculate_workspace_bytes(func: PrimFunc, workspace_byte_alignment: int = 1)
     return _live_at_most(func.body, workspace_byte_alignment)
 
 
+def calculate_constant_bytes(func: PrimFunc, constant_byte_alignment: int) -> int:
+    """Return how many bytes the constants take that a function holds.
+
+    Parameters
+    ----------
+    func : PrimFunc
+        The function.
+    constant_byte_alignment : int
+        In bytes: each constant takes a multiple of this.
+
+    Returns
+    -------
+    int
+        In bytes.
+    """
+    constants = _Constants()
+    constants.visit(func.body)
+    return sum(-(-size // constant_byte_alignment) * constant_byte_alignment for size in constants.sizes)
+
+
+class _Constants(StmtVisitor):
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def visit_AllocateConst(self, n: AllocateConst) -> None:
+        self.sizes.append(allocation_bytes(n))
+        self.visit(n.body)
+
+
 def _live_at_most(stmt: Any, alignment: int) -> int:
     """Allocations live together only if one encloses the other; each iteration of a parallel loop has its own."""
     if isinstance(stmt, SeqStmt):
@@ -113,7 +142,7 @@ def _live_at_most(stmt: Any, alignment: int) -> int:
     return own + most
 
 
-def allocation_bytes(n: Allocate) -> int:
+def allocation_bytes(n: Allocate | AllocateConst) -> int:
     """Return the size of an allocation, 0 where it is not constant."""
     size = dt.storage_bytes(n.dtype)
     for extent in n.extents:

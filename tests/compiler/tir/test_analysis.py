@@ -11,6 +11,7 @@ from compiler import tir
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm, IterVar, Var
+from compiler.ir.transform import Sequential
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.script import from_source
 
@@ -141,3 +142,40 @@ def test_a_let_may_be_used_twice() -> None:
     one, two = tir.Let(x, tir.const(1), x + 1), tir.Let(x, tir.const(2), x + 1)
     assert tir.analysis.verify_ssa(tir.PrimFunc((), tir.Evaluate(one + one)))
     assert not tir.analysis.verify_ssa(tir.PrimFunc((), tir.Evaluate(one + two)))
+
+
+@pytest.mark.parametrize(("alignment", "size"), [(1, 29), (8, 32), (16, 48)])
+def test_constants_take_multiples_of_an_alignment(alignment: int, size: int) -> None:
+    func = from_source(
+        """
+        @T.prim_func
+        def main(A: T.Buffer((4,), "float32")):
+            K = T.allocate_const([1, 2, 3, 4, 5], "int8", [5])
+            k = T.Buffer((5,), "int8", data=K)
+            L = T.allocate_const([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "float32", [6])
+            m = T.Buffer((6,), "float32", data=L)
+            for i in range(4):
+                A[i] = m[i] + T.cast(k[i], "float32")
+        """
+    )
+    assert tir.analysis.calculate_constant_bytes(func, alignment) == size
+
+
+def test_memory_is_known_after_the_passes_of_compaction() -> None:
+    func = from_source(
+        """
+        @T.prim_func
+        def main(A: T.Buffer((16, 16), "float32"), C: T.Buffer((16, 16), "float32")):
+            for i in range(16):
+                with T.block():
+                    T.reads(A[i, 0:16])
+                    T.writes(C[i, 0:16])
+                    B = T.alloc_buffer((16, 16), "float32", scope="global.vtcm")
+                    for j in range(16):
+                        B[i, j] = A[i, j] * 2.0
+                    for j in range(16):
+                        C[i, j] = B[i, 15 - j]
+        """
+    )
+    mod = Sequential(tir.analysis.get_vtcm_compaction_passes())(IRModule({"main": func}))
+    assert tir.analysis.calculate_allocated_bytes(mod["main"])["main"]["global.vtcm"] == 16 * 4
