@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from compiler.ir.attrs import DictAttrs
@@ -62,11 +62,16 @@ class OutlineCompilerFunctionsWithExistingGlobalSymbols(ModulePass):
             var: rebuild(func, body=bottom_up(outliner, func.body)) if isinstance(func, Function) else func
             for var, func in mod.items()
         }
-        taken = [name for name in outliner.outlined if name in mod]
-        if taken:
-            raise ArgumentError(f"the module has a function {taken[0]!r} already, which is the symbol of a local one")
+        _check_free(outliner.outlined, mod)
         made = {outliner.variables[name]: func for name, func in outliner.outlined.items()}
         return infer_module(mod.with_functions({**functions, **made}))
+
+
+def _check_free(symbols: Iterable[str], mod: IRModule) -> None:
+    """Raise where a module has a function of a name that one is to be made under."""
+    for name in symbols:
+        if name in mod:
+            raise ArgumentError(f"the module has a function {name!r} already, which is the symbol of a local one")
 
 
 class _Outliner(ExprMutator):
