@@ -33,6 +33,9 @@ __all__ = ["StaticTensorArrayOps", "TensorArrayOps", "dynamic_name", "static_nam
 Extent = Any
 """A number, or ``Any()``."""
 
+DTYPES = ("float32", "float16", "float64", "int32", "uint8", "int8", "int16", "uint16", "int64")
+"""The data types of which a module with arrays has the types of tensors."""
+
 
 class HasModule(Protocol):
     """A prelude, as far as it matters here."""
@@ -143,9 +146,13 @@ class TensorArrayOps:
         return constructor_of(self.prelude.mod, self.get_name("tensor_t"), self.get_name(canonical))
 
     def define_tensor_adt(self) -> None:
-        """Define the type, unless the module has it."""
-        if not any(var.name_hint == self.get_name("tensor_t") for var in self.prelude.mod.type_definitions):
-            _define(self.prelude.mod, dynamic_type(self._names, self.dtype))
+        """Define the type, and those of the other data types, unless the module has them."""
+        defined = {var.name_hint for var in self.prelude.mod.type_definitions}
+        dtypes = dict.fromkeys((self.dtype, *DTYPES))
+        types = [TensorArrayOps(self.prelude, dtype) for dtype in dtypes]
+        missing = [dynamic_type(ops._names, ops.dtype) for ops in types if ops.get_name("tensor_t") not in defined]
+        if missing:
+            _define(self.prelude.mod, "\n".join(missing))
 
     def register(self) -> None:
         """Define the type and all functions, unless the module has them."""

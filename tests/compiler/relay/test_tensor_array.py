@@ -140,3 +140,15 @@ def test_types_of_generic_functions_are_equal_whatever_their_variables_are_calle
     assert relay.FuncType([a, b], a, [a, b]) == relay.FuncType([b, a], b, [b, a])
     assert relay.FuncType([a, b], a, [a, b]) != relay.FuncType([a, b], b, [a, b])
     assert relay.FuncType([a], a) != relay.FuncType([b], b)
+
+
+def test_a_module_with_arrays_has_the_tensors_of_all_data_types() -> None:
+    p = Prelude()
+    before = {var.name_hint for var in p.mod.type_definitions}
+    p.get_tensor_ctor("tensor1", "int32")
+    after = {var.name_hint for var in p.mod.type_definitions}
+    dtypes = ["float16", "float32", "float64", "int16", "int32", "int64", "int8", "uint16", "uint8"]
+    assert sorted(after - before) == [f"tensor_{dtype}_t" for dtype in dtypes]
+    constructors = p.mod.get_type("tensor_float32_t")[1:]
+    names = ["tensor_nil_float32", *(f"tensor{rank}_float32" for rank in range(7))]
+    assert sorted(c.name_hint for c in constructors) == sorted(names)
