@@ -18,7 +18,7 @@ from compiler.topi import fourier, indexing, nn, scan, scatter, sorting, sparse_
 from compiler.topi.schedules import gpu
 from compiler.topi.schedules.gpu.kit import bind_elements
 
-__all__ = ["schedule_injective_from_existing"]
+__all__ = ["argsort", "schedule_injective_from_existing"]
 
 _COMPUTATIONS = """adaptive_pool argsort argwhere batch_matmul broadcast conv1d_ncw conv1d_nwc conv1d_transpose_ncw
     conv2d_hwcn conv2d_nchw conv2d_transpose_nchw conv3d_ncdhw conv3d_ndhwc conv3d_transpose_ncdhw correlation_nchw
@@ -68,6 +68,32 @@ def _schedule(name: str) -> Callable[..., Schedule]:
     return made
 
 
+def argsort(
+    data: Tensor, axis: int = -1, is_ascend: bool = True, dtype: str = "float32", ret_type: str = "indices"
+) -> Tensor:
+    """Return the indices of the elements in their order along an axis; equal elements stay in order.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of any shape and number type.
+    axis : int
+        Negative ones count from the end.
+    is_ascend : bool
+        Whether the smallest comes first.
+    dtype : str
+        Of the indices.
+    ret_type : {"indices", "both"}
+        The indices alone are returned in either case, as in TVM.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``data``.
+    """
+    return sorting.argsort(data, None, axis, is_ascend, dtype)
+
+
 def schedule_injective_from_existing(sch: Schedule, out: Tensor | Operation) -> Schedule:
     """Bind the elements of one stage of a schedule to threads.
 
@@ -104,7 +130,7 @@ _DEFINITIONS = {
     indexing: "searchsorted",
     scan: "cumprod cumsum",
     scatter: "scatter_elements scatter_nd",
-    sorting: "argsort sort topk",
+    sorting: "sort topk",
     sparse_coordinates: "argwhere sparse_reshape",
     nn: "batch_matmul conv1d_ncw conv1d_nwc conv1d_transpose_ncw conv2d_nchw conv2d_transpose_nchw conv3d_ncdhw "
     "conv3d_ndhwc conv3d_transpose_ncdhw correlation_nchw deformable_conv2d_nchw depthwise_conv2d_nchw "

@@ -20,7 +20,7 @@ from compiler.topi.tag import Tag
 __all__ = ["argsort", "sort", "topk"]
 
 
-def ranks(data: Tensor, axis: int, is_ascend: bool) -> Tensor:
+def ranks(data: Tensor, axis: int, is_ascend: bool, valid_count: Tensor | None = None) -> Tensor:
     """Return the place that each element has when all are sorted along an axis.
 
     Parameters
@@ -30,6 +30,8 @@ def ranks(data: Tensor, axis: int, is_ascend: bool) -> Tensor:
         Not negative.
     is_ascend : bool
         Whether the smallest comes first.
+    valid_count : Tensor, optional
+        How many elements are sorted, of the shape of ``data`` without the axis; those behind stay in their places.
 
     Returns
     -------
@@ -41,14 +43,22 @@ def ranks(data: Tensor, axis: int, is_ascend: bool) -> Tensor:
     def rank(*i: Var) -> PrimExpr:
         here, other = data(*i), data(*replaced(i, axis, k.var))
         before = other < here if is_ascend else other > here
-        first = tir.all(other.equal(here), k.var < i[axis])
-        return te.sum(Or(before, first).astype("int32"), axis=k)
+        earlier = k.var < i[axis]
+        comes_first: PrimExpr = Or(before, tir.all(other.equal(here), earlier))
+        if valid_count is not None:
+            count = valid_count(*i[:axis], *i[axis + 1 :])
+            comes_first = tir.Select(i[axis] < count, tir.all(k.var < count, comes_first), earlier)
+        return te.sum(comes_first.astype("int32"), axis=k)
 
     return compute(dims(data), rank, name="rank", tag=Tag.COMM_REDUCE)
 
 
 def argsort(
-    data: Tensor, axis: int = -1, is_ascend: bool = True, dtype: str = "int32", count: Extent | None = None
+    data: Tensor,
+    valid_count: Tensor | None = None,
+    axis: int = -1,
+    is_ascend: bool = True,
+    dtype: str = "float32",
 ) -> Tensor:
     """Return the indices of the elements in their order along an axis; equal elements stay in order.
 
@@ -56,28 +66,32 @@ def argsort(
     ----------
     data : Tensor
         Of any shape and number type.
+    valid_count : Tensor, optional
+        How many elements are sorted, of the shape of ``data`` without the axis; those behind stay in their places.
     axis : int
         Negative ones count from the end.
     is_ascend : bool
         Whether the smallest comes first.
     dtype : str
         Of the indices.
-    count : int or PrimExpr, optional
-        How many indices, from the first one on; all when left out.
 
     Returns
     -------
     Tensor
-        Of the shape of ``data``, but for ``count`` elements along the axis.
+        Of the shape of ``data``.
 
     Raises
     ------
     ArgumentError
         If there is no such axis.
     """
-    old = dims(data)
-    at = axis_of(axis, len(old), "argsort")
-    rank = ranks(data, at, is_ascend)
+    at = axis_of(axis, len(data.shape), "argsort")
+    return _indices(ranks(data, at, is_ascend, valid_count), at, dtype)
+
+
+def _indices(rank: Tensor, at: int, dtype: str = "int32", count: Extent | None = None) -> Tensor:
+    """Return the index of the element of each rank along an axis: of the first ``count`` ranks, or of all."""
+    old = dims(rank)
     k = te.reduce_axis((0, old[at]), name="k")
 
     def element(*i: Var) -> PrimExpr:
@@ -119,7 +133,7 @@ def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
         If there is no such axis.
     """
     at = axis_of(axis, len(data.shape), "sort")
-    return _read(data, argsort(data, at, is_ascend), at, "sort")
+    return _read(data, _indices(ranks(data, at, is_ascend), at), at, "sort")
 
 
 def topk(
@@ -154,6 +168,6 @@ def topk(
     """
     at = axis_of(axis, len(data.shape), "topk")
     count = dims(data)[at] if isinstance(k, int) and k < 1 else k
-    places = argsort(data, at, is_ascend, dtype, count)
+    places = _indices(ranks(data, at, is_ascend), at, dtype, count)
     values = [_read(data, places, at, "topk")] if ret_type != "indices" else []
     return values + ([places] if ret_type != "values" else [])

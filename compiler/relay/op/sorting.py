@@ -101,7 +101,7 @@ argsort = register(
     spelt_out=("dtype",),
     relation=_argsort_relation,
     pattern=OpPattern.OPAQUE,
-    compute=lambda attrs, inputs, out_type: [topi.argsort(inputs[0], attrs.axis, attrs.is_ascend, attrs.dtype)],
+    compute=lambda attrs, inputs, out_type: [topi.argsort(inputs[0], None, attrs.axis, attrs.is_ascend, attrs.dtype)],
     reference=lambda attrs, x: order(x, attrs.axis, attrs.is_ascend).astype(attrs.dtype),
     waived=NOT_SMOOTH,
 )

@@ -40,7 +40,7 @@ class EtaExpand(ModulePass, opt_level=1):
 
     Examples
     --------
-    ``EtaExpand()``::
+    ``EtaExpand(expand_constructor=True)``::
 
         type Option[A] { Some(A), None }
         def @main(%x: Tensor[(3), float32]) { (Some, %x) }
@@ -57,7 +57,7 @@ class EtaExpand(ModulePass, opt_level=1):
         def @main() { (fn (%x: Tensor[(3), float32]) -> Tensor[(3), float32] { @double(%x) },) }
     """
 
-    expand_constructor: bool = True
+    expand_constructor: bool = False
     expand_global_var: bool = False
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:

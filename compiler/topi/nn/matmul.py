@@ -269,7 +269,7 @@ def _vector_product(data: Tensor, weight: Tensor, out_dtype: str) -> Tensor:
     return compute((dims(weight)[0],), element, name="product", tag=Tag.MATMUL)
 
 
-def dense_pack(data: Tensor, weight: Tensor, out_dtype: str) -> Tensor:
+def dense_pack(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None) -> Tensor:
     """Return ``data`` times a weight whose columns stand in panels.
 
     Parameters
@@ -278,8 +278,10 @@ def dense_pack(data: Tensor, weight: Tensor, out_dtype: str) -> Tensor:
         ``(M, K)`` of a number type.
     weight : Tensor
         ``(N / n, K, n)`` of a number type; ``n`` is a constant.
-    out_dtype : str
-        The data type that products are summed in.
+    bias : Tensor, optional
+        ``(N,)``, added to each row.
+    out_dtype : str, optional
+        The data type that products are summed in; that of ``data`` when left out.
 
     Returns
     -------
@@ -293,14 +295,16 @@ def dense_pack(data: Tensor, weight: Tensor, out_dtype: str) -> Tensor:
     """
     panels, depth, lanes = dims(weight)
     width = constant(lanes, "dense_pack")
+    dtype = out_dtype or data.dtype
     k = te.reduce_axis((0, depth), name="k")
 
     def element(i: Var, j: Var) -> PrimExpr:
         right = weight(j // width, k.var, j % width)
-        return te.sum(data(i, k.var).astype(out_dtype) * right.astype(out_dtype), axis=k)
+        return te.sum(data(i, k.var).astype(dtype) * right.astype(dtype), axis=k)
 
-    attrs = PanelProduct(width, is_shared=True, is_cut=False)
-    return compute((dims(data)[0], panels * width), element, name="product", tag=Tag.MATMUL_PANELS, attrs=attrs)
+    shape, attrs = (dims(data)[0], panels * width), PanelProduct(width, is_shared=True, is_cut=False)
+    product = compute(shape, element, name="product", tag=Tag.MATMUL_PANELS, attrs=attrs)
+    return _with_bias(product, bias, dtype)
 
 
 def batch_matmul(

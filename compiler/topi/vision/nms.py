@@ -16,7 +16,7 @@ from compiler.topi.sorting import argsort
 from compiler.topi.tag import Tag
 from compiler.topi.vision.compaction import compacted, row_or
 
-__all__ = ["SuppressionSpec", "get_valid_counts", "non_max_suppression"]
+__all__ = ["SuppressionSpec", "get_valid_counts", "non_max_suppression", "suppress"]
 
 ABSENT, KEPT, SUPPRESSED = 0, 1, 2
 """What becomes of a box: it is behind those that count, it is kept, or it overlaps a better one."""
@@ -179,6 +179,67 @@ def non_max_suppression(
     data: Tensor,
     valid_count: Tensor,
     indices: Tensor,
+    max_output_size: Tensor | int = -1,
+    iou_threshold: Tensor | float = 0.5,
+    force_suppress: bool = False,
+    top_k: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = 0,
+    return_indices: bool = True,
+    invalid_to_bottom: bool = False,
+) -> list[Tensor] | Tensor:
+    """Return the best of boxes that overlap.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(N, boxes, columns)`` of a float type.
+    valid_count : Tensor
+        ``(N,)`` of type int32: how many boxes there are.
+    indices : Tensor
+        ``(N, boxes)``: what each box is called in the result.
+    max_output_size : Tensor or int
+        How many boxes are kept at most, all if it is negative; a tensor has no dimensions.
+    iou_threshold : Tensor or float
+        Share of their union that two boxes may have in common; a tensor has no dimensions.
+    force_suppress : bool
+        Whether boxes of different classes suppress each other.
+    top_k : int
+        How many of the best boxes are looked at; all if it is not positive.
+    coord_start : int
+        Column of the first of the four coordinates, left, top, right and bottom.
+    score_index : int
+        Column of the score.
+    id_index : int
+        Column of the class; none if it is negative.
+    return_indices : bool
+        Whether to return what the kept boxes are called, else the boxes.
+    invalid_to_bottom : bool
+        Whether boxes that are not kept go behind those that are.
+
+    Returns
+    -------
+    list of Tensor or Tensor
+        The names of the boxes that are kept, ``(N, boxes)``, and their number, ``(N, 1)``, both of type int32; or the
+        boxes, in the order of their scores.
+    """
+    spec = SuppressionSpec(force_suppress, top_k, coord_start, score_index, id_index, invalid_to_bottom)
+    limit = _scalar(max_output_size, "int32", "max_output_size")
+    overlap = _scalar(iou_threshold, data.dtype, "iou_threshold")
+    made = suppress(data, valid_count, indices, limit, overlap, spec, return_indices)
+    return made if return_indices else made[0]
+
+
+def _scalar(value: Tensor | float, dtype: str, name: str) -> Tensor:
+    """Return a number as a tensor without dimensions."""
+    return value if isinstance(value, Tensor) else compute((), lambda: tir.const(value, dtype), name, Tag.INJECTIVE)
+
+
+def suppress(
+    data: Tensor,
+    valid_count: Tensor,
+    indices: Tensor,
     max_output_size: Tensor,
     iou_threshold: Tensor,
     spec: SuppressionSpec,
@@ -215,13 +276,13 @@ def non_max_suppression(
         return tir.Select(row < valid_count(b), data(b, row, spec.score_index), lowest)
 
     scores = compute((batch, boxes), score, name="score", tag=Tag.STAGED)
-    order = argsort(scores, 1, is_ascend=False)
+    order = argsort(scores, axis=1, is_ascend=False, dtype="int32")
     state = suppressed_states(data, order, valid_count, max_output_size, iou_threshold, spec)
     count, places = compacted(batch, boxes, lambda b, j: state(b, j).equal(KEPT))
     if return_indices:
         kept = compute((batch, 1), lambda b, _: count(b), name="kept", tag=Tag.INJECTIVE)
         return [_names(indices, order, places), kept]
-    sorted_boxes = _marked(data, order, state, spec)
+    sorted_boxes = _marked(data, order, state)
     return [row_or(sorted_boxes, places, -1, "boxes") if spec.to_bottom else sorted_boxes]
 
 
@@ -234,13 +295,11 @@ def _names(indices: Tensor, order: Tensor, places: Tensor) -> Tensor:
     return compute(places.shape, element, name="names", tag=Tag.INJECTIVE)
 
 
-def _marked(data: Tensor, order: Tensor, state: Tensor, spec: SuppressionSpec) -> Tensor:
-    """Return the boxes in order; of those that are suppressed the class and the score are -1, of absent ones all."""
+def _marked(data: Tensor, order: Tensor, state: Tensor) -> Tensor:
+    """Return the boxes in order; all columns of those that are not kept are -1."""
     none = tir.const(-1, data.dtype)
 
     def element(b: Var, row: Var, column: Var) -> PrimExpr:
-        marks = [column.equal(c) for c in (spec.score_index, spec.id_index) if c >= 0]
-        hidden = te.any(state(b, row).equal(ABSENT), te.all(state(b, row).equal(SUPPRESSED), te.any(*marks)))
-        return te.if_then_else(hidden, none, data(b, order(b, row), column))
+        return te.if_then_else(state(b, row).equal(KEPT), data(b, order(b, row), column), none)
 
     return compute(data.shape, element, name="sorted_boxes", tag=Tag.INJECTIVE)

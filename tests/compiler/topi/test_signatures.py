@@ -186,3 +186,37 @@ def test_accesses_take_predicates_of_as_many_lanes() -> None:
     lanes = tir.Broadcast(some, 4)
     assert tir.BufferLoad(buffer, [tir.Ramp(0, 1, 4)], lanes).predicate.same_as(lanes)
     assert buffer.vload(begin=[0], predicate=None).dtype == "float32"
+
+
+def test_sorting_takes_the_number_of_elements_second() -> None:
+    x = np.array([[3, 1, 2, 5, 4, 0], [1, 1, 0, 7, 7, 2]], "float32")
+    count = np.array([4, 5], "int32")
+    data, valid = te.placeholder((2, 6), name="data"), te.placeholder((2,), "int32", name="valid")
+    inputs = {data: x, valid: count}
+    for is_ascend, sign in ((True, 1), (False, -1)):
+        expected = np.tile(np.arange(6), (2, 1))
+        for row, n in enumerate(count):
+            expected[row, :n] = np.argsort(sign * x[row, :n], kind="stable")
+        np.testing.assert_array_equal(run(topi.argsort(data, valid, -1, is_ascend, "int32"), inputs), expected)
+    by_column = run(topi.cuda.argsort(data, 0, False), {data: x})
+    assert by_column.dtype == "float32"
+    np.testing.assert_array_equal(by_column, np.argsort(-x, axis=0, kind="stable"))
+
+
+def test_suppression_takes_its_attributes_one_by_one() -> None:
+    boxes = [[0, 0.8, 1, 20, 25, 45], [1, 0.7, 30, 60, 50, 80], [0, 0.4, 4, 21, 19, 40], [2, 0.9, 35, 61, 52, 79]]
+    tensors = {"data": np.array([boxes], "float32"), "valid_count": np.array([4], "int32")}
+    inputs = {te.placeholder(a.shape, str(a.dtype), name=n): a for n, a in tensors.items()}
+    inputs[te.placeholder((1, 4), "int32", name="indices")] = np.arange(4, dtype="int32")[None]
+    names, count = topi.vision.non_max_suppression(*inputs)
+    np.testing.assert_array_equal(run(names, inputs), [[3, 0, 1, 2]])
+    np.testing.assert_array_equal(run(count, inputs), [[4]])
+    best = topi.vision.non_max_suppression(*inputs, -1, 0.5, True, 3, 2, 1, 0, False, True)
+    expected = np.array([[boxes[3], boxes[0], [-1] * 6, [-1] * 6]], "float32")
+    np.testing.assert_array_equal(run(best, inputs), expected)
+
+
+def test_packed_products_have_a_bias() -> None:
+    x, w, bias = floats(3, 5), floats(8, 5), floats(8)
+    packed = w.reshape(2, 4, 5).transpose(0, 2, 1).copy()
+    check(topi.nn.dense_pack, x @ w.T + bias, {"data": x, "weight": packed, "bias": bias})

@@ -171,7 +171,7 @@ def _pack_relation(types: Types, attrs: DensePackAttrs) -> Type:
 
 
 def _pack_compute(attrs: DensePackAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    return [topi_dense_pack(inputs[0], inputs[1], attrs.out_dtype or inputs[0].dtype)]
+    return [topi_dense_pack(inputs[0], inputs[1], None, attrs.out_dtype)]
 
 
 def _pack_reference(attrs: DensePackAttrs, data: Array, weight: Array) -> Any:

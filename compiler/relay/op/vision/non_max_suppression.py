@@ -170,7 +170,7 @@ def _suppression_reference(
                 break
             boxes[b, place] = rows[box]
             if _is_suppressed(attrs, rows[box], rows[kept], float(overlap)):
-                boxes[b, place, [c for c in (attrs.score_index, attrs.id_index) if c >= 0]] = -1
+                boxes[b, place] = -1
             else:
                 kept.append(int(box))
         kept_counts[b] = len(kept)
@@ -198,7 +198,7 @@ def _suppression_compute(attrs: NonMaxSuppressionAttrs, inputs: list[Tensor], ou
         to_bottom=attrs.invalid_to_bottom,
     )
     data, count, names, limit, overlap = inputs
-    return topi.non_max_suppression(data, count, names, limit, overlap, spec, attrs.return_indices)
+    return topi.suppress(data, count, names, limit, overlap, spec, attrs.return_indices)
 
 
 _NMS = register(

@@ -226,7 +226,7 @@ def test_unused_functions_are_removed() -> None:
 
 def test_constructors_that_are_values_are_functions() -> None:
     check_pass(
-        "EtaExpand()",
+        "EtaExpand(expand_constructor=True)",
         """
         type List[A] { Cons(A, List[A]), Nil }
         def @main(%x: float64) { (Cons, Cons(%x, Nil)) }

@@ -25,7 +25,7 @@ PASSES = [
     transform.ToGraphNormalForm(),
     transform.DeadCodeElimination(),
     transform.DeadCodeElimination(inline_once=True),
-    transform.EtaExpand(),
+    transform.EtaExpand(expand_constructor=True),
     transform.LambdaLift(),
     transform.PartialEvaluate(),
 ]

@@ -90,6 +90,19 @@ EXAMPLES: dict[str, list[Example]] = {
             [_DETECTIONS, np.array([5], "int32"), _NAMES],
             [[[4, 0, -1, -1, -1]], [[2]]],
         ),
+        Example(
+            lambda d, c, n: vision.non_max_suppression(d, c, n, force_suppress=True, return_indices=False),
+            [_DETECTIONS, np.array([4], "int32"), _NAMES],
+            [
+                [
+                    [2, 0.9, 35, 61, 52, 79],
+                    [0, 0.8, 1, 20, 25, 45],
+                    [-1, -1, -1, -1, -1, -1],
+                    [0, 0.4, 4, 21, 19, 40],
+                    [-1, -1, -1, -1, -1, -1],
+                ]
+            ],
+        ),
         _suppress(_random_boxes(3, 12), [12, 5, 0], overlap=0.3, return_indices=False),
         _suppress(_random_boxes(2, 12), [12, 12], 4, 0.6, id_index=-1, return_indices=False, invalid_to_bottom=True),
         _suppress(_random_boxes(2, 12), [12, 7], 3, 0.2),
