@@ -170,8 +170,8 @@ def test_what_c_has_no_code_for_is_named():
     with pytest.raises(BuildError, match=r"target 'c' has no code for a call of tir\.call_llvm"):
         build(func, target="c")
     kinds = "llvm, c, cuda, opencl, metal, webgpu, nvptx, rocm"
-    with pytest.raises(TargetError, match=f"generated for {kinds}, not for stackvm"):
-        build(func, target="stackvm")
+    with pytest.raises(TargetError, match=f"generated for {kinds}, not for vulkan"):
+        build(func, target="vulkan")
 
 
 def test_an_external_function_is_declared():
