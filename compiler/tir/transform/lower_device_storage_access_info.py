@@ -1,0 +1,84 @@
+"""Addresses in memory of one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir import dtype as dt
+from compiler.ir.error import LoweringError
+from compiler.ir.functor import Mutator
+from compiler.ir.module import IRModule
+from compiler.ir.primexpr import Call, PrimExpr, Var, const
+from compiler.ir.transform import PassContext
+from compiler.ir.types import PointerType
+from compiler.tir.analysis.features import features
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.builtin import ACCESS_PTR, address_of
+from compiler.tir.function import PrimFunc
+from compiler.tir.memory_info import MemoryInfo, is_tagged, memory_info
+from compiler.tir.stmt import Allocate, LetStmt, Stmt
+from compiler.tir.transform.pass_base import PrimFuncPass
+
+
+class LowerDeviceStorageAccessInfo(PrimFuncPass):
+    """Let memory of one's own begin at its head address, and make pointers to parts of buffers addresses of elements.
+
+    For example, where ``tvm.info.mem.global.npu`` says that the memory begins at ``base()``::
+
+        S = T.allocate([16], "int8", "global.npu")       →     S: T.handle("int8", "global.npu") = base()
+        f(T.tvm_access_ptr("int8", S, n + 4, 8, 1))            f(T.address_of(S_1[n + 4]))
+
+    Memory without a head address is not allocated either; its elements may be used, but no pointer to them.
+
+    Raises
+    ------
+    LoweringError
+        If nothing is said about the memory of a tagged scope, or there is a pointer to a part of memory without a head
+        address.
+    """
+
+    def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        used = features(func)
+        if Allocate not in used.nodes and ACCESS_PTR.name not in used.ops:
+            return func
+        return func.with_body(_Lower().visit(func.body))
+
+
+class _Lower(Mutator):
+    def __init__(self) -> None:
+        self._memories: dict[Var, MemoryInfo] = {}
+
+    def visit_Allocate(self, n: Allocate) -> Stmt:
+        scope = _scope_of(n.buffer_var)
+        if not is_tagged(scope):
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        info = memory_info(scope)
+        if info is None:
+            raise LoweringError(
+                f"LowerDeviceStorageAccessInfo: buffer {n.buffer_var.name!r} is in {scope!r}: "
+                f"register a function tvm.info.mem.{scope} that describes this memory"
+            )
+        self._memories[n.buffer_var] = info
+        body: Stmt = self.visit(n.body)
+        return body if info.head_address is None else LetStmt(n.buffer_var, info.head_address, body)
+
+    def visit_Call(self, n: Call) -> PrimExpr:
+        new: Call = self.visit_Node(n)
+        return new if n.op is not ACCESS_PTR else self._address(*new.args[:3])
+
+    def _address(self, kind: PrimExpr, pointer: Any, offset: PrimExpr) -> PrimExpr:
+        """Return the address of the element at an offset, which counts elements of a type, scalars or vectors."""
+        info = self._memories.get(pointer)
+        if info is not None and info.head_address is None:
+            raise LoweringError(
+                f"LowerDeviceStorageAccessInfo: buffer {pointer.name!r} is not addressable: "
+                f"tvm.info.mem.{_scope_of(pointer)} gives no head address"
+            )
+        index = offset * dt.lanes(kind.dtype)
+        elements = Buffer(pointer, dt.element(kind.dtype), (index + 1,), (), const(0), pointer.name)
+        return address_of(BufferLoad(elements, (index,)))
+
+
+def _scope_of(pointer: Var) -> str:
+    kind = pointer.type_annotation
+    return (kind.storage_scope or "global") if isinstance(kind, PointerType) else "global"
