@@ -13,10 +13,12 @@ from compiler.relay.function import Function
 from compiler.relay.op_strategy import get_valid_implementations, select_implementation
 from compiler.runtime.module import Module
 from compiler.target.target import Target
+from compiler.te import create_prim_func
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
+from compiler.tir.function import PrimFunc
 
-__all__ = ["CachedFunc", "TECompiler", "get", "get_valid_implementations", "select_implementation"]
+__all__ = ["CachedFunc", "TECompiler", "get", "get_valid_implementations", "lower_to_primfunc", "select_implementation"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,3 +142,27 @@ def get() -> TECompiler:
     TECompiler
     """
     return _COMPILER
+
+
+def lower_to_primfunc(relay_func: Function, target: Target | str) -> PrimFunc:
+    """Return a function of operators as blocks in loops, before any schedule.
+
+    Parameters
+    ----------
+    relay_func : Function
+        Type-checked.
+    target : Target or str
+        The definitions that it prefers are taken.
+
+    Returns
+    -------
+    PrimFunc
+        Of the parameters and of what the results are written to.
+
+    Raises
+    ------
+    ArgumentError
+        If an operator has no definition as tensor expressions.
+    """
+    lowered = _COMPILER.lower(relay_func, target)
+    return create_prim_func([*lowered.inputs, *lowered.outputs])

@@ -30,3 +30,13 @@ def test_a_compiled_function_computes():
     y = tvm.nd.array(np.zeros(10, "float32"))
     te_compiler.get().jit(_function(10), "llvm")(tvm.nd.array(x), y)
     np.testing.assert_allclose(y.numpy(), x * 3)
+
+
+def test_a_function_becomes_blocks():
+    func = te_compiler.lower_to_primfunc(_function(10), "llvm")
+    sch = tvm.tir.Schedule(func)
+    blocks = [sch.get(block).name_hint for block in sch.get_child_blocks(sch.get_block("root"))]
+    assert len(blocks) == 2
+    x, y = np.arange(10, dtype="float32"), tvm.nd.array(np.zeros(10, "float32"))
+    tvm.build(func, target="llvm")(tvm.nd.array(x), y)
+    np.testing.assert_allclose(y.numpy(), x * 3)
