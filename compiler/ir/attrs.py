@@ -13,7 +13,7 @@ declared type.  :class:`DictAttrs` are the free attributes of functions.
 from __future__ import annotations
 
 from abc import ABCMeta
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, dataclass_transform
 
@@ -399,6 +399,10 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         return tuple(int(v) for v in self[key])
 
 
+DERIVED_ATTRS: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
+"""Free attributes that follow from others, by name: how to compute them; ``KeyError`` where those others lack."""
+
+
 class DictAttrs(Attrs):
     """Free attributes, as functions have them: any names with any values.
 
@@ -423,6 +427,8 @@ class DictAttrs(Attrs):
         object.__setattr__(self, "_entries", {name: frozen(value) for name, value in values.items()})
 
     def __getitem__(self, key: str) -> Any:
+        if key not in self._entries and key in DERIVED_ATTRS:
+            return DERIVED_ATTRS[key](self._entries)
         return self._entries[key]
 
     def __iter__(self) -> Iterator[str]:

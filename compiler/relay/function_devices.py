@@ -2,7 +2,7 @@
 
 They are attributes of the function, ``param_virtual_devices`` and ``result_virtual_device``, so that comparing and
 printing functions takes them into account; programs before 0.9 write them as ``param_device_types`` and
-``result_device_type``, numbers of kinds of devices.
+``result_device_type``, numbers of kinds of devices, which are read from the newer ones as well.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.ir.attr_kinds import Items
-from compiler.ir.attrs import AttrKind, Attrs
+from compiler.ir.attrs import DERIVED_ATTRS, AttrKind, Attrs
 from compiler.ir.error import ArgumentError
 from compiler.relay.function import Function
 from compiler.target.virtual_device import VirtualDevice, as_virtual_device
@@ -20,6 +20,9 @@ __all__ = ["VIRTUAL_DEVICE", "devices_of", "with_devices", "written_devices"]
 
 PARAMS, RESULT = "param_virtual_devices", "result_virtual_device"
 OLDER_PARAMS, OLDER_RESULT = "param_device_types", "result_device_type"
+
+DERIVED_ATTRS[OLDER_PARAMS] = lambda attrs: Items(device.device_type for device in attrs[PARAMS])
+DERIVED_ATTRS[OLDER_RESULT] = lambda attrs: attrs[RESULT].device_type
 
 
 class _VirtualDeviceKind(AttrKind[VirtualDevice]):

@@ -159,3 +159,16 @@ def test_planned_programs_compute_the_same():
     a, b = (np.random.default_rng(i).standard_normal(5).astype("float32") for i in range(2))
     result = relay.create_executor("debug", mod=mod).evaluate()(a, b)
     np.testing.assert_allclose(result.numpy(), np.exp(a) + b, rtol=1e-6)
+
+
+def test_devices_of_a_function_are_read_as_numbers_of_kinds_too():
+    x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(2,))
+    plain = relay.Function([x, y], relay.add(x, y))
+    func = relay.annotation.function_on_device(plain, ["cpu", "cuda"], "cuda")
+    assert [device.device_type for device in func.attrs["param_virtual_devices"]] == [1, 2]
+    assert list(func.attrs["param_device_types"]) == [1, 2]
+    assert func.attrs["result_device_type"] == 2
+    assert set(func.attrs) == {"param_virtual_devices", "result_virtual_device"}
+    assert "param_device_types" not in plain.attrs
+    with pytest.raises(KeyError):
+        plain.attrs["result_device_type"]
