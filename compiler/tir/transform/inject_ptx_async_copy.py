@@ -90,8 +90,8 @@ def _copy(store: BufferStore, value: PrimExpr, *predicate: PrimExpr) -> Stmt | N
 
 
 def _first_element(access: BufferLoad | BufferStore) -> PrimExpr | None:
-    """Return the index of the first one of adjacent elements of a flat buffer."""
-    if len(access.indices) != 1 or not is_const_int(access.buffer.elem_offset, 0):
+    """Return the index of the first one of adjacent elements of a flat buffer, all of which are accessed."""
+    if access.predicate is not None or len(access.indices) != 1 or not is_const_int(access.buffer.elem_offset, 0):
         return None
     (index,) = access.indices
     if isinstance(index, Ramp):

@@ -63,6 +63,8 @@ def test_zeros_are_filled_in_by_a_predicate() -> None:
         ("S_1[0:4] = A[T.Ramp(0, 2, 4)]", {}),  # the elements are not adjacent
         ("S_1[T.Ramp(0, 2, 4)] = A[0:4]", {}),
         ("S_1[0:4] = T.Broadcast(A[n], 4)", {}),
+        ("S_1[0:4] = A.vload([0], 'float32x4', predicate=T.Broadcast(n < 3, 4))", {}),
+        ("S_1.vstore([0], A.vload([0], 'float32x4'), predicate=T.Broadcast(n < 3, 4))", {}),
     ],
 )
 def test_other_stores_stay(store: str, memory: dict[str, str]) -> None:
