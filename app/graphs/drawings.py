@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from app.artifacts import Answer, Drawing, GraphEdge, GraphNode
 from app.graphs.folding import Folding, fold
@@ -20,6 +21,8 @@ BAND_LAYERS = 8
 """Layers that are drawn or hidden together."""
 MAX_LABEL = 30
 """Letters of a label that fit into the widest box."""
+MAX_TYPE = 200
+"""Letters of a type that is written along an edge."""
 
 
 class Drawings:
@@ -149,13 +152,25 @@ class DrawnGraph:
         """The edges in their order."""
         said: set[tuple[int, str]] = set()
         drawn = []
+        room = self._label_letters()
         for edge, route in zip(self.drawing.edges, self.layout.routes, strict=True):
             fresh = (edge.source, edge.type) not in said and self.drawing.nodes[edge.source].kind != "input"
             said.add((edge.source, edge.type))
             x, y = route[0]
-            label = edge.type.partition(" float32")[0] if fresh else ""
+            label = _fitting(edge.type.partition(" float32")[0], room[edge.source]) if fresh else ""
             drawn.append(DrawnEdge(edge, edge_path(route), label, x + 5, y + NODE_HEIGHT / 2 + 12))
         return drawn
+
+    def _label_letters(self) -> list[int]:
+        """Return how many letters of an edge's type fit below each node, up to what is written below the next one."""
+        writers = {edge.source for edge in self.drawing.edges if self.drawing.nodes[edge.source].kind != "input"}
+        places = self.layout.positions
+        letters = [MAX_TYPE] * len(places)
+        rows = sorted(writers, key=lambda index: (places[index].layer, places[index].x))
+        for left, right in pairwise(rows):
+            if places[left].layer == places[right].layer:
+                letters[left] = min(MAX_TYPE, int((places[right].x - places[left].x - 6) / SMALL_LETTER))
+        return letters
 
     @property
     def bands(self) -> list[Band]:

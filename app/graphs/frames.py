@@ -70,7 +70,7 @@ def frames(members: Sequence[Member], node_height: float, layer_height: float, m
         left, right = sides[0]
         title = _shortened(name, int((right - left - 14) / TITLE_LETTER))
         heights = [top, *((first + i) * layer_height for i in range(1, len(sides))), bottom]
-        outlines.append(Frame(name, title, _outline(sides, heights), round(left + 7, 1), top + 13))
+        outlines.append(Frame(name, title, _outline(sides, heights), round(left + 7, 1), top + 4))
     return outlines
 
 

@@ -6,6 +6,7 @@ import { on, tell } from "./state.js";
 const ZOOM = 1.2;
 const SCALE = { min: 0.02, max: 3 };
 const READABLE = 0.85;
+const ABOVE = 110; // how far above a node the boxes around it begin at most
 const view = { x: 0, y: 0, scale: 1 }; // top left corner in the drawing's units, pixels a unit
 let shown = ""; // key and folding of what is drawn
 let steps = ""; // what the drawings that no node moves between have in common
@@ -91,7 +92,9 @@ function fit(again = false) {
   const { width, height } = size();
   const all = Math.min(body.clientWidth / width, body.clientHeight / height, 1);
   const readable = Math.max(all, Math.min(1, Math.max(body.clientWidth / width, READABLE)));
-  const top = middleOf(nodes()[0]).y - 40;
+  const first = middleOf(nodes()[0]).y;
+  const titles = $$("#graph .titles text").map((title) => Number(title.getAttribute("y")));
+  const top = Math.min(first - 40, ...titles.filter((y) => y < first && y > first - ABOVE).map((y) => y - 12));
   const begin = { scale: readable, x: (width - body.clientWidth / readable) / 2, y: top };
   if (width * readable > body.clientWidth) begin.x = middleOf(nodes()[0]).x - body.clientWidth / readable / 2;
   const there = again && Math.abs(view.scale - begin.scale) + Math.abs(view.x - begin.x) + Math.abs(view.y - top) < 1e-3;

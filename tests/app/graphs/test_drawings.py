@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from app import create_app
 from app.artifacts import Answer, Drawing, GraphEdge, GraphNode, Snapshot, Step, Unit, drawing_key
 from app.graphs.drawings import Drawings, DrawnGraph
-from app.graphs.layout import LAYER_HEIGHT, lay_out
+from app.graphs.layout import LAYER_HEIGHT, SMALL_LETTER, lay_out
 from app.jobs.assembly import MAX_EDGES, MAX_NODES, assemble
 from app.sandbox import Outcome
 from tests.app.fixtures import AnswerRunner
@@ -151,3 +151,15 @@ def test_frames_of_groups_side_by_side_do_not_overlap() -> None:
     assert [frame.name for frame in frames] == ["a", "b"]
     (_, left_end), (right_begin, _) = sorted(sides)
     assert left_end < right_begin
+
+
+def test_types_side_by_side_do_not_run_into_one_another() -> None:
+    made = drawn(["x", "left", "right", "both"], [(0, 1), (0, 2), (1, 3), (2, 3)])
+    wide = "fn (Tensor[(4), float32]) -> Tensor[(4), float32]"
+    edges = [msgspec.structs.replace(edge, type=wide) for edge in made.edges]
+    graph = Drawings(answer_of(msgspec.structs.replace(made, edges=edges))).get(made.key)
+    assert graph is not None
+    left, right = sorted((edge for edge in graph.edges if edge.label), key=lambda edge: edge.x)
+    assert left.x + len(left.label) * SMALL_LETTER < right.x
+    assert left.label.endswith("…")
+    assert right.label == "fn (Tensor[(4),"
