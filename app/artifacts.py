@@ -37,6 +37,8 @@ MEASURING: frozenset[Mode] = frozenset({"run", "ladder", "measure"})
 """Modes in which kernels are timed, which need CPUs of their own."""
 MOMENTARY: frozenset[Mode] = frozenset({"compile", "record", "propose", "file"})
 """Modes in which kernels run for a moment at most."""
+SCRIPT_NAME = "script.py"
+"""File name of the script's code."""
 MAX_PROGRAM = 1 << 20
 """Characters of a recorded program."""
 

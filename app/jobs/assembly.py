@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from app.artifacts import (
+    SCRIPT_NAME,
     Answer,
     Console,
     Drawing,
@@ -26,6 +27,7 @@ from app.artifacts import (
 from app.jobs.answers import Status, attributed
 from app.logs import quoted
 from app.sandbox import Machine, Outcome
+from app.sandbox.crash_report import crashed_line, split_report
 from app.sandbox.handler import EXIT_DAMAGED, EXIT_RAISED
 from app.sandbox.interface import TOGETHER
 
@@ -86,6 +88,9 @@ def _crash(outcome: Outcome, line: int | None, who: str) -> Problem:
         last = outcome.console.strip().rpartition("\n")[2][:MAX_LAST_LINE]
         return Problem(kind="InternalError", message=f"the explorer itself failed on {who}: {last}", line=line)
     where = f" in the native code that line {line} ran" if line else ""
+    crashed = crashed_line(split_report(outcome.console)[1], SCRIPT_NAME)
+    if crashed is not None:
+        line, where = crashed, f" at line {crashed}"
     return Problem(kind="Crash", message=f"{who}'s process ended{where}: {outcome.detail}", line=line)
 
 
@@ -200,8 +205,9 @@ def assemble(messages: Sequence[bytes], outcome: Outcome, source: Source = "scri
     answer = msgspec.structs.replace(
         marked(assembly.last, source, outcome.machine), listings=assembly.listings, drawings=assembly.drawings
     )
-    if outcome.console and outcome.exit_code != EXIT_RAISED:
-        answer = msgspec.structs.replace(answer, console=[*answer.console, Console("stdout", outcome.console)])
+    written, _ = split_report(outcome.console)
+    if written and outcome.exit_code != EXIT_RAISED:
+        answer = msgspec.structs.replace(answer, console=[*answer.console, Console("stdout", written)])
     for excess, severity in assembly.excess.items():
         status: Status = "limit" if severity == "error" else answer.status
         problem = Problem(kind="OutputLimit", message=f"the script made {excess}", severity=severity)

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from app.artifacts import Problem
-from app.recorder.frames import SCRIPT_NAME, columns, deepest_line, user_trace
+from app.artifacts import SCRIPT_NAME, Problem
+from app.recorder.frames import columns, deepest_line, user_trace
+from app.recorder.remarks import remark
 from app.recorder.suggestions import suggestion
 from compiler.relay.inference.errors import Diagnostic, TypeInferenceError
 from compiler.tir.schedule.error import ScheduleError
@@ -93,7 +94,7 @@ def _message(exc: BaseException, names: Mapping[str, Any]) -> str:
     if isinstance(exc, MemoryError):
         return "the script asked for more memory than a run may have"
     try:
-        return (printable(brief(exc)).strip() or class_name(exc)) + suggestion(exc, names)
+        return (printable(brief(exc)).strip() or class_name(exc)) + suggestion(exc, names) + remark(exc)
     except BaseException as failure:  # an exception may fail even at saying what it is
         return _cannot_be_shown(exc, failure)
 

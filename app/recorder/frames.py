@@ -7,8 +7,7 @@ import threading
 import traceback
 from types import FrameType, TracebackType
 
-SCRIPT_NAME = "script.py"
-"""File name of the script's code."""
+from app.artifacts import SCRIPT_NAME
 
 
 def deepest_line(tb: TracebackType | None, file: str = SCRIPT_NAME) -> int | None:

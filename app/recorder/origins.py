@@ -6,8 +6,7 @@ final loop IR) mint rows of their own, one for each printed node, so that LLVM I
 
 from __future__ import annotations
 
-from app.artifacts import Origin
-from app.recorder.frames import SCRIPT_NAME
+from app.artifacts import SCRIPT_NAME, Origin
 from compiler.ir.origin import OriginTable
 
 

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 
-from app.artifacts import Console, Problem
+from app.artifacts import SCRIPT_NAME, Console, Problem
 from app.recorder.failures import exit_code, exit_note, printable, problem, problems_of
-from app.recorder.frames import SCRIPT_NAME, deepest_line
+from app.recorder.frames import deepest_line
 from app.sandbox.handler import INTERRUPT
 
 CONSOLE_LIMIT = 200_000

@@ -23,7 +23,9 @@ from app.recorder.proposals.scopes import Scopes
 from app.recorder.recorder import Recorder
 from app.recorder.recording import program_of, record_functions, record_schedule
 from app.recorder.script import Script
+from app.recorder.shell import system
 from app.recorder.watchdog import Watchdog
+from app.sandbox.crash_report import report_crashes
 from compiler import alias
 from compiler.ir.error import TVMError
 from compiler.ir.instrument import instrumented, uninstrumented
@@ -32,7 +34,7 @@ from compiler.runtime.threads import set_num_threads
 from compiler.target.codegen.llvm.pipeline import commented_assembly
 from compiler.target.target import Target
 
-_exit = os._exit
+_exit, _system = os._exit, os.system
 GRACE_SECONDS = 0.5
 """Time beyond its budget after which a script that does not stop is left where it is: in native code, or stubborn."""
 
@@ -69,6 +71,8 @@ class Session:
 
     def run(self) -> None:
         """Run the script in full, then send the last snapshot; what is to be measured follows it."""
+        if self._guard is not None:
+            report_crashes()
         alias.install()
         set_num_threads(self._request.options.threads)
         Target.default_opt_level = self._request.options.opt_level
@@ -134,15 +138,15 @@ class Session:
 
     @contextmanager
     def _exits_noted(self) -> Iterator[None]:
-        """Let ``os._exit`` say that it was called before it ends the process."""
+        """Let ``os._exit`` say that it was called, and ``os.system`` why it fails."""
         if self._guard is None:
             yield
             return
-        os._exit = self._left
+        os._exit, os.system = self._left, system
         try:
             yield
         finally:
-            os._exit = _exit
+            os._exit, os.system = _exit, _system
 
     def _left(self, status: SupportsIndex) -> NoReturn:
         code, line = operator.index(status) & 0xFF, current_line()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from app.recorder.frames import SCRIPT_NAME
+from app.artifacts import SCRIPT_NAME
 from app.recorder.schedules import Source
 from compiler.ir.instrument import Instrument
 

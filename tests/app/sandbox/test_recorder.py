@@ -252,6 +252,33 @@ def test_a_script_that_sends_no_answer_is_told_so(script: str, status: str, mess
     assert message in answer.problems[-1].message
 
 
+@pytest.mark.parametrize("crash", ["ctypes.string_at(8)", "os.abort()"])
+def test_a_crash_is_told_at_its_line_and_shows_nothing_of_the_server(crash: str, strongest: Sandbox) -> None:
+    script = f"import ctypes, os\nos.write(2, b'begun')\ndef fall():\n    {crash}\n\nfall()\n"
+    job = strongest.start(msgspec.json.encode(Request(mode="compile", script=script)))
+    answer = assemble(list(job.messages()), job.outcome)
+    assert (answer.status, answer.problems[-1].line) == ("crash", 4)
+    assert [line.text for line in answer.console] == ["begun"]
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("open('/etc/passwd')", "No such file or directory: '/etc/passwd'; a script here sees its own files"),
+        ("open('/etc/new', 'w')", "a script here starts no programs, reaches no network and writes only files"),
+        ("import os; os.system('ls')", "a script here starts no programs, reaches no network and writes only files"),
+        ("import socket; socket.create_connection(('1.1.1.1', 80))", "reaches no network"),
+        ("import onnx; onnx.load_model_from_string(b'no model')", "not an ONNX model, or only a part of one"),
+    ],
+)
+def test_an_error_that_the_sandbox_is_behind_says_what_a_script_may_do(
+    script: str, words: str, strongest: Sandbox
+) -> None:
+    _, answer, _ = record(strongest, "compile", script)
+    assert answer.problems[0].line == 1
+    assert words in answer.problems[0].message
+
+
 @pytest.mark.parametrize(
     "script", ["import time\nprint('begun')\ntime.sleep(20)\n", "print('begun')\nwhile True: pass\n"]
 )
