@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import inf
+from time import monotonic
 from weakref import WeakKeyDictionary
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, Request
+from playwright.sync_api import Page, Request, Response
 
 MATMUL = """\
 import tvm
@@ -38,16 +40,36 @@ def write(page: Page, script: str) -> None:
 REACTION_MS = 100
 """How long a change may take to reach the page's own code: it waits a moment before it asks."""
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
-unanswered: WeakKeyDictionary[Page, set[Request]] = WeakKeyDictionary()
-"""The requests of each page that are under way, without the streams that stay open."""
+UNREAD_SECONDS = 2.0
+"""How long a page may take to read an answer; one that it has no use for any more, it leaves unread."""
+unanswered: WeakKeyDictionary[Page, dict[Request, float]] = WeakKeyDictionary()
+"""The requests of each page that are under way, without the streams that stay open, and when they cease to count."""
 
 
 def watch(page: Page) -> None:
     """Note the requests of a page from now on, for `settled`."""
-    requests = unanswered[page] = set()
-    page.on("request", lambda request: requests.add(request) if request.resource_type != "eventsource" else None)
-    page.on("requestfinished", lambda request: requests.discard(request))
-    page.on("requestfailed", lambda request: requests.discard(request))
+    requests = unanswered[page] = {}
+
+    def begin(request: Request) -> None:
+        if request.resource_type != "eventsource":
+            requests[request] = inf
+
+    def answer(response: Response) -> None:
+        if response.request in requests:
+            requests[response.request] = monotonic() + UNREAD_SECONDS
+
+    def end(request: Request) -> None:
+        requests.pop(request, None)
+
+    page.on("request", begin)
+    page.on("response", answer)
+    page.on("requestfinished", end)
+    page.on("requestfailed", end)
+
+
+def asking(page: Page) -> list[str]:
+    """Return the addresses that a watched page waits for."""
+    return [request.url for request, end in unanswered[page].items() if monotonic() < end]
 
 
 def settled(page: Page) -> None:
@@ -55,12 +77,12 @@ def settled(page: Page) -> None:
     page.wait_for_timeout(REACTION_MS)
     for _ in range(300):
         page.wait_for_selector("body:not(.pending)", timeout=30_000)
-        if not unanswered[page]:
+        if not asking(page):
             page.evaluate(PAINTED)
-            if not unanswered[page]:
+            if not asking(page):
                 return
         page.wait_for_timeout(100)
-    raise AssertionError(f"no answer yet: {[request.url for request in unanswered[page]]}")
+    raise AssertionError(f"no answer yet: {asking(page)}")
 
 
 def lines(page: Page, pane: str) -> list[str]:

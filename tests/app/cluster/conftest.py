@@ -14,7 +14,7 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from tests.app.store.servers import credentials
+from tests.app.store.servers import credentials, point_at
 from tests.app.store.servers import object_store as object_store
 from tests.renderer import renderer as renderer
 
@@ -124,8 +124,7 @@ def machines(tmp_path_factory: pytest.TempPathFactory, object_store: str) -> Ite
     """A cluster."""
     cluster = Machines(tmp_path_factory.mktemp("cluster"), object_store)
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in cluster.environment.items():
-            patch.setenv(name, value)
+        point_at(object_store, patch)
         try:
             cluster.join(*NAMES)
             yield cluster

@@ -12,7 +12,7 @@ from flask import Flask
 
 from app.artifacts import Workspace
 from app.services import services_of
-from tests.app.cluster.conftest import Machines
+from tests.app.cluster.conftest import NAMES, Machines
 from tests.app.cluster.test_machines import SCRIPT, compiled
 from tests.app.runners import wait_until
 from tests.app.store.servers import database as database
@@ -23,6 +23,8 @@ WORKSPACE = Workspace(script=SCRIPT.format(number=7))
 
 @pytest.fixture
 def servers(machines: Machines, database: str) -> Iterator[list[Flask]]:
+    if not machines.workers:
+        machines.join(*NAMES)  # other tests let them go away
     apps = [machines.server(name, DATABASE=database) for name in ("here", "there")]
     yield apps
     for app in apps:

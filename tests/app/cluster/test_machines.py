@@ -203,14 +203,14 @@ def test_strangers_run_nothing(server: Flask, machines: Machines) -> None:
 
 def test_a_scheduler_that_is_restarted_is_joined_again(server: Flask, machines: Machines) -> None:
     with ThreadPoolExecutor(1) as other:
-        answer = other.submit(server.test_client().post, "/api/compile", json={"script": SLEEPING})
+        answer = other.submit(server.test_client().post, "/api/compile", json={"script": f"{SLEEPING}  # anew"})
         machine_at_work(server)
         machines.stop_scheduler()
         assert answer.result().status_code == 503
         assert f"the cluster's scheduler, {machines.address}, does not answer" in answer.result().text
     machines.start_scheduler()
-    wait_until(lambda: server.test_client().get("/healthz").json["machines"] != [])
-    wait_until(lambda: cluster_of(server).client.status == "running")
+    wait_until(lambda: server.test_client().get("/healthz").json["machines"] != [], 60)
+    wait_until(lambda: cluster_of(server).client.status == "running", 60)
     assert compiled(server, SCRIPT.format(number=6))["environment"]["host"] in machines.workers
 
 
@@ -220,7 +220,7 @@ def test_without_a_machine_a_script_is_refused(
     monkeypatch.setattr("app.cluster.runner.RETURN_SECONDS", 0.5)
     for name in list(machines.workers):
         machines.kill(name)
-    answer = server.test_client().post("/api/compile", json={"script": SCRIPT.format(number=7)})
+    answer = server.test_client().post("/api/compile", json={"script": SCRIPT.format(number=77)})
     assert answer.status_code == 503
     assert "there is no machine in the cluster" in answer.text or "went away" in answer.text
     assert server.test_client().get("/healthz").json["machines"] == []

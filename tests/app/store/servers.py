@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import subprocess
 import sys
@@ -19,9 +20,8 @@ _NUMBERS = count()
 @pytest.fixture(scope="session")
 def object_store() -> Iterator[str]:
     """The address of a server that speaks S3."""
-    s3fs = pytest.importorskip("s3fs")
+    pytest.importorskip("s3fs")
     pytest.importorskip("moto.server")
-    s3fs.S3FileSystem.clear_instance_cache()  # clients of a server that other tests started before
     with subprocess.Popen(
         [sys.executable, "-m", "moto.server", "-p", "0"], stderr=subprocess.PIPE, text=True
     ) as server:
@@ -34,6 +34,13 @@ def object_store() -> Iterator[str]:
 def credentials(address: str) -> dict[str, str]:
     """Return the environment in which a client of S3 finds the object store."""
     return {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_ENDPOINT_URL": address}
+
+
+def point_at(address: str, patch: pytest.MonkeyPatch) -> None:
+    """Let clients of S3 find an object store, also those of this process that others made before."""
+    for name, value in credentials(address).items():
+        patch.setenv(name, value)
+    importlib.import_module("s3fs").S3FileSystem.clear_instance_cache()
 
 
 @pytest.fixture(scope="session")

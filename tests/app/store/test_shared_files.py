@@ -15,8 +15,8 @@ from app.store.shared_files import SharedFiles
 from app.store.space import BLOCK
 from app.store.uploads import Uploads
 from tests.app.store.doubles import Meter
-from tests.app.store.servers import credentials
 from tests.app.store.servers import object_store as object_store
+from tests.app.store.servers import point_at
 
 LIMIT = 1 << 20
 
@@ -26,8 +26,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     if request.param == "directory":
         return SharedFiles(f"file://{tmp_path / 'shared'}")
     address = request.getfixturevalue("object_store")
-    for name, value in credentials(address).items():
-        monkeypatch.setenv(name, value)
+    point_at(address, monkeypatch)
     return SharedFiles(f"s3://strata-{time.monotonic_ns()}/files")
 
 
