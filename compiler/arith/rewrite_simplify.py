@@ -161,7 +161,7 @@ class RewriteSimplifier(Simplifier):
         return self._swapped(LE, n)
 
     def _swapped(self, kind: type[BinaryOp], n: BinaryOp) -> PrimExpr:
-        return self.resimplify(kind(n.b, n.a)) if dt.is_integral(n.a.dtype) else self._operands(n)
+        return self.resimplify(kind(n.b, n.a))
 
     def visit_LE(self, n: LE) -> PrimExpr:
         e = self._operands(n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.ir.op import CallEffect, register_op
 
-__all__ = ["MATRIX_OPS"]
+__all__ = ["MATRIX_OPS", "REGISTER_OPERANDS"]
 
 _MATRIX_OPS = {
     "tvm_fill_fragment": "Fills a fragment of a matrix with a value.",
@@ -19,6 +19,15 @@ _MATRIX_OPS = {
 }
 MATRIX_OPS = frozenset(f"tir.{name}" for name in _MATRIX_OPS)
 """What a warp does with matrices in its registers."""
+REGISTER_OPERANDS = {
+    "tir.ptx_mma": ((6, 7), (8, 9), (10, 11)),
+    "tir.ptx_ldmatrix": ((3, 4),),
+    "tir.mma_fill": ((1, 2),),
+    "tir.mma_store": ((3, 4),),
+}
+"""By operator: the arguments that are a pointer to elements of a thread, and which element is the first."""
+
+_TYPED = ("ptx_mma", "ptx_ldmatrix", "mma_fill", "mma_store")
 
 for _name, _doc in {
     **_MATRIX_OPS,
@@ -38,7 +47,7 @@ for _name, _doc in {
     "anylist_getitem": "An item of a list of any values.",
     "anylist_resetitem": "Clears an item of a list of any values.",
 }.items():
-    register_op(f"tir.{_name}", effect=CallEffect.UPDATE_STATE, doc=_doc)
+    register_op(f"tir.{_name}", effect=CallEffect.UPDATE_STATE, prints_dtype=_name in _TYPED, doc=_doc)
 
 for _name, _doc in {
     "ptx_cp_async": "Copies from global to shared memory, asynchronously.",

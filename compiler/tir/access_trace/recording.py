@@ -165,12 +165,17 @@ def record_accesses(func: PrimFunc, arrays: Sequence[Any], limit: int) -> Access
     return trace
 
 
-def _lines_of(text: Sequence[Line]) -> dict[int, int]:
-    """Return the first line that each node is printed on, by its identity."""
-    lines: dict[int, int] = {}
-    for number, line in enumerate(text, 1):
-        for region in line.regions:
-            lines.setdefault(id(region.node), number)
+def _lines_of(text: Sequence[Line]) -> dict[int, list[int]]:
+    """Return the lines that each statement is printed on, by its identity: the last first.
+
+    Unrolling puts one and the same statement into several places.
+    """
+    lines: dict[int, list[int]] = {}
+    for number, line in reversed([*enumerate(text, 1)]):
+        if line.text.strip() == "else:":
+            continue  # of a statement that has a line already
+        for node in {id(r.node): r.node for r in line.regions if isinstance(r.node, Stmt)}.values():
+            lines.setdefault(id(node), []).append(number)
     return lines
 
 
@@ -219,11 +224,13 @@ class _RecordedAccess(memory.Access):
 class _RecordingSource(PythonSource):
     """Source in which every access goes through the recorder, and every iteration says that it begins."""
 
-    def __init__(self, fixed: dict[Var, Any], trace: AccessTrace, recorder: _Recorder, lines: dict[int, int]) -> None:
+    def __init__(
+        self, fixed: dict[Var, Any], trace: AccessTrace, recorder: _Recorder, lines: dict[int, list[int]]
+    ) -> None:
         super().__init__(fixed)
         self._trace = trace
         self._recorder = recorder
-        self._text_lines = lines
+        self._lines_left = lines
         self._memories: dict[Var, int] = {}
         self._open: list[int] = []
         self._at = 1
@@ -245,8 +252,8 @@ class _RecordingSource(PythonSource):
         return len(self._trace.memories) - 1
 
     def visit(self, n: Any, *args: Any) -> Any:
-        if isinstance(n, Stmt):
-            self._at = self._text_lines.get(id(n), self._at)
+        if isinstance(n, Stmt) and self._lines_left.get(id(n)):
+            self._at = self._lines_left[id(n)].pop()  # statements are visited in the order of the text
         return super().visit(n, *args)
 
     # accesses

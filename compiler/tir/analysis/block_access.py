@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 from compiler.arith.analyzer import Analyzer
@@ -81,7 +82,9 @@ def get_block_read_write_region(block: Block, buffer_var_map: Mapping[Var, Buffe
     return [reads, writes]
 
 
-def accessed_boxes(stmt: Stmt, buffer_var_map: Mapping[Var, Buffer]) -> dict[Buffer, tuple[Range, ...]]:
+def accessed_boxes(
+    stmt: Stmt, buffer_var_map: Mapping[Var, Buffer], domains: Mapping[Var, Range]
+) -> dict[Buffer, tuple[Range, ...]]:
     """Return the box of elements of each buffer that a statement accesses, whatever its blocks say.
 
     Parameters
@@ -90,13 +93,15 @@ def accessed_boxes(stmt: Stmt, buffer_var_map: Mapping[Var, Buffer]) -> dict[Buf
         What is looked at; its blocks have no axes.
     buffer_var_map : mapping of Var to Buffer
         The buffers around the statement, by their pointers.
+    domains : mapping of Var to Range
+        Variables of loops around the statement all of whose iterations count.
 
     Returns
     -------
     dict of Buffer to tuple of Range
         The smallest box that holds what the iterations of all loops access.
     """
-    accesses = _AllAccesses(buffer_var_map, ())
+    accesses = _AllAccesses(buffer_var_map, (), domains)
     accesses.visit(stmt)
     boxes: dict[Buffer, list[Box]] = {}
     for table in (accesses.reads, accesses.writes, accesses.opaque):
@@ -108,13 +113,18 @@ def accessed_boxes(stmt: Stmt, buffer_var_map: Mapping[Var, Buffer]) -> dict[Buf
 class _Accesses(Visitor):
     """Collects the boxes of elements that statements access, with the variables of inner loops relaxed."""
 
-    def __init__(self, pointers: Mapping[Var, Buffer], matched: Sequence[MatchBufferRegion]) -> None:
+    def __init__(
+        self,
+        pointers: Mapping[Var, Buffer],
+        matched: Sequence[MatchBufferRegion],
+        domains: Mapping[Var, Range] = MappingProxyType({}),
+    ) -> None:
         self.reads: dict[Buffer, list[Box]] = {}
         self.writes: dict[Buffer, list[Box]] = {}
         self.opaque: dict[Buffer, list[Box]] = {}
         self._pointers = pointers
         self._matched = {match.buffer: match.source for match in matched}
-        self._domains: dict[Var, IntervalSet] = {}
+        self._domains = {var: IntSet.from_range(span) for var, span in domains.items()}
         self._analyzer = Analyzer()
 
     def regions(self, accesses: Mapping[Buffer, Iterable[Box]], without: Collection[Buffer]) -> list[BufferRegion]:

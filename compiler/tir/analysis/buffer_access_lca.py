@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from compiler.ir.functor import Visitor
 from compiler.ir.primexpr import IterVar, Var
 from compiler.ir.substitute import free_vars
@@ -19,7 +21,8 @@ def detect_buffer_access_lca(func: PrimFunc) -> dict[Buffer, Stmt | None]:
     """Return the innermost loop or block that holds all accesses to each buffer.
 
     A block that accumulates in a buffer needs what is there to outlive the loops of its reduction axes, so that the
-    loop around these counts; and what lies in global memory outlives the blocks of threads.
+    loop around these counts; and global memory is seen by all blocks of threads, so that what is returned for it holds
+    all loops over these, or is one of them.
 
     Parameters
     ----------
@@ -33,7 +36,8 @@ def detect_buffer_access_lca(func: PrimFunc) -> dict[Buffer, Stmt | None]:
     """
     visitor = _Accesses(func)
     visitor.visit(func.body)
-    return {buffer: path[-1] if path else None for buffer, path in visitor.paths.items()}
+    paths = {buffer: visitor.path_of_all_threads(buffer, path) for buffer, path in visitor.paths.items()}
+    return {buffer: path[-1] if path else None for buffer, path in paths.items()}
 
 
 class _Accesses(Visitor):
@@ -43,10 +47,17 @@ class _Accesses(Visitor):
         self.paths: dict[Buffer, Path] = {}
         self._pointers: dict[Var, Buffer] = {buffer.data: buffer for buffer in func.buffer_map.values()}
         self._path: Path = ()
+        self._kernels: list[Path] = []
+
+    def path_of_all_threads(self, buffer: Buffer, path: Path) -> Path:
+        """Return the part of a path that all loops over blocks of threads have in common, for global memory."""
+        return reduce(_common, self._kernels, path) if buffer.storage_scope in ("", "global") else path
 
     def visit_For(self, n: For) -> None:
         self.visit(n.min)
         self.visit(n.extent)
+        if n.thread_binding is not None and n.thread_binding.thread_tag.startswith("blockIdx"):
+            self._kernels.append((*self._path, n))
         self._within(n, n.body)
 
     def _within(self, n: Stmt, *parts: Stmt | None) -> None:
@@ -86,8 +97,6 @@ class _Accesses(Visitor):
 
     def _use(self, buffer: Buffer, path: Path) -> None:
         buffer = self._pointers.get(buffer.data, buffer)
-        if buffer.storage_scope in ("", "global"):
-            path = _outside_of_blocks(path)
         self.paths[buffer] = _common(self.paths.get(buffer, path), path)
 
     def _around_reduction(self, n: BlockRealize) -> Path | None:
@@ -99,15 +108,6 @@ class _Accesses(Visitor):
             if isinstance(loop, For) and loop.loop_var in used:
                 return self._path[:depth]
         return None
-
-
-def _outside_of_blocks(path: Path) -> Path:
-    """Return the part of a path that is outside of all blocks of threads."""
-    for depth, loop in enumerate(path):
-        binding = loop.thread_binding if isinstance(loop, For) else None
-        if binding is not None and binding.thread_tag.startswith("blockIdx"):
-            return path[:depth]
-    return path
 
 
 def _common(a: Path, b: Path) -> Path:

@@ -20,7 +20,7 @@ from compiler.ir.substitute import post_order_visit, substitute, uses_var
 from compiler.tir.analysis.buffer_writes import Access, access_of, axes_of, equations, writes_of
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.op import all as all_of
-from compiler.tir.stmt import For, ForKind, Stmt
+from compiler.tir.stmt import BlockRealize, For, ForKind, Stmt
 
 __all__ = ["BufferValues", "Fact"]
 
@@ -343,6 +343,34 @@ class BufferValues:
         for fact in ended:
             inside = replace(fact, region=fact.region & within)
             self._add(self._projected(inside, loop.loop_var, loop.min + loop.extent - 1))
+
+    @contextmanager
+    def block(self, realize: BlockRealize) -> Iterator[None]:
+        """Go through a block that runs for any values of its variables that are bound to them.
+
+        Parameters
+        ----------
+        realize : BlockRealize
+            Without initialization, and without a predicate.
+
+        Returns
+        -------
+        context manager
+        """
+        variables = [iter_var.var for iter_var in realize.block.iter_vars]
+        bound = possible_region(all_of(*map(EQ, variables, realize.iter_values))) if variables else Region.everything()
+        with self.scope():
+            self.context = self.context & bound
+            yield
+        facts, self._facts = self._facts, []
+        for fact in facts:
+            unbound = [replace(fact, region=fact.region & bound)] if any(map(fact.uses, variables)) else [fact]
+            for var in variables:
+                unbound = [known for each in unbound for known in self._without(each, var)]
+            self._add(unbound)
+
+    def _without(self, fact: Fact, var: Var) -> Iterable[Fact]:
+        return self._projected(fact, var, None) if fact.uses(var) else (fact,)
 
     # Facts
 

@@ -1,19 +1,42 @@
-"""Products of matrices by tensor cores, in fragments: ``wmma``."""
+"""Products of matrices by tensor cores: in fragments (``wmma``), and in the registers of a warp (``mma``)."""
 
 from __future__ import annotations
 
 from itertools import product
 
 from compiler.tir.function import PrimFunc
+from compiler.tir.intrinsics.mma import (
+    CONSTANTS,
+    get_ldmatrix_intrin,
+    get_mma_fill_intrin,
+    get_mma_intrin,
+    get_mma_intrin_group,
+    get_mma_store_intrin,
+    ldmatrix_32x8_to_shared_16x16_layout,
+    shared_16x16_to_ldmatrix_32x8_layout,
+    shared_16x32_to_ldmatrix_32x16_layout,
+    shared_32x16_to_ldmatrix_32x16_layout,
+)
 from compiler.tir.intrinsics.products import register_intrinsic
+from compiler.tir.matrix_fragments import WARP as WARP_SIZE
 from compiler.tir.script import from_source
 
 __all__ = [
+    "WARP_SIZE",
+    "get_ldmatrix_intrin",
+    "get_mma_fill_intrin",
+    "get_mma_intrin",
+    "get_mma_intrin_group",
+    "get_mma_store_intrin",
     "get_wmma_fill_intrin",
     "get_wmma_intrin_group",
     "get_wmma_load_intrin",
     "get_wmma_store_intrin",
     "get_wmma_sync_intrin",
+    "ldmatrix_32x8_to_shared_16x16_layout",
+    "shared_16x16_to_ldmatrix_32x8_layout",
+    "shared_16x32_to_ldmatrix_32x16_layout",
+    "shared_32x16_to_ldmatrix_32x16_layout",
 ]
 
 Pair = tuple[PrimFunc, PrimFunc]
@@ -268,7 +291,7 @@ def get_wmma_intrin_group(
     }
 
 
-_CONSTANTS: dict[str, str] = {}
+_CONSTANTS = dict(CONSTANTS)
 """The names of the intrinsics, by the constants of this module that have them as values."""
 
 

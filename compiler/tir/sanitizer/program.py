@@ -26,7 +26,8 @@ from compiler.tir.sanitizer.thread import LimitReached, Thread
 from compiler.tir.sanitizer.thread_source import ThreadSource
 from compiler.tir.stmt import AttrStmt, For, Stmt
 from compiler.tir.transform.emulate_shuffles import EmulateShuffles
-from compiler.tir.transform.kernel_code import KernelCode, refuse_tensor_cores, with_device_memory
+from compiler.tir.transform.emulate_tensor_cores import EmulateTensorCores
+from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
 
 __all__ = ["MAX_ACCESSES", "sanitize"]
 
@@ -65,9 +66,8 @@ def sanitize(
     ArgumentError
         If the arrays do not fit the parameters.
     LoweringError
-        If a kernel launches one axis with two extents, or computes with tensor cores.
+        If a kernel launches one axis with two extents, or fewer threads than a warp has compute with tensor cores.
     """
-    refuse_tensor_cores(func.body, "sanitize")
     values, memories = bind_arguments(func, arrays, "sanitize")
     source = _HostSource(values, warp_size, max_accesses)
     for buffer, _, flat in memories:
@@ -135,7 +135,7 @@ class _Launch:
         self._pointers, self._scalars = pointers, scalars
         self._warp_size, self._max_accesses, self._result = warp_size, max_accesses, result
         shuffles = EmulateShuffles(self._kernel.position, self._kernel.count, warp_size)
-        code = shuffles.visit(self._kernel.code)
+        code = shuffles.visit(EmulateTensorCores(kernel.position, kernel.count).lowered(kernel.code))
         self._exchanges = shuffles.exchanges
         axes = [*self._kernel.blocks, *self._kernel.threads]
         self._tags = [axis.tag for axis in axes]

@@ -65,15 +65,16 @@ class Matching:
         self.difference = self.difference or difference
         return False
 
-    def _define(self, own: Var, described: Var) -> None:
+    def _define(self, own: Var, described: Var, values: Range) -> None:
         self._variables[described] = own
         self._own.add(own)
+        self._analyzer.bind(own, values)
 
     def _equal(self, own: PrimExpr, described: PrimExpr) -> bool:
         return self._analyzer.can_prove_equal(own, substitute(described, self._variables))
 
     def _loops(self, own: For, described: For) -> bool:
-        self._define(own.loop_var, described.loop_var)
+        self._define(own.loop_var, described.loop_var, Range.from_min_extent(own.min, own.extent))
         if own.kind != described.kind or not (self._equal(own.min, described.min)):
             return self._differ(f"loop {own.loop_var.name} is another one than loop {described.loop_var.name}")
         if not self._equal(own.extent, described.extent):
@@ -89,7 +90,8 @@ class Matching:
         for axis, other in zip(own.block.iter_vars, described.block.iter_vars, strict=True):
             if axis.iter_type != other.iter_type or not self._domains(axis.dom, other.dom):
                 return self._differ(f"axis {axis.var.name!r} is another one than {other.var.name!r}")
-            self._define(axis.var, other.var)
+            assert axis.dom is not None
+            self._define(axis.var, other.var, axis.dom)
         return self.blocks(own.block, described.block)
 
     def _domains(self, own: Range | None, described: Range | None) -> bool:

@@ -91,14 +91,18 @@ def unroll(start: ExprLike, stop: ExprLike = None, *, annotations: Mapping[str, 
 
 
 def thread_binding(
-    start: ExprLike, stop: ExprLike = None, thread: str = "", *, annotations: Mapping[str, Any] | None = None
+    start: ExprLike,
+    stop: ExprLike | str = None,
+    thread: str = "",
+    *,
+    annotations: Mapping[str, Any] | None = None,
 ) -> Loop:
     """Run each iteration on a thread of its own.
 
     Parameters
     ----------
     start, stop : int or PrimExpr
-        As for :func:`serial`.
+        As for :func:`serial`; the thread axis may come right after the number of iterations.
     thread : str
         The tag of the thread axis, e.g. ``"threadIdx.x"``.
     annotations : mapping of str to object, optional
@@ -112,6 +116,8 @@ def thread_binding(
     ArgumentError
         If the thread axis is missing.
     """
+    if isinstance(stop, str):
+        return thread_binding(start, thread=stop, annotations=annotations)
     if not thread:
         raise ArgumentError('T.thread_binding: expected thread="threadIdx.x" or another thread axis')
     return _loop(ForKind.THREAD_BINDING, start, stop, annotations, thread)

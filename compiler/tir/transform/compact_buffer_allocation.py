@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, PrimExpr, Range, Var, is_const_int
+from compiler.ir.primexpr import IntImm, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.block_access import accessed_boxes
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import BufferStore, Stmt
+from compiler.tir.schedule.thread_scope import is_shared_among
+from compiler.tir.stmt import THREAD_KEYS, AttrStmt, BufferStore, For, Stmt
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 Region = tuple[Range, ...]
@@ -29,7 +30,9 @@ class CompactBufferAllocation(PrimFuncPass):
         for j in range(16):                 →    for j in range(16):
             B[i, j] = A[i, j] + 1.0                  B[0, j] = A[i, j] + 1.0
 
-    Buffers with strides, and those that are used by their pointers, stay as they are.
+    Buffers with strides, and those that are used by their pointers, stay as they are.  Memory that threads share holds
+    what all of them access: ``B`` in ``shared`` memory keeps its 16 elements where each thread accesses ``B[tx]``,
+    though the block that allocates it is inside the loop of ``threadIdx.x``.
 
     Parameters
     ----------
@@ -49,11 +52,28 @@ class _Compact(Mutator):
         self._analyzer = Analyzer()
         self._pointers: dict[Var, Buffer] = {buffer.data: buffer for buffer in parameters}
         self._compacted: dict[Buffer, tuple[Buffer, Region]] = {}
+        self._threads: list[tuple[str, Var, Range]] = []
+
+    def visit_For(self, n: For) -> Stmt:
+        if n.thread_binding is None:
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self._in_threads(n, n.thread_binding.thread_tag, n.loop_var, Range.from_fields(n.min, n.extent))
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        if n.attr_key not in THREAD_KEYS:
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self._in_threads(n, n.node.thread_tag, n.node.var, Range.from_fields(const(0, n.value.dtype), n.value))
+
+    def _in_threads(self, n: Stmt, tag: str, var: Var, threads: Range) -> Stmt:
+        self._threads.append((tag, var, threads))
+        new: Stmt = self.visit_Node(n)
+        self._threads.pop()
+        return new
 
     def visit_Block(self, n: Block) -> Stmt:
         self._pointers.update({buffer.data: buffer for buffer in n.alloc_buffers})
-        boxes = accessed_boxes(n.body, self._pointers) if n.alloc_buffers else {}
-        allocated = tuple([self._shrunk(buffer, boxes) for buffer in n.alloc_buffers])
+        boxes = {scope: self._boxes(n.body, scope) for scope in {buffer.scope() for buffer in n.alloc_buffers}}
+        allocated = tuple([self._shrunk(buffer, boxes[buffer.scope()].get(buffer)) for buffer in n.alloc_buffers])
         return rebuild(
             n,
             reads=self._visit_tuple(n.reads),
@@ -64,8 +84,12 @@ class _Compact(Mutator):
             body=self.visit(n.body),
         )
 
-    def _shrunk(self, buffer: Buffer, boxes: Mapping[Buffer, Region]) -> Buffer:
-        box = boxes.get(buffer)
+    def _boxes(self, body: Stmt, scope: str) -> dict[Buffer, Region]:
+        """Return what a statement accesses, by all threads that see the same memory of a scope."""
+        threads = {var: span for tag, var, span in self._threads if is_shared_among(scope, tag)}
+        return accessed_boxes(body, self._pointers, threads)
+
+    def _shrunk(self, buffer: Buffer, box: Region | None) -> Buffer:
         if box is None or buffer.strides or not is_const_int(buffer.elem_offset, 0):
             return buffer
         region = tuple([self._part(bound, dim) for bound, dim in zip(box, buffer.shape, strict=True)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 
 from compiler.ir import dtype as dt
@@ -12,7 +13,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Broadcast, Call, IntImm, PrimExpr, Ramp, Var, cast, const
-from compiler.ir.substitute import substitute
+from compiler.ir.substitute import free_vars, substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.analysis.thread_axes import ThreadAxis, launch_of
@@ -25,8 +26,10 @@ from compiler.tir.stmt import Allocate, DeclBuffer, Evaluate, For, ForKind, LetS
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.barrier_regions import BarrierRegions, Barriers
 from compiler.tir.transform.emulate_shuffles import EmulateShuffles
-from compiler.tir.transform.kernel_code import KernelCode, refuse_tensor_cores, with_device_memory
+from compiler.tir.transform.emulate_tensor_cores import EmulateTensorCores
+from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
 from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.thread_vectors import MIN_THREADS, ContiguousMemory, SplitLongLoops, Unrolled
 
 
 class EmulateThreads(PrimFuncPass):
@@ -53,8 +56,8 @@ class EmulateThreads(PrimFuncPass):
     Raises
     ------
     LoweringError
-        If a barrier is under a condition that differs between threads, one axis is launched with two extents, or a
-        kernel computes with tensor cores.
+        If a barrier is under a condition that differs between threads, one axis is launched with two extents, or
+        fewer threads than a warp has compute with tensor cores.
 
     References
     ----------
@@ -67,7 +70,6 @@ class EmulateThreads(PrimFuncPass):
         occurring = features(func)
         if "thread_extent" not in occurring.attrs and ForKind.THREAD_BINDING not in occurring.kinds:
             return func
-        refuse_tensor_cores(func.body, "emulate")
         return func.with_body(_Kernels(self.warp_size).visit(with_device_memory(func.body)))
 
 
@@ -93,18 +95,28 @@ class _Kernel(KernelCode):
     def emulated(self) -> Stmt:
         """Return the loops over blocks, with all that the threads of a block do."""
         shuffles = EmulateShuffles(self.position, self.count, self._warp_size)
-        code = shuffles.visit(self.code)
+        products = EmulateTensorCores(self.position, self.count)
+        code = self._with_short_loops(shuffles.visit(products.lowered(self.code)))
         memory = _BlockMemory(code, self.position, self.count, self.memory_width(self._warp_size))
         code = memory.visit(code)
         uniformity = Uniformity((*(self.variables[axis.tag] for axis in self.threads), *memory.private))
-        body = BarrierRegions(uniformity, self._each_thread, memory.keep).split(code)
+        body = BarrierRegions(uniformity, partial(self._each_thread, memory), memory.keep).split(code)
         for buffer in shuffles.exchanges:
             body = Allocate(buffer.data, buffer.dtype, buffer.shape, const(True), DeclBuffer(buffer, body))
         for allocation in reversed(memory.allocations):
             body = rebuild(allocation, body=body)
         return self._each_block(body, memory.atomic)
 
-    def _each_thread(self, region: Stmt) -> Stmt:
+    def _with_short_loops(self, code: Stmt) -> Stmt:
+        x = next((axis for axis in self.threads if axis.tag == "threadIdx.x"), None)
+        if x is None or not isinstance(x.extent, IntImm) or x.extent.value < MIN_THREADS:
+            return code
+        threads = [self.variables[axis.tag] for axis in self.threads]
+        return SplitLongLoops(code, self.variables[x.tag], threads).visit(code)  # type: ignore[no-any-return]
+
+    def _each_thread(self, memory: _BlockMemory, region: Stmt) -> Stmt:
+        if memory.interleaved.intersection(free_vars(region)):
+            region = Unrolled().visit(region)
         for axis in self.threads:
             old = self.variables[axis.tag]
             var = Var(old.name, old.dtype)
@@ -138,18 +150,24 @@ class _Kernel(KernelCode):
 class _BlockMemory(Mutator):
     """Moves the memory of a block, and the threads' own that is used beyond a barrier, out of the threads' code.
 
+    An element of the threads' own memory is beside that of the next thread, as on a device, where LLVM can compute
+    several threads by one vector instruction; elements that an instruction accesses together stay side by side.
+
     Attributes
     ----------
     allocations : list of Allocate
         The memory of a block.
     private : set of Var
         Pointers to memory that each thread has its own of.
+    interleaved : set of Var
+        Those in which an element is beside that of the next thread.
     atomic : bool
         Whether threads add to memory in one step.
     """
 
     def __init__(self, code: Stmt, thread: PrimExpr, threads: PrimExpr, width: int) -> None:
         self._around = Barriers(code).around
+        self._contiguous = ContiguousMemory(code).pointers
         self._thread = thread
         self._threads = threads
         self._width = width
@@ -158,6 +176,7 @@ class _BlockMemory(Mutator):
         self._parts: dict[Buffer, Buffer] = {}
         self.allocations: list[Allocate] = []
         self.private: set[Var] = set()
+        self.interleaved: set[Var] = set()
         self.atomic = False
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
@@ -166,6 +185,7 @@ class _BlockMemory(Mutator):
             self.allocations.append(n)
         elif scope == "warp":
             warps = (self._threads + (self._width - 1)) // self._width
+            self._contiguous.add(n.buffer_var)
             self._divide(n, self._thread // self._width, warps)
         else:
             self.private.add(n.buffer_var)
@@ -176,6 +196,8 @@ class _BlockMemory(Mutator):
 
     def _divide(self, n: Allocate, position: PrimExpr, parts: PrimExpr) -> None:
         """Make one allocation of all parts."""
+        if n.buffer_var not in self._contiguous:
+            self.interleaved.add(n.buffer_var)
         elements: PrimExpr = const(1)
         for extent in n.extents:
             elements = elements * cast("int32", extent)
@@ -217,6 +239,9 @@ class _BlockMemory(Mutator):
         if len(indices) != 1:
             raise LoweringError(f"emulation: buffer {n.buffer.name} must be flat; run FlattenBuffer before")
         position, size = shift
+        if n.buffer.data in self.interleaved:
+            threads, thread = (cast(indices[0].dtype, each) for each in (self._threads, position))
+            return (indices[0] * threads + thread,)
         return (_moved(indices[0], position * (size // dt.storage_bytes(n.buffer.dtype))),)
 
     def visit_Call(self, n: Call) -> PrimExpr:

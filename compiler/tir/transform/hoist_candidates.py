@@ -177,8 +177,10 @@ class Candidates(Visitor):
         target = self._destination(condition, required)
         if target is None:
             return
+        left = self._active[self._active.index(target) :]
         for binding in required:
-            self._note_binding(self._destination(binding.value, []) or target, binding)
+            if any(loop.inner.get(binding.var) is binding for loop in left):  # others are in scope around the target
+                self._note_binding(self._destination(binding.value, []) or target, binding)
         if not any(structural_equal(condition, other) for other in target.conditions):
             target.conditions.append(condition)
 

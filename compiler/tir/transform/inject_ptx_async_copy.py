@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from math import copysign
 
+from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
-from compiler.ir.primexpr import Broadcast, Call, FloatImm, IntImm, PrimExpr, Ramp, is_const_int
-from compiler.ir.transform import PassContext
+from compiler.ir.primexpr import Broadcast, Call, FloatImm, IntImm, PrimExpr, Ramp, Var, is_const_int
+from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
@@ -16,10 +17,13 @@ from compiler.tir.builtin import IF_THEN_ELSE, is_call
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, Evaluate, Stmt
 from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.transform.async_queues import ASYNC_SCOPE
 from compiler.tir.transform.pass_base import PrimFuncPass
 
-ASYNC_SCOPE = "async_scope"
-"""The attribute around statements that may run asynchronously."""
+USE_ASYNC_COPY = "tir.use_async_copy"
+"""The option of pass contexts that lets builds for CUDA copy asynchronously."""
+register_config_option(USE_ASYNC_COPY, (bool, int))
+
 _COPIED_BYTES = (4, 8, 16)
 _SHARED_SCOPES = ("shared", "shared.dyn")
 
@@ -36,20 +40,30 @@ class InjectPTXAsyncCopy(PrimFuncPass):
     copy of ``T.if_then_else(condition, A[i], 0)`` is one instruction as well.  Other stores stay as they are.  Memory
     of bytes that buffers share is addressed in bytes.
 
+    Builds for CUDA do so where ``PassContext(config={"tir.use_async_copy": True})`` says it.
+
+    Parameters
+    ----------
+    aligned : bool
+        Whether several elements are copied at once only from and to multiples of their size, as the instruction wants.
+
     References
     ----------
     Parallel Thread Execution ISA, "cp.async".
     """
 
+    aligned: bool = False
+
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         if ASYNC_SCOPE not in features(func).attrs:
             return func
-        return func.with_body(_Inject().visit(func.body))
+        return func.with_body(_Inject(self.aligned).visit(func.body))
 
 
 class _Inject(StmtMutator):
-    def __init__(self) -> None:
+    def __init__(self, aligned: bool) -> None:
         self._is_async = False
+        self._aligned = aligned
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key != ASYNC_SCOPE:
@@ -62,10 +76,23 @@ class _Inject(StmtMutator):
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         if not self._is_async or n.buffer.scope() not in _SHARED_SCOPES:
             return n
-        return _copy(n, n.value) or _copy_or_zero(n) or n
+        copy = _copy(n, n.value) or _copy_or_zero(n)
+        return n if copy is None or (self._aligned and not _is_aligned(copy)) else copy
 
 
-def _copy_or_zero(store: BufferStore) -> Stmt | None:
+def _is_aligned(copy: Evaluate) -> bool:
+    """Return whether a copy begins at multiples of its size, in both memories."""
+    call = copy.value
+    assert isinstance(call, Call)
+    target, begin, _, source, count = call.args[:5]
+    assert isinstance(count, IntImm)
+    elements = count.value // dt.storage_bytes(call.dtype)
+    places = ((begin, count.value if _has_bytes(target) else elements), (source, elements))
+    starts = [(Analyzer().modular_set(index), size) for index, size in places]
+    return all(start.coeff % size == 0 and start.base % size == 0 for start, size in starts)
+
+
+def _copy_or_zero(store: BufferStore) -> Evaluate | None:
     """Return the copy of an element, or of zero, depending on a condition."""
     if not isinstance(store.value, Call) or not is_call(store.value, IF_THEN_ELSE):
         return None
@@ -76,7 +103,7 @@ def _copy_or_zero(store: BufferStore) -> Stmt | None:
     return _copy(store, value, scalar)
 
 
-def _copy(store: BufferStore, value: PrimExpr, *predicate: PrimExpr) -> Stmt | None:
+def _copy(store: BufferStore, value: PrimExpr, *predicate: PrimExpr) -> Evaluate | None:
     """Return the copy of what is loaded; None if it has no instruction."""
     if not isinstance(value, BufferLoad) or value.buffer.scope() != "global":
         return None
@@ -101,9 +128,13 @@ def _first_element(access: BufferLoad | BufferStore) -> PrimExpr | None:
 
 def _units_per_element(buffer: Buffer) -> int:
     """Return how many elements of its memory an element of a buffer takes: its bytes, in memory of bytes."""
-    kind = buffer.data.type_annotation
-    is_bytes = isinstance(kind, PointerType) and kind.element_type == PrimType("uint8")
-    return dt.storage_bytes(buffer.dtype) if is_bytes else 1
+    return dt.storage_bytes(buffer.dtype) if _has_bytes(buffer.data) else 1
+
+
+def _has_bytes(pointer: PrimExpr) -> bool:
+    """Return whether memory is one of bytes."""
+    kind = pointer.type_annotation if isinstance(pointer, Var) else None
+    return isinstance(kind, PointerType) and kind.element_type == PrimType("uint8")
 
 
 def _scalar(condition: PrimExpr) -> PrimExpr | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from compiler.ir.error import ArgumentError
@@ -14,7 +15,8 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import For, SeqStmt, Stmt
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.software_pipeline import Pipeline, block_of, pipelined
+from compiler.tir.transform.regions_of_block import block_of
+from compiler.tir.transform.software_pipeline import Pipeline, pipelined
 
 STAGE = "software_pipeline_stage"
 ORDER = "software_pipeline_order"
@@ -35,8 +37,21 @@ class InjectSoftwarePipeline(PrimFuncPass):
                                          C[15] = B[1, 0] + 1.0
 
     A buffer has as many versions as iterations need it at a time.  Whether iterations may overlap otherwise, e.g. where
-    one reads what the one before stores into a parameter, is for who annotates the loop to know.  Stages that are
-    marked as asynchronous run in the order of the program.
+    one reads what the one before stores into a parameter, is for who annotates the loop to know.
+
+    The blocks of the stages in ``software_pipeline_async_stages`` run within ``async_scope``.  They are committed to
+    the queue of their stage, and who reads what they store waits until at most so many commits of it are under way::
+
+        with T.attr(0, "async_commit_queue_scope", 0):      with T.attr(0, "async_wait_queue_scope", 0):
+            with T.attr(0, "async_scope", 1):                   with T.attr(0, "async_wait_inflight_count", 1):
+                B[(i + 1) % 2, 0] = A[i + 1] * 2.0                  C[i] = B[i % 2, 0] + 1.0
+
+    Parameters
+    ----------
+    separate_commits : bool
+        Whether the iterations that fill the pipeline commit as often as those of its loop.  Without it they commit
+        together what the loop commits before and after a block that waits for both; TVM does so, whose first waits are
+        then too short.
 
     Raises
     ------
@@ -44,16 +59,21 @@ class InjectSoftwarePipeline(PrimFuncPass):
         If there are not as many stages or positions as blocks, or a block would run before one that it depends on.
     """
 
+    separate_commits: bool = False
+
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        return func.with_body(_Inject().visit(func.body))
+        return func.with_body(_Inject(self.separate_commits).visit(func.body))
 
 
 class _Inject(StmtMutator):
+    def __init__(self, separate_commits: bool) -> None:
+        self._separate_commits = separate_commits
+
     def visit_For(self, n: For) -> Stmt:
         new: For = self.visit_Node(n)
         if STAGE not in n.annotations and ORDER not in n.annotations:
             return new
-        pipeline = _pipeline(new)
+        pipeline = replace(_pipeline(new), separate_commits=self._separate_commits)
         _check(pipeline)
         return pipelined(pipeline)
 
@@ -69,7 +89,8 @@ def _pipeline(loop: For) -> Pipeline:
                 f"got {len(numbers)} numbers in {key}"
             )
     others = {key: value for key, value in loop.annotations.items() if key not in (STAGE, ORDER, ASYNC_STAGES)}
-    return Pipeline(loop, allocations, tuple(map(_as_block, statements)), stages, order, others)
+    asynchronous = frozenset(int(stage) for stage in loop.annotations.get(ASYNC_STAGES, ()))
+    return Pipeline(loop, allocations, tuple(map(_as_block, statements)), stages, order, others, asynchronous)
 
 
 def _numbers(loop: For, key: str) -> tuple[int, ...]:

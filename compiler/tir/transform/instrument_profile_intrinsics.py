@@ -15,6 +15,9 @@ from compiler.tir.stmt import Evaluate, For, IfThenElse, SeqStmt, Stmt, While, s
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
+INSTRUMENT = "tir.instrument_lwp"
+"""The option of pass contexts that lets lowering instrument all functions."""
+register_config_option(INSTRUMENT, (bool, int))
 register_config_option("tir.lwp_disable_func_prof", (bool, int))
 register_config_option("tir.lwp_max_depth", (int,))
 register_config_option("tir.lwp_min_height", (int,))
@@ -41,7 +44,8 @@ class InstrumentProfileIntrinsics(PrimFuncPass):
                                                 …
                                             T.end_profile_intrinsic(0)
 
-    Loops within conditions are left alone.
+    Loops within conditions are left alone.  With ``tir.instrument_lwp``, lowering instruments every function; code for
+    CPUs leaves the calls out.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -16,7 +16,7 @@ from compiler.tir.tensor_core_ops import MATRIX_OPS
 
 __all__ = ["KernelCode", "refuse_tensor_cores", "with_device_memory"]
 
-DEVICE_SCOPES = ("local", "shared", "shared.dyn", "warp")
+DEVICE_SCOPES = ("local", "shared", "shared.dyn", "warp", "wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator")
 """Storage that threads have of their own, wherever it is allocated."""
 
 
@@ -58,8 +58,8 @@ def refuse_tensor_cores(kernel: Stmt, operation: str) -> None:
         if isinstance(n, Call) and isinstance(n.op, Op) and n.op.name in MATRIX_OPS:
             raise LoweringError(
                 f"{operation}: {n.op.name.removeprefix('tir.')}{user_place(n.span)} computes with tensor cores: target "
-                "'cuda' shows it in CUDA C, PTX and SASS, and nothing else has code for it; leave tensorize out to run "
-                "the rest of the schedule"
+                "'cuda' has code for it in CUDA C, PTX and SASS, and emulation runs it; leave tensorize out for other "
+                "targets"
             )
 
     post_order_visit(kernel, refuse)

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.detect_linear_equation import detect_linear_equation
 from compiler.ir.error import LoweringError, show
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
+from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Call, FloorMod, IntImm, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import free_vars, substitute
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
+from compiler.tir.analysis.side_effect import reads_memory
 from compiler.tir.analysis.thread_axes import ThreadAxis, launch_of
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, For, Stmt
+from compiler.tir.matrix_fragments import WARP
+from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, For, LetStmt, Stmt
 from compiler.tir.stmt_functor import StmtExprVisitor
+from compiler.tir.tensor_core_ops import REGISTER_OPERANDS
 from compiler.tir.transform.device_targets import function_target
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -34,7 +40,8 @@ class LowerWarpMemory(PrimFuncPass):
         B[…] = W[b * 32 + (tx + 1) % 32]                 B[…] = T.tvm_warp_shuffle(T.tvm_warp_activemask(),
                                                                                    W[b], (tx + 1) % 32, 32, 32)
 
-    A thread may store only to its own part, which is ``m`` neighbouring elements of every ``m * width``.
+    A thread may store only to its own part, which is ``m`` neighbouring elements of every ``m * width``.  Instructions
+    of tensor cores are given the registers of their thread.
 
     Raises
     ------
@@ -52,7 +59,7 @@ class _Lower(Mutator):
 
     def __init__(self, warp_size: int) -> None:
         self._warp_size = warp_size
-        self._launches: list[AttrStmt | For] = []
+        self._launches: list[AttrStmt | For | LetStmt] = []
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         return self._within(n)
@@ -60,7 +67,10 @@ class _Lower(Mutator):
     def visit_For(self, n: For) -> Stmt:
         return self._within(n)
 
-    def _within(self, n: AttrStmt | For) -> Stmt:
+    def visit_LetStmt(self, n: LetStmt) -> Stmt:
+        return self._within(n)
+
+    def _within(self, n: AttrStmt | For | LetStmt) -> Stmt:
         self._launches.append(n)
         new = self.visit_Node(n)
         self._launches.pop()
@@ -73,20 +83,38 @@ class _Lower(Mutator):
         for around in self._launches:
             visitor.note(around)
         visitor.visit(n.body)
-        return _Rewrite(n, visitor, self._warp_size).rewritten()
+        return self.visit_Node(_Rewrite(n, visitor, self._warp_size).rewritten())  # type: ignore[no-any-return]
 
 
 class _Accesses(StmtExprVisitor):
-    """Collects the stores to a pointer, ``threadIdx.x``, and the ranges of loops."""
+    """Collects the stores to a pointer, ``threadIdx.x``, and the ranges of loops.
+
+    Attributes
+    ----------
+    stores : list of PrimExpr
+        The elements that are stored.
+    parts : set of int
+        How many elements instructions take a thread to have.
+    thread : ThreadAxis or None
+    ranges : dict of Var to Range
+    values : dict of Var to PrimExpr
+        What variables stand for.
+    """
 
     def __init__(self, pointer: Var) -> None:
         self._pointer = pointer
-        self.stores: list[BufferStore] = []
+        self.stores: list[PrimExpr] = []
+        self.parts: set[int] = set()
         self.thread: ThreadAxis | None = None
         self.ranges: dict[Var, Range] = {}
+        self.values: dict[Var, PrimExpr] = {}
 
-    def note(self, n: AttrStmt | For) -> None:
-        """Note what a statement around accesses launches or repeats."""
+    def note(self, n: AttrStmt | For | LetStmt) -> None:
+        """Note what a statement around accesses launches, repeats or gives a name."""
+        if isinstance(n, LetStmt):
+            if not reads_memory(n.value):
+                self.values[n.var] = substitute(n.value, self.values)
+            return
         launch = launch_of(n)
         if launch is not None:
             for var in launch.variables:
@@ -105,10 +133,37 @@ class _Accesses(StmtExprVisitor):
         self.note(n)
         self.visit_Node(n)
 
+    def visit_LetStmt(self, n: LetStmt) -> None:
+        self.note(n)
+        self.visit_Node(n)
+
     def visit_BufferStore(self, n: BufferStore) -> None:
         if n.buffer.data is self._pointer:
-            self.stores.append(n)
+            self.stores.append(n.indices[0])
         self.visit_Node(n)
+
+    def visit_Call(self, n: Call) -> None:
+        for pointer, first in _register_operands(n):
+            if n.args[pointer] is self._pointer:
+                part = _elements_of_thread(n)
+                if part is None:
+                    self.stores.append(n.args[first])
+                else:
+                    self.parts.add(part)
+        self.visit_Node(n)
+
+
+def _register_operands(n: Call) -> tuple[tuple[int, int], ...]:
+    return REGISTER_OPERANDS.get(n.op.name, ()) if isinstance(n.op, Op) else ()
+
+
+def _elements_of_thread(n: Call) -> int | None:
+    """Return how many elements of an accumulator a thread has; None of another operand, which begins with them."""
+    extents = {"tir.mma_fill": n.args[:1], "tir.mma_store": n.args[:2]}.get(n.op.name if isinstance(n.op, Op) else "")
+    if extents is None:
+        return None
+    sizes = [extent.value for extent in extents if isinstance(extent, IntImm)]
+    return sizes[0] if len(sizes) == 1 else prod(sizes) // WARP
 
 
 class _Rewrite(Mutator):
@@ -121,7 +176,8 @@ class _Rewrite(Mutator):
         if accesses.thread is None or not isinstance(accesses.thread.extent, IntImm):
             raise self._error("there must be a threadIdx.x of a constant extent")
         self._thread = accesses.thread.variables[0]
-        self._same = dict.fromkeys(accesses.thread.variables[1:], self._thread)
+        same = dict.fromkeys(accesses.thread.variables[1:], self._thread)
+        self._same = same | {var: substitute(value, same) for var, value in accesses.values.items()}
         self._width = self._threads_of_a_warp(accesses.thread.extent.value)
         self._whole = accesses.thread.extent.value <= warp_size
         self._lane = self._thread if self._whole else Var("lane", self._thread.dtype)
@@ -129,7 +185,7 @@ class _Rewrite(Mutator):
             self._analyzer.bind(var, extent)
         if not self._whole:
             self._analyzer.bind(self._lane, Range.from_min_extent(const(0), const(self._width)))
-        self._part = self._elements_of_a_part(accesses.stores)
+        self._part = self._elements_of_a_part(accesses)
         data = n.buffer_var
         self._data = Var(data.name, data.dtype, PointerType(PrimType(n.dtype), "local"))
         self._buffers: dict[Buffer, Buffer] = {}
@@ -147,11 +203,10 @@ class _Rewrite(Mutator):
             f"threadIdx.x has {extent} threads, which neither divide the {self._warp_size} of a warp nor are full warps"
         )
 
-    def _elements_of_a_part(self, stores: list[BufferStore]) -> int:
+    def _elements_of_a_part(self, accesses: _Accesses) -> int:
         """Return how many neighbouring elements belong to one thread: the coefficient of its lane in stores."""
-        coefficients: set[int] = set()
-        for store in stores:
-            (index,) = store.indices
+        coefficients = set(accesses.parts)
+        for index in accesses.stores:
             linear = detect_linear_equation(self._in_lanes(index), [self._lane])
             if not linear or not isinstance(linear[0], IntImm) or linear[0].value <= 0:
                 raise self._error(f"a store to element {show(index)} must be linear in threadIdx.x")
@@ -209,6 +264,15 @@ class _Rewrite(Mutator):
         mask = Call("uint32", WARP_ACTIVEMASK, ())
         width, warp = const(self._width), const(self._warp_size)
         return Call(n.dtype, WARP_SHUFFLE, (mask, load, self._in_threads(lane), width, warp))
+
+    def visit_Call(self, n: Call) -> PrimExpr:
+        args = list(self._visit_tuple(n.args))
+        for pointer, first in _register_operands(n):
+            if args[pointer] is self._allocation.buffer_var:
+                args[pointer], (args[first], lane) = self._data, self._split(args[first])
+                if _elements_of_thread(n) is None and not self._analyzer.can_prove_equal(lane, self._lane):
+                    raise self._error(f"a thread passes element {show(n.args[first])}, which is not in its part")
+        return rebuild(n, args=tuple(args))
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
         buffer = self._local(n.buffer) if n.buffer.data is self._allocation.buffer_var else n.buffer

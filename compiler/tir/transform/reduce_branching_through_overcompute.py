@@ -25,6 +25,8 @@ from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.remove_no_op import without_no_ops
 from compiler.tir.transform.value_follower import ValueFollower, without_likely
 
+__all__ = ["ReduceBranchingThroughOvercompute", "stays_inside"]
+
 
 class ReduceBranchingThroughOvercompute(PrimFuncPass, configurable=True):
     """Leave out conditions of statements that would do nothing, or no harm, where the condition does not hold.
@@ -96,7 +98,7 @@ class _Harmless(ValueFollower):
         before = self.values.facts()
         with self.values.analyzer.constraint(opposite), self.values.alternative(opposite, before):
             rest = KnownStores(self.values).visit(stmt)
-            inside = _stays_inside(stmt, self.values.context)
+            inside = stays_inside(stmt, self.values.context)
         self.values.go_back_to(before)
         return inside and is_no_op(without_no_ops(rest))
 
@@ -105,7 +107,7 @@ class _Harmless(ValueFollower):
             return False
         before, analyzer = self.values.facts(), self.values.analyzer
         with analyzer.constraint(opposite), self.values.alternative(opposite, before):
-            inside = _stays_inside(stmt, self.values.context)
+            inside = stays_inside(stmt, self.values.context)
             a, b = (self.values.resolve(store.value) for store in (stmt, other))
             same = all(map(analyzer.can_prove_equal, (a, *stmt.indices), (b, *other.indices)))
         self.values.go_back_to(before)
@@ -126,15 +128,26 @@ class _Overwritten(DeadStores):
         self.removes = True
         with self.where(opposite):
             rest = self.visit(n.then_case)
-            inside = _stays_inside(n.then_case, self.context)
+            inside = stays_inside(n.then_case, self.context)
         self.removes, self.dead = False, after
         if inside and is_no_op(without_no_ops(rest)):
             return self.visit(n.then_case)  # type: ignore[no-any-return]
         return super().visit_IfThenElse(n)
 
 
-def _stays_inside(stmt: Stmt, context: Region) -> bool:
-    """Return whether all accesses of a statement are certain to be inside of their buffers."""
+def stays_inside(stmt: Stmt, context: Region) -> bool:
+    """Return whether all accesses of a statement are certain to be inside of their buffers.
+
+    Parameters
+    ----------
+    stmt : Stmt
+    context : Region
+        What variables may be there.
+
+    Returns
+    -------
+    bool
+    """
     return all(_is_inside(access, context) for access in _accesses(stmt))
 
 

@@ -9,14 +9,14 @@ from typing import Any
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.functor import Mutator
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, Max, PrimExpr, Range, Var, const, is_const_int
+from compiler.ir.primexpr import IntImm, Max, PrimExpr, Range, Var, const
 from compiler.ir.substitute import substitute
-from compiler.tir.analysis.block_access import get_block_read_write_region
-from compiler.tir.analysis.memory import used_buffers
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.renewal import Renewal
 from compiler.tir.stmt import For, ForKind, Stmt, seq
+from compiler.tir.transform.async_queues import AsyncQueues, Step
+from compiler.tir.transform.regions_of_block import block_of
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,10 @@ class Pipeline:
         How many iterations later each block runs, and its position in the new loop.
     annotations : dict of str to object
         What the loop says beside its stages.
+    async_stages : frozenset of int
+        The stages whose blocks are carried out asynchronously.
+    separate_commits : bool
+        Whether the iterations that fill the pipeline commit as often as those of its loop.
     """
 
     loop: For
@@ -42,6 +46,8 @@ class Pipeline:
     stages: tuple[int, ...]
     order: tuple[int, ...]
     annotations: Mapping[str, Any] = field(default_factory=dict)
+    async_stages: frozenset[int] = frozenset()
+    separate_commits: bool = False
 
     @property
     def depth(self) -> int:
@@ -115,8 +121,17 @@ class _Emission:
             for buffer, count in versions.items()
             if count > 1
         }
-        rewrite = _Versions(self._buffers, self._loop.loop_var - self._loop.min)
+        rewrite = _Versions(self._buffers, self._loop.loop_var - self._loop.min, pipeline.depth == 1)
         self._blocks = [rewrite.visit(block) for block in pipeline.blocks]
+        self._queues = AsyncQueues(
+            self._blocks,
+            pipeline.stages,
+            pipeline.async_stages,
+            pipeline.order,
+            pipeline.separate_commits,
+            self._loop.min,
+            self._analyzer,
+        )
 
     def statement(self) -> Stmt:
         """Return the block around all loops."""
@@ -143,7 +158,8 @@ class _Emission:
         at = begin if once else begin + var
         if not once:
             self._analyzer.bind(var, Range.from_min_extent(const(0, var.dtype), extent))
-        body = seq([stmt for index in self._in_order() for stmt in self._run(index, at)])
+        steps = [step for index in self._in_order() for step in self._run(index, at)]
+        body = seq(self._queues.synchronized(steps, self._loop.min + self._loop.extent))
         if not once:
             kind = ForKind.UNROLLED if unrolled else self._loop.kind
             body = For(var, const(0, var.dtype), extent, kind, body, None, self._pipeline.annotations)
@@ -152,7 +168,7 @@ class _Emission:
     def _in_order(self) -> list[int]:
         return sorted(range(len(self._blocks)), key=lambda index: self._pipeline.order[index])
 
-    def _run(self, index: int, at: PrimExpr) -> list[Stmt]:
+    def _run(self, index: int, at: PrimExpr) -> list[Step]:
         """Return a block for the iteration that it is at; none where no iteration is."""
         prove, simplify = self._analyzer.can_prove, self._analyzer.simplify
         iteration = simplify(at - self._pipeline.stages[index])
@@ -166,15 +182,19 @@ class _Emission:
         for condition in conditions:
             predicate = condition if isinstance(predicate, IntImm) else predicate & condition
         simplified = _Simplified(self._analyzer).visit(block)
-        return [BlockRealize((), simplify(predicate), simplified)]
+        return [Step(index, iteration, BlockRealize((), simplify(predicate), simplified))]
 
 
 class _Versions(Mutator):
-    """Lets each iteration use its own version of a buffer."""
+    """Lets each iteration use its own version of a buffer.
 
-    def __init__(self, buffers: Mapping[Buffer, Buffer], iteration: PrimExpr) -> None:
+    Blocks state that version where iterations overlap the next one only, all versions otherwise.
+    """
+
+    def __init__(self, buffers: Mapping[Buffer, Buffer], iteration: PrimExpr, states_version: bool) -> None:
         self._buffers = buffers
         self._iteration = iteration
+        self._states_version = states_version
 
     def _version(self, new: Buffer) -> PrimExpr:
         return self._iteration % new.shape[0]
@@ -199,7 +219,8 @@ class _Versions(Mutator):
         new = self._buffers.get(n.buffer)
         if new is None:
             return n
-        return BufferRegion(new, (Range.from_min_extent(const(0), new.shape[0]), *n.region))
+        first, count = (self._version(new), const(1)) if self._states_version else (const(0), new.shape[0])
+        return BufferRegion(new, (Range.from_min_extent(first, count), *n.region))
 
 
 class _Simplified(Mutator):
@@ -210,14 +231,3 @@ class _Simplified(Mutator):
 
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         return self._analyzer.simplify(n)
-
-
-def block_of(body: Stmt, allocations: tuple[Buffer, ...] = ()) -> BlockRealize:
-    """Return a block that states what its body reads and writes: the body itself where it is one."""
-    if isinstance(body, BlockRealize) and is_const_int(body.predicate, 1) and not allocations:
-        return body
-    read, written = used_buffers(body)
-    buffers = {buffer.data: buffer for buffer in (*read, *written)}
-    block = Block((), (), (), "", body, None, allocations)
-    reads, writes = get_block_read_write_region(block, buffers)
-    return BlockRealize((), const(True), rebuild(block, reads=tuple(reads), writes=tuple(writes)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.ir.functor import Mutator
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import EQ, IntImm, Not, PrimExpr
+from compiler.ir.primexpr import EQ, IntImm, Not, PrimExpr, is_const_int
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.builtin import ASSUME, LIKELY, is_call
 from compiler.tir.stmt import (
@@ -94,7 +94,8 @@ class ValueFollower(StatementWalk):
             return super().visit_AttrStmt(n)
 
     def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
-        with self.values.concurrently():
+        plain = n.block.init is None and is_const_int(n.predicate, 1)
+        with self.values.block(n) if plain else self.values.concurrently():
             return self.visit_Node(n)  # type: ignore[no-any-return]
 
     def visit_AssertStmt(self, n: AssertStmt) -> Stmt:

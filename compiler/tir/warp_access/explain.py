@@ -12,15 +12,16 @@ from compiler.ir import dtype as dt
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
-from compiler.ir.primexpr import BinaryOp, Call, IntImm, PrimExpr, Ramp, Var
+from compiler.ir.primexpr import Call, IntImm, PrimExpr, Ramp, StringImm, Var
 from compiler.tir.analysis.thread_axes import launch_of
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For, IfThenElse, LetStmt, Stmt
+from compiler.tir.stmt import AttrStmt, For, IfThenElse, LetStmt, Stmt
 from compiler.tir.stmt_functor import StmtVisitor
 from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
 from compiler.tir.warp_access.index_values import DataDependentError
+from compiler.tir.warp_access.operations import fragment_extents, instruction_operations, value_operations
 from compiler.tir.warp_access.site import WARP, AccessSite, Axis, Surroundings
 from compiler.tir.warp_access.transactions import SECTOR, Addresses, Pattern, bank_ways, pattern_of, sectors
 
@@ -113,7 +114,7 @@ class KernelAccesses:
     footprint : dict of str to int
         By buffer of global memory: the bytes that lie between its first and its last element, as its shape says.
     flops : float
-        Floating-point operations of all threads.
+        Floating-point operations of all threads, and those of dot products and of tensor cores, whatever their type.
     """
 
     name: str
@@ -130,8 +131,14 @@ class KernelAccesses:
 
     @property
     def least(self) -> int:
-        """Bytes of the global buffers that are accessed: each must be moved once."""
-        return sum(self.footprint.values())
+        """Bytes of the global buffers that are accessed: each must be moved once, where that many are moved at all."""
+        return sum(min(size, self._moved_of(buffer)) for buffer, size in self.footprint.items())
+
+    def _moved_of(self, buffer: str) -> int:
+        """Return the bytes of sectors that are moved of a buffer, or the whole of it where only a run knows them."""
+        moved = [access.moved for access in self.accesses if access.scope == "global" and access.buffer == buffer]
+        sizes = [each for each in moved if each is not None]
+        return round(sum(sizes)) if len(sizes) == len(moved) else self.footprint[buffer]
 
 
 def explain_kernels(module: IRModule) -> list[KernelAccesses]:
@@ -201,6 +208,7 @@ class _Walk(Visitor):
         self._loops: list[Axis] = []
         self._conditions: list[tuple[PrimExpr, bool]] = []
         self._lets: list[LetStmt] = []
+        self._fragments: dict[Var, int] = {}
 
     @property
     def _around(self) -> Surroundings:
@@ -227,7 +235,13 @@ class _Walk(Visitor):
         if n.op is IF_THEN_ELSE:
             self._branches(*n.args)
         else:
+            self._count(instruction_operations(n, self._fragments))
             self.visit_Node(n)
+
+    def visit_AttrStmt(self, n: AttrStmt) -> None:
+        if n.attr_key == "fragment_shape" and isinstance(n.node, Var) and isinstance(n.value, StringImm):
+            self._fragments[n.node] = fragment_extents(n.value.value)
+        self.visit_Node(n)
 
     def _branches(self, condition: PrimExpr, *bodies: Node | None) -> None:
         """Visit what the threads do of which a condition holds, then what the others do."""
@@ -244,12 +258,14 @@ class _Walk(Visitor):
 
     def visit_BufferStore(self, n: BufferStore) -> None:
         self.visit(n.value)
-        count = _Arithmetic()
-        count.visit(n.value)
         self._note(n, n.buffer, n.indices, n.value.dtype, writes=True)
-        if count.operations:
+        self._count(value_operations(n.value))
+
+    def _count(self, operations: float) -> None:
+        """Add up the operations that each thread does where it comes to a statement."""
+        if operations:
             launches = prod(extent for _, extent in (*self._blocks, *self._loops))
-            self.kernel.flops += count.operations * launches * _busy(self._around)
+            self.kernel.flops += operations * launches * _busy(self._around)
 
     def _note(self, n: Any, buffer: Buffer, indices: tuple[PrimExpr, ...], dtype: str, writes: bool) -> None:
         scope = buffer.storage_scope or "global"
@@ -296,21 +312,6 @@ def _busy(around: Surroundings) -> float:
         return float(around.lanes(_samples(around)).active.mean()) * around.warps * WARP
     except DataDependentError:
         return float(around.thread_count)
-
-
-class _Arithmetic(Visitor):
-    """Counts the floating-point operations of an expression, those of indices left out."""
-
-    def __init__(self) -> None:
-        self.operations = 0
-
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
-        """An index is none."""
-
-    def visit_BinaryOp(self, n: BinaryOp) -> None:
-        if dt.is_float(n.dtype):
-            self.operations += dt.lanes(n.dtype)
-        self.visit_Node(n)
 
 
 def _is_dense(index: PrimExpr) -> bool:

@@ -40,7 +40,7 @@ from compiler.ir.primexpr import (
     Var,
     const,
 )
-from compiler.ir.structural import structural_equal
+from compiler.ir.structural import assert_structural_equal, structural_equal
 from compiler.ir.substitute import post_order_visit
 from compiler.tir.buffer import decl_buffer
 from compiler.tir.math import ceil, log2
@@ -519,6 +519,12 @@ def test_constants_of_floating_point_types_stay_where_they_are_written() -> None
     v, two = Var("v", "float32"), const(2.0, "float32")
     for e in (Mul(two, v), Mul(v, two), Add(two, v)):
         assert Analyzer().simplify(e) is e
+
+
+def test_comparisons_of_floating_point_numbers_are_written_with_less() -> None:
+    x, y = Var("x", "float32"), Var("y", "float32")
+    for before, after in ((x >= y, y <= x), (x > y, y < x), (Not(x >= y), Not(y <= x))):
+        assert_structural_equal(Analyzer().simplify(before), after)
 
 
 def test_zero_and_one_are_neutral_in_every_type() -> None:

@@ -292,3 +292,24 @@ def main(A: T.Buffer((8, 8)), C: T.Buffer((8, 8))):
     assert [region.buffer.name for region in (*row.reads, *row.writes)] == ["A", "C"]
     lca = tir.analysis.detect_buffer_access_lca(func)
     assert lca[func.body.block.alloc_buffers[0]] is func.body.block.body.body.block
+
+
+def test_global_memory_is_accessed_by_all_blocks_of_threads() -> None:
+    func = from_source(
+        """
+@T.prim_func
+def main(A: T.Buffer((8, 8)), C: T.Buffer((8, 8))):
+    B = T.alloc_buffer((8, 8), scope="shared")
+    for i in T.thread_binding(8, thread="blockIdx.x"):
+        for j in T.thread_binding(8, thread="threadIdx.x"):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj]
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj]
+"""
+    )
+    blocks = func.body.block.body
+    lca = tir.analysis.detect_buffer_access_lca(func)
+    assert {buffer.name: loop for buffer, loop in lca.items()} == {"A": blocks, "B": blocks.body, "C": blocks}

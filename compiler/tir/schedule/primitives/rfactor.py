@@ -11,7 +11,7 @@ from compiler.ir.origin import current_span, derived_from
 from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.schedule.bindings import conjunction, conjuncts
 from compiler.tir.schedule.block_reductions import BlockReduction, reduction_of_block
 from compiler.tir.schedule.buffers import inserted, renamed_buffer, statements_of
@@ -23,7 +23,7 @@ from compiler.tir.schedule.roles import LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
 from compiler.tir.schedule.tree import changed, loop_range, loops_above, with_child
-from compiler.tir.stmt import For, ForKind, Stmt
+from compiler.tir.stmt import For, ForKind, Stmt, seq
 
 __all__ = ["rfactor"]
 
@@ -262,13 +262,16 @@ class _Factorized:
         indices = _with(substitute(reduction.stores[0].indices, values), self._position, factor)
         elements = [BufferLoad(partial, indices) for partial in self._partials]
         reads = [region for region in old.reads if region.buffer not in reduction.buffers]
+        operands = substitute(reduction.values, values)
+        accumulates = any(axis.iter_type == IterVar.CommReduce for axis, _ in axes)
+        once = seq([BufferStore(e.buffer, v, e.indices) for e, v in zip(elements, operands, strict=True)])
         block = Block(
             tuple([axis for axis, _ in axes]),
             substitute(tuple(reads), values),
             tuple([self._written(partial, values, factor) for partial in self._partials]),
             f"{old.name_hint}_rf",
-            reduction.update(elements, substitute(reduction.values, values)),
-            reduction.initial(elements),
+            reduction.update(elements, operands) if accumulates else once,
+            reduction.initial(elements) if accumulates else None,
             annotations=old.annotations,
         )
         return BlockRealize(tuple([value for _, value in axes]), task.realize.predicate, block)

@@ -76,12 +76,31 @@ def test_avx512_computes_what_numpy_does(name: str) -> None:
     np.testing.assert_array_equal(c.numpy(), a.astype("int32") @ b.astype("int32").T)
 
 
-@pytest.mark.parametrize("name", [arm_cpu.ARM_DOT_4x4_i8_NEON_INTRIN, arm_cpu.ARM_DOT_4x4_u8_UDOT_INTRIN])
-def test_arm_makes_its_instructions_and_x86_refuses_them(name: str) -> None:
+_ARM, _HEXAGON = "aarch64-linux-gnu -mcpu=neoverse-n1", "hexagon -mattr=+hvxv65,+hvx-length128b"
+
+
+@pytest.mark.parametrize(
+    ("name", "processor", "instruction"),
+    [
+        (x86.VNNI_DOT_16x4_INTRIN, "x86_64-linux-gnu -mcpu=cascadelake", "vpdpbusd"),
+        (x86.AVX512_DOT_16x4_INTRIN, "x86_64-linux-gnu -mcpu=skylake-avx512", "vpmaddubsw"),
+        (arm_cpu.ARM_DOT_4x4_i8_NEON_INTRIN, "aarch64-linux-gnu", "smull"),
+        (arm_cpu.ARM_DOT_4x4_i8_SDOT_INTRIN, _ARM, "sdot"),
+        (arm_cpu.ARM_DOT_4x4_u8_UDOT_INTRIN, _ARM, "udot"),
+        (hexagon.VRMPY_u8i8i32_INTRIN, _HEXAGON, "vrmpybusv"),
+        (hexagon.VDMPY_i16i16i32_INTRIN, _HEXAGON, "vdmpyhvsat"),
+    ],
+)
+def test_each_processor_gets_its_instruction(name: str, processor: str, instruction: str) -> None:
     sch = product(*DOTS[name][:-1])
     sch.tensorize(sch.get_loops("C_update")[3], name)
-    arm = tvm.build(sch.mod, target="llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-n1")
-    assert any(word in arm.get_source("asm") for word in ("udot", "smull", "sdot"))
+    assert instruction in tvm.build(sch.mod, target=f"llvm -mtriple={processor}").get_source("asm")
+
+
+def test_instructions_of_another_processor_are_refused() -> None:
+    name = arm_cpu.ARM_DOT_4x4_i8_NEON_INTRIN
+    sch = product(*DOTS[name][:-1])
+    sch.tensorize(sch.get_loops("C_update")[3], name)
     with pytest.raises(BuildError, match="is an intrinsic of aarch64, the target is x86_64"):
         tvm.build(sch.mod, target="llvm -mtriple=x86_64-linux-gnu")
 
@@ -109,41 +128,10 @@ def test_descriptions_compute_dot_products() -> None:
 
 @pytest.mark.parametrize("trans_b", [False, True])
 def test_fragments_of_tensor_cores(trans_b: bool) -> None:
-    place = "vj, vk" if trans_b else "vk, vj"
-    source = f"""
-@T.prim_func
-def main(A: T.Buffer((32, 32), "float16"), B: T.Buffer((32, 32), "float16"), C: T.Buffer((32, 32), "float32")):
-    for i, j, k in T.grid(32, 32, 32):
-        with T.block("C"):
-            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-            with T.init():
-                C[vi, vj] = T.float32(0)
-            C[vi, vj] = C[vi, vj] + T.cast(A[vi, vk], "float32") * T.cast(B[{place}], "float32")
-"""
+    """Their schedules are in ``tests/compiler/target/test_tensor_cores.py``."""
     names = cuda.get_wmma_intrin_group("shared", "global", "float16", "float32", trans_b)
     assert all(TensorIntrin.get(name) is not None for name in names.values())
     assert names["compute"] in (
         cuda.WMMA_SYNC_16x16x16_f16f16f32_INTRIN,
         cuda.WMMA_SYNC_16x16x16_f16f16f32_TRANS_INTRIN,
     )
-    sch = Schedule(from_source(source), debug_mask="all")
-    i, j, k = sch.get_loops("C")
-    tiles = [sch.split(loop, [None, 16]) for loop in (i, j, k)]
-    sch.reorder(*[outer for outer, _ in tiles], *[inner for _, inner in tiles])
-    block = sch.blockize(tiles[0][1])
-    result = sch.cache_write(block, 0, "wmma.accumulator")
-    copies = []
-    for index, scope in ((0, "wmma.matrix_a"), (1, "wmma.matrix_b")):
-        sch.cache_read(block, index, "shared")
-        copies.append(sch.cache_read(block, index, scope))
-    init = sch.decompose_reduction(block, sch.get_loops(block)[2])
-    sch.tensorize(block, names["compute"])
-    sch.tensorize(init, names["init"])
-    for copy, name in ((copies[0], names["load_a"]), (copies[1], names["load_b"]), (result, names["store"])):
-        rows, columns = sch.get_loops(copy)[-2:]
-        (r_0, r_1), (c_0, c_1) = sch.split(rows, [None, 16]), sch.split(columns, [None, 16])
-        sch.reorder(r_0, c_0, r_1, c_1)
-        sch.tensorize(r_1, name)
-    text = sch.mod.script()
-    for call in ("tvm_mma_sync", "tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_store_matrix_sync"):
-        assert call in text

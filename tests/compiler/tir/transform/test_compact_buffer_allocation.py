@@ -76,3 +76,24 @@ def test_domains_hold_every_solution_of_a_condition(positive: bool) -> None:
                 continue
             for var, domain in domains.items():
                 assert domain.min_value.value <= point[var].value <= domain.max_value.value, (where, domain)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("scope", "thread", "rows"),
+    [
+        ("shared", "threadIdx.x", 16),
+        ("shared", "blockIdx.x", 1),
+        ("warp", "threadIdx.x", 16),
+        ("warp", "threadIdx.y", 1),
+        ("local", "threadIdx.x", 1),
+        ("global", "blockIdx.x", 16),
+        ("shared", "vthread.x", 16),
+    ],
+)
+def test_memory_that_threads_share_holds_what_all_of_them_access(scope: str, thread: str, rows: int) -> None:
+    text = PROGRAM.replace("range(16):\n        with", f"T.thread_binding(16, thread={thread!r}):\n        with", 1)
+    text = text.replace('"float32")\n            for', f'"float32", scope={scope!r})\n            for')
+    func = from_source(text.format(body=" " * 16 + "B[i, j] = A[i, j]"))
+    assert isinstance(func, PrimFunc)
+    (block,) = [n for n in nodes(apply(func, CompactBufferAllocation()), Block) if n.alloc_buffers]
+    assert [int(dim) for dim in block.alloc_buffers[0].shape] == [rows, 16]

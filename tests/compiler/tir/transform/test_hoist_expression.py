@@ -79,6 +79,27 @@ def test_a_binding_leaves_with_the_condition_that_needs_it() -> None:
     )
 
 
+def test_a_binding_around_the_loop_stays_where_others_use_it() -> None:
+    assert_pass(
+        HoistExpression(),
+        """
+        for i in range(4):
+            with T.LetStmt(i * 3) as x:
+                C[x] = i
+                for j in range(4):
+                    if x * 2 < n:
+                        C[j + 16] = x
+        """,
+        """
+        for i in range(4):
+            C[i * 3] = i
+            if i * 6 < n:
+                for j in range(4):
+                    C[j + 16] = i * 3
+        """,
+    )
+
+
 def test_nothing_leaves_past_what_runs_before_it() -> None:
     assert_pass(
         HoistExpression(),

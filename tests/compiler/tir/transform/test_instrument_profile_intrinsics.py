@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
-from compiler import tir
+import compiler as tvm
+from compiler import te, tir
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Call
 from compiler.ir.transform import PassContext
@@ -79,3 +81,18 @@ def test_the_options_choose_what_is_measured(config: dict[str, Any], parts: list
     assert _measured(first) == parts
     assert _measured(second) == parts
     assert first.script() != second.script(), "parts have numbers of their own"
+
+
+def test_lowering_instruments_where_it_is_asked_to() -> None:
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1.0, name="B")
+    schedule = te.create_schedule(b.op)
+    assert "profile_intrinsic" not in str(tvm.lower(schedule, [a, b]))
+    with tvm.transform.PassContext(config={"tir.instrument_lwp": True}):
+        lowered = str(tvm.lower(schedule, [a, b]))
+        built = tvm.build(schedule, [a, b])
+    assert lowered.index("start_profile_intrinsic") < lowered.index("for i in range(8)")
+    assert lowered.index("for i in range(8)") < lowered.index("end_profile_intrinsic")
+    result = tvm.nd.array(np.zeros(8, "float32"))
+    built(tvm.nd.array(np.arange(8, dtype="float32")), result)
+    np.testing.assert_array_equal(result.numpy(), np.arange(8) + 1)

@@ -92,6 +92,7 @@ def check(module: IRModule) -> KernelAccesses:
                 touched = {(p * 4 + byte) // 32 for p in places.tolist() for byte in range(sizes[key[0]])}
                 counted[key] += len(touched)
     assert computed == counted
+    assert kernel.least <= kernel.moved
     return kernel
 
 

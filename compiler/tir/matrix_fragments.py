@@ -1,0 +1,137 @@
+"""Where the elements of a matrix lie in the registers of a warp, as instructions of tensor cores take them.
+
+References
+----------
+NVIDIA, "Parallel Thread Execution ISA", section "Warp Level Matrix Multiply-Accumulate Instructions": the figures of
+the fragments of ``mma.m16n8k*`` and ``mma.m8n8k*``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
+
+from compiler.ir.primexpr import PrimExpr
+
+__all__ = ["GROUP", "WARP", "MatrixProduct", "fragment_element", "fragment_place", "matrix_product"]
+
+WARP = 32
+"""Threads of a warp."""
+GROUP = 8
+"""Threads of four make a group, which has a row of a matrix; a warp has so many."""
+_TILE = 4
+
+_TYPES: Mapping[str, tuple[str, int]] = {
+    "fp16": ("float16", 2),
+    "bf16": ("bfloat16", 2),
+    "tf32": ("float32", 1),
+    "int8": ("int8", 4),
+    "uint8": ("uint8", 4),
+    "fp32": ("float32", 1),
+    "int32": ("int32", 1),
+    "fp64": ("float64", 1),
+}
+"""By the name of an operand's type: the data type of its elements, and how many of them one register holds."""
+
+Number = TypeVar("Number", int, PrimExpr)
+
+
+class MatrixProduct(NamedTuple):
+    """What ``ptx_mma`` multiplies: ``m × k`` by ``k × n``.
+
+    Attributes
+    ----------
+    m, n, k : int
+    a, b, c : str
+        The data types of the elements.
+    a_row, b_row : int
+        How many neighbouring elements of an operand a thread has in one register.
+    """
+
+    m: int
+    n: int
+    k: int
+    a: str
+    b: str
+    c: str
+    a_row: int
+    b_row: int
+
+
+def matrix_product(form: str, a: str, b: str, c: str) -> MatrixProduct | None:
+    """Return what an instruction multiplies, by its words.
+
+    Parameters
+    ----------
+    form : str
+        The extents: ``m16n8k16``.
+    a, b, c : str
+        The types of the operands and of the accumulator: ``fp16``, ``int8``, ``fp32``.
+
+    Returns
+    -------
+    MatrixProduct or None
+        None of one whose fragments are not laid out by groups of four threads.
+    """
+    extents = [int(extent) for extent in re.findall(r"\d+", form)]
+    if len(extents) != 3 or not {a, b, c} <= _TYPES.keys():
+        return None
+    (a_type, a_row), (b_type, b_row), (c_type, _) = (_TYPES[word] for word in (a, b, c))
+    m, n, k = extents
+    if m % GROUP or n != GROUP or k % (_TILE * a_row) or a_row != b_row:
+        return None
+    return MatrixProduct(m, n, k, a_type, b_type, c_type, a_row, b_row)
+
+
+def fragment_element(lane: Number, number: Number, rows: int, row: int) -> tuple[Number, Number]:
+    """Return which element of a matrix a thread of a warp has.
+
+    The second operand of a product is laid out as the first one is, transposed.
+
+    Parameters
+    ----------
+    lane : int or PrimExpr
+        The thread's place in its warp.
+    number : int or PrimExpr
+        Which one of the thread's elements.
+    rows : int
+        Rows of the matrix: 8 or 16.
+    row : int
+        Neighbours of a row that the thread has in one register.
+
+    Returns
+    -------
+    tuple of int or PrimExpr
+        Its row and its column.
+    """
+    halves = rows // GROUP
+    register = number // row
+    return (
+        lane // _TILE + register % halves * GROUP,
+        lane % _TILE * row + number % row + register // halves * (_TILE * row),
+    )
+
+
+def fragment_place(line: Number, column: Number, rows: int, row: int) -> tuple[Number, Number]:
+    """Return which thread of a warp has an element of a matrix: the inverse of :func:`fragment_element`.
+
+    Parameters
+    ----------
+    line, column : int or PrimExpr
+        The element's row and column.
+    rows : int
+        Rows of the matrix: 8 or 16.
+    row : int
+        Neighbours of a row that a thread has in one register.
+
+    Returns
+    -------
+    tuple of int or PrimExpr
+        The thread's place in its warp, and which one of its elements it is.
+    """
+    chunk = _TILE * row
+    return (
+        4 * (line % GROUP) + column % chunk // row,
+        row * (rows // GROUP) * (column // chunk) + line // GROUP * row + column % row,
+    )

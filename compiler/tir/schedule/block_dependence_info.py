@@ -1,0 +1,67 @@
+"""Which blocks of a program depend on each other, without a schedule."""
+
+from __future__ import annotations
+
+from compiler.ir.error import DTypeError
+from compiler.ir.module import IRModule
+from compiler.tir.block import Block
+from compiler.tir.function import PrimFunc
+from compiler.tir.schedule.sref import BlockScope, StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+
+__all__ = ["BlockDependenceInfo"]
+
+
+class BlockDependenceInfo:
+    """The blocks of a program, and what each must run after.
+
+    Parameters
+    ----------
+    mod : IRModule or PrimFunc
+        The program.
+
+    Raises
+    ------
+    DTypeError
+        If ``mod`` is something else.
+
+    Examples
+    --------
+    >>> info = tvm.tir.BlockDependenceInfo(func)
+    >>> scope = info.get_block_scope(info.get_sref(root))
+    >>> [dep.kind for dep in scope.get_deps_by_src(info.get_sref(producer))]
+    [<DepKind.RAW: 0>]
+    """
+
+    def __init__(self, mod: IRModule | PrimFunc) -> None:
+        if not isinstance(mod, (IRModule, PrimFunc)):
+            raise DTypeError(f"BlockDependenceInfo: mod must be a PrimFunc or an IRModule, got {type(mod).__name__}")
+        self._state = ScheduleState(mod)
+
+    def get_sref(self, block: Block) -> StmtSRef | None:
+        """Return the reference to a block.
+
+        Parameters
+        ----------
+        block : Block
+            A node of the program itself.
+
+        Returns
+        -------
+        StmtSRef or None
+            None for a block that the program does not have.
+        """
+        return self._state.get_sref(block)
+
+    def get_block_scope(self, block_sref: StmtSRef) -> BlockScope:
+        """Return the blocks directly inside of a block, and their dependences.
+
+        Parameters
+        ----------
+        block_sref : StmtSRef
+
+        Returns
+        -------
+        BlockScope
+        """
+        return self._state.get_block_scope(block_sref)

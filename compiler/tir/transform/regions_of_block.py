@@ -1,0 +1,24 @@
+"""Blocks around statements, with the regions that the statements read and write."""
+
+from __future__ import annotations
+
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import const, is_const_int
+from compiler.tir.analysis.block_access import get_block_read_write_region
+from compiler.tir.analysis.memory import used_buffers
+from compiler.tir.block import Block, BlockRealize
+from compiler.tir.buffer import Buffer
+from compiler.tir.stmt import Stmt
+
+__all__ = ["block_of"]
+
+
+def block_of(body: Stmt, allocations: tuple[Buffer, ...] = ()) -> BlockRealize:
+    """Return a block that states what its body reads and writes: the body itself where it is one."""
+    if isinstance(body, BlockRealize) and is_const_int(body.predicate, 1) and not allocations:
+        return body
+    read, written = used_buffers(body)
+    buffers = {buffer.data: buffer for buffer in (*read, *written)}
+    block = Block((), (), (), "", body, None, allocations)
+    reads, writes = get_block_read_write_region(block, buffers)
+    return BlockRealize((), const(True), rebuild(block, reads=tuple(reads), writes=tuple(writes)))

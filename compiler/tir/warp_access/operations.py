@@ -1,0 +1,94 @@
+"""How many arithmetic operations a thread does: those of expressions, and those of instructions that do many at once.
+
+A product of matrices by tensor cores is an instruction of a warp: each thread counts its share.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from math import prod
+
+from compiler.ir import dtype as dt
+from compiler.ir.functor import Visitor
+from compiler.ir.op import Op
+from compiler.ir.primexpr import BinaryOp, Call, PrimExpr, StringImm, Var
+from compiler.tir.buffer import BufferLoad
+
+__all__ = ["fragment_extents", "instruction_operations", "value_operations"]
+
+_WARP = 32
+_FRAGMENT_PRODUCTS = ("tir.tvm_mma_sync", "tir.tvm_bmma_sync")
+_SHAPE_PRODUCTS = ("tir.ptx_mma", "tir.ptx_mma_sp")
+_DOT_PRODUCTS = {"tir.dp4a": 4, "__dp4a": 4}
+"""Products that an instruction adds up, by operator or by C function."""
+
+
+def fragment_extents(shape: str) -> int:
+    """Return how many products ``m * n * k`` make one product of fragments.
+
+    Parameters
+    ----------
+    shape : str
+        As ``InferFragment`` says it: ``16, 16, 16``.
+
+    Returns
+    -------
+    int
+    """
+    return prod(map(int, shape.split(",")))
+
+
+def instruction_operations(call: Call, fragments: Mapping[Var, int]) -> float:
+    """Return the operations that a thread does by an instruction, a product and a sum counted as two.
+
+    Parameters
+    ----------
+    call : Call
+    fragments : mapping of Var to int
+        The products of each fragment: see :func:`fragment_extents`.
+
+    Returns
+    -------
+    float
+        Zero for calls that are no such instruction.
+    """
+    name = call.op.name if isinstance(call.op, Op) else ""
+    if name in _FRAGMENT_PRODUCTS:
+        accumulator = call.args[0]
+        return 2 * fragments.get(accumulator, 0) / _WARP if isinstance(accumulator, Var) else 0.0
+    if name in _SHAPE_PRODUCTS:
+        shape = call.args[0]
+        return 2 * prod(map(int, re.findall(r"\d+", shape.value))) / _WARP if isinstance(shape, StringImm) else 0.0
+    if name.startswith("tir.call_") and call.args and isinstance(call.args[0], StringImm):
+        name = call.args[0].value
+    return 2.0 * _DOT_PRODUCTS.get(name, 0)
+
+
+def value_operations(value: PrimExpr) -> int:
+    """Return the floating-point operations of an expression, those of indices left out.
+
+    Parameters
+    ----------
+    value : PrimExpr
+
+    Returns
+    -------
+    int
+    """
+    count = _Arithmetic()
+    count.visit(value)
+    return count.operations
+
+
+class _Arithmetic(Visitor):
+    def __init__(self) -> None:
+        self.operations = 0
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        """An index is none."""
+
+    def visit_BinaryOp(self, n: BinaryOp) -> None:
+        if dt.is_float(n.dtype):
+            self.operations += dt.lanes(n.dtype)
+        self.visit_Node(n)
