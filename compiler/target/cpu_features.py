@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
-from llvmlite import binding
+from compiler.target.llvm_machine import emitted_for
 
-from compiler.target.llvm_machine import target_machine
-
-__all__ = ["has_sse41"]
+__all__ = ["has_sse41", "int16_vector_bits"]
 
 _FLOOR = """
-target triple = "{triple}"
 declare float @llvm.floor.f32(float)
-define float @down(float %x) {{
+define float @down(float %x) {
   %y = call float @llvm.floor.f32(float %x)
   ret float %y
-}}
+}
 """
+_INT16_SQUARES = """
+define void @squares(ptr %a) {
+  %x = load <64 x i16>, ptr %a
+  %y = mul <64 x i16> %x, %x
+  store <64 x i16> %y, ptr %a
+  ret void
+}
+"""
+_REGISTER_BITS = {"x": 128, "y": 256, "z": 512}
 
 
 @cache
@@ -37,5 +44,26 @@ def has_sse41(triple: str, cpu: str, features: str) -> bool:
     """
     if not triple.startswith(("x86_64", "i686")):
         return False
-    module = binding.parse_assembly(_FLOOR.format(triple=triple))
-    return "roundss" in str(target_machine(triple, cpu, features, 2).emit_assembly(module))
+    return "roundss" in emitted_for(_FLOOR, triple, cpu, features)
+
+
+@cache
+def int16_vector_bits(triple: str, cpu: str, features: str) -> int:
+    """Return the width in bits of the registers in which LLVM computes with 16-bit integers on x86.
+
+    It may be less than for floats: AVX has no integers of 256 bits, and AVX-512F alone has none of 16 bits.
+
+    Parameters
+    ----------
+    triple, cpu, features : str
+        As for :func:`~compiler.target.llvm_machine.target_machine`.
+
+    Returns
+    -------
+    int
+        0 for other architectures, and without SSE2.
+    """
+    if not triple.startswith(("x86_64", "i686")):
+        return 0
+    registers = re.findall(r"pmullw\s.*%([xyz])mm", emitted_for(_INT16_SQUARES, triple, cpu, features))
+    return max((_REGISTER_BITS[r] for r in registers), default=0)

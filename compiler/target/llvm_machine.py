@@ -11,7 +11,7 @@ from llvmlite import binding
 
 from compiler.ir.error import BuildError, TargetError, show
 
-__all__ = ["UNKNOWN_CPU", "data_layout", "initialize", "target_machine"]
+__all__ = ["UNKNOWN_CPU", "data_layout", "emitted_for", "initialize", "target_machine"]
 
 UNKNOWN_CPU = "is not a recognized processor"
 """What LLVM complains of a name that no CPU has."""
@@ -101,3 +101,21 @@ def data_layout(triple: str, cpu: str, features: str, opt_level: int) -> str:
     str
     """
     return str(target_machine(triple, cpu, features, opt_level).target_data)
+
+
+def emitted_for(program: str, triple: str, cpu: str, features: str) -> str:
+    """Return the assembly of a program, to see what LLVM uses for a CPU: no list of CPUs is ever complete.
+
+    Parameters
+    ----------
+    program : str
+        LLVM IR without a triple.
+    triple, cpu, features : str
+        As for :func:`target_machine`.
+
+    Returns
+    -------
+    str
+    """
+    machine = target_machine(triple, cpu, features, 2)
+    return str(machine.emit_assembly(binding.parse_assembly(f'target triple = "{triple}"\n{program}')))

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from functools import cache
 
-from llvmlite import binding
-
 from compiler.target.assembly_summary import assembly_summary
-from compiler.target.llvm_machine import target_machine
+from compiler.target.llvm_machine import emitted_for
 
 __all__ = ["vector_bits", "vector_registers"]
 
 _WIDE_SUM = """
-target triple = "{triple}"
-define void @sum(ptr %a) {{
+define void @sum(ptr %a) {
   %x = load <64 x float>, ptr %a
   %y = fadd <64 x float> %x, %x
   store <64 x float> %y, ptr %a
   ret void
-}}
+}
 """
-_CODEGEN_LEVEL = 2
 _REGISTERS = {"x86_64": 16, "i686": 8, "aarch64": 32, "arm64": 32, "riscv64": 32}
 """Architectural vector registers by the first part of the triple; AVX-512 doubles those of x86-64."""
 _DEFAULT_REGISTERS = 16
@@ -42,9 +38,7 @@ def vector_bits(triple: str, cpu: str, features: str) -> int:
     -------
     int
     """
-    machine = target_machine(triple, cpu, features, _CODEGEN_LEVEL)
-    module = binding.parse_assembly(_WIDE_SUM.format(triple=triple))
-    return int(assembly_summary(str(machine.emit_assembly(module)))["vector bits"])
+    return int(assembly_summary(emitted_for(_WIDE_SUM, triple, cpu, features))["vector bits"])
 
 
 def vector_registers(triple: str, cpu: str, features: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from compiler.ir.codecs import register_codec
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.pass_context import PassContext
 from compiler.runtime.device import Device
@@ -55,7 +56,11 @@ class VirtualDevice:
 
     @classmethod
     def of_fields(
-        cls, device_type: int = _ANY, virtual_device_id: int = _ANY, target: str | None = None, memory_scope: str = ""
+        cls,
+        device_type: int = _ANY,
+        virtual_device_id: int = _ANY,
+        target: Target | str | None = None,
+        memory_scope: str = "",
     ) -> VirtualDevice:
         """Return a device by its fields, as texts write them.
 
@@ -65,7 +70,7 @@ class VirtualDevice:
             DLPack's number of the kind of device; -1 leaves it open.
         virtual_device_id : int
             Which one of that kind; -1 leaves it open.
-        target : str, optional
+        target : Target or str, optional
             What its code is made for.
         memory_scope : str
             Which of its memories; left open when empty.
@@ -229,3 +234,11 @@ def make_compilation_config(
     own = next((t.host for t in made if t.host is not None), None)
     fallback = ctxt.config.get(FALLBACK)
     return CompilationConfig(made, host or own or Target("llvm"), None if fallback is None else int(fallback))
+
+
+register_codec(
+    VirtualDevice,
+    "VirtualDevice",
+    lambda device: {name: getattr(device, name) for name in _OPEN},
+    lambda fields: VirtualDevice.of_fields(**fields),
+)

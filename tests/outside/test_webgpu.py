@@ -9,6 +9,7 @@ from compiler import te, tir
 from compiler.driver.build import build
 from compiler.ir.error import BuildError
 from tests.compiler.driver.gpu_programs import random_program
+from tests.compiler.driver.gpu_types import typed_program
 from tests.outside.webgpu import recorded_launches, run_in_chromium
 
 PROGRAMS = 40
@@ -18,7 +19,7 @@ def built_programs(count):
     """Return the first random programs that WGSL can say: it has no dynamic shared memory."""
     programs, refusals, seed = [], [], 0
     while len(programs) < count:
-        program = random_program(seed)
+        program = random_program(seed) if seed % 5 else typed_program(seed, ("float32", "int32"), kernels=1)
         try:
             programs.append((seed, program, build(program.schedule, program.args, "webgpu")))
         except BuildError as error:

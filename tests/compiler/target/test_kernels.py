@@ -81,7 +81,7 @@ def program(schedule, kind):
             (
                 "kernel void main_kernel(device const float* A [[buffer(0)]], device float* B [[buffer(1)]], "
                 "uint3 blockIdx [[threadgroup_position_in_grid]]",
-                "threadgroup alignas(16) float A_shared[66];",
+                "alignas(16) threadgroup float A_shared[66];",
                 "threadgroup_barrier(mem_flags::mem_threadgroup);",
             ),
         ),
@@ -259,7 +259,7 @@ def test_the_tables_of_the_languages_name_only_operators_that_are_there():
     [
         ("cuda", "extern __shared__ __align__(16) unsigned char buf_dyn_shmem[];"),
         ("opencl", "__local __attribute__((aligned(16))) uchar buf_dyn_shmem[2048];"),
-        ("metal", "threadgroup alignas(16) uchar buf_dyn_shmem[2048];"),
+        ("metal", "alignas(16) threadgroup uchar buf_dyn_shmem[2048];"),
         ("webgpu", "var<workgroup> D_shared_dyn: array<i32, 256>;"),
     ],
 )

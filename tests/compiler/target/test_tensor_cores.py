@@ -1,9 +1,10 @@
-"""Tensor cores: fragments and instructions in CUDA C, machine instructions in SASS, and who says that he has none."""
+"""Tensor cores: fragments and instructions in CUDA C, machine instructions in SASS, emulation, and who has none."""
 
 from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
 import pytest
 
 import compiler as tvm
@@ -15,9 +16,10 @@ from compiler.target.cuda_tools import compile_cuda, missing_tools
 from compiler.tir.intrinsics import cuda
 from compiler.tir.schedule import Schedule
 from compiler.tir.script import from_source
+from compiler.tir.warp_access import explain_kernels
 
 SHOWN = (
-    r"computes with tensor cores: target 'cuda' shows it in CUDA C, PTX and SASS, and nothing else has code for it; l"
+    r"computes with tensor cores: target 'cuda' has code for it in CUDA C, PTX and SASS, and emulation runs it; leave "
 )
 SOURCE = """
 @T.prim_func
@@ -91,9 +93,6 @@ def test_fragments_of_blocks_become_machine_instructions(a: str, c: str, trans_b
 
 def test_nobody_but_cuda_has_tensor_cores() -> None:
     module = wmma_module("float16", "float32", False)
-    for run in (emulate, sanitize):
-        with pytest.raises(LoweringError, match=SHOWN):
-            run(module, target="cuda")
     for kind in ("nvptx", "rocm"):
         with pytest.raises(LoweringError, match=SHOWN):
             tvm.build(module, target=kind)
@@ -134,6 +133,66 @@ def test_instructions_of_warps_are_inline_ptx() -> None:
         instructions = "\n".join(line.text for line in compile_cuda(source, "sm_80").sass)
         assert "LDSM.16.M88.4" in instructions
         assert "HMMA.16816.F32" in instructions
+
+
+def assert_multiplies(module: IRModule, a: np.ndarray, b: np.ndarray, c: str) -> None:
+    """Run a product under emulation and in the checking interpreter, and compare it with NumPy's."""
+    expected = a.astype("float64") @ b.astype("float64")
+    tolerance = {"float16": 2e-3, "float32": 1e-5, "int32": 0}[c]
+    operands = [a, b.T.copy() if b.flags.f_contiguous else b]
+    result = tvm.nd.array(np.zeros(expected.shape, c))
+    emulate(module, target="cuda")(*map(tvm.nd.array, operands), result)
+    np.testing.assert_allclose(result.numpy(), expected, tolerance, tolerance * np.abs(expected).max())
+    checked = np.zeros(expected.shape, c)
+    faults = sanitize(module, target="cuda", arrays=[*operands, checked])
+    assert faults.complete
+    assert not faults.reports
+    np.testing.assert_array_equal(checked, result.numpy())
+
+
+@pytest.mark.parametrize(("a", "c", "trans_b"), [("float16", "float32", False), ("int8", "int32", True)])
+def test_fragments_are_emulated(a: str, c: str, trans_b: bool) -> None:
+    rng = np.random.default_rng(7)
+    left, right = ((rng.standard_normal((32, 32)) * 4).astype(a) for _ in range(2))
+    assert_multiplies(wmma_module(a, c, trans_b), left, right.T if trans_b else right, c)
+
+
+def test_instructions_of_warps_are_emulated() -> None:
+    rng = np.random.default_rng(7)
+    left, right = (rng.standard_normal(shape).astype("float16") for shape in ((16, 16), (8, 16)))
+    assert_multiplies(from_source(MMA), left, right.T, "float32")
+
+
+@pytest.mark.parametrize(
+    ("there", "wrong", "message"),
+    [
+        (
+            '"threadIdx.x", 32',
+            '"threadIdx.x", 48',
+            "an instruction of 32 threads, but a block has 48, which",
+        ),
+        (
+            '"m16n8k16", "row"',
+            '"m8n8k4", "row"',
+            "ptx_mma.* of m8n8k4 row col fp16 fp16 fp32 has fragment",
+        ),
+    ],
+)
+def test_what_emulation_says_of_other_warps_and_fragments(there: str, wrong: str, message: str) -> None:
+    with pytest.raises(LoweringError, match=message):
+        emulate(from_source(MMA.replace(there, wrong)), target="cuda")
+
+
+def operations(module: IRModule) -> float:
+    (kernel,) = explain_kernels(tvm.build(module, target="cuda").imported_modules[0].kernels)
+    return kernel.flops
+
+
+def test_operations_of_instructions_count() -> None:
+    """Products and sums, of the whole warp where it multiplies matrices."""
+    assert operations(wmma_module("float16", "float32", False)) == 2 * 32**3
+    assert operations(wmma_module("int8", "int32", True)) == 2 * 32**3
+    assert operations(from_source(MMA)) == 2 * 16 * 8 * 16
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ from compiler.target.codegen.llvm.division import (
 from compiler.target.codegen.llvm.indices import Indices
 from compiler.target.codegen.llvm.intrinsics import INTRINSICS
 from compiler.target.codegen.llvm.memory import Memory, flat_index
+from compiler.target.codegen.llvm.pair_products import pair_product
 from compiler.target.codegen.llvm.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.subroutines import call_function
@@ -112,6 +113,9 @@ class Expressions(Functor):
     # arithmetic
 
     def visit_Add(self, n: Add) -> ir.Value:
+        pairs = pair_product(self, n) if dt.lanes(n.dtype) > 1 else None
+        if pairs is not None:
+            return pairs
         return self._arithmetic(n, self.state.builder.add, self.state.builder.fadd)
 
     def visit_Sub(self, n: Sub) -> ir.Value:

@@ -187,6 +187,11 @@ def _assume(e: Emitter, n: Call) -> ir.Value:
     return ir.Constant(I1, 1)
 
 
+def _ignored(e: Emitter, n: Call) -> ir.Value:
+    """Return a value for a mark that means nothing to a CPU."""
+    return ir.Constant(ir.IntType(32), 0)
+
+
 def _prefetch(e: Emitter, n: Call) -> ir.Value:
     address = e.visit(n.args[0])
     hints = [e.visit(a) for a in n.args[1:]] or [constant(I32, v) for v in (0, 3, 1)]
@@ -370,6 +375,8 @@ INTRINSICS: dict[str, Handler] = {
     "tir.q_multiply_shift": _by_rule,
     "tir.q_multiply_shift_per_axis": _by_rule,
     "tir.assume": _assume,
+    "tir.start_profile_intrinsic": _ignored,
+    "tir.end_profile_intrinsic": _ignored,
     "tir.prefetch": _prefetch,
     "tir.undef": _undef,
     "tir.atomic_add": _atomic_add,

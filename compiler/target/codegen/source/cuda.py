@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler.target.codegen.source.async_copies import ASYNC_COPIES
 from compiler.target.codegen.source.c import C_KEYWORDS, C
 from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, KernelParameter, VectorRules
 from compiler.target.codegen.source.language import Language, Spelling
@@ -84,7 +85,7 @@ CUDA = Language(
         barriers={"shared": "__syncthreads();", "shared.dyn": "__syncthreads();", "warp": "__syncwarp();"},
         vectors=VectorRules(types=_VECTORS),
         read_only=dict.fromkeys((*_VECTORS, "float16"), "__ldg(&{})"),
-        calls=CALLS,
+        calls={**CALLS, **ASYNC_COPIES},
     ),
 )
 """The table of the language."""

@@ -85,8 +85,8 @@ METAL = Language(
         axes=CUDA.device.axes if CUDA.device else {},
         memory={
             "local": "alignas(16) {type} {name}[{count}];",
-            "shared": "threadgroup alignas(16) {type} {name}[{count}];",
-            "shared.dyn": "threadgroup alignas(16) {type} {name}[{count}];",
+            "shared": "alignas(16) threadgroup {type} {name}[{count}];",
+            "shared.dyn": "alignas(16) threadgroup {type} {name}[{count}];",
         },
         barriers={
             "shared": "threadgroup_barrier(mem_flags::mem_threadgroup);",

@@ -204,6 +204,13 @@ def _store_registers(e: Expressions, n: Call, level: int) -> None:
     e.write(f" = (({typ}*)", data, ")[(", offset, ") + i]")
 
 
+def _dot_product(e: Expressions, n: Call, level: int) -> None:
+    """Write ``__dp4a`` of the words that hold four numbers each."""
+    first, second, total = n.args
+    word = e.language.type(n.dtype)
+    e.write(f"__dp4a(*(const {word}*)", first, f", *(const {word}*)", second, ", ", total, ")")
+
+
 _TILE = 16
 
 CALLS: dict[str, CallRule] = {
@@ -215,5 +222,6 @@ CALLS: dict[str, CallRule] = {
     "tir.ptx_ldmatrix": _ldmatrix,
     "tir.mma_fill": _fill,
     "tir.mma_store": _store_registers,
+    "tir.dp4a": _dot_product,
 }
-"""How the operators of tensor cores are written."""
+"""How the operators of tensor cores, and dot products of 8-bit numbers, are written."""
