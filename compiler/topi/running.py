@@ -9,6 +9,8 @@ from compiler.ir.primexpr import PrimExpr
 from compiler.te.tensor import Tensor
 from compiler.tir.buffer import Buffer
 from compiler.tir.stmt import Stmt
+from compiler.topi.compute import computes_by_threads
+from compiler.topi.device import has_rows, scanned
 from compiler.topi.operands import axis_of, dims, product
 from compiler.topi.transform import reshape
 
@@ -31,7 +33,7 @@ def scanop(
     data : Tensor
         Of any shape and number type.
     binop : callable
-        Of what was combined so far and an element.
+        Of what was combined so far and an element; devices combine in another order, so that it must be associative.
     identity_value : PrimExpr or number
         What is first, where the element itself is left out.
     op_name : str
@@ -56,6 +58,8 @@ def scanop(
     x = reshape(data, (product(dims(data)),)) if axis is None and len(data.shape) != 1 else data
     shape, of_type = dims(x), dtype or data.dtype
     at = 0 if axis is None else axis_of(axis, len(shape), op_name)
+    if computes_by_threads() and has_rows(x):
+        return scanned(x, at, of_type, binop, tir.const(identity_value, of_type) if exclusive else None, op_name)
     extent, inner = shape[at], product(shape[at + 1 :])
 
     def statement(ins: list[Buffer], outs: list[Buffer]) -> Stmt:

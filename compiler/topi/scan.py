@@ -1,7 +1,8 @@
 """Running sums and products along an axis, as reductions over what stands before each element.
 
 A long axis is taken in blocks: the work for ``n`` elements is ``2 n sqrt(n)`` instead of ``n * n``, and each element is
-still computed on its own.
+still computed on its own.  Devices scan by kernels of their own (:mod:`compiler.topi.device.scan`), where the extents
+are numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import TypeAlias
 from compiler import te, tir
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
-from compiler.topi.compute import compute
+from compiler.topi.compute import compute, computes_by_threads
+from compiler.topi.device import has_rows, scanned
 from compiler.topi.operands import Extent, Index, axis_of, dims, product, replaced
 from compiler.topi.tag import Tag
 from compiler.topi.transform import reshape
@@ -112,7 +114,10 @@ class _Scan:
 def _scan(name: str, data: Tensor, axis: int | None, dtype: str | None, exclusive: bool, monoid: _Monoid) -> Tensor:
     x = reshape(data, (product(dims(data)),)) if axis is None and len(data.shape) != 1 else data
     at = 0 if axis is None else axis_of(axis, len(x.shape), name)
-    scan = _Scan(name, x, at, dtype or data.dtype, monoid)
+    of_type = dtype or data.dtype
+    if computes_by_threads() and has_rows(x):
+        return scanned(x, at, of_type, monoid.combine, tir.const(monoid.identity, of_type) if exclusive else None, name)
+    scan = _Scan(name, x, at, of_type, monoid)
     extent = dims(x)[at]
     if isinstance(extent, int) and extent >= _MIN_BLOCKED:
         return scan.blocked(extent, exclusive)

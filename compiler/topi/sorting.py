@@ -1,7 +1,8 @@
 """Sorting by counting: the place of an element is the number of elements that come before it.
 
 Every place is computed on its own, so loops run in parallel and as vectors; the work grows with the square of the
-extent.  Of equal elements the one that stands first comes first: the order is stable.
+extent.  Of equal elements the one that stands first comes first: the order is stable.  NaN is greater than any number.
+Devices sort by kernels of their own (:mod:`compiler.topi.device.sort`) where the extents are numbers.
 
 References
 ----------
@@ -11,9 +12,10 @@ Knuth, "The Art of Computer Programming", volume 3, section 5.2: sorting by coun
 from __future__ import annotations
 
 from compiler import te, tir
-from compiler.ir.primexpr import Or, PrimExpr, Var
+from compiler.ir.primexpr import And, Not, Or, PrimExpr, Var
 from compiler.te.tensor import Tensor
-from compiler.topi.compute import compute
+from compiler.topi.compute import compute, computes_by_threads
+from compiler.topi.device import has_rows, precedes, sorted_rows
 from compiler.topi.operands import Extent, axis_of, dims, replaced
 from compiler.topi.tag import Tag
 
@@ -42,9 +44,10 @@ def ranks(data: Tensor, axis: int, is_ascend: bool, valid_count: Tensor | None =
 
     def rank(*i: Var) -> PrimExpr:
         here, other = data(*i), data(*replaced(i, axis, k.var))
-        before = other < here if is_ascend else other > here
         earlier = k.var < i[axis]
-        comes_first: PrimExpr = Or(before, tir.all(other.equal(here), earlier))
+        comes_first: PrimExpr = Or(
+            precedes(other, here, is_ascend), And(Not(precedes(here, other, is_ascend)), earlier)
+        )
         if valid_count is not None:
             count = valid_count(*i[:axis], *i[axis + 1 :])
             comes_first = tir.Select(i[axis] < count, tir.all(k.var < count, comes_first), earlier)
@@ -86,7 +89,18 @@ def argsort(
         If there is no such axis.
     """
     at = axis_of(axis, len(data.shape), "argsort")
+    if computes_by_threads() and has_rows(data):
+        _, places = sorted_rows(data, at, is_ascend, valid_count)
+        return _first(places, at, dims(data)[at], dtype)
     return _indices(ranks(data, at, is_ascend, valid_count), at, dtype)
+
+
+def _first(data: Tensor, axis: int, count: Extent, dtype: str) -> Tensor:
+    """Return the first elements along an axis, of a data type."""
+    shape = replaced(dims(data), axis, count)
+    if shape == dims(data) and dtype == data.dtype:
+        return data
+    return compute(shape, lambda *i: data(*i).astype(dtype), name="first", tag=Tag.INJECTIVE)
 
 
 def _indices(rank: Tensor, at: int, dtype: str = "int32", count: Extent | None = None) -> Tensor:
@@ -133,6 +147,8 @@ def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
         If there is no such axis.
     """
     at = axis_of(axis, len(data.shape), "sort")
+    if computes_by_threads() and has_rows(data):
+        return sorted_rows(data, at, is_ascend)[0]
     return _read(data, _indices(ranks(data, at, is_ascend), at), at, "sort")
 
 
@@ -168,6 +184,10 @@ def topk(
     """
     at = axis_of(axis, len(data.shape), "topk")
     count = dims(data)[at] if isinstance(k, int) and k < 1 else k
+    if computes_by_threads() and has_rows(data):
+        ordered, order = sorted_rows(data, at, is_ascend)
+        first = [_first(ordered, at, count, data.dtype), _first(order, at, count, dtype)]
+        return {"values": first[:1], "indices": first[1:]}.get(ret_type, first)
     places = _indices(ranks(data, at, is_ascend), at, dtype, count)
     values = [_read(data, places, at, "topk")] if ret_type != "indices" else []
     return values + ([places] if ret_type != "values" else [])

@@ -7,6 +7,7 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.conv import ConvSpec, group_channel, moved, pad_spatial, window_extent
+from compiler.topi.nn.pair_sums import products_per_step, step_sum
 from compiler.topi.operands import Extent, dims
 from compiler.topi.tag import Tag
 
@@ -48,15 +49,20 @@ def conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
     outer, inputs, kh, kw, inner, block = dims(kernel)
     out_h, out_w = _out(data, kernel, spec)
     padded = pad_spatial(data, spec)
-    ic, ii = te.reduce_axis((0, inputs), name="ic"), te.reduce_axis((0, inner), name="ii")
+    products = products_per_step(inner, (data.dtype, kernel.dtype), spec.out_dtype)
+    ic, ii = te.reduce_axis((0, inputs), name="ic"), te.reduce_axis((0, inner // products), name="ii")
     window = [te.reduce_axis((0, kh), name="rh"), te.reduce_axis((0, kw), name="rw")]
 
     def element(n: Var, c: Var, h: Var, w: Var, b: Var) -> PrimExpr:
         rows, columns = (moved(i, window[d], spec, d) for d, i in enumerate((h, w)))
         channels = group_channel(c, ic.var, outer, inputs, spec.groups)
-        x = padded(n, channels, rows, columns, ii.var).astype(spec.out_dtype)
-        y = kernel(c, ic.var, window[0].var, window[1].var, ii.var, b).astype(spec.out_dtype)
-        return te.sum(x * y, axis=[ic, *window, ii])
+
+        def term(i: PrimExpr) -> PrimExpr:
+            x = padded(n, channels, rows, columns, i).astype(spec.out_dtype)
+            y = kernel(c, ic.var, window[0].var, window[1].var, i, b).astype(spec.out_dtype)
+            return x * y
+
+        return te.sum(step_sum(ii.var, products, term), axis=[ic, *window, ii])
 
     shape = (dims(data)[0], outer, out_h, out_w, block)
     return compute(shape, element, name="conv", tag=Tag.CONV_PACKED)

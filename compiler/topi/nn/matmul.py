@@ -20,6 +20,7 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import IntImm, PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import PanelProduct, compute, computes_by_threads
+from compiler.topi.nn.pair_sums import products_per_step, step_sum
 from compiler.topi.operands import Extent, Index, constant, dims, is_one
 from compiler.topi.tag import Tag
 
@@ -43,11 +44,15 @@ class _Product:
     rows, columns, depth : int or PrimExpr
     left, right : callable
         Take indices and return an element.
+    dtypes : tuple of str
+        The data types of both.
     is_shared : bool
         Whether ``right`` is the same for all of ``outer``.
     is_depth_contiguous : bool
         Whether elements of ``right`` with consecutive ``k`` are neighbours in memory, else those with consecutive
         columns.
+    out_dtype : str
+        The data type that products are summed in.
     """
 
     outer: tuple[Extent, ...]
@@ -56,8 +61,10 @@ class _Product:
     depth: Extent
     left: Element
     right: Element
+    dtypes: tuple[str, str]
     is_shared: bool
     is_depth_contiguous: bool
+    out_dtype: str
 
     @property
     def names(self) -> list[str]:
@@ -79,10 +86,13 @@ class _Product:
 
         def element(*at: Var) -> PrimExpr:
             *o, i, j = at
-            return te.sum(self.left(*o, i, k.var) * self.right(*o, k.var, j), axis=k)
+            return te.sum(self._wide(self.left(*o, i, k.var)) * self._wide(self.right(*o, k.var, j)), axis=k)
 
         shape = (*self.outer, self.rows, self.columns)
         return compute(shape, element, name="product", tag=Tag.MATMUL, varargs_names=self.names)
+
+    def _wide(self, value: PrimExpr) -> PrimExpr:
+        return value.astype(self.out_dtype)
 
     def _partial_sums(self, depth: int, lanes: int) -> Tensor:
         r = te.reduce_axis((0, depth // lanes), name="k")
@@ -90,7 +100,7 @@ class _Product:
         def part(*at: Var) -> PrimExpr:
             *o, i, j, lane = at
             k = r.var * lanes + lane
-            return te.sum(self.left(*o, i, k) * self.right(*o, k, j), axis=r)
+            return te.sum(self._wide(self.left(*o, i, k)) * self._wide(self.right(*o, k, j)), axis=r)
 
         def lanes_sum(*at: Var) -> PrimExpr:
             values = [parts(*at, lane) for lane in range(lanes)]
@@ -108,13 +118,18 @@ class _Product:
         width = next((n for n in (_WIDTH, 8, 4) if columns % n == 0), _WIDTH if columns > 8 else 8)
         count = -(-columns // width)
         is_cut = columns % width != 0
-        panels = self._packed(columns, count, width)
-        k = te.reduce_axis((0, self.depth), name="k")
+        products = products_per_step(self.depth, self.dtypes, self.out_dtype)
+        panels = self._packed(columns, count, width, "int16" if products > 1 else self.out_dtype)
+        k = te.reduce_axis((0, self.depth // products), name="k")
 
         def element(*at: Var) -> PrimExpr:
             *o, i, j = at
             own = () if self.is_shared else tuple(o)
-            return te.sum(self.left(*o, i, k.var) * panels(*own, j // width, k.var, j % width), axis=k)
+
+            def term(r: PrimExpr) -> PrimExpr:
+                return self._wide(self.left(*o, i, r)) * self._wide(panels(*own, j // width, r, j % width))
+
+            return te.sum(step_sum(k.var, products, term), axis=k)
 
         attrs = PanelProduct(width, self.is_shared, is_cut)
         shape = (*self.outer, self.rows, count * width)
@@ -124,7 +139,7 @@ class _Product:
         shape = (*self.outer, self.rows, columns)
         return compute(shape, lambda *i: padded(*i), name="product_cut", tag=Tag.ELEMWISE, varargs_names=self.names)
 
-    def _packed(self, columns: int, count: int, width: int) -> Tensor:
+    def _packed(self, columns: int, count: int, width: int, dtype: str) -> Tensor:
         """Return the columns in panels ``(outer…, panel, k, lane)``, zeros behind the last one."""
         common = () if self.is_shared else self.outer
         is_cut = columns % width != 0
@@ -133,7 +148,7 @@ class _Product:
             *o, p, k, lane = at
             first: list[Index] = [*[0] * (len(self.outer) - len(o)), *o]
             column = p * width + lane
-            value = self.right(*first, k, column)
+            value = self.right(*first, k, column).astype(dtype)
             return te.if_then_else(column < columns, value, tir.const(0, value.dtype)) if is_cut else value
 
         # Where columns are neighbours in memory already, they are read where they are.
@@ -208,13 +223,14 @@ def _matrix_product(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, 
 
     def left(*at: Index) -> PrimExpr:
         *o, i, r = at
-        return (a(*o, r, i) if transpose_a else a(*o, i, r)).astype(out_dtype)
+        return a(*o, r, i) if transpose_a else a(*o, i, r)
 
     def right(*at: Index) -> PrimExpr:
         *_, r, j = at
-        return (b(j, r) if transpose_b else b(r, j)).astype(out_dtype)
+        return b(j, r) if transpose_b else b(r, j)
 
-    return _Product(tuple(outer), m, n, k, left, right, True, transpose_b).tensor()
+    dtypes = (a.dtype, b.dtype)
+    return _Product(tuple(outer), m, n, k, left, right, dtypes, True, transpose_b, out_dtype).tensor()
 
 
 def dense(
@@ -296,11 +312,14 @@ def dense_pack(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dty
     panels, depth, lanes = dims(weight)
     width = constant(lanes, "dense_pack")
     dtype = out_dtype or data.dtype
-    k = te.reduce_axis((0, depth), name="k")
+    products = products_per_step(depth, (data.dtype, weight.dtype), dtype)
+    k = te.reduce_axis((0, depth // products), name="k")
 
     def element(i: Var, j: Var) -> PrimExpr:
-        right = weight(j // width, k.var, j % width)
-        return te.sum(data(i, k.var).astype(dtype) * right.astype(dtype), axis=k)
+        def term(r: PrimExpr) -> PrimExpr:
+            return data(i, r).astype(dtype) * weight(j // width, r, j % width).astype(dtype)
+
+        return te.sum(step_sum(k.var, products, term), axis=k)
 
     shape, attrs = (dims(data)[0], panels * width), PanelProduct(width, is_shared=True, is_cut=False)
     product = compute(shape, element, name="product", tag=Tag.MATMUL_PANELS, attrs=attrs)
@@ -369,10 +388,11 @@ def _batch_product(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, o
 
     def left(z: Index, i: Index, r: Index) -> PrimExpr:
         z = 0 if one_a else z
-        return (a(z, r, i) if transpose_a else a(z, i, r)).astype(out_dtype)
+        return a(z, r, i) if transpose_a else a(z, i, r)
 
     def right(z: Index, r: Index, j: Index) -> PrimExpr:
         z = 0 if one_b else z
-        return (b(z, j, r) if transpose_b else b(z, r, j)).astype(out_dtype)
+        return b(z, j, r) if transpose_b else b(z, r, j)
 
-    return _Product((y[0] if one_a else x[0],), m, n, k, left, right, one_b, transpose_b).tensor()
+    outer, dtypes = (y[0] if one_a else x[0],), (a.dtype, b.dtype)
+    return _Product(outer, m, n, k, left, right, dtypes, one_b, transpose_b, out_dtype).tensor()

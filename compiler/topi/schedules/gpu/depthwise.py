@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from compiler.ir import dtype as dt
+from compiler.ir.primexpr import IterVar
 from compiler.target.device_limits import device_limits
 from compiler.target.target import Target
 from compiler.te import ComputeOp, Schedule, Stage, thread_axis
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import ConvWindows
-from compiler.topi.schedules.anchor import tiled_group
+from compiler.topi.schedules.anchor import Group, tiled_group
 from compiler.topi.schedules.gpu.kit import bind, bind_elements, block_threads, fetch, size
-from compiler.topi.schedules.kit import divisor, extent
+from compiler.topi.schedules.kit import divisor, even_tile, extent
 
 __all__ = ["schedule_depthwise"]
 
@@ -20,13 +22,32 @@ _COLUMNS, _ROWS = 32, 8
 """Threads along the columns and the rows of an image, at most."""
 _IMAGES = 64
 """Images of a block, at most: threads along z that every device has."""
+_CHANNELS, _PIXELS = 32, 8
+"""Threads along the channels, and along the columns, of an image whose channels are neighbours, at most."""
+_MAX_EACH = 4
+"""Rows of such an image that a thread computes, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """How an axis of the result is divided: into blocks, threads, and elements of a thread."""
+
+    axis: int
+    threads: int
+    each: int = 1
+
+    @property
+    def tile(self) -> int:
+        """Elements of a block."""
+        return self.threads * self.each
 
 
 def schedule_depthwise(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Schedule | None:
     """Return the schedule of a group around a convolution of images whose channels are not added up.
 
     Neighbouring elements read almost the same window: a block computes a tile of an image and fetches the window of the
-    tile once.  Small images share a block with those of further channels.
+    tile once.  Small images share a block with those of further channels; where channels are neighbours in memory, a
+    block computes some of them.
 
     Parameters
     ----------
@@ -39,48 +60,74 @@ def schedule_depthwise(outputs: Sequence[Tensor], anchor: ComputeOp, target: Tar
     Returns
     -------
     Schedule or None
-        None where its extents are not numbers, where rows and columns are not the last axes, and where a window does
-        not fit into shared memory.
+        None where its extents are not numbers, where neither columns nor channels are the last axis, and where a window
+        does not fit into shared memory.
     """
-    windows = ConvWindows.of(anchor)
-    last = len(anchor.axis) - 1
-    if size([*anchor.axis, *anchor.reduce_axis]) is None or last < 3 or windows.columns != last:
+    if size([*anchor.axis, *anchor.reduce_axis]) is None or len(anchor.axis) < 4:
         return None
-    channels, height, width = (extent(anchor.axis[d]) or 1 for d in (windows.channels, last - 1, last))
-    columns, rows = min(width, _COLUMNS), min(height, _ROWS)
-    images = divisor(channels, max(min(block_threads(target) // (columns * rows), _IMAGES), 1))
-    if _window_bytes(anchor, windows, (images, rows, columns)) > device_limits(target)["max_shared_memory_per_block"]:
+    sides = _sides(anchor, target)
+    if sides is None:
         return None
 
     def elements(stage: Stage) -> None:
         bind_elements(stage, target)
 
     group = tiled_group(outputs, anchor, (), may_be_cut=True, elements=elements)
-    result, tile = group.schedule[group.result], group.schedule[group.tile]
-    threads = [
-        thread_axis((0, count), f"threadIdx.{name}") for count, name in ((columns, "x"), (rows, "y"), (images, "z"))
-    ]
-    axes = list(group.result.op.axis)
-    own = (axes[last], axes[last - 1], axes[windows.channels])
-    blocks, inner = [], []
-    for axis, thread in zip(own, threads, strict=True):
-        block, one = result.split(axis, factor=extent(thread))
-        blocks.append(block)
-        inner.append(one)
-    column, row, channel = blocks
-    others = [axis for axis in axes if axis not in own]
-    result.reorder(*others, channel, row, column, *reversed(inner))
-    bind(result, result.fuse(*others, channel), "blockIdx.y")
-    tiles = result.fuse(row, column)
-    bind(result, tiles, "blockIdx.x")
-    for one, thread in zip(inner, threads, strict=True):
-        result.bind(one, thread)
-    tile.compute_at(result, inner[0])
-    for tensor in tile.op.input_tensors:
+    threads, blocks, place = _bind_tile(group, sides, ConvWindows.of(anchor).channels)
+    group.schedule[group.tile].compute_at(group.schedule[group.result], place)
+    for tensor in group.schedule[group.tile].op.input_tensors:
         staged = group.schedule[group.schedule.cache_read(tensor, "shared", [group.tile])]
-        staged.compute_at(result, tiles)
+        staged.compute_at(group.schedule[group.result], blocks)
         fetch(staged, threads)
     return group.schedule
+
+
+def _sides(anchor: ComputeOp, target: Target) -> tuple[_Side, _Side, _Side] | None:
+    """Return how columns, rows and channels are divided, neighbours in memory first; None where no tile fits."""
+    windows, last = ConvWindows.of(anchor), len(anchor.axis) - 1
+    lengths = [extent(axis) or 1 for axis in anchor.axis]
+    limit = device_limits(target)["max_shared_memory_per_block"]
+    if windows.columns == last:
+        columns, rows = min(lengths[last], _COLUMNS), min(lengths[last - 1], _ROWS)
+        most = max(min(block_threads(target) // (columns * rows), _IMAGES), 1)
+        images = divisor(lengths[windows.channels], most)
+        fits = _window_bytes(anchor, windows, (images, rows, columns)) <= limit
+        return (_Side(last, columns), _Side(last - 1, rows), _Side(windows.channels, images)) if fits else None
+    if windows.channels != last or windows.columns != last - 1:
+        return None
+    channels, columns = even_tile(lengths[last], _CHANNELS), even_tile(lengths[last - 1], _PIXELS)
+    each = min(lengths[last - 2], _MAX_EACH)
+    while each and _window_bytes(anchor, windows, (channels, each, columns)) > limit:
+        each //= 2
+    return (_Side(last, channels), _Side(last - 1, columns), _Side(last - 2, 1, each)) if each else None
+
+
+def _bind_tile(
+    group: Group, sides: tuple[_Side, _Side, _Side], channels: int
+) -> tuple[list[IterVar], IterVar, IterVar]:
+    """Bind the result's tiles to blocks and their elements to threads.
+
+    Return the threads' axes, the loop of a block, and the loop of a thread.
+    """
+    result, axes = group.schedule[group.result], list(group.result.op.axis)
+    threads = [thread_axis((0, s.threads), f"threadIdx.{name}") for s, name in zip(sides, "xyz", strict=True)]
+    blocks, owned, inner = dict[int, IterVar](), [], []
+    for side in sides:
+        blocks[side.axis], rest = result.split(axes[side.axis], factor=side.tile)
+        if side.each > 1:
+            rest, one = result.split(rest, factor=side.each)
+            inner.append(one)
+        owned.append(rest)
+    channel = blocks.pop(channels)
+    spatial = [blocks[at] for at in sorted(blocks)]
+    others = [axis for at, axis in enumerate(axes) if at not in {side.axis for side in sides}]
+    result.reorder(*others, channel, *spatial, *reversed(owned), *inner)
+    bind(result, result.fuse(*others, channel), "blockIdx.y")
+    tiles = result.fuse(*spatial)
+    bind(result, tiles, "blockIdx.x")
+    for one, thread in zip(owned, threads, strict=True):
+        result.bind(one, thread)
+    return threads, tiles, owned[0]
 
 
 def _window_bytes(anchor: ComputeOp, windows: ConvWindows, tile: tuple[int, int, int]) -> int:

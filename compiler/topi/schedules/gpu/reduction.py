@@ -8,9 +8,12 @@ their parts up in a tree.
 
 from __future__ import annotations
 
+from compiler.ir.primexpr import ProducerLoad
+from compiler.ir.substitute import free_vars, post_order_visit
 from compiler.target.target import Target
-from compiler.te import Schedule, Stage
+from compiler.te import ComputeOp, Schedule, Stage
 from compiler.te.axis import thread_axis
+from compiler.te.tensor import Operation
 from compiler.topi.schedules.gpu.kit import bind, bind_elements, block_threads, power_of_two, size
 
 __all__ = ["across_threads", "schedule_reduction"]
@@ -21,6 +24,8 @@ _MAX_PARTS = 64
 """Threads of one sum; further ones of the block are for other sums."""
 _MANY_RESULTS = 1 << 16
 """So many results keep a device busy with one thread each."""
+_SOME_RESULTS = 1 << 12
+"""So many do where neighbouring threads, each of which reduces an element alone, read neighbours in memory."""
 
 
 def schedule_reduction(schedule: Schedule, stage: Stage, store: Stage, target: Target) -> None:
@@ -36,17 +41,31 @@ def schedule_reduction(schedule: Schedule, stage: Stage, store: Stage, target: T
     target : Target
     """
     length, count = size(stage.op.reduce_axis), size(stage.op.axis)
-    if length is None or count is None or length < _MIN_PARTS or count >= _MANY_RESULTS:
-        _in_a_thread(stage, store, target)
+    if length is None or count is None or length < _MIN_PARTS or count >= _least_results(stage.op):
+        _in_a_thread(schedule, stage, store, target)
     else:
         _across_a_block(schedule, stage, store, target, length, count)
 
 
-def _in_a_thread(stage: Stage, store: Stage, target: Target) -> None:
-    """Reduce in the thread of the element."""
+def _least_results(op: Operation) -> int:
+    """Return how many results are reduced by a thread each: fewer where what neighbours read lies side by side."""
+    if not isinstance(op, ComputeOp) or not op.axis:
+        return _MANY_RESULTS
+    last, reads = op.axis[-1].var, list[ProducerLoad]()
+    for body in op.body:
+        post_order_visit(body, lambda n: reads.extend([n] if isinstance(n, ProducerLoad) else []))
+    reads_along = any(last in free_vars(read.indices[-1]) for read in reads if read.indices)
+    return _SOME_RESULTS if reads_along else _MANY_RESULTS
+
+
+def _in_a_thread(schedule: Schedule, stage: Stage, store: Stage, target: Target) -> None:
+    """Reduce in the thread of the element, in its registers."""
+    if store is stage and isinstance(stage.op, ComputeOp) and len(stage.op.body) == 1:
+        stage = schedule[schedule.cache_write(stage.op.output(0), "local")]
+    elif store is not stage:
+        stage.set_scope("local")
     place = bind_elements(store, target)
     if store is not stage:
-        stage.set_scope("local")
         stage.compute_at(store, place)
 
 

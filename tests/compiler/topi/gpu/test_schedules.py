@@ -52,6 +52,7 @@ def test_tiles_are_in_shared_memory_and_sums_in_registers() -> None:
         ("conv1d", 8),
         ("conv3d", 8),
         ("depthwise, several rows of blocks", 2),
+        ("depthwise, channels last", 2),
     ],
 )
 def test_neighbouring_threads_access_neighbouring_memory(name: str, most: float) -> None:
@@ -62,6 +63,19 @@ def test_neighbouring_threads_access_neighbouring_memory(name: str, most: float)
         for access in kernel.accesses:
             if access.scope == "global" and access.sectors is not None:
                 assert access.sectors <= 2 * access.least_sectors, access.buffer
+
+
+def test_windows_with_holes_are_read_along_rows() -> None:
+    """The products of a transposed convolution are summed by a thread each, which its neighbours read beside."""
+    x, w = relay.var("x", shape=(1, 8, 24, 24)), relay.var("w", shape=(8, 8, 3, 3))
+    transposed = relay.nn.conv2d_transpose(x, w, strides=2, padding=1)
+    (device,) = relay.build(relay.Function([x, w], transposed), "cuda").get_lib().imported_modules
+    (kernel,) = explain_kernels(device.kernels)
+    accesses = [access for access in kernel.accesses if access.scope == "global"]
+    assert len(accesses) == 3, "sums are in registers"
+    for access in accesses:
+        assert access.sectors is not None
+        assert access.sectors <= 2 * access.least_sectors, access.buffer
 
 
 @pytest.mark.skipif(bool(missing_tools()), reason=missing_tools() or "none")

@@ -1,0 +1,42 @@
+"""Bisection by a thread: the first number of a range for which a condition holds no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from compiler.ir.primexpr import ExprLike, PrimExpr, Var
+from compiler.tir.ir_builder import IRBuilder
+
+__all__ = ["bisected"]
+
+
+def bisected(
+    builder: IRBuilder, low: ExprLike, high: ExprLike, rounds: ExprLike, holds: Callable[[Var], PrimExpr]
+) -> Var:
+    """Write a bisection, and return its result.
+
+    Parameters
+    ----------
+    builder : IRBuilder
+    low, high : PrimExpr or int
+        The range; ``high`` is the result where the condition holds for all of it.
+    rounds : PrimExpr or int
+        How often the range may have to be halved: bits of its length.
+    holds : callable
+        The condition, of a number; it holds for none after the first for which it does not.
+
+    Returns
+    -------
+    Var
+        For the rest of the builder's block.
+    """
+    begin = builder.allocate("int32", 1, "low", "local")
+    end = builder.allocate("int32", 1, "high", "local")
+    begin[0], end[0] = low, high
+    with builder.for_range(0, rounds, name="halving"), builder.if_scope(begin[0] < end[0]):
+        middle = builder.let("middle", (begin[0] + end[0]) >> 1)
+        with builder.if_scope(holds(middle)):
+            begin[0] = middle + 1
+        with builder.else_scope():
+            end[0] = middle
+    return builder.let("split", begin[0])

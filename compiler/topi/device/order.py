@@ -1,0 +1,147 @@
+"""The order of elements that are sorted on a device: by value, and those of equal values by place.
+
+No two elements are the same then, which makes any way of sorting a stable one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from compiler import te, tir
+from compiler.ir import dtype as dt
+from compiler.ir.primexpr import And, Not, Or, PrimExpr
+from compiler.tir.ir_builder import BufferVar, IRBuilder
+from compiler.topi.device.rows import Rows
+from compiler.topi.operands import Index
+
+__all__ = ["Element", "Elements", "Order", "precedes"]
+
+Element: TypeAlias = tuple[PrimExpr, PrimExpr]
+"""A value, and the place that it had."""
+
+
+def precedes(a: PrimExpr, b: PrimExpr, is_ascend: bool) -> PrimExpr:
+    """Return whether a value comes before another one in order; NaN is greater than any number, as in NumPy.
+
+    Parameters
+    ----------
+    a, b : PrimExpr
+        Of the same data type.
+    is_ascend : bool
+        Whether the smallest comes first.
+
+    Returns
+    -------
+    PrimExpr
+        False for values that are equal, of which NaN is to itself.
+    """
+    less, more = (a, b) if is_ascend else (b, a)
+    if dt.is_bool(less.dtype):
+        return And(Not(less), more)
+    if dt.is_float(less.dtype):
+        return Or(less < more, And(tir.isnan(more), Not(tir.isnan(less))))
+    return less < more
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """Memory of values with the places that they had.
+
+    Attributes
+    ----------
+    values, places : BufferVar
+        Of the same shape.
+    """
+
+    values: BufferVar
+    places: BufferVar
+
+    @classmethod
+    def allocate(cls, builder: IRBuilder, name: str, scope: str, dtype: str, shape: Sequence[int]) -> Elements:
+        """Allocate memory for the rest of the builder's block.
+
+        Parameters
+        ----------
+        builder : IRBuilder
+        name, scope : str
+            What it is called, and where it is: ``global`` or ``shared``.
+        dtype : str
+            Of the values.
+        shape : sequence of int
+
+        Returns
+        -------
+        Elements
+        """
+        values = builder.allocate(dtype, shape, f"{name}_values", scope)
+        return cls(values, builder.allocate("int32", shape, f"{name}_places", scope))
+
+    def at(self, *indices: Index) -> Element:
+        """Return the element at an index of each dimension.
+
+        Parameters
+        ----------
+        *indices : int or PrimExpr
+
+        Returns
+        -------
+        Element
+        """
+        return self.values[indices], self.places[indices]
+
+    def store(self, element: Element, *indices: Index) -> None:
+        """Write an element at an index of each dimension.
+
+        Parameters
+        ----------
+        element : Element
+        *indices : int or PrimExpr
+        """
+        self.values[indices], self.places[indices] = element
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Which of two elements of a row comes first.
+
+    Attributes
+    ----------
+    rows : Rows
+    is_ascend : bool
+        Whether the smallest comes first.
+    counts : BufferVar or None
+        How many elements of each row are sorted; those behind stay in their places.
+    """
+
+    rows: Rows
+    is_ascend: bool
+    counts: BufferVar | None
+
+    def is_before(self, row: PrimExpr, a: Element, b: Element, has_padding: bool = False) -> PrimExpr:
+        """Return whether an element comes before another one.
+
+        Parameters
+        ----------
+        row : PrimExpr
+            The row of both.
+        a, b : Element
+        has_padding : bool
+            Whether their places may be behind the row's end.
+
+        Returns
+        -------
+        PrimExpr
+        """
+        (value, place), (other, other_place) = a, b
+        earlier = place < other_place
+        ordered = Or(precedes(value, other, self.is_ascend), And(Not(precedes(other, value, self.is_ascend)), earlier))
+        if self.counts is None and not has_padding:
+            return ordered
+        return tir.Select(te.max(place, other_place) < self._sorted_count(row), ordered, earlier)
+
+    def _sorted_count(self, row: PrimExpr) -> Index:
+        if self.counts is None:
+            return self.rows.length
+        return te.min(self.counts[self.rows.others(row)].astype("int32"), self.rows.length)

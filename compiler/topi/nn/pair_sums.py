@@ -1,0 +1,65 @@
+"""Sums of products of narrow integers, two products a step.
+
+CPUs multiply 16-bit integers in pairs and add both products to a sum of 32 bits in one instruction or two, such as
+x86's ``pmaddwd`` and ``vpdpwssd``.  A definition that adds two products in each step of its reduction lets code
+generation use them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from compiler.ir.primexpr import PrimExpr
+from compiler.topi.compute import computes_by_threads
+from compiler.topi.operands import Extent
+
+__all__ = ["NARROW", "products_per_step", "step_sum"]
+
+NARROW = ("int16", "int8", "uint8")
+"""Data types whose values int16 holds."""
+
+
+def products_per_step(extent: Extent, dtypes: Sequence[str], out_dtype: str) -> int:
+    """Return how many products each step of a reduction adds.
+
+    Parameters
+    ----------
+    extent : int or PrimExpr
+        Products that are summed along one axis.
+    dtypes : sequence of str
+        Data types of the factors.
+    out_dtype : str
+        Data type of the sum.
+
+    Returns
+    -------
+    int
+        2 for an even number of products of narrow integers that are summed in 32 bits on a CPU, else 1.
+    """
+    is_narrow = out_dtype == "int32" and all(dtype in NARROW for dtype in dtypes)
+    is_even = isinstance(extent, int) and extent % 2 == 0
+    return 2 if is_narrow and is_even and not computes_by_threads() else 1
+
+
+def step_sum(step: PrimExpr, products: int, term: Callable[[PrimExpr], PrimExpr]) -> PrimExpr:
+    """Return what one step of a reduction adds.
+
+    Parameters
+    ----------
+    step : PrimExpr
+        Its number.
+    products : int
+        As of :func:`products_per_step`.
+    term : callable
+        Returns the product at an index.
+
+    Returns
+    -------
+    PrimExpr
+    """
+    if products == 1:
+        return term(step)
+    total = term(step * products)
+    for i in range(1, products):
+        total = total + term(step * products + i)
+    return total
