@@ -181,7 +181,7 @@ class _Blocks:
             dtype = self._types.dtype or "int32"
             iter_vars = (IterVar(Range(const(0, dtype), const(1, dtype)), Var("vi", dtype), IterVar.DataPar),)
             values = (const(0, dtype),)
-        elements = _Elements(self._buffers, self._types, own, iter_vars)
+        elements = _Elements(self._buffers, self._types, own)
         indices = tuple(own[self._types.variable(a.var)] for a in op.axis)
         init, body = self._steps(op, outputs, elements, indices)
         annotations = {key: self._annotation(key, value) for key, value in op.attrs.items()}
@@ -205,7 +205,7 @@ class _Blocks:
         for left, right, buffer, e in zip(combiner.lhs, combiner.rhs, buffers, reduction.source, strict=True):
             operands |= {left: BufferLoad(buffer, indices), right: elements.of(e)}
         with derived_from(reduction.span | op.span):
-            results = [substitute(elements.of(e), operands) for e in combiner.result]
+            results = [substitute(elements.as_written(e), operands) for e in combiner.result]
             update = _stores(buffers, results, indices)
         condition = elements.of(reduction.condition)
         always = isinstance(condition, IntImm) and condition.value
@@ -256,18 +256,19 @@ class _Elements(Mutator):
         buffers: Mapping[Tensor, Buffer],
         types: IndexTypes,
         variables: Mapping[Var, PrimExpr],
-        iter_vars: Sequence[IterVar],
     ) -> None:
         self._buffers = buffers
         self._types = types
         self._variables = variables
         self._analyzer = Analyzer()
-        for axis in iter_vars:
-            self._analyzer.bind(axis.var, domain(axis))
 
     def of(self, e: PrimExpr) -> PrimExpr:
-        """Return an expression of a definition as one of the block, simplified."""
-        return self._analyzer.simplify(self.visit(self._types.value(e)))
+        """Return an expression of a definition as one of the block, simplified for axes of any extent."""
+        return self._analyzer.simplify(self.as_written(e))
+
+    def as_written(self, e: PrimExpr) -> PrimExpr:
+        """Return an expression of a definition as one of the block."""
+        return self.visit(self._types.value(e))  # type: ignore[no-any-return]
 
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._variables.get(n, n)

@@ -1,13 +1,30 @@
-"""Counts the floating-point operations of a tensor expression, as its definition states them.
+"""Counts the arithmetic operations of a tensor expression, as its definition states them.
 
-The count belongs to the computation, not to a schedule: recomputation through inlining is not work done.
+Operations of floating-point numbers count, and where the result is of integers those of integers too, but not in
+indices and conditions.  The count belongs to the computation, not to a schedule: recomputation through inlining is not
+work done.
 """
 
 from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Visitor
-from compiler.ir.primexpr import Add, BinaryOp, Call, CmpOp, Div, IntImm, IterVar, Max, Min, Mul, PrimExpr, Reduce, Sub
+from compiler.ir.primexpr import (
+    Add,
+    BinaryOp,
+    Call,
+    CmpOp,
+    Div,
+    IntImm,
+    IterVar,
+    Max,
+    Min,
+    Mul,
+    PrimExpr,
+    ProducerLoad,
+    Reduce,
+    Sub,
+)
 from compiler.te.operation import ComputeOp, domain
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Operation
@@ -15,16 +32,40 @@ from compiler.te.tensor import Operation
 __all__ = ["operation_flops", "schedule_flops"]
 
 
-class _Count(Visitor):
-    """Adds up the floating-point operations that one evaluation of an expression makes."""
+_ARITHMETIC = (Add, Sub, Mul, Div, Min, Max)
 
-    def __init__(self) -> None:
+
+class _Count(Visitor):
+    """Adds up the operations that one evaluation of an expression makes.
+
+    Parameters
+    ----------
+    integers : bool
+        Whether operations of integers count.
+    """
+
+    def __init__(self, integers: bool) -> None:
+        self._integers = integers
         self.flops = 0
 
     def visit_BinaryOp(self, n: BinaryOp) -> None:
-        arithmetic = isinstance(n, (Add, Sub, Mul, Div, Min, Max, CmpOp))
-        self.flops += arithmetic and dt.is_float(n.a.dtype)
+        if dt.is_float(n.a.dtype):
+            self.flops += isinstance(n, (*_ARITHMETIC, CmpOp))
+        else:
+            self.flops += self._integers and isinstance(n, _ARITHMETIC)
         Visitor.visit_Node(self, n)
+
+    def visit_CmpOp(self, n: CmpOp) -> None:
+        """Integers are compared to say where something is computed."""
+        integers, self._integers = self._integers, False
+        self.visit_BinaryOp(n)
+        self._integers = integers
+
+    def visit_ProducerLoad(self, n: ProducerLoad) -> None:
+        """Arithmetic of integers in an index is none of data."""
+        integers, self._integers = self._integers, False
+        Visitor.visit_Node(self, n)
+        self._integers = integers
 
     def visit_Call(self, n: Call) -> None:
         if dt.is_float(n.dtype) and getattr(n.op, "name", "") not in ("tir.if_then_else", "tir.likely"):
@@ -33,7 +74,7 @@ class _Count(Visitor):
 
 
 def _flops_of(e: PrimExpr) -> int:
-    count = _Count()
+    count = _Count(dt.is_integral(e.dtype) and e.dtype != "bool")
     count.visit(e)
     return count.flops
 
@@ -53,7 +94,7 @@ def _product(axes: tuple[IterVar, ...]) -> int | None:
 
 
 def operation_flops(op: Operation) -> int | None:
-    """Return the floating-point operations of one operation; None where a shape is symbolic.
+    """Return the arithmetic operations of one operation; None where a shape is symbolic.
 
     Parameters
     ----------
@@ -63,7 +104,7 @@ def operation_flops(op: Operation) -> int | None:
     Returns
     -------
     int or None
-        Floating-point operations of computing all elements once.
+        Operations of computing all elements once.
     """
     if not isinstance(op, ComputeOp):
         return 0
@@ -81,7 +122,7 @@ def operation_flops(op: Operation) -> int | None:
 
 
 def schedule_flops(schedule: Schedule) -> int | None:
-    """Return the floating-point operations that computing the outputs of a schedule takes.
+    """Return the arithmetic operations that computing the outputs of a schedule takes.
 
     The operations are those of the definition: what a schedule added (caches, partial reductions) is traced back to
     the original tensors through ``schedule.outputs``.
@@ -94,7 +135,7 @@ def schedule_flops(schedule: Schedule) -> int | None:
     Returns
     -------
     int or None
-        Floating-point operations; None where a shape is symbolic.
+        Operations; None where a shape is symbolic.
     """
     total = 0
     seen: set[Operation] = set()

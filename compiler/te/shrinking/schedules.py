@@ -79,7 +79,8 @@ def shrink_schedule(schedule: Schedule, args: Sequence[Tensor | Var], ratio: int
     sizes = sizes_of(dimensions, extents, tables)
     small = redefine(operations, dimensions, sizes)
     new = Schedule([small[op] for op in schedule.outputs])
-    primitives = [_with_small_factors(p, dimensions, tables) for p in schedule.primitives]
+    threads: dict[IterVar, IterVar] = {}
+    primitives = [_on_any_threads(_with_small_factors(p, dimensions, tables), threads) for p in schedule.primitives]
     try:
         mapped = replay_onto(new, primitives, small)
         return SmallSchedule(new, [mapped(a) for a in args if isinstance(a, Tensor)])
@@ -203,3 +204,16 @@ def _with_small_factors(
     changed = {name: tables[dimensions.class_of(var)][value] for name, (var, value) in arguments.items()}
     _, *passed = ({**bound, **changed}).items()
     return replace(p, args=(), kwargs=dict(passed))
+
+
+def _on_any_threads(p: Primitive, threads: dict[IterVar, IterVar]) -> Primitive:
+    """Let thread axes be as long as the loops that are bound to them, whatever extent they were made with."""
+
+    def free(value: object) -> object:
+        if not isinstance(value, IterVar) or value.iter_type != IterVar.ThreadIndex:
+            return value
+        return threads.setdefault(value, IterVar(None, value.var, value.iter_type, value.thread_tag))
+
+    if p.name != "bind":
+        return p
+    return replace(p, args=tuple(map(free, p.args)), kwargs={name: free(value) for name, value in p.kwargs.items()})

@@ -157,3 +157,16 @@ def test_mistakes_are_named() -> None:
     scan = te.scan(te.compute((1, 2), lambda _, i: 0.0), te.compute((4, 2), lambda t, i: state[t - 1, i]), state)
     with pytest.raises(DTypeError, match="Unsupported Operation: ScanOp"):
         te.create_prim_func([scan])
+
+
+def test_axes_of_one_iteration_stay_in_indices() -> None:
+    A = te.placeholder((1, 8), name="A")
+    func = te.create_prim_func([A, te.compute((1, 8), lambda i, j: A[i, (j + 4) - 4] + 1.0, name="B")])
+    assert "B[v_i, v_j] = A[v_i, v_j] + T.float32(1.0)" in func.script()
+
+
+def test_combiners_stay_as_they_are_written() -> None:
+    best = te.comm_reducer(lambda x, y: tir.Select(x >= y, x, y), tir.min_value, name="best")
+    A, k = te.placeholder((4, 8), name="A"), te.reduce_axis((0, 8), "k")
+    func = te.create_prim_func([A, te.compute((4,), lambda i: best(A[i, k], k), name="B")])
+    assert "B[v_i] = T.Select(B[v_i] >= A[v_i, v_k], B[v_i], A[v_i, v_k])" in func.script()

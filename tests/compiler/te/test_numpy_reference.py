@@ -126,3 +126,12 @@ def test_operations_are_those_of_the_definition() -> None:
     n = te.var("n")
     x = te.placeholder((n,), name="X")
     assert schedule_flops(te.create_schedule(te.compute((n,), lambda i: x[i] + 1, name="T").op)) is None
+
+
+def test_operations_of_integers_count_but_not_those_of_indices_and_conditions() -> None:
+    x, y = te.placeholder((4, 8), "int8", "x"), te.placeholder((8, 5), "int8", "y")
+    r = te.reduce_axis((0, 8), "r")
+    product = te.compute((4, 5), lambda i, j: te.sum(x[i, r].astype("int32") * y[r, j].astype("int32"), axis=r))
+    assert schedule_flops(te.create_schedule(product.op)) == 2 * 4 * 5 * 8
+    moved = te.compute((4, 7), lambda i, j: tir.if_then_else(j + 1 < 7, x[3 - i, j + 1], tir.const(0, "int8")))
+    assert schedule_flops(te.create_schedule(moved.op)) == 0
