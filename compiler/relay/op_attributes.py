@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
+from compiler.ir.extension import public_module
 from compiler.ir.op import Op, add_op, register_op_attr, registered_ops
 from compiler.ir.types import Type
 from compiler.relay.op_strategy import OpImplementation, OpSpecialization, OpStrategy, ScheduleMaker
@@ -380,3 +382,7 @@ def register_reduce_schedule(op_name: str, level: int = 10) -> Any:
         The strategy.
     """
     return register_schedule(op_name, _reduction, level)
+
+
+if not typing.TYPE_CHECKING:  # a type checker knows all names, and refuses others
+    __getattr__, __dir__ = public_module("tvm.relay.op.op", __all__)

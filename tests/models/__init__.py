@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.models.networks import convolutional, mobile, recurrent, residual
+from tests.models.control import shrinking, suppressing
+from tests.models.networks import convolutional, gated, mobile, recurrent, residual
 from tests.models.transformers import decoder, encoder
 
 MODELS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
@@ -17,9 +18,14 @@ MODELS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "bert": (encoder, {"layers": 2, "width": 32, "heads": 4, "length": 16, "vocabulary": 100}),
     "gpt": (decoder, {"layers": 1, "width": 32, "heads": 4, "length": 12, "vocabulary": 100}),
     "lstm": (recurrent, {"length": 6, "inputs": 8, "hidden": 16}),
+    "gru": (gated, {"length": 5, "inputs": 8, "hidden": 16}),
+    "loop": (shrinking, {"size": 4, "factor": 0.5}),
+    "boxes": (suppressing, {"boxes": 20, "classes": 2, "limit": 5}),
     "lenet": (convolutional, {}),
 }
 """Builders by name, with the sizes of the small variant."""
+BY_MACHINE = ("loop", "boxes")
+"""The models whose control flow or shapes need the virtual machine."""
 
 
 def build(name: str, small: bool = False, **sizes: Any) -> Any:

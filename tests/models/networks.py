@@ -100,3 +100,12 @@ def recurrent(length: int = 64, inputs: int = 128, hidden: int = 256, batch: int
     rows = w.node("Reshape", w.node("Transpose", last, perm=[1, 0, 2]), w.constant([batch, 2 * hidden], "int64"))
     x = w.node("Gemm", rows, w.weight(classes, 2 * hidden), w.around(0, classes), transB=1)
     return w.model("lstm", x, [batch, classes])
+
+
+def gated(length: int = 64, inputs: int = 128, hidden: int = 256, batch: int = 1) -> Any:
+    """The last state of a GRU."""
+    w = Writer(8)
+    x = w.input("data", [length, batch, inputs], TensorProto.FLOAT)
+    weights = [w.weight(1, 3 * hidden, inputs, scale=0.1), w.weight(1, 3 * hidden, hidden, scale=0.1)]
+    _, last = w.node("GRU", x, *weights, w.weight(1, 6 * hidden, scale=0.1), outputs=2, hidden_size=hidden)
+    return w.model("gru", last, [1, batch, hidden])

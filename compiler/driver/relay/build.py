@@ -11,13 +11,13 @@ from compiler.driver.build_device import is_device
 from compiler.driver.relay.aot.factory import AOTExecutorFactoryModule, CompiledModel, require_interface
 from compiler.driver.relay.backend.options import as_executor, as_runtime
 from compiler.driver.relay.backend.utils import mangle_module_name
-from compiler.driver.relay.external import with_functions_compiled_here
+from compiler.driver.relay.external import with_external_code
 from compiler.driver.relay.graph import GraphProgram, KernelCall, graph_program
 from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
 from compiler.driver.relay.lower import KernelNames, LoweredKernel, StructuralKey, lower_group, structural_key
 from compiler.driver.relay.memory import MemoryPlan, plan_memory
 from compiler.driver.relay.params import bind_params
-from compiler.ir.error import ArgumentError, TargetError, expected, show
+from compiler.ir.error import ArgumentError, BuildError, TargetError, expected, show
 from compiler.ir.instrument import active_instruments, uninstrumented
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm
@@ -26,6 +26,7 @@ from compiler.relay.transform.pipeline import optimize
 from compiler.relay.ty import TensorType
 from compiler.runtime.graph import ALIAS, REFERENCE, Graph, Node
 from compiler.runtime.graph_factory import GraphExecutorFactory
+from compiler.runtime.module import Module
 from compiler.runtime.ndarray import ArrayLike
 from compiler.runtime.params import save_param_dict
 from compiler.target.target import Target
@@ -127,7 +128,10 @@ def build(
     if how.name == "aot":
         require_interface(how, linked)
         with uninstrumented():
-            model = _compile_ahead(_optimized(module, chosen, params), chosen, str(mod_name))
+            optimized, external = _optimized(module, chosen, params)
+            if external:
+                raise BuildError('Executor("aot") has no code of external compilers; Executor("graph") calls it')
+            model = _compile_ahead(optimized, chosen, str(mod_name))
             return AOTExecutorFactoryModule(module, model, chosen, how, linked, str(mod_name))
     return build_graph(module, chosen, params, str(mod_name))
 
@@ -162,15 +166,22 @@ def build_graph(
         instrument.graph_build_begin(module, target)
     built: BuiltGraph | None = None
     try:
-        built = _compile(_optimized(module, target, params), target, mod_name, is_emulated)
+        optimized, external = _optimized(module, target, params)
+        built = _compile(optimized, target, mod_name, is_emulated)
+        for library in external:
+            built.lib.import_module(library)
     finally:
         for instrument in active_instruments():
             instrument.graph_build_end(built)
     return built
 
 
-def _optimized(module: IRModule, target: Target, params: Mapping[str, ArrayLike] | None) -> IRModule:
-    return optimize(bind_params(with_functions_compiled_here(module), params or {}), target)
+def _optimized(
+    module: IRModule, target: Target, params: Mapping[str, ArrayLike] | None
+) -> tuple[IRModule, list[Module]]:
+    """Return the module after all passes, and what external compilers made of parts of it."""
+    module, external = with_external_code(module)
+    return optimize(bind_params(module, params or {}), target), external
 
 
 def _compile(module: IRModule, target: Target, name: str, is_emulated: bool) -> BuiltGraph:

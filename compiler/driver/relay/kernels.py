@@ -264,6 +264,8 @@ class KernelModule(Module):
 
     def export(self, path: str, graph: str = "", model: str = "", params: bytes = b"") -> None:
         """Write the kernels, and what else belongs to a model, to one file."""
+        if any(module.is_runnable and not module.stored_data() for module in self.imported_modules):
+            raise BuildError("export_library: a library cannot hold the code of external compilers")
         parts, signatures = [], []
         for named in self._named:
             signature = named.signature

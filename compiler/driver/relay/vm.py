@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from compiler.driver.relay.build import TargetLike, as_module, build_target
-from compiler.driver.relay.external import with_functions_compiled_here
+from compiler.driver.relay.external import with_external_code
 from compiler.driver.relay.graph import as_group
 from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
 from compiler.driver.relay.lower import can_lower
@@ -26,6 +26,7 @@ from compiler.relay.transform.pipeline import optimize
 from compiler.relay.transform.to_basic_block_normal_form import ToBasicBlockNormalForm
 from compiler.relay.ty import TensorType
 from compiler.runtime import vm_instructions as vm
+from compiler.runtime.module import Module
 from compiler.runtime.ndarray import ArrayLike, NDArray
 from compiler.runtime.vm import Executable, VirtualMachine
 from compiler.target.target import Target
@@ -68,24 +69,27 @@ def compile(
         instrument.graph_build_begin(module, chosen)
     executable: Executable | None = None
     try:
-        module = optimize(bind_params(with_functions_compiled_here(module), params or {}), chosen)
+        module, external = with_external_code(module)
+        module = optimize(bind_params(module, params or {}), chosen)
         module = InferType()(ToBasicBlockNormalForm()(module))
-        executable = _compile(module, chosen)
+        executable = _compile(module, chosen, external)
     finally:
         for instrument in active_instruments():
             instrument.graph_build_end(executable)
     return executable
 
 
-def _compile(module: IRModule, target: Target) -> Executable:
+def _compile(module: IRModule, target: Target, external: Sequence[Module]) -> Executable:
     with KernelCompiler(target, module="vm_mod") as kernels:
         program = _Program(module, kernels)
         program.entry(module.get_global_var("main"))
         program.finish()
     executable = program.executable
-    executable.lib = KernelModule(kernels.kernels, target)
+    executable.lib = lib = KernelModule(kernels.kernels, target)
+    for library in external:
+        lib.import_module(library)
     for index, named, function in program.static:
-        executable.kernels[index] = static_kernel(executable.lib, named, function)
+        executable.kernels[index] = static_kernel(lib, named, function)
     return executable
 
 

@@ -26,9 +26,8 @@ from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.operator import operator_of
 from compiler.relay.ty import TensorType, TupleType, tensor_types
-from compiler.runtime.device import cpu
 from compiler.runtime.module import Module
-from compiler.runtime.ndarray import NDArray, aligned_empty, array
+from compiler.runtime.ndarray import ArrayType, NDArray, array
 from compiler.runtime.packed_func import register_func
 from compiler.runtime.reference_call import Arrays
 from compiler.runtime.vm import Kernel
@@ -90,17 +89,23 @@ def dynamic_kernel(function: Function, target: Target) -> Kernel:
 class _StaticKernel:
     def __init__(self, lib: Module, name: str, constants: list[NDArray], function: Function) -> None:
         self._name = name
-        self._function = lib.get_function(name)
+        self._call = lib.get_function(name).direct_call()
         self._constants = constants
         self._group = function
         self._result = function.body.checked_type
-        self._types = [(t.concrete_shape, t.dtype) for t in tensor_types([self._result])]
+        self._types = [ArrayType(t.concrete_shape, t.dtype) for t in tensor_types([self._result])]
+        self._is_single = not isinstance(self._result, TupleType)
 
     def __call__(self, args: Sequence[Value]) -> Value:
-        outputs = [NDArray(aligned_empty(shape, dtype), dtype, cpu()) for shape, dtype in self._types]
-        inputs = [a for arg in args for a in _arrays(arg)]
-        self._function.prepare((*inputs, *self._constants, *outputs))()
-        return _arranged(self._result, iter(outputs))
+        outputs = [array_type.empty() for array_type in self._types]
+        inputs: list[NDArray] = []
+        for arg in args:
+            if isinstance(arg, NDArray):
+                inputs.append(arg)
+            else:
+                inputs += _arrays(arg)
+        self._call([*inputs, *self._constants, *outputs])
+        return outputs[0] if self._is_single else _arranged(self._result, iter(outputs))
 
     def saved(self) -> tuple[str, list[NDArray], str]:
         """Return what :func:`load_kernel` makes the kernel of."""

@@ -66,6 +66,20 @@ def batch_norm_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, typ
     return InferCorrectLayoutOutput(made.input_layouts, [*made.output_layouts, CHANNELS, CHANNELS], made.new_attrs)
 
 
+def along_axes_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:
+    """An operator over the axes that its attribute ``axis`` lists, none of which may come in blocks."""
+    (old,) = old_in
+    if old is None:
+        return None
+    new = old if new_in is None else new_in[0]
+    if new is None or new == old:
+        return _output([old], old, attrs)
+    axes = attrs["axis"] or ()
+    if not translatable(old, new) or any(new.block(old[a]) > 1 for a in axes):
+        return None
+    return _output([new], new, attrs.with_values(axis=tuple(axis_in(old, new, a) for a in axes)))
+
+
 def transpose_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:
     """The result is in its old layout whatever the input's is: the permutation brings it there."""
     (old,) = old_in

@@ -4,6 +4,7 @@ from typing import Any
 
 from compiler.ir.extension import public_module
 from compiler.ir.pass_package import load_passes
+from compiler.relay.transform.combine_parallel import BatchingOps
 from compiler.relay.transform.cps import to_cps, un_cps
 from compiler.relay.transform.defunctionalize import Defunctionalization
 from compiler.relay.transform.fold_constant import FoldConstantExpr
@@ -16,6 +17,7 @@ from compiler.relay.transform.recast import recast
 from compiler.relay.transform.to_a_normal_form import ToANormalFormExpr
 
 __all__ = [
+    "BatchingOps",
     "Defunctionalization",
     "FoldConstantExpr",
     "FunctionPass",

@@ -95,6 +95,12 @@ class _Stripper(ExprMutator):
         return result
 
 
+def _has_operands(expr: Any) -> bool:
+    if isinstance(expr, Call):
+        return bool(expr.args)
+    return bool(expr.fields) if isinstance(expr, Tuple) else isinstance(expr, _OTHERS)
+
+
 class _Annotator(ExprMutator):
     def __init__(self, names: Sequence[str], everything: bool, earlier: dict[Any, str]) -> None:
         super().__init__()
@@ -125,9 +131,7 @@ class _Annotator(ExprMutator):
     def _ended(self, expr: Any) -> Any:
         """Return an expression, behind an annotation where some compiler gets it."""
         target = self._targets.get(expr)
-        if target is None or not (isinstance(expr, _OTHERS) or (isinstance(expr, Call) and expr.args)):
-            return expr
-        return self._marked(END, expr, target)
+        return expr if target is None or not _has_operands(expr) else self._marked(END, expr, target)
 
     def _begun(self, parts: Sequence[Any], target: str | None = None) -> tuple[str, list[Any]]:
         """Return operands between annotations, and the compiler: the one given, else that of all operands."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
+from compiler.ir.transform import Sequential
 from compiler.relay.expr import Call, GraphExpr, Tuple, TupleGetItem
 from compiler.relay.op.nn.conv_attrs import ConvAttrs
 from compiler.relay.op.nn.dense import BatchMatmulAttrs, DenseAttrs
@@ -18,6 +19,7 @@ from compiler.relay.ty import Dim
 from compiler.tir.data_layout import layout
 
 __all__ = [
+    "BatchingOps",
     "CombineParallelBatchMatmul",
     "CombineParallelConv2D",
     "CombineParallelDense",
@@ -300,3 +302,13 @@ class CombineParallelBatchMatmul(CombineParallel, opt_level=4, required=("InferT
 
     def parts(self, branches: Sequence[Branch], depth: int, result: RelayExpr) -> list[RelayExpr]:
         return _slices(result, 2, self._columns(branches))
+
+
+def BatchingOps() -> Sequential:
+    """Return the passes that merge parallel branches: of convolutions, dense layers and products of matrices.
+
+    Returns
+    -------
+    Sequential
+    """
+    return Sequential([CombineParallelConv2D(), CombineParallelDense(), CombineParallelBatchMatmul()])

@@ -66,6 +66,7 @@ def _rank(expr: Any) -> int:
     "strided_slice",
     "transpose",
     "expand_dims",
+    "broadcast_to",
     "take",
     "max",
     "min",
@@ -77,6 +78,12 @@ def _rank(expr: Any) -> int:
 def _same_numbers(expr: Call, types: TypeMap) -> Result:
     t = _type(expr.args[0], types)
     return None if t is None else [expr, t]
+
+
+@integer_rule("topk")
+def _topk(expr: Call, types: TypeMap) -> Result:
+    t = _type(expr.args[0], types)
+    return [expr, t] if t is not None and expr.attrs["ret_type"] == "values" else None
 
 
 @integer_rule("split")

@@ -10,6 +10,7 @@ import numpy as np
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.primexpr import AnyDim
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.binding import bind
 from compiler.relay.expr import Call, If, Var, const
@@ -25,7 +26,8 @@ __all__ = ["FlexibleShapeDispatch"]
 class FlexibleShapeDispatch(ModulePass, required=("InferType",)):
     """Let ``main`` ask for an extent of its inputs, and call a copy of itself for exactly that extent if there is one.
 
-    Level 0; requires InferType.  Other extents are computed by the dynamic program.
+    Level 0; requires InferType.  Other extents are computed by the dynamic program, whose extent is ``?`` even where
+    that of ``main`` is a number.
 
     Parameters
     ----------
@@ -68,6 +70,7 @@ class FlexibleShapeDispatch(ModulePass, required=("InferType",)):
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         main, func = mod.get_global_var("main"), mod["main"]
+        func = infer_module(mod.with_functions({**mod.functions, main: self._copy(func, AnyDim())}))[main]
         copies = {bucket: (GlobalVar(f"main_{bucket}"), self._copy(func, bucket)) for bucket in self.buckets}
         dynamic = GlobalVar("main_dynamic")
         others = {var: other for var, other in mod.items() if var is not main}
@@ -93,7 +96,7 @@ class FlexibleShapeDispatch(ModulePass, required=("InferType",)):
             result = If(fits, self._cut(Call(var, tuple(args)), func.ret_type, extent), result)
         return Function(params, result)
 
-    def _copy(self, func: Function, bucket: int) -> Function:
+    def _copy(self, func: Function, bucket: int | AnyDim) -> Function:
         """Return the program for one extent."""
         params = []
         for i, param in enumerate(func.params):

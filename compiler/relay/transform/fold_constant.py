@@ -12,7 +12,14 @@ from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, Var, const
 from compiler.relay.op.creation import NdarraySizeAttrs, ShapeOfAttrs
 from compiler.relay.operator import RelayOp
-from compiler.relay.transform.rewriter import GraphMutator, RewritePass, outside_kernels, relay_op, type_of
+from compiler.relay.transform.rewriter import (
+    GraphMutator,
+    RewritePass,
+    call_of,
+    outside_kernels,
+    relay_op,
+    type_of,
+)
 from compiler.relay.ty import TensorType, TupleType, Type
 
 __all__ = [
@@ -34,7 +41,7 @@ class FoldConstant(RewritePass, opt_level=2, required=("InferType",)):
     Parameters
     ----------
     fold_qnn : bool
-        Accepted for TVM's programs: quantised operators are folded like all others.
+        Whether quantised operators are evaluated as well, which passes that look for them would miss.
 
     Examples
     --------
@@ -54,7 +61,7 @@ class FoldConstant(RewritePass, opt_level=2, required=("InferType",)):
     fold_qnn: bool = False
 
     def mutator(self) -> GraphMutator:
-        return _Folder()
+        return _Folder(self.fold_qnn)
 
 
 def FoldConstantExpr(expr: GraphExpr, mod: IRModule | None = None, fold_qnn: bool = False) -> Any:
@@ -66,7 +73,7 @@ def FoldConstantExpr(expr: GraphExpr, mod: IRModule | None = None, fold_qnn: boo
     mod : IRModule, optional
         Accepted for TVM's programs: nothing that the expression calls is looked into.
     fold_qnn : bool
-        Accepted for TVM's programs: quantised operators are folded like all others.
+        Whether quantised operators are evaluated as well.
 
     Returns
     -------
@@ -74,16 +81,27 @@ def FoldConstantExpr(expr: GraphExpr, mod: IRModule | None = None, fold_qnn: boo
         A constant, or a tuple of constants, where all operands are.
     """
     type_of(expr)
-    return _Folder().rewrite(expr)
+    return _Folder(fold_qnn).rewrite(expr)
 
 
-_REMOVED_LATER = frozenset({"nn.dropout"})
-"""Operators of training, which SimplifyInference replaces."""
+_KEPT = frozenset({"nn.dropout", "on_device"})
+"""Operators of constants that say more than their values: SimplifyInference and PlanDevices look for them."""
+
+
+def _is_constant(expr: GraphExpr) -> bool:
+    """Return whether an expression is a constant, or one that a device is said of."""
+    annotated = call_of(expr, "on_device")
+    return isinstance(expr if annotated is None else annotated.args[0], Constant)
+
+
+def _is_qnn(op: RelayOp) -> bool:
+    return op.name.startswith("qnn.")
 
 
 class _Folder(GraphMutator):
-    def __init__(self) -> None:
+    def __init__(self, fold_qnn: bool) -> None:
         super().__init__()
+        self._fold_qnn = fold_qnn
         self._names: dict[Any, list[Var]] = {}
 
     def rewrite(self, expr: GraphExpr) -> Any:
@@ -94,13 +112,13 @@ class _Folder(GraphMutator):
 
     def visit(self, expr: GraphExpr) -> Any:
         result = super().visit(expr)
-        if expr in self._names and isinstance(result, Constant):
+        if expr in self._names and _is_constant(result):
             # Values of names come before their uses, so that the uses find the constant.
             self.memo_map.update(dict.fromkeys(self._names[expr], result))
         return result
 
     def visit_let(self, let: Let) -> Any:
-        return self.visit(let.body) if isinstance(self.visit(let.value), Constant) else super().visit_let(let)
+        return self.visit(let.body) if _is_constant(self.visit(let.value)) else super().visit_let(let)
 
     def visit_if(self, i: If) -> Any:
         cond = self.visit(i.cond)
@@ -111,7 +129,7 @@ class _Folder(GraphMutator):
     def visit_call(self, call: Call) -> Any:
         new = super().visit_call(call)
         op = relay_op(new)
-        if op is None or op.stateful or op.name in _REMOVED_LATER:
+        if op is None or op.stateful or op.name in _KEPT or (_is_qnn(op) and not self._fold_qnn):
             return new
         from_type = _FROM_TYPES.get(op.name)
         if from_type is not None:
@@ -143,6 +161,8 @@ def _known(expr: GraphExpr) -> Any:
     """Return the value of a constant, or of a tuple of constants; None for everything else."""
     if isinstance(expr, Constant):
         return expr.value
+    if (annotated := call_of(expr, "on_device")) is not None:
+        return _known(annotated.args[0])
     if not isinstance(expr, Tuple):
         return None
     values = tuple(_known(f) for f in expr.fields)

@@ -14,6 +14,7 @@ from compiler.relay.dataflow_pattern import DFPattern
 from compiler.relay.expr import GraphExpr
 from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
+from compiler.relay.transform.rewriter import type_of
 
 __all__ = [
     "Entry",
@@ -73,6 +74,7 @@ def _inside_composites(func: Function) -> set[Any]:
 
 
 def _is_free(check: Callable[[Any], bool], taken: set[Any], expr: GraphExpr) -> bool:
+    type_of(expr)
     return expr not in taken and bool(check(expr))
 
 

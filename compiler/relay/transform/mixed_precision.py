@@ -6,7 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.op import Op, register_op_attr
+from compiler.ir.primexpr import FloatImm
 from compiler.relay.expr import Call
+from compiler.relay.op.unary import ClipAttrs
+from compiler.relay.transform.rewriter import call_of
+from compiler.tir.op import max_value
 
 __all__ = [
     "DEFAULT_ALWAYS_LIST",
@@ -65,10 +69,14 @@ DEFAULT_FOLLOW_LIST = [
     "tile",
     "dyn.tile",
     "scatter_elements",
+    "scatter_nd",
     "full",
     "dyn.full",
     "nn.depth_to_space",
+    "image.resize2d",
     # comparisons
+    "argmax",
+    "argmin",
     "less",
     "greater",
     "less_equal",
@@ -98,6 +106,9 @@ DEFAULT_FOLLOW_LIST = [
     "sigmoid",
     "tanh",
     "fast_tanh",
+    "fast_exp",
+    "fast_erf",
+    "clip",
     # windows
     "nn.max_pool1d",
     "nn.max_pool2d",
@@ -160,7 +171,16 @@ def conversion_of(call: Call, dtype: str) -> Conversion | None:
         category, sums, result = rule(call, dtype)
         return [int(category), str(sums), str(result)]
     category = _CATEGORIES.get(call.op.name) if isinstance(call.op, Op) else None
+    if call_of(call, "clip") and not _holds_bounds(ClipAttrs.of(call), dtype):
+        category = MIXED_PRECISION_NEVER
     return None if category is None else [category, dtype, dtype]
+
+
+def _holds_bounds(attrs: ClipAttrs, dtype: str) -> bool:
+    """Return whether the bounds of a clip are numbers of a type, and not beyond its largest."""
+    largest = max_value(dtype)
+    assert isinstance(largest, FloatImm), "the type is one of floating-point numbers"
+    return -largest.value <= attrs.a_min and attrs.a_max <= largest.value
 
 
 def register_mixed_precision_conversion(op_name: str, func: Rule | None = None, level: int = 10) -> Any:

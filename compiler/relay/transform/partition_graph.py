@@ -89,6 +89,13 @@ def _is_ours(func: RelayExpr) -> bool:
     return isinstance(func, Function) and not func.attrs.get("SkipOptimization") and not func.attrs.get("Compiler")
 
 
+def _is_constant(value: RelayExpr) -> bool:
+    """Return whether a value is a constant, or a tuple of them."""
+    if isinstance(value, Tuple):
+        return bool(value.fields) and all(map(_is_constant, value.fields))
+    return isinstance(value, Constant)
+
+
 class _Flattener(ExprMutator):
     """Removes annotations for this very compiler, and ends each element of a tuple that leaves a region by itself."""
 
@@ -150,7 +157,7 @@ class _Partitioner(ExprMutator):
         values = list(dict.fromkeys(end.args[0] for end in region.rets))
         bodies = [self.visit(value) for value in values]
         body = bodies[0] if len(bodies) == 1 else Tuple(tuple(bodies))
-        bound = {p: v for v, p in function.params.items() if self._options.bind_constants and isinstance(v, Constant)}
+        bound = {p: v for v, p in function.params.items() if self._options.bind_constants and _is_constant(v)}
         made: Any = Function(tuple(function.params.values()), body)
         if bound:
             made = bind(made, bound)

@@ -18,7 +18,8 @@ from compiler.relay.expr import Call, Constant, GraphExpr, array_const
 from compiler.relay.op.cast import CastAttrs
 from compiler.relay.op.shape import LayoutTransformAttrs, TransposeAttrs
 from compiler.relay.op.unary import ClipAttrs
-from compiler.relay.operator import call_op
+from compiler.relay.operator import call_op, operator_of
+from compiler.relay.transform.fold_constant import FoldConstantExpr
 from compiler.relay.transform.rewriter import call_of, const_like, op_name, scalar_value, tensor_type, type_of
 from compiler.relay.ty import TensorType
 from compiler.tir.data_layout import Layout, layout
@@ -246,7 +247,7 @@ def _gather_constants(name: str) -> Callable[[Call], Any]:
         # Constants of different shapes may be one bigger than both.
         if inner[1].data.shape != outer[1].data.shape and () not in (inner[1].data.shape, outer[1].data.shape):
             return None
-        return _same_type(call, call_op(name, inner[0], call_op(name, inner[1], outer[1])))
+        return _same_type(call, call_op(name, inner[0], FoldConstantExpr(call_op(name, inner[1], outer[1]))))
 
     return apply
 
@@ -275,10 +276,21 @@ def _clip_of_clip(call: Call) -> Any:
 
 
 def _divide_by_root(call: Call) -> Any:
-    root, numerator = call_of(call.args[1], "sqrt"), scalar_value(call.args[0])
-    if root is None or numerator is None or numerator != 1:
+    root, numerator = call_of(call.args[1], "sqrt"), call.args[0]
+    if root is None:
         return None
-    return _same_type(call, call_op("rsqrt", root.args[0]))
+    inverse = call_op("rsqrt", root.args[0])
+    is_one = scalar_value(numerator) == 1 and type_of(inverse) == type_of(call)
+    return inverse if is_one else call_op("multiply", numerator, inverse)
+
+
+def _multiply_first(call: Call) -> Any:
+    outer = _constant_side(call)
+    inner = _constant_side(outer[0]) if outer is not None and op_name(outer[0]) == "add" else None
+    if outer is None or inner is None:
+        return None
+    product, shift = (call_op("multiply", term, outer[1]) for term in inner)
+    return _same_type(call, call_op("add", product, FoldConstantExpr(shift)))
 
 
 def _power(call: Call) -> Any:
@@ -289,6 +301,17 @@ def _power(call: Call) -> Any:
     if exponent == 1:
         return base
     return call_op("multiply", base, base) if exponent == 2 else None
+
+
+# order
+
+
+def _of_quantized(call: Call) -> Any:
+    """Dequantizing all elements by one positive scale keeps their order."""
+    inner = _inner(call, "qnn.dequantize")
+    scale = scalar_value(inner.args[1]) if inner is not None else None
+    is_increasing = scale is not None and scale > 0 and scalar_value(inner.args[2]) is not None
+    return call_op(operator_of(call).name, inner.args[0], **call.attrs) if is_increasing else None
 
 
 # what follows from types
@@ -371,10 +394,12 @@ RULES: tuple[Rule, ...] = (
     Rule("subtract", "x - 0 = x", _neutral(0, (1,))),
     Rule("multiply", "x * 1 = x", _neutral(1, (0, 1))),
     Rule("divide", "x / 1 = x", _neutral(1, (1,))),
-    Rule("divide", "1 / sqrt(x) = rsqrt(x)", _divide_by_root),
+    Rule("divide", "a / sqrt(x) = a * rsqrt(x), 1 / sqrt(x) = rsqrt(x)", _divide_by_root),
     Rule("power", "x ** 1 = x, x ** 2 = x * x", _power),
     Rule("add", "(x + a) + b = x + (a + b)", _gather_constants("add")),
     Rule("multiply", "(x * a) * b = x * (a * b)", _gather_constants("multiply")),
+    Rule("multiply", "(x + a) * b = x * b + a * b", _multiply_first),
+    *(Rule(n, f"{n}(dequantize(x)) = {n}(x)", _of_quantized) for n in ("argmax", "argmin", "argsort")),
     Rule("negative", "-(-x) = x", _twice("negative")),
     Rule("nn.relu", "relu(relu(x)) = relu(x)", _idempotent("nn.relu")),
     Rule("abs", "abs(abs(x)) = abs(x)", _idempotent("abs")),

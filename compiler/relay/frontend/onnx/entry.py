@@ -17,6 +17,7 @@ from compiler.relay.frontend.onnx import converters as _converters
 from compiler.relay.frontend.onnx.config import checked_config, converting
 from compiler.relay.frontend.onnx.errors import UnknownInputError
 from compiler.relay.frontend.onnx.importer import Importer
+from compiler.relay.frontend.onnx.integers import remembering_integers
 from compiler.relay.frontend.onnx.node_names import save_named
 from compiler.relay.frontend.onnx.partial import remembering
 from compiler.relay.frontend.onnx.reader import (
@@ -98,7 +99,7 @@ def from_onnx(
         weights = {t.name: constant(tensor_array(t)) for t in proto.graph.initializer}
         inputs = _inputs(proto.graph, dict(shape or {}), dtype, set(weights))
         kept = {} if freeze_params else {w: name for name, w in weights.items() if is_weight(w)}
-        with keeping(frozenset(kept)), remembering(), converting(config):
+        with keeping(frozenset(kept)), remembering(), remembering_integers(), converting(config):
             outputs = importer.graph(proto.graph, {**weights, **inputs})
         mod, params = module_of(list(inputs.values()), outputs, kept)
         frozen = {name: w.data for name, w in weights.items() if is_weight(w)} if freeze_params else {}

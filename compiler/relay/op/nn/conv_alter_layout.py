@@ -33,7 +33,8 @@ def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target)
     """
     attrs = ConvAttrs.of(call)
     plain = (attrs.data_layout, attrs.kernel_layout, attrs.out_layout or "NCHW") == ("NCHW", "OIHW", "NCHW")
-    if not plain or target.kind != "llvm" or types[0].dtype != "float32" or not all(t.is_static for t in types[:2]):
+    fast = types[0].dtype == "float32" or (types[0].dtype, attrs.out_dtype) == ("int16", "int32")
+    if not plain or target.kind != "llvm" or not fast or not all(t.is_static for t in types[:2]):
         return None
     channels, outputs = types[0].concrete_shape[1], types[1].concrete_shape[0]
     width = tile_lanes(target)

@@ -11,12 +11,23 @@ from compiler.ir.attr_kinds import BOOL, FLOAT, INT, INTS, optional
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
-from compiler.relay.op.axis_layouts import batch_norm_layout
+from compiler.relay.op.axis_layouts import along_axes_layout, along_axis_layout, batch_norm_layout
 from compiler.relay.op.common import check_same_extent, normalize_axis
 from compiler.relay.op.nn.spatial import broadcast_along
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register, tuple_function
-from compiler.relay.operator import Array, Compute, OpPattern, PartialTypes, Reference, RelationError, Types
+from compiler.relay.operator import (
+    Array,
+    Compute,
+    InferCorrectLayoutOutput,
+    InLayouts,
+    LayoutRule,
+    OpPattern,
+    PartialTypes,
+    Reference,
+    RelationError,
+    Types,
+)
 from compiler.relay.ty import TensorType, TupleType
 from compiler.te.tensor import Tensor
 from compiler.topi.nn import norm as topi
@@ -209,7 +220,9 @@ def _affine_reference(axes_of: AxesOf) -> Reference:
     return reference
 
 
-def _register_affine(attrs: type[NormAttrs], name: str, doc: str, axes_of: AxesOf) -> OpFunction:
+def _register_affine(
+    attrs: type[NormAttrs], name: str, doc: str, axes_of: AxesOf, layout: LayoutRule[Any] | None = None
+) -> OpFunction:
     return register(
         name,
         doc=doc,
@@ -224,13 +237,29 @@ def _register_affine(attrs: type[NormAttrs], name: str, doc: str, axes_of: AxesO
         pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
         compute=_affine_compute(axes_of),
         reference=_affine_reference(axes_of),
+        layout=layout,
         waived=_NO_GRADIENT,
     )
 
 
+def _instance_norm_layout(
+    attrs: InstanceNormAttrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput | None:
+    """Along its axis of channels; the images stay along the first one."""
+    old, new = old_in[0], old_in[0] if new_in is None else new_in[0]
+    if old is None or new is None or old[0] != new[0]:
+        return None
+    made: InferCorrectLayoutOutput | None = along_axis_layout(attrs, new_in, old_in, types)
+    return made
+
+
 layer_norm = _register_affine(LayerNormAttrs, "nn.layer_norm", "Normalise along one axis.", _layer_axes)
 instance_norm = _register_affine(
-    InstanceNormAttrs, "nn.instance_norm", "Normalise each channel of each image over its pixels.", _instance_axes
+    InstanceNormAttrs,
+    "nn.instance_norm",
+    "Normalise each channel of each image over its pixels.",
+    _instance_axes,
+    _instance_norm_layout,
 )
 
 
@@ -311,6 +340,7 @@ l2_normalize = register(
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=lambda attrs, inputs, out_type: [topi.l2_normalize(inputs[0], _l2_axes(attrs, inputs[0].ndim), attrs.eps)],
     reference=_l2_reference,
+    layout=along_axes_layout,
     waived={"gradient": "not needed by any model that is trained here"},
 )
 

@@ -16,6 +16,7 @@ from compiler.relay.operator import Array, Input, OpPattern, Types
 from compiler.relay.ty import AnyDim, TensorType, TupleType
 from compiler.te.tensor import Tensor
 from compiler.topi.vision import nms as topi
+from compiler.topi.vision.all_class_nms import all_class_non_max_suppression as topi_all_class_nms
 
 
 class NonMaximumSuppressionAttrs(Attrs):
@@ -89,22 +90,30 @@ def best_boxes(boxes: Array, scores: Array, limit: int, overlap: float, least: A
     least : numpy.ndarray
         Score that a chosen box must exceed.
     """
-    kept: list[int] = []
     limit = limit if limit >= 0 else len(boxes)
-    for box in np.argsort(-scores, kind="stable"):
-        if len(kept) >= limit or scores[box] <= np.ravel(least)[0]:
-            break
-        if all(_overlap(boxes[box], boxes[other]) <= overlap for other in kept):
-            kept.append(int(box))
+    order = np.argsort(-scores, kind="stable")
+    order = order[scores[order] > np.ravel(least)[0]]
+    kept: list[int] = []
+    while len(order) and len(kept) < limit:
+        kept.append(int(order[0]))
+        order = order[1:][_overlaps(boxes[order[0]], boxes[order[1:]]) <= overlap]
     return kept
 
 
-def _overlap(a: Array, b: Array) -> float:
-    """Return the area that two boxes share, divided by the area of both together."""
-    low_a, high_a, low_b, high_b = (f(p[:2], p[2:]) for p in (a, b) for f in (np.minimum, np.maximum))
-    shared = float(np.prod(np.maximum(np.minimum(high_a, high_b) - np.maximum(low_a, low_b), 0)))
-    both = float(np.prod(high_a - low_a) + np.prod(high_b - low_b)) - shared
-    return shared / both if both > 0 else 0.0
+def _overlaps(box: Array, others: Array) -> Array:
+    """Return the area that a box shares with each other one, divided by the area of both together."""
+    box, others = (corners.astype(np.result_type(corners, np.float32)) for corners in (box, others))
+    low, high = (f(box[:2], box[2:]) for f in (np.minimum, np.maximum))
+    lows, highs = (f(others[:, :2], others[:, 2:]) for f in (np.minimum, np.maximum))
+    shared = np.maximum(np.minimum(high, highs) - np.maximum(low, lows), 0).prod(1)
+    both = (high - low).prod() + (highs - lows).prod(1) - shared
+    shares: Array = np.divide(shared, both, out=np.zeros_like(shared), where=both > 0)
+    return shares
+
+
+def _all_class_compute(attrs: NonMaximumSuppressionAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
+    boxes, scores, limit, overlap, least = inputs
+    return topi_all_class_nms(boxes, scores, limit, overlap, least, attrs.output_format)
 
 
 _ALL_CLASS_NMS = register(
@@ -120,11 +129,10 @@ _ALL_CLASS_NMS = register(
     attrs=NonMaximumSuppressionAttrs,
     relation=_all_class_relation,
     pattern=OpPattern.OPAQUE,
+    compute=_all_class_compute,
+    topi=topi_all_class_nms,
     reference=_all_class_reference,
-    waived={
-        "compute": "one choice depends on those before: a loop that no tensor expression says",
-        "gradient": "a choice has none",
-    },
+    waived={"gradient": "a choice has none"},
 )
 
 all_class_non_max_suppression = tuple_function(
@@ -185,7 +193,7 @@ def _is_suppressed(attrs: NonMaxSuppressionAttrs, box: Array, better: Array, ove
     by_class = not attrs.force_suppress and attrs.id_index >= 0
     rivals = better[better[:, attrs.id_index] == box[attrs.id_index]] if by_class else better
     corners = slice(attrs.coord_start, attrs.coord_start + 4)
-    return any(_overlap(box[corners], rival[corners]) >= overlap for rival in rivals)
+    return bool(np.any(_overlaps(box[corners], rivals[:, corners]) >= overlap))
 
 
 def _suppression_compute(attrs: NonMaxSuppressionAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:

@@ -10,6 +10,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto
 
+import compiler as tvm
 from compiler import relay
 from compiler.relay.inference import infer_expr
 from tests.compiler.relay.op.nn.harness import Array, check, random, variables
@@ -84,3 +85,19 @@ def test_the_best_of_boxes_that_overlap() -> None:
     assert (rows.concrete_shape, count.concrete_shape) == ((24, 3), (1,))
     found, chosen = call.op.reference(call.attrs, *arrays.values())
     np.testing.assert_array_equal(found[: chosen[0]], wanted)
+
+
+def test_the_best_boxes_of_machine_code_are_those_of_onnxruntime() -> None:
+    rng = np.random.default_rng(3)
+    middles, sizes = rng.uniform(0, 1, (2, 40, 2)), rng.uniform(0.1, 0.5, (2, 40, 2))
+    boxes = np.concatenate([middles - sizes / 2, middles + sizes / 2], -1).astype("float32")
+    scores = rng.integers(0, 20, (2, 3, 40)).astype("float32") / 20  # some are equal
+    arrays = {"boxes": boxes, "scores": scores, "limit": np.array([6])}
+    arrays |= {"overlap": np.array([0.3], "float32"), "least": np.array([0.25], "float32")}
+    expected = in_onnxruntime("NonMaxSuppression", arrays, output=TensorProto.INT64)
+    params = variables(list(arrays.values()))
+    function = relay.Function(params, relay.vision.all_class_non_max_suppression(*params).astuple())
+    for kind in ("debug", "graph"):
+        rows, count = relay.create_executor(kind, mod=tvm.IRModule.from_expr(function)).evaluate()(*arrays.values())
+        np.testing.assert_array_equal(rows.numpy()[: count.numpy()[0]], expected)
+        assert not rows.numpy()[count.numpy()[0] :].any()

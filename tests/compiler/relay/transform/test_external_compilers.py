@@ -99,6 +99,31 @@ def test_constants_are_bound_where_asked() -> None:
     assert len(func.params) == 2
 
 
+def test_tuples_of_constants_are_bound() -> None:
+    get("stack").set_attr("target.dsp", lambda call: True)
+    mod = merged(module("stack((1f, 2f), axis=0)"))
+    get("stack").reset_attr("target.dsp")
+    [func] = [f for v, f in transform.PartitionGraph()(mod).items() if v.name_hint != "main"]
+    assert func.params == ()
+    assert isinstance(func.body.args[0], relay.Tuple)
+
+
+def test_an_empty_tuple_is_nobodys() -> None:
+    mod = transform.InferType()(tvm.IRModule.from_expr(relay.Function([], relay.Tuple([]))))
+    for everything in (False, True):
+        assert tvm.ir.structural_equal(transform.AnnotateTarget("dsp", everything)(mod), mod)
+
+
+def test_checks_of_patterns_see_types() -> None:
+    x = relay.var("x", shape=(4, 5))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.nn.relu(relay.add(x, x))))
+    table = [
+        ("dsp.add", is_op("add")(wildcard(), wildcard())),
+        ("dsp.relu", is_op("nn.relu")(wildcard()), lambda call: call.args[0].checked_type.shape[0] == 4),
+    ]
+    assert str(transform.MergeComposite(table)(mod)).count("Composite=") == 2
+
+
 def test_a_function_of_the_compiler_improves_its_functions() -> None:
     tvm.register_func("relay.ext.dsp.optimize", lambda mod: transform.SimplifyExpr()(mod), override=True)
     try:
@@ -142,7 +167,7 @@ def test_functions_of_ccompiler_are_compiled_with_the_rest() -> None:
 
 def test_other_compilers_are_named_in_the_error() -> None:
     partitioned = transform.PartitionGraph()(merged(module("add(%x, %y)")))
-    with pytest.raises(BuildError, match="by the external compiler 'dsp': there is ccompiler"):
+    with pytest.raises(BuildError, match=r"no external compiler is registered as 'relay\.ext\.dsp'"):
         relay.build(partitioned, "llvm")
 
 

@@ -48,6 +48,8 @@ def _conv() -> Any:
 GRAPHS: dict[str, Callable[[], Any]] = {
     "reshape": lambda: relay.reshape(relay.transpose(real("x"), (1, 0, 2, 3)), (4, -1)),
     "split": lambda: relay.split(real("x"), 2, axis=1)[1],
+    "topk": lambda: relay.topk(real("x"), 2, axis=1, ret_type="values"),
+    "broadcast": lambda: relay.broadcast_to(real("x", (3, 9)), (2, 3, 9)),
     "pool": lambda: nn.max_pool2d(real("x"), (2, 2)),
     "mean": lambda: nn.avg_pool2d(real("x", s=0.5, z=7), (2, 2)),
     "whole": lambda: nn.global_avg_pool2d(real("x")),

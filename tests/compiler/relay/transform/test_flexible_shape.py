@@ -28,6 +28,15 @@ def test_every_extent_gives_the_result_of_the_dynamic_program(auto_pad):
         np.testing.assert_allclose(_run(mod, data), expected, rtol=1e-5)
 
 
+def test_a_static_program_becomes_one_of_any_extent():
+    x, w = relay.var("x", shape=(2, 3)), relay.const(np.ones((4, 3), "float32"))
+    mod = _dispatched([x], relay.nn.dense(x, w), buckets=[1, 2])
+    assert str(mod["main"].ret_type) == "Tensor[(?, 4), float32]"
+    for extent in (1, 2, 5):
+        data = np.arange(extent * 3, dtype="float32").reshape(extent, 3)
+        np.testing.assert_allclose(_run(mod, data), np.repeat(data.sum(1, keepdims=True), 4, axis=1))
+
+
 def test_the_virtual_machine_runs_the_copies():
     x, y = (relay.var(name, shape=(3, relay.Any())) for name in "xy")
     mod = _dispatched([x, y], relay.add(x, y), buckets=[2, 5], axis=1, auto_pad=True, input_indices=[0, 1])

@@ -146,6 +146,8 @@ TAILS: dict[str, tuple[Any, int]] = {
     "padded": (lambda y: relay.nn.pad(y, ((0, 0), (0, 0), (1, 2), (3, 0))), 1),
     "padded channels": (lambda y: relay.nn.pad(y, ((0, 0), (1, 0), (0, 0), (0, 0))), 1),
     "normalised": (lambda y: relay.nn.batch_norm(y, *(relay.exp(relay.var(n, shape=(8,))) for n in "gbmv"))[0], 1),
+    "of length one": (lambda y: relay.nn.l2_normalize(y, 1e-5, axis=[1]), 1),
+    "each plane": (lambda y: relay.nn.instance_norm(y, *(relay.var(n, shape=(8,)) for n in "gb")), 1),
     "quantised": (lambda y: relay.qnn.op.quantize(y, HALF, ZERO, axis=1, out_dtype="int8"), 1),
     "resized": (lambda y: relay.image.resize2d(y, (3, 4)), 1),
     "times one number": (lambda y: relay.multiply(relay.var("m", shape=(1, 1)), y), 1),

@@ -34,6 +34,15 @@ def test_what_follows_follows_and_what_must_not_does_not() -> None:
     assert dtypes(mod) == {"nn.dense": "float16", "nn.relu": "float16", "nn.softmax": "float32"}
 
 
+@pytest.mark.parametrize(
+    ("dtype", "bound", "result"),
+    [("float16", 65504.0, "float16"), ("float16", 65505.0, "float32"), ("bfloat16", 1e6, "bfloat16")],
+)
+def test_a_clip_follows_where_its_bounds_are_numbers_of_the_type(dtype: str, bound: float, result: str) -> None:
+    mod = ToMixedPrecision(dtype, missing_op_mode=0)(module(relay.clip(dense(), -bound, 6.0)))
+    assert dtypes(mod) == {"nn.dense": dtype, "clip": result}
+
+
 def test_real_numbers_of_unknown_operators_stay() -> None:
     mod = module(relay.add(relay.cumsum(relay.var("x", shape=(2, 8)), axis=1), relay.var("y", shape=(2, 8))))
     assert tvm.ir.structural_equal(ToMixedPrecision()(mod), mod)

@@ -132,6 +132,13 @@ def test_planned_modules_with_targets_are_read_back():
     tvm.ir.assert_structural_equal(relay.parse(mod.astext()), mod)
 
 
+def test_planned_modules_are_written_and_read_as_json():
+    mod = _planned("def @main(%a: Tensor[(5), float32]) { exp(%a) }", _config())
+    read = tvm.ir.load_json(tvm.ir.save_json(mod))
+    tvm.ir.assert_structural_equal(read, mod)
+    assert read["main"].attrs["result_virtual_device"] == mod["main"].attrs["result_virtual_device"]
+
+
 def test_the_default_device_is_the_fallback_then_the_only_target_then_the_cpu():
     context = tvm.transform.PassContext()
     assert _config().default_primitive_virtual_device.device_type == 2

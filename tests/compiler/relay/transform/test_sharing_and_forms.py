@@ -181,6 +181,7 @@ def test_products_with_several_weights_are_a_batch_or_a_wide_one() -> None:
     data = x()
     out = relay.Tuple([relay.nn.dense(data, relay.var(f"w{i}", shape=(4, 8))) for i in range(3)])
     assert counted(out, transform.CombineParallelDense())["nn.batch_matmul"] == 1
+    assert counted(out, transform.BatchingOps())["nn.batch_matmul"] == 1
     assert counted(out, transform.CombineParallelDense(to_batch=False))["nn.dense"] == 1
     same_results(out, transform.CombineParallelDense())
     same_results(out, transform.CombineParallelDense(to_batch=False))

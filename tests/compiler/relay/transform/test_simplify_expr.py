@@ -19,6 +19,12 @@ def number(value: float, dtype: str = "float32") -> Any:
     return relay.const(value, dtype)
 
 
+def dequantized(scale: Any) -> Any:
+    points = np.zeros(np.shape(scale), "int32")
+    scales = relay.const(np.asarray(scale, "float32"))
+    return relay.qnn.op.dequantize(x(dtype="int8"), scales, relay.const(points), axis=2)
+
+
 FIRES: list[tuple[Any, str]] = [
     (relay.reshape(relay.reshape(x(), (6, 4)), (4, 6)), "reshape(x)"),
     (relay.reshape(relay.nn.batch_flatten(x()), (4, 6)), "reshape(x)"),
@@ -50,10 +56,17 @@ FIRES: list[tuple[Any, str]] = [
     (relay.multiply(relay.const(np.ones((3, 1), "float32")), x()), "x"),
     (relay.divide(x(), number(1)), "x"),
     (relay.divide(number(1), relay.sqrt(x())), "rsqrt(x)"),
+    (relay.divide(number(2), relay.sqrt(x())), "multiply(2.0, rsqrt(x))"),
+    (relay.divide(relay.const(np.ones((5, 2, 3, 4), "float32")), relay.sqrt(x())), "multiply(c[5, 2, 3, 4], rsqrt(x))"),
+    (relay.multiply(relay.add(x(), number(2)), number(3)), "add(multiply(x, 3.0), 6.0)"),
+    (relay.multiply(number(3), relay.add(number(2), x())), "add(multiply(x, 3.0), 6.0)"),
+    (relay.argmax(dequantized(2.0), axis=1), "argmax(x)"),
+    (relay.argmin(dequantized(2.0), axis=1), "argmin(x)"),
+    (relay.argsort(dequantized(2.0), axis=1), "argsort(x)"),
     (relay.power(x(), number(1)), "x"),
     (relay.power(x(), number(2)), "multiply(x, x)"),
-    (relay.add(relay.add(x(), number(2)), number(3)), "add(x, add(2.0, 3.0))"),
-    (relay.multiply(number(3), relay.multiply(x(), number(2))), "multiply(x, multiply(2.0, 3.0))"),
+    (relay.add(relay.add(x(), number(2)), number(3)), "add(x, 5.0)"),
+    (relay.multiply(number(3), relay.multiply(x(), number(2))), "multiply(x, 6.0)"),
     (relay.negative(relay.negative(x())), "x"),
     (relay.nn.relu(relay.nn.relu(relay.nn.relu(x()))), "nn.relu(x)"),
     (relay.abs(relay.abs(x())), "abs(x)"),
@@ -112,7 +125,9 @@ STAYS: list[Any] = [
     relay.transpose(x(1, 3, 4), (0, 2, 1)),
     relay.clip(relay.clip(x(), 0.0, 1.0), 2.0, 3.0),
     relay.expand_dims(x(), axis=1),
-    relay.multiply(relay.add(x(), number(2)), number(3)),
+    relay.multiply(relay.add(x(), number(2)), relay.var("y", shape=(4,))),
+    relay.argmax(dequantized(-2.0), axis=1),
+    relay.argmax(dequantized([1.0, 2.0, 3.0, 4.0]), axis=2),
     relay.layout_transform(x(1, 8, 4, 4), "NCHW", "NHWC"),
     relay.nn.relu(relay.negative(relay.nn.relu(x()))),
 ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.config import current_config
+from compiler.relay.frontend.onnx.integers import product_on_integers
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
@@ -21,7 +22,9 @@ from compiler.relay.ty import AnyDim, Dim
 
 @converter("MatMul")
 def _matmul(node: Node) -> Any:
-    return matmul(*node.inputs)
+    a, b = node.inputs
+    product = product_on_integers(a, b, dims_of(a)[-1], (-1, -1), matmul) if rank_of(b) == 2 <= rank_of(a) else None
+    return matmul(a, b) if product is None else product
 
 
 def matmul(a: RelayExpr, b: RelayExpr, out_dtype: str = "") -> Any:
@@ -111,11 +114,15 @@ def _matrices(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
 def _gemm(node: Node) -> Any:
     a, b, c = node.take(3)
     alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)
-    if node.attr("transA", 0):
-        a = transpose(a, [1, 0])
-    if not node.attr("transB", 0):
-        b = transpose(b, [1, 0])
-    product = ops.nn.dense(a, b)
+    rows, columns = node.attr("transA", 0), not node.attr("transB", 0)
+
+    def multiply(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
+        left, right = (transpose(x, [1, 0]) if flag else x for x, flag in ((a, rows), (b, columns)))
+        return ops.nn.dense(left, right, out_dtype=out_dtype)
+
+    product = product_on_integers(a, b, dims_of(a)[0 if rows else 1], (1 if columns else 0, 1), multiply)
+    if product is None:
+        product = multiply(a, b, "")
     if alpha != 1.0:
         product = ops.multiply(product, alpha)
     if c is None or beta == 0.0:

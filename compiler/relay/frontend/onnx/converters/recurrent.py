@@ -1,4 +1,7 @@
-"""Recurrent networks, unrolled over their time steps: RNN, GRU, LSTM."""
+"""Recurrent networks, unrolled over their time steps: RNN, GRU, LSTM.
+
+What the gates get from the inputs is one product for all steps; a step takes its rows of it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter, one_to_one
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops
-from compiler.relay.frontend.shared.tensors import bounded, reshape, split, static_dims, unsqueeze
+from compiler.relay.frontend.shared.tensors import bounded, reshape, slice_axis, split, static_dims, unsqueeze
 from compiler.relay.op_registry import onnx_operators
 
 Activation = Callable[[Any], Any]
@@ -44,17 +47,17 @@ def _activation(given: str) -> Callable[..., Any]:
 
 
 def _activations(node: Node, usual: Sequence[str], directions: int) -> list[list[Activation]]:
-    """Return the functions of each direction."""
+    """Return the functions of each direction; that of a cell, the third, has no limit, as onnxruntime has it."""
     names = node.attr("activations", list(usual) * directions)
     if len(names) != len(usual) * directions:
         raise ConversionError(f"activations must be {len(usual) * directions}, got {len(names)}")
     alphas, betas = list(node.attr("activation_alpha", [])), list(node.attr("activation_beta", []))
     functions = []
-    for given in names:
+    for at, given in enumerate(names):
         name = given.lower()
         a = alphas.pop(0) if alphas and name in _ALPHA else _ALPHA.get(name, 0.0)
         b = betas.pop(0) if betas and name in _BETA else _BETA.get(name, 0.0)
-        functions.append(_limited(_activation(given), a, b, node.attr("clip")))
+        functions.append(_limited(_activation(given), a, b, node.attr("clip") if at % len(usual) < 2 else None))
     return [functions[i * len(usual) : (i + 1) * len(usual)] for i in range(directions)]
 
 
@@ -90,12 +93,31 @@ class _Direction:
             given = ops.transpose(given, axes=[1, 0, 2])
         return _slice(given, self.index)
 
-    def projected(self, x: RelayExpr, weight: RelayExpr, bias: RelayExpr) -> list[Any]:
-        """Return what each gate gets from an input or a state."""
+    def from_inputs(self, steps: RelayExpr) -> Callable[[int, int], Any]:
+        """Return what gives a step and a gate their part of the product of all inputs, ``(time, batch, inputs)``."""
+        product = self.product(reshape(steps, [-1, static_dims(steps, "the input")[2]]), self.w, self.bias_w)
+
+        def part(step: int, gate: int) -> Any:
+            rows = slice_axis(product, 0, step * self.batch, (step + 1) * self.batch)
+            return self.gate(rows, gate)
+
+        return part
+
+    def from_state(self, state: RelayExpr) -> list[Any]:
+        """Return what each gate gets from a state."""
+        product = self.product(state, self.r, self.bias_r)
+        return [self.gate(product, i) for i in range(self.gates)]
+
+    def gate(self, product: RelayExpr, index: int) -> Any:
+        """Return the columns of a gate."""
+        if dims_of(product)[1] == self.hidden:
+            return product
+        return slice_axis(product, 1, index * self.hidden, (index + 1) * self.hidden)
+
+    def product(self, x: RelayExpr, weight: RelayExpr, bias: RelayExpr | None) -> Any:
+        """Return the product of an input or a state and weights, with the bias."""
         product = ops.nn.dense(x, weight)
-        if bias is not None:
-            product = ops.nn.bias_add(product, bias, axis=1)
-        return split(product, [self.hidden] * self.gates, 1)
+        return product if bias is None else ops.nn.bias_add(product, bias, axis=1)
 
 
 def _slice(x: RelayExpr, index: int) -> Any:
@@ -106,50 +128,49 @@ class _Rnn(_Direction):
     def states(self) -> list[Any]:
         return [self.initial(5)]
 
-    def step(self, x: RelayExpr, states: list[Any]) -> list[Any]:
-        (a,), (b,) = self.projected(x, self.w, self.bias_w), self.projected(states[0], self.r, self.bias_r)
-        return [self.activations[0](ops.add(a, b))]
+    def step(self, own: list[Any], states: list[Any]) -> list[Any]:
+        (past,) = self.from_state(states[0])
+        return [self.activations[0](ops.add(own[0], past))]
 
 
 class _Gru(_Direction):
+    def __init__(self, node: Node, index: int, gates: int, activations: list[Activation]) -> None:
+        super().__init__(node, index, gates, activations)
+        sizes = [2 * self.hidden, self.hidden]
+        self.of_both, self.of_last = split(self.r, sizes, 0)  # once, for all steps to have the same weights
+        biases = [None, None] if self.bias_r is None else split(self.bias_r, sizes, 0)
+        self.bias_both: Any = biases[0]
+        self.bias_last: Any = biases[1]
+
     def states(self) -> list[Any]:
         return [self.initial(5)]
 
-    def step(self, x: RelayExpr, states: list[Any]) -> list[Any]:
+    def step(self, own: list[Any], states: list[Any]) -> list[Any]:
         f, g = self.activations
         (h,) = states
-        own = self.projected(x, self.w, self.bias_w)
         if self.node.attr("linear_before_reset", 0):
-            past = self.projected(h, self.r, self.bias_r)
+            past = self.from_state(h)
             z, r = (f(ops.add(own[i], past[i])) for i in (0, 1))
             new = g(ops.add(own[2], ops.multiply(r, past[2])))
         else:
-            weights = split(self.r, [self.hidden] * 3, 0)
-            biases = [None] * 3 if self.bias_r is None else split(self.bias_r, [self.hidden] * 3, 0)
-            z, r = (f(ops.add(own[i], self._one(h, weights[i], biases[i]))) for i in (0, 1))
-            new = g(ops.add(own[2], self._one(ops.multiply(r, h), weights[2], biases[2])))
+            past = self.product(h, self.of_both, self.bias_both)
+            z, r = (f(ops.add(own[i], self.gate(past, i))) for i in (0, 1))
+            new = g(ops.add(own[2], self.product(ops.multiply(r, h), self.of_last, self.bias_last)))
         return [ops.add(ops.multiply(ops.subtract(1.0, z), new), ops.multiply(z, h))]
-
-    def _one(self, x: RelayExpr, weight: RelayExpr, bias: RelayExpr | None) -> Any:
-        product = ops.nn.dense(x, weight)
-        return product if bias is None else ops.nn.bias_add(product, bias, axis=1)
 
 
 class _Lstm(_Direction):
     def states(self) -> list[Any]:
         return [self.initial(5), self.initial(6)]
 
-    def step(self, x: RelayExpr, states: list[Any]) -> list[Any]:
+    def step(self, own: list[Any], states: list[Any]) -> list[Any]:
         f, g, last = self.activations
         h, c = states
-        gates = [
-            ops.add(a, b)
-            for a, b in zip(self.projected(x, self.w, self.bias_w), self.projected(h, self.r, self.bias_r), strict=True)
-        ]
+        gates = [ops.add(a, b) for a, b in zip(own, self.from_state(h), strict=True)]
         peep = self.node.input(7)
         peep_i, peep_o, peep_f = [None] * 3 if peep is None else split(_slice(peep, self.index), [self.hidden] * 3, 0)
-        keep = f(_peeking(gates[2], peep_f, c))
-        enter = f(_peeking(gates[0], peep_i, c)) if not self.node.attr("input_forget", 0) else ops.subtract(1.0, keep)
+        enter = f(_peeking(gates[0], peep_i, c))
+        keep = f(_peeking(gates[2], peep_f, c)) if not self.node.attr("input_forget", 0) else ops.subtract(1.0, enter)
         c = ops.add(ops.multiply(keep, c), ops.multiply(enter, g(gates[3])))
         out = f(_peeking(gates[1], peep_o, c))
         return [ops.multiply(out, last(c)), c]
@@ -174,13 +195,13 @@ def _recurrent(node: Node) -> Any:
     time = static_dims(x, "the input")[1 if batch_first else 0]
     if time > MAX_TURNS:
         raise ConversionError(f"sequences of more than {MAX_TURNS} steps are not unrolled, got {time}")
-    steps = [ops.squeeze(s, axis=[int(batch_first)]) for s in split(x, [1] * time, int(batch_first))]
+    steps = ops.transpose(x, axes=[1, 0, 2]) if batch_first else x
     direction = node.attr("direction", "forward")
     backwards = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}.get(direction)
     if backwards is None:
         raise ConversionError(f"direction must be forward, reverse or bidirectional, got {direction!r}")
     functions = _activations(node, usual, len(backwards))
-    runs = [_run(kind(node, i, gates, functions[i]), steps, lengths, back) for i, back in enumerate(backwards)]
+    runs = [_run(kind(node, i, gates, functions[i]), steps, time, lengths, back) for i, back in enumerate(backwards)]
     outputs = [_joined([run[0][t] for run in runs], 0) for t in range(time)]
     whole = ops.stack(outputs, axis=0)  # (time, directions, batch, hidden)
     last = [_joined([run[1][i] for run in runs], 0) for i in range(len(runs[0][1]))]
@@ -202,12 +223,15 @@ def _lengths(node: Node) -> Any:
     return None if value is not None and (value == time).all() else given
 
 
-def _run(direction: Any, steps: list[Any], lengths: RelayExpr, backwards: bool) -> tuple[list[Any], list[Any]]:
+def _run(
+    direction: Any, steps: RelayExpr, time: int, lengths: RelayExpr, backwards: bool
+) -> tuple[list[Any], list[Any]]:
     """Return the outputs in the order of time, and the last state; past its end a sequence's state stands still."""
     states = direction.states()
-    outputs: list[Any] = [None] * len(steps)
-    for t in range(len(steps))[:: -1 if backwards else 1]:
-        new = direction.step(steps[t], states)
+    part = direction.from_inputs(steps)
+    outputs: list[Any] = [None] * time
+    for t in range(time)[:: -1 if backwards else 1]:
+        new = direction.step([part(t, gate) for gate in range(direction.gates)], states)
         outputs[t] = new[0]
         if lengths is not None:
             inside = reshape(ops.less(constant(t, "int32"), ops.cast(lengths, "int32")), [direction.batch, 1])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.onnx.integers import product_on_integers
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
@@ -93,8 +94,17 @@ def conv(node: Node, x: RelayExpr, weight: RelayExpr, out_dtype: str = "") -> An
 @converter("Conv")
 def _conv(node: Node) -> Any:
     x, weight, bias = node.take(3)
-    result = conv(node, x, weight)
+    depth = _depth(weight)
+    result = product_on_integers(x, weight, depth, (0, 1), lambda a, b, out_dtype: conv(node, a, b, out_dtype))
+    if result is None:
+        result = conv(node, x, weight)
     return result if bias is None else ops.nn.bias_add(result, bias, axis=1)
+
+
+def _depth(weight: RelayExpr) -> Any:
+    """Return how many products a convolution sums for each element, None where that is not constant."""
+    dims = dims_of(weight)[1:]
+    return math.prod(dims) if all(isinstance(d, int) for d in dims) else None
 
 
 @converter("ConvTranspose")

@@ -1,0 +1,128 @@
+"""Integers that stand for real numbers: ``scale * (integer - zero point)``, each for a tensor or for a slice of it.
+
+What DequantizeLinear returns is remembered during an import, so that a product of two such tensors is computed on
+their integers, exactly, and scaled afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared.folding import dims_of, dtype_of, ops, rank_of
+from compiler.relay.frontend.shared.tensors import cast, reshape, static_dims
+
+_BYTES = ("int8", "uint8")
+_LARGEST_PRODUCT = 255 * 255
+"""Of two bytes less their zero points."""
+_LARGEST_SUM = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Dequantized:
+    """What a tensor of real numbers was made of.
+
+    Attributes
+    ----------
+    values : Expr
+        Bytes.
+    scale : Expr
+        One number, or one for each slice.
+    zero : Expr or None
+        Like the scale; None for 0.
+    axis : int
+        The axis of the slices.
+    """
+
+    values: RelayExpr
+    scale: RelayExpr
+    zero: RelayExpr | None
+    axis: int
+
+
+_DEQUANTIZED: ContextVar[dict[RelayExpr, Dequantized] | None] = ContextVar("_DEQUANTIZED", default=None)
+
+
+@contextmanager
+def remembering_integers() -> Iterator[None]:
+    """Within it :func:`remember` notes what tensors are made of, for one import."""
+    token = _DEQUANTIZED.set({})
+    try:
+        yield
+    finally:
+        _DEQUANTIZED.reset(token)
+
+
+def remember(real: RelayExpr, made_of: Dequantized) -> None:
+    """Note what a tensor of real numbers is made of, if it is of bytes."""
+    notes = _DEQUANTIZED.get()
+    if notes is not None and dtype_of(made_of.values) in _BYTES and dtype_of(real) == "float32":
+        notes[real] = made_of
+
+
+def along(value: Any, x: RelayExpr, axis: int, block: int = 0) -> Any:
+    """Return a scale or zero point so that it broadcasts against ``x``: one, one for each slice, or one for a block."""
+    if rank_of(value) == 0:
+        return value
+    if rank_of(value) == 1 and rank_of(x) != 1:
+        if dims_of(value)[0] == 1:
+            return reshape(value, [])
+        return reshape(value, [-1 if d == axis % rank_of(x) else 1 for d in range(rank_of(x))])
+    if block:
+        repeated = ops.repeat(value, block, axis % rank_of(x))
+        extent = static_dims(x, "the input")[axis]
+        if dims_of(repeated)[axis] != extent:
+            return ops.strided_slice(repeated, [0], [extent], strides=[1], axes=[axis % rank_of(x)])
+        return repeated
+    return value
+
+
+def centred(x: RelayExpr, zero: RelayExpr | None, axis: int) -> Any:
+    """Return bytes less their zero point: numbers of nine bits, whose products CPUs add in pairs."""
+    wide = cast(x, "int16")
+    return wide if zero is None else ops.subtract(wide, along(cast(zero, "int16"), x, axis))
+
+
+def product_on_integers(
+    a: RelayExpr,
+    b: RelayExpr,
+    depth: Any,
+    slices: tuple[int, int],
+    multiply: Callable[[RelayExpr, RelayExpr, str], Any],
+) -> Any | None:
+    """Return a product of two dequantised tensors, summed as integers and scaled afterwards.
+
+    Parameters
+    ----------
+    a, b : Expr
+        The factors as real numbers.
+    depth : int or Dim
+        Products that are summed for each element.
+    slices : tuple of int
+        The axis of ``b``, and that of the result, whose slices may have scales of their own.
+    multiply : callable
+        ``multiply(a, b, out_dtype)`` returns the product.
+
+    Returns
+    -------
+    Expr or None
+        None where a factor is not dequantised, where scales do not belong to slices of the result, or where 32 bits
+        might not hold the sums.
+    """
+    notes = _DEQUANTIZED.get() or {}
+    left, right = notes.get(a), notes.get(b)
+    if left is None or right is None or not isinstance(depth, int) or depth * _LARGEST_PRODUCT > _LARGEST_SUM:
+        return None
+    if not _is_one(left.scale) or not (_is_one(right.scale) or right.axis % rank_of(b) == slices[0] % rank_of(b)):
+        return None
+    x, y = (centred(each.values, each.zero, each.axis) for each in (left, right))
+    total = cast(multiply(x, y, "int32"), "float32")
+    return ops.multiply(total, along(ops.multiply(reshape(left.scale, []), right.scale), total, slices[1]))
+
+
+def _is_one(scale: RelayExpr) -> bool:
+    return rank_of(scale) == 0 or tuple(dims_of(scale)) == (1,)

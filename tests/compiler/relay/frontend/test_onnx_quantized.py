@@ -1,0 +1,109 @@
+"""Quantised ONNX operators: exact sums of bytes, and layers between (De)QuantizeLinear computed on integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from compiler import relay
+
+Array = NDArray[Any]
+_TYPES = {
+    "uint8": TensorProto.UINT8,
+    "int8": TensorProto.INT8,
+    "float32": TensorProto.FLOAT,
+    "int32": TensorProto.INT32,
+}
+
+
+def _model(nodes: list[Any], x: Array, result: str, constants: dict[str, Array]) -> Any:
+    weights = [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    given = helper.make_tensor_value_info("x", _TYPES[str(x.dtype)], x.shape)
+    graph = helper.make_graph(nodes, "g", [given], [helper.make_tensor_value_info("y", _TYPES[result], None)], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=9)
+
+
+def _here(model: Any, x: Array) -> Array:
+    mod, _ = relay.frontend.from_onnx(model, freeze_params=True)
+    return np.asarray(relay.create_executor("debug", mod=mod).evaluate()(x).numpy())
+
+
+def _onnxruntime(model: Any, x: Array) -> Array:
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return np.asarray(session.run(None, {"x": x})[0])
+
+
+def _layer(operator: str, depth: int = 8) -> tuple[Any, Array]:
+    """Return a layer of dequantised bytes whose weight has a scale for each output, and its input."""
+    rng = np.random.default_rng(len(operator))
+    attributes: dict[str, Any] = {}
+    x_shape, w_shape, axis = (5, depth), (depth, 6), 1
+    if operator == "Conv":
+        x_shape, w_shape, axis = (1, depth, 6, 5), (6, depth // 2, 3, 3), 0
+        attributes = {"group": 2, "pads": [1, 0, 0, 1], "strides": [2, 1]}
+    elif operator == "Gemm":
+        w_shape, axis, attributes = (6, depth), 0, {"transB": 1, "alpha": 0.5}
+    x = rng.integers(0, 256, x_shape).astype("uint8")
+    constants = {
+        "xs": np.array(0.03, "float32"),
+        "xz": np.array(131, "uint8"),
+        "w": rng.integers(-128, 128, w_shape).astype("int8"),
+        "ws": rng.uniform(0.01, 0.1, 6).astype("float32"),
+        "wz": rng.integers(-3, 4, 6).astype("int8"),
+    }
+    nodes = [
+        helper.make_node("DequantizeLinear", ["x", "xs", "xz"], ["a"]),
+        helper.make_node("DequantizeLinear", ["w", "ws", "wz"], ["b"], axis=axis),
+        helper.make_node(operator, ["a", "b"], ["y"], **attributes),
+    ]
+    return _model(nodes, x, "float32", constants), x
+
+
+@pytest.mark.parametrize("operator", ["Conv", "Gemm", "MatMul"])
+def test_layers_of_dequantised_bytes_are_computed_on_integers(operator: str) -> None:
+    model, x = _layer(operator)
+    assert "int16" in relay.frontend.from_onnx(model)[0].astext()
+    np.testing.assert_allclose(_here(model, x), _onnxruntime(model, x), rtol=1e-4, atol=1e-4)
+
+
+def test_sums_that_32_bits_might_not_hold_stay_real() -> None:
+    model, _ = _layer("MatMul", 33_026)
+    assert "int16" not in relay.frontend.from_onnx(model)[0].astext()
+
+
+def test_scales_along_what_is_summed_stay_real() -> None:
+    model, x = _layer("MatMul", 6)
+    model.graph.node[1].attribute[0].i = 0
+    assert "int16" not in relay.frontend.from_onnx(model)[0].astext()
+    np.testing.assert_allclose(_here(model, x), _onnxruntime(model, x), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("operator", "zeros"), [("MatMulInteger", ["xz", "wz"]), ("ConvInteger", ["xz"])])
+def test_sums_of_extreme_bytes(operator: str, zeros: list[str]) -> None:
+    shapes = ((3, 7), (7, 4)) if operator == "MatMulInteger" else ((1, 3, 5, 5), (4, 3, 3, 3))
+    rng = np.random.default_rng(7)
+    x, w = rng.choice([0, 255], shapes[0]).astype("uint8"), rng.choice([-128, 127], shapes[1]).astype("int8")
+    constants: dict[str, Array] = {"w": w, "xz": np.array(255, "uint8"), "wz": np.array([-128, 127, 0, 1], "int8")}
+    constants = {name: value for name, value in constants.items() if name == "w" or name in zeros}
+    model = _model([helper.make_node(operator, ["x", "w", *zeros], ["y"])], x, "int32", constants)
+    np.testing.assert_array_equal(_here(model, x), _onnxruntime(model, x))
+
+
+@pytest.mark.parametrize("number", [0.0, 3.0, -3.0])
+def test_dynamic_ranges_of_equal_numbers(number: float) -> None:
+    """Zeros alone have no range: their scale is 1, not 0, by which they would be divided."""
+    x = np.full(4, number, "float32")
+    nodes = [
+        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"]),
+    ]
+    model = _model(nodes, x, "float32", {})
+    np.testing.assert_array_equal(_here(model, x), x)
+    np.testing.assert_array_equal(_onnxruntime(model, x), x)
