@@ -9,6 +9,7 @@ from typing import Any
 from compiler.driver.relay.build import TargetLike, build
 from compiler.driver.tvmc.errors import TVMCException
 from compiler.driver.tvmc.model import TVMCModel, TVMCPackage
+from compiler.driver.tvmc.tuning import applied_records
 from compiler.ir.module import IRModule
 from compiler.ir.pass_context import PassContext
 from compiler.ir.transform import Sequential
@@ -55,7 +56,7 @@ def compile_model(
     executor, runtime, target_host : optional
         As ``relay.build`` takes them.
     tuning_records : str, optional
-        Schedules are not searched for: must be left out, or name no file.
+        A file of measured schedules, as ``tvmc.tune`` writes it: the best ones are taken.
     package_path : str or path, optional
         Where the package is written; a temporary file of the model when left out.
     cross, cross_options : str, optional
@@ -84,9 +85,10 @@ def compile_model(
         If something is asked for that does not exist here.
     """
     _refuse({"cross": cross, "cross_options": cross_options, **options})
-    if tuning_records and os.path.exists(tuning_records):
-        raise TVMCException("tvmc.compile: tuning_records: schedules are not searched for yet")
-    with PassContext(opt_level, (), disabled_pass or (), None, dict(pass_context_configs or {})):
+    with (
+        applied_records(tuning_records or None, target),
+        PassContext(opt_level, (), disabled_pass or (), None, dict(pass_context_configs or {})),
+    ):
         mod = tvmc_model.mod if desired_layout is None else _in_layout(tvmc_model.mod, desired_layout)
         built = build(mod, target, target_host, executor, runtime, params=tvmc_model.params, mod_name=mod_name)
     path = tvmc_model.export_package(built, package_path, output_format)

@@ -1,4 +1,4 @@
-"""The command line of tvmc: a model to a package, a package to results."""
+"""The command line of tvmc: a model to its schedules and to a package, a package to results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compiler.driver.tvmc.errors import TVMCException
 from compiler.driver.tvmc.frontends import FORMATS, load_model
 from compiler.driver.tvmc.model import TVMCPackage
 from compiler.driver.tvmc.runner import FILL_MODES, run_module
-from compiler.driver.tvmc.tuning import tune_model
+from compiler.driver.tvmc.tuning import TUNERS, tune_model
 from compiler.ir.error import TVMError
 
 __all__ = ["main"]
@@ -48,13 +48,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tvmc", description="Compile and run models.")
+    parser = argparse.ArgumentParser(prog="tvmc", description="Tune, compile and run models.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_compile(commands.add_parser("compile", help="compile a model"))
     _add_run(commands.add_parser("run", help="run a compiled model"))
-    tune = commands.add_parser("tune", help="search for schedules, which does not exist yet")
-    _add_model(tune)
-    tune.set_defaults(command=_tune)
+    _add_tune(commands.add_parser("tune", help="search for the schedules of a model"))
     return parser
 
 
@@ -63,11 +61,12 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", default="llvm", help="e.g. 'llvm -mcpu=skylake-avx512'")
     parser.add_argument("--model-format", choices=list(FORMATS), help="when the file's name does not tell")
     parser.add_argument("--input-shapes", type=_shapes, help="'input_name:[dim1,dim2] other_name:[dim1]'")
-    parser.add_argument("-o", "--output", default="module.tar", help="path of the package")
 
 
 def _add_compile(parser: argparse.ArgumentParser) -> None:
     _add_model(parser)
+    parser.add_argument("-o", "--output", default="module.tar", help="path of the package")
+    parser.add_argument("--tuning-records", metavar="PATH", help="measured schedules, as 'tvmc tune' writes them")
     parser.add_argument("-O", "--opt-level", type=int, choices=range(5), default=3)
     parser.add_argument("-f", "--output-format", choices=["so", "tar"], default="so")
     parser.add_argument("--desired-layout", choices=["NCHW", "NHWC"], help="that of all convolutions")
@@ -76,6 +75,21 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pass-config", type=_option, action="append", metavar="NAME=VALUE", default=[])
     parser.add_argument("--module-name", default="default")
     parser.set_defaults(command=_compile)
+
+
+def _add_tune(parser: argparse.ArgumentParser) -> None:
+    _add_model(parser)
+    parser.add_argument("-o", "--output", required=True, help="the file that measured schedules are written to")
+    parser.add_argument("--tuning-records", metavar="PATH", help="measured schedules to begin with")
+    parser.add_argument("--enable-autoscheduler", action="store_true", help="search without templates")
+    parser.add_argument("--include-simple-tasks", action="store_true", help="kernels without reductions too")
+    parser.add_argument("--trials", type=int, default=1000, help="how many schedules are measured")
+    parser.add_argument("--tuner", choices=list(TUNERS), default="xgb", help="how parameters of templates are searched")
+    parser.add_argument("--early-stopping", type=int, metavar="N", help="end after N schedules that are no better")
+    parser.add_argument("--min-repeat-ms", type=int, metavar="MS", help="how long a measurement lasts at least")
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--number", type=int, default=10)
+    parser.set_defaults(command=_tune)
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -98,6 +112,7 @@ def _compile(given: argparse.Namespace) -> None:
         load_model(given.FILE, given.model_format, given.input_shapes),
         given.target,
         opt_level=given.opt_level,
+        tuning_records=given.tuning_records,
         package_path=given.output,
         output_format=given.output_format,
         dump_code=given.dump_code,
@@ -131,7 +146,20 @@ def _run(given: argparse.Namespace) -> None:
 
 
 def _tune(given: argparse.Namespace) -> None:
-    tune_model(load_model(given.FILE, given.model_format, given.input_shapes), given.target)
+    tune_model(
+        load_model(given.FILE, given.model_format, given.input_shapes),
+        given.target,
+        given.output,
+        given.tuning_records,
+        given.enable_autoscheduler,
+        given.trials,
+        given.tuner,
+        given.min_repeat_ms,
+        given.early_stopping,
+        given.repeat,
+        given.number,
+        given.include_simple_tasks,
+    )
 
 
 def _inputs(path: str | None) -> dict[str, Any] | None:

@@ -13,7 +13,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 from compiler.driver import tvmc
 from compiler.driver.tvmc.main import main
-from compiler.ir.error import UnavailableError
 from compiler.ir.structural import structural_equal
 
 DATA = np.random.default_rng(0).normal(size=(2, 3)).astype("float32")
@@ -81,6 +80,16 @@ def test_the_command_runs_under_the_public_name() -> None:
     assert ended.stderr.startswith("Error: tvmc: 'missing.tar'")
 
 
+def test_a_model_is_tuned_and_compiled_by_its_records(model_file: Path, tmp_path: Path) -> None:
+    records, package = str(tmp_path / "records.json"), str(tmp_path / "tuned.tar")
+    tune = ["tune", "--target", "llvm", "-o", records, "--trials", "2", "--number", "1", str(model_file)]
+    assert main(tune) == 0
+    assert len(Path(records).read_text().splitlines()) == 2
+    assert main(["compile", "--tuning-records", records, "-o", package, str(model_file)]) == 0
+    result = tvmc.run(tvmc.TVMCPackage(package), inputs={"x": DATA}, benchmark=False)
+    np.testing.assert_allclose(result.get_output("output_0"), EXPECTED, rtol=1e-5)
+
+
 def test_shapes_on_the_command_line_reach_the_importer(tmp_path: Path) -> None:
     package, model = str(tmp_path / "package.tar"), str(_write_model(tmp_path, "rows"))
     assert main(["compile", "--input-shapes", "x:[5,3]", "-o", package, model]) == 0
@@ -112,13 +121,14 @@ def test_what_cannot_be_done_is_refused(model_file: Path, tmp_path: Path, capsys
     package = tvmc.compile(model)
     (tmp_path / "noise.tar").write_bytes(b"noise")
     (tmp_path / "model.xyz").write_bytes(b"noise")
-    with pytest.raises(UnavailableError, match="not searched"):
-        tvmc.tune(model, target="llvm")
     for refused in (
         lambda: tvmc.load(tmp_path / "missing.onnx"),
         lambda: tvmc.load(tmp_path / "model.xyz"),
         lambda: tvmc.load(model_file, model_format="caffe"),
         lambda: tvmc.compile(model, cross="gcc"),
+        lambda: tvmc.compile(model, tuning_records=str(tmp_path / "noise.tar")),
+        lambda: tvmc.tune(model, tuner="noise"),
+        lambda: tvmc.tune(model, hostname="127.0.0.1"),
         lambda: tvmc.compile(model, output_format="mlf"),
         lambda: tvmc.run(package, hostname="127.0.0.1"),
         lambda: tvmc.run(package, inputs={"z": DATA}),

@@ -1,0 +1,68 @@
+"""Schedules that are searched for: ``tvm.auto_scheduler``.
+
+A task is a workload for a target.  Its sketch has the structure of the schedule, which follows from the definitions.
+The numbers in it, sizes of tiles above all, are searched by evolution, guided by a model that learns from measurements.
+"""
+
+from compiler.driver.auto_scheduler.cost_model import RandomModel, XGBModel
+from compiler.driver.auto_scheduler.measure import (
+    LocalBuilder,
+    LocalRPCMeasureContext,
+    LocalRunner,
+    MeasureErrorNo,
+    MeasureInput,
+    MeasureResult,
+    RPCRunner,
+    TuningOptions,
+)
+from compiler.driver.auto_scheduler.record import (
+    RecordReader,
+    RecordToFile,
+    load_best_record,
+    load_records,
+    save_records,
+)
+from compiler.driver.auto_scheduler.relay_integration import (
+    ApplyHistoryBest,
+    extract_tasks,
+    is_auto_scheduler_enabled,
+)
+from compiler.driver.auto_scheduler.scheduled_dag import ScheduledDAG as ComputeDAG
+from compiler.driver.auto_scheduler.search_policy import PreloadMeasuredStates, SketchPolicy
+from compiler.driver.auto_scheduler.search_task import HardwareParams, SearchTask, auto_schedule, create_task
+from compiler.driver.auto_scheduler.sketch import State
+from compiler.driver.auto_scheduler.task_scheduler import TaskScheduler
+from compiler.driver.auto_scheduler.workload import make_workload_key, register_workload, workload_key_to_tensors
+
+__all__ = [
+    "ApplyHistoryBest",
+    "ComputeDAG",
+    "HardwareParams",
+    "LocalBuilder",
+    "LocalRPCMeasureContext",
+    "LocalRunner",
+    "MeasureErrorNo",
+    "MeasureInput",
+    "MeasureResult",
+    "PreloadMeasuredStates",
+    "RPCRunner",
+    "RandomModel",
+    "RecordReader",
+    "RecordToFile",
+    "SearchTask",
+    "SketchPolicy",
+    "State",
+    "TaskScheduler",
+    "TuningOptions",
+    "XGBModel",
+    "auto_schedule",
+    "create_task",
+    "extract_tasks",
+    "is_auto_scheduler_enabled",
+    "load_best_record",
+    "load_records",
+    "make_workload_key",
+    "register_workload",
+    "save_records",
+    "workload_key_to_tensors",
+]

@@ -1,0 +1,221 @@
+"""How schedules of a search are measured, and what came out: builders, runners, options."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from compiler.autotvm.measure import MeasureErrorNo
+from compiler.contrib.unavailable import UnavailableName
+from compiler.driver.autotvm.measure_methods import LocalRunner as _Runner
+from compiler.driver.build import build
+from compiler.ir.error import TVMError, expected
+from compiler.ir.instrument import uninstrumented
+from compiler.runtime.device import cpu
+
+if TYPE_CHECKING:
+    from compiler.driver.auto_scheduler.search_task import SearchTask
+    from compiler.driver.auto_scheduler.sketch import State
+
+__all__ = [
+    "LocalBuilder",
+    "LocalRPCMeasureContext",
+    "LocalRunner",
+    "MeasureCallback",
+    "MeasureErrorNo",
+    "MeasureInput",
+    "MeasureResult",
+    "RPCRunner",
+    "TuningOptions",
+    "measure",
+]
+
+_ELSEWHERE = "other machines are not reached from here; LocalRunner is this one"
+RPCRunner = UnavailableName("tvm.auto_scheduler.RPCRunner", _ELSEWHERE)
+LocalRPCMeasureContext = UnavailableName("tvm.auto_scheduler.LocalRPCMeasureContext", _ELSEWHERE)
+
+
+class MeasureInput(NamedTuple):
+    """A schedule of a task.
+
+    Attributes
+    ----------
+    task : SearchTask
+    state : State
+    """
+
+    task: SearchTask
+    state: State
+
+
+class MeasureResult(NamedTuple):
+    """The times of a schedule.
+
+    Attributes
+    ----------
+    costs : sequence of float
+        Seconds of each measurement.
+    error_no : int
+        Of :class:`MeasureErrorNo`.
+    error_msg : str
+    all_cost : float
+        Seconds that building and running took together.
+    timestamp : float
+        When it was measured, in seconds since 1970.
+    """
+
+    costs: Sequence[float]
+    error_no: int
+    error_msg: str
+    all_cost: float
+    timestamp: float
+
+
+class MeasureCallback(Protocol):
+    """What is called after each round of measurements."""
+
+    def callback(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
+        """Take notice of measurements.
+
+        Parameters
+        ----------
+        inputs : sequence of MeasureInput
+        results : sequence of MeasureResult
+        """
+
+
+@dataclass(frozen=True)
+class LocalBuilder:
+    """Builds schedules in this process.
+
+    Parameters
+    ----------
+    timeout : int
+        Accepted as TVM does: nothing is interrupted here.
+    n_parallel : int, optional
+        Accepted as TVM does.
+    build_func : str
+        Accepted as TVM does.
+    """
+
+    timeout: int = 15
+    n_parallel: int | None = None
+    build_func: str = "default"
+
+
+@dataclass(frozen=True)
+class LocalRunner:
+    """Runs schedules in this process on random numbers.
+
+    Parameters
+    ----------
+    timeout : int
+        Accepted as TVM does: nothing is interrupted here.
+    number : int
+        Calls that one measurement averages over.
+    repeat : int
+        Measurements.
+    min_repeat_ms : int
+        A measurement lasts at least this many milliseconds.
+    cooldown_interval : float
+        Seconds to wait after each schedule.
+    enable_cpu_cache_flush : bool
+        Accepted as TVM does.
+    device : int
+        Accepted as TVM does.
+    """
+
+    timeout: int = 10
+    number: int = 3
+    repeat: int = 1
+    min_repeat_ms: int = 100
+    cooldown_interval: float = 0.0
+    enable_cpu_cache_flush: bool = False
+    device: int = 0
+
+
+@dataclass
+class TuningOptions:
+    """How a task is searched.
+
+    Parameters
+    ----------
+    num_measure_trials : int
+        Schedules to measure at most; with 0 the first schedule of the sketch is taken.
+    early_stopping : int, optional
+        End when so many schedules in a row were no better.
+    num_measures_per_round : int
+        Schedules that are measured before the model learns from them.
+    verbose : int
+        0 prints nothing.
+    builder : LocalBuilder or str
+        ``local`` is a :class:`LocalBuilder`.
+    runner : LocalRunner or str
+        ``local`` is a :class:`LocalRunner`.
+    measure_callbacks : sequence of MeasureCallback, optional
+        E.g. a :class:`~compiler.driver.auto_scheduler.record.RecordToFile`.
+
+    Raises
+    ------
+    ArgumentError
+        If the builder or the runner is something else.
+    """
+
+    num_measure_trials: int = 0
+    early_stopping: int | None = None
+    num_measures_per_round: int = 64
+    verbose: int = 1
+    builder: LocalBuilder | str = "local"
+    runner: LocalRunner | str = "local"
+    measure_callbacks: Sequence[MeasureCallback] | None = None
+
+    def __post_init__(self) -> None:
+        self.builder = LocalBuilder() if self.builder == "local" else self.builder
+        self.runner = LocalRunner() if self.runner == "local" else self.runner
+        if not isinstance(self.builder, LocalBuilder):
+            expected("TuningOptions", "builder", "a LocalBuilder or 'local'", self.builder)
+        if not isinstance(self.runner, LocalRunner):
+            expected("TuningOptions", "runner", "a LocalRunner or 'local'", self.runner)
+
+    @property
+    def local_runner(self) -> LocalRunner:
+        """The runner."""
+        assert isinstance(self.runner, LocalRunner)
+        return self.runner
+
+
+def measure(inp: MeasureInput, runner: LocalRunner) -> MeasureResult:
+    """Build a schedule and measure it.
+
+    Parameters
+    ----------
+    inp : MeasureInput
+    runner : LocalRunner
+
+    Returns
+    -------
+    MeasureResult
+        With an error in place of times where the schedule could not be built or run.
+    """
+    started = time.time()
+    stage = MeasureErrorNo.INSTANTIATION_ERROR
+    run = _Runner(
+        number=runner.number,
+        repeat=runner.repeat,
+        min_repeat_ms=runner.min_repeat_ms,
+        cooldown_interval=runner.cooldown_interval,
+    )
+    costs: Sequence[float] = ()
+    message, error = "", MeasureErrorNo.NO_ERROR
+    with uninstrumented(), inp.task.target:
+        try:
+            schedule, args = inp.task.compute_dag.apply_steps_from_state(inp.state)
+            stage = MeasureErrorNo.COMPILE_HOST
+            module = build(schedule, args, inp.task.target)
+            stage = MeasureErrorNo.RUNTIME_DEVICE
+            costs = run.run(module, args, cpu())
+        except TVMError as failed:
+            message, error = str(failed), stage
+    return MeasureResult(costs, int(error), message, time.time() - started, time.time())

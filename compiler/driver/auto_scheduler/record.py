@@ -1,0 +1,228 @@
+"""Records of measurements: a line of JSON each, with the numbers that were chosen and the primitives that they mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from compiler.driver.auto_scheduler.measure import MeasureInput, MeasureResult
+from compiler.driver.auto_scheduler.sketch import State
+from compiler.ir.error import ArgumentError
+from compiler.target.target import Target, TargetLike
+
+if TYPE_CHECKING:
+    from compiler.driver.auto_scheduler.search_task import SearchTask
+
+__all__ = [
+    "AUTO_SCHEDULER_LOG_VERSION",
+    "RecordReader",
+    "RecordToFile",
+    "load_best_record",
+    "load_records",
+    "save_records",
+]
+
+AUTO_SCHEDULER_LOG_VERSION = "v0.6"
+
+Record = tuple[MeasureInput, MeasureResult]
+
+
+class StoredTask:
+    """The task of a record: what tells it from others.
+
+    Parameters
+    ----------
+    workload_key : str
+    target : Target
+    """
+
+    def __init__(self, workload_key: str, target: Target) -> None:
+        self.workload_key = workload_key
+        self.target = target
+
+
+def encode(inp: MeasureInput, result: MeasureResult) -> str:
+    """Return a record as a line.
+
+    Parameters
+    ----------
+    inp : MeasureInput
+    result : MeasureResult
+
+    Returns
+    -------
+    str
+        JSON.
+    """
+    task: SearchTask = inp.task
+    steps = task.compute_dag.print_python_code_from_state(inp.state).splitlines() if not result.error_no else []
+    return json.dumps(
+        {
+            "i": [[task.workload_key, str(task.target)], [steps, inp.state.decisions]],
+            "r": [list(result.costs), result.error_no, result.all_cost, result.timestamp],
+            "v": AUTO_SCHEDULER_LOG_VERSION,
+        }
+    )
+
+
+def decode(line: str) -> Record:
+    """Return the record of a line.
+
+    Parameters
+    ----------
+    line : str
+
+    Returns
+    -------
+    tuple of MeasureInput and MeasureResult
+        The input's task has a key and a target.
+
+    Raises
+    ------
+    ArgumentError
+        If the line is no record.
+    """
+    try:
+        fields = json.loads(line)
+        (key, target), (_, decisions) = fields["i"]
+        costs, error, seconds, timestamp = fields["r"]
+        state = State(tuple(tuple(int(n) for n in numbers) for numbers in decisions))
+    except (ValueError, KeyError, TypeError):
+        raise ArgumentError(f"auto_scheduler: this line is no record: {line[:80]!r}") from None
+    task: Any = StoredTask(key, Target(target))
+    return MeasureInput(task, state), MeasureResult(tuple(costs), error, "", seconds, timestamp)
+
+
+class RecordToFile:
+    """A callback that appends records to a file.
+
+    Parameters
+    ----------
+    filename : str or path-like
+    """
+
+    def __init__(self, filename: str | PathLike[str] = "auto_scheduler_tuning.json") -> None:
+        self.filename = Path(filename)
+
+    def callback(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
+        """Write records.
+
+        Parameters
+        ----------
+        inputs : sequence of MeasureInput
+        results : sequence of MeasureResult
+        """
+        save_records(self.filename, inputs, results)
+
+
+class RecordReader:
+    """Reads a file of records.
+
+    Parameters
+    ----------
+    filename : str or path-like
+    """
+
+    def __init__(self, filename: str | PathLike[str]) -> None:
+        self.filename = Path(filename)
+
+    def read_lines(self, max_lines: int = -1, skip_lines: int = 0) -> tuple[list[MeasureInput], list[MeasureResult]]:
+        """Return records in the order of the file.
+
+        Parameters
+        ----------
+        max_lines : int
+            How many at most; all if it is negative.
+        skip_lines : int
+            How many to leave out at the beginning.
+
+        Returns
+        -------
+        tuple of list of MeasureInput and list of MeasureResult
+        """
+        records = list(self)[skip_lines:]
+        records = records[:max_lines] if max_lines >= 0 else records
+        return [inp for inp, _ in records], [res for _, res in records]
+
+    def __iter__(self) -> Iterator[Record]:
+        with self.filename.open(encoding="utf-8") as file:
+            yield from (decode(line) for line in file if line.strip())
+
+
+def load_records(filename: str | PathLike[str]) -> Iterator[Record]:
+    """Return the records of a file.
+
+    Parameters
+    ----------
+    filename : str or path-like
+
+    Returns
+    -------
+    iterator of (MeasureInput, MeasureResult)
+    """
+    return iter(RecordReader(filename))
+
+
+def save_records(
+    filename: str | PathLike[str], inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]
+) -> None:
+    """Append records to a file.
+
+    Parameters
+    ----------
+    filename : str or path-like
+    inputs : sequence of MeasureInput
+    results : sequence of MeasureResult
+    """
+    with Path(filename).open("a", encoding="utf-8") as file:
+        file.writelines(encode(*record) + "\n" for record in zip(inputs, results, strict=True))
+
+
+def load_best_record(
+    filename: str | PathLike[str],
+    workload_key: str | None = None,
+    target: TargetLike | None = None,
+    include_compatible: bool = False,
+) -> tuple[MeasureInput | None, MeasureResult | None]:
+    """Return the fastest record of a file.
+
+    Parameters
+    ----------
+    filename : str or path-like
+    workload_key : str, optional
+        Whose records count; all when left out.
+    target : Target or str, optional
+        For which target; all when left out.
+    include_compatible : bool
+        Accepted as TVM does.
+
+    Returns
+    -------
+    tuple of MeasureInput and MeasureResult
+        Twice None where there is none.
+    """
+    chosen = None if target is None else str(Target(target))
+    fitting = [
+        (inp, res)
+        for inp, res in load_records(filename)
+        if not res.error_no and workload_key in (None, inp.task.workload_key) and chosen in (None, str(inp.task.target))
+    ]
+    return min(fitting, key=lambda record: mean_cost(record[1]), default=(None, None))
+
+
+def mean_cost(result: MeasureResult) -> float:
+    """Return the mean seconds of a measurement.
+
+    Parameters
+    ----------
+    result : MeasureResult
+        Without an error.
+
+    Returns
+    -------
+    float
+    """
+    return sum(result.costs) / len(result.costs)

@@ -1,0 +1,88 @@
+"""Operations with the schedules of their sketch: ``auto_scheduler.ComputeDAG``."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from compiler.driver.auto_scheduler.sketch import Sketch, State
+from compiler.driver.auto_scheduler.workload import ComputeDAG
+from compiler.te.schedule import Schedule
+from compiler.te.tensor import Tensor
+
+__all__ = ["ScheduledDAG", "primitives_as_code"]
+
+_CACHE = re.compile(r"\W+")
+
+
+class ScheduledDAG(ComputeDAG):
+    """The operations that tensors are computed by, and how they are scheduled.
+
+    Parameters
+    ----------
+    compute_or_sche : list of Tensor, Schedule or str
+        Inputs and outputs, a schedule that has none of its primitives applied, or the key of a workload.
+    """
+
+    @cached_property
+    def sketch(self) -> Sketch:
+        """The schedules that are searched."""
+        return Sketch(self)
+
+    def apply_steps_from_state(self, state: State, layout_rewrite: object = None) -> tuple[Schedule, list[Tensor]]:
+        """Return the schedule of a state, with the parameters of the function.
+
+        Parameters
+        ----------
+        state : State
+        layout_rewrite : optional
+            Accepted as TVM does.
+
+        Returns
+        -------
+        tuple of Schedule and list of Tensor
+        """
+        return self.sketch.schedule(state)
+
+    def print_python_code_from_state(self, state: State) -> str:
+        """Return the schedule of a state as Python code.
+
+        Parameters
+        ----------
+        state : State
+
+        Returns
+        -------
+        str
+        """
+        return primitives_as_code(self.sketch.schedule(state)[0])
+
+
+def primitives_as_code(schedule: Schedule) -> str:
+    """Return the primitives of a schedule as lines of Python.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Returns
+    -------
+    str
+        E.g. ``i_outer, i_inner = s[C].split(i, factor=8)``.
+    """
+    return "".join(_line(p.label, p.stage) + "\n" for p in schedule.primitives)
+
+
+def _line(label: str, stage: str) -> str:
+    call, _, results = label.partition(" -> ")
+    owner = f"s[{_identifier(stage)}]" if stage else "s"
+    made = ", ".join(_identifier(name) for name in results.split(", ")) if results else ""
+    name, bracket, arguments = call.partition("(")
+    written = re.sub(r"[A-Za-z_][\w.]*", lambda m: _identifier(m[0]), arguments)
+    if name == "compute_at":
+        written = re.sub(r"^\w+", lambda m: f"s[{m[0]}]", written)
+    return f"{made} = {owner}.{name}{bracket}{written}" if made else f"{owner}.{name}{bracket}{written}"
+
+
+def _identifier(name: str) -> str:
+    return _CACHE.sub("_", name)

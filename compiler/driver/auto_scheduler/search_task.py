@@ -1,0 +1,229 @@
+"""Tasks: a workload for a target, whose best schedule is searched for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from compiler.driver.auto_scheduler.cost_model import XGBModel
+from compiler.driver.auto_scheduler.measure import TuningOptions
+from compiler.driver.auto_scheduler.record import load_best_record
+from compiler.driver.auto_scheduler.scheduled_dag import ScheduledDAG, primitives_as_code
+from compiler.driver.auto_scheduler.search_policy import SketchPolicy
+from compiler.driver.auto_scheduler.workload import make_workload_key, workload_key_to_tensors
+from compiler.ir.error import ArgumentError
+from compiler.runtime.threads import available_cores
+from compiler.target.target import Target, TargetLike
+from compiler.te.schedule import Schedule
+from compiler.te.tensor import Tensor
+
+if TYPE_CHECKING:
+    from compiler.driver.auto_scheduler.sketch import State
+
+__all__ = ["HardwareParams", "SearchTask", "auto_schedule", "create_task"]
+
+
+@dataclass(frozen=True)
+class HardwareParams:
+    """What a search assumes of a machine.
+
+    Parameters
+    ----------
+    num_cores : int, optional
+    vector_unit_bytes : int, optional
+    cache_line_bytes : int, optional
+    max_shared_memory_per_block, max_local_memory_per_block : int, optional
+    max_threads_per_block, max_vthread_extent, warp_size : int, optional
+        Of GPUs; accepted as TVM does.
+    target, target_host : Target or str, optional
+        Accepted as TVM does.
+    """
+
+    num_cores: int | None = None
+    vector_unit_bytes: int | None = None
+    cache_line_bytes: int | None = None
+    max_shared_memory_per_block: int | None = None
+    max_local_memory_per_block: int | None = None
+    max_threads_per_block: int | None = None
+    max_vthread_extent: int | None = None
+    warp_size: int | None = None
+    target: object = None
+    target_host: object = None
+
+
+class SearchTask:
+    """A workload for a target.
+
+    Parameters
+    ----------
+    func : str or callable, optional
+        A registered function.
+    args : sequence, optional
+        Its arguments.
+    compute_dag : ComputeDAG, optional
+        The operations, in place of a function.
+    workload_key : str, optional
+        In place of a function and its arguments.
+    target : Target or str, optional
+        The current one when left out.
+    target_host : Target or str, optional
+        Accepted as TVM does.
+    hardware_params : HardwareParams, optional
+    layout_rewrite_option : optional
+        Accepted as TVM does: layouts stay as they are.
+    task_inputs, task_inputs_overwrite, task_inputs_save_to_file : optional
+        Accepted as TVM does: inputs are random numbers.
+    desc : str
+        What the task is called in tables.
+
+    Attributes
+    ----------
+    compute_dag : ScheduledDAG
+    workload_key : str
+    target : Target
+
+    Raises
+    ------
+    ArgumentError
+        If neither a function nor operations are given.
+    """
+
+    def __init__(
+        self,
+        func: str | Callable[..., Sequence[Tensor]] | None = None,
+        args: Sequence[Any] | None = None,
+        compute_dag: ScheduledDAG | None = None,
+        workload_key: str | None = None,
+        target: TargetLike | None = None,
+        target_host: TargetLike | None = None,
+        hardware_params: HardwareParams | None = None,
+        layout_rewrite_option: object = None,
+        task_inputs: Mapping[str, object] | None = None,
+        task_inputs_overwrite: bool = False,
+        task_inputs_save_to_file: bool = False,
+        desc: str = "",
+    ) -> None:
+        if func is not None:
+            workload_key = make_workload_key(func, args or ())
+        if compute_dag is None:
+            if workload_key is None:
+                raise ArgumentError("SearchTask: func, workload_key or compute_dag must be given")
+            compute_dag = ScheduledDAG(workload_key_to_tensors(workload_key))
+        self.compute_dag = compute_dag
+        self.workload_key = workload_key or compute_dag.workload_key()
+        self.target = Target.target_or_current(target)
+        self.hardware_params = hardware_params or HardwareParams(available_cores())
+        self.desc = desc
+
+    def tune(self, tuning_options: TuningOptions, search_policy: SketchPolicy | None = None) -> None:
+        """Search for the best schedule; the callbacks of the options write what is measured.
+
+        Parameters
+        ----------
+        tuning_options : TuningOptions
+        search_policy : SketchPolicy, optional
+            By boosted trees when left out.
+        """
+        (search_policy or SketchPolicy(self, XGBModel())).search(tuning_options)
+
+    def apply_best(
+        self,
+        log_file: str | PathLike[str],
+        include_compatible: bool = False,
+        layout_rewrite_option: object = None,
+    ) -> tuple[Schedule, list[Tensor]]:
+        """Return the best schedule of a file of records.
+
+        Parameters
+        ----------
+        log_file : str or path-like
+        include_compatible : bool
+            Accepted as TVM does.
+        layout_rewrite_option : optional
+            Accepted as TVM does.
+
+        Returns
+        -------
+        tuple of Schedule and list of Tensor
+            The schedule, and the parameters of the function.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no record of the task.
+        """
+        return self.compute_dag.apply_steps_from_state(self._best(log_file))
+
+    def print_best(self, log_file: str | PathLike[str], print_mode: str = "schedule") -> str:
+        """Return the best schedule of a file of records as Python code.
+
+        Parameters
+        ----------
+        log_file : str or path-like
+        print_mode : str
+            ``schedule``.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ArgumentError
+            If there is no record of the task, or no such form.
+        """
+        if print_mode != "schedule":
+            raise ArgumentError(f"SearchTask.print_best: print_mode must be 'schedule', got {print_mode!r}")
+        return primitives_as_code(self.apply_best(log_file)[0])
+
+    def _best(self, log_file: str | PathLike[str]) -> State:
+        inp, _ = load_best_record(log_file, self.workload_key, self.target)
+        if inp is None:
+            raise ArgumentError(f"Cannot find any valid schedule for {self.workload_key} in file {log_file}")
+        return inp.state
+
+
+def create_task(
+    func: str | Callable[..., Sequence[Tensor]],
+    args: Sequence[Any],
+    target: TargetLike,
+    target_host: TargetLike | None = None,
+    hardware_params: HardwareParams | None = None,
+) -> SearchTask:
+    """Return the task of a registered function: TVM's older name of :class:`SearchTask`.
+
+    Parameters
+    ----------
+    func : str or callable
+    args : sequence
+    target : Target or str
+    target_host : Target or str, optional
+    hardware_params : HardwareParams, optional
+
+    Returns
+    -------
+    SearchTask
+    """
+    return SearchTask(func, args, target=target, target_host=target_host, hardware_params=hardware_params)
+
+
+def auto_schedule(
+    task: SearchTask, search_policy: SketchPolicy | None = None, tuning_options: TuningOptions | None = None
+) -> tuple[Schedule, list[Tensor]]:
+    """Search for the best schedule of a task and return it.
+
+    Parameters
+    ----------
+    task : SearchTask
+    search_policy : SketchPolicy, optional
+        By boosted trees when left out.
+    tuning_options : TuningOptions, optional
+
+    Returns
+    -------
+    tuple of Schedule and list of Tensor
+    """
+    policy = search_policy or SketchPolicy(task, XGBModel())
+    return task.compute_dag.apply_steps_from_state(policy.search(tuning_options or TuningOptions()))

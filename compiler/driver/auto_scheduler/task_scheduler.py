@@ -1,0 +1,135 @@
+"""Which of several tasks is searched next: the one that a model loses most time in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from os import PathLike
+
+from compiler.driver.auto_scheduler.cost_model import XGBModel
+from compiler.driver.auto_scheduler.measure import TuningOptions
+from compiler.driver.auto_scheduler.search_policy import PreloadMeasuredStates, SketchPolicy
+from compiler.driver.auto_scheduler.search_task import SearchTask
+from compiler.ir.error import ArgumentError
+
+__all__ = ["TaskScheduler"]
+
+_STALE = 0.5
+"""What a task's share of the time counts after each round that brought nothing."""
+
+
+class TaskScheduler:
+    """Searches the schedules of several tasks, a round at a time.
+
+    Parameters
+    ----------
+    tasks : list of SearchTask
+    task_weights : sequence of float, optional
+        How often each one is called; once when left out.
+    objective_func : callable, optional
+        From the best seconds of all tasks to what is to become least; the weighted sum when left out.
+    strategy : str
+        ``gradient``: the task that takes most time and still gets faster; ``round-robin``: each in turn.
+    load_model_file : str, optional
+        Accepted as TVM does.
+    load_log_file : str or path-like, optional
+        Records to begin with.
+    alpha, beta, gamma, backward_window_size : optional
+        Accepted as TVM does.
+    callbacks : optional
+        Accepted as TVM does.
+
+    Attributes
+    ----------
+    best_costs : list of float
+        The seconds of each task's best schedule.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such strategy, or there are not as many weights as tasks.
+    """
+
+    def __init__(
+        self,
+        tasks: Sequence[SearchTask],
+        task_weights: Sequence[float] | None = None,
+        objective_func: Callable[[Sequence[float]], float] | None = None,
+        strategy: str = "gradient",
+        load_model_file: str | None = None,
+        load_log_file: str | PathLike[str] | None = None,
+        alpha: float = 0.2,
+        beta: float = 2,
+        gamma: float = 0.5,
+        backward_window_size: int = 3,
+        callbacks: Sequence[object] | None = None,
+    ) -> None:
+        if strategy not in ("gradient", "round-robin"):
+            raise ArgumentError(f"TaskScheduler: strategy must be 'gradient' or 'round-robin', got {strategy!r}")
+        self.tasks = list(tasks)
+        self.task_weights = list(task_weights) if task_weights is not None else [1.0] * len(self.tasks)
+        if len(self.task_weights) != len(self.tasks):
+            raise ArgumentError("TaskScheduler: task_weights must have a number for each task")
+        weights = self.task_weights
+        self.objective_func = objective_func or (lambda costs: sum(c * w for c, w in zip(costs, weights, strict=True)))
+        self._strategy = strategy
+        model = XGBModel()
+        loads = [PreloadMeasuredStates(str(load_log_file))] if load_log_file is not None else None
+        self._policies = [SketchPolicy(task, model, verbose=0, init_search_callbacks=loads) for task in self.tasks]
+        self._promise = [1.0] * len(self.tasks)
+        self._is_exhausted = [False] * len(self.tasks)
+
+    @property
+    def best_costs(self) -> list[float]:
+        """The seconds of each task's best schedule; infinite before its first measurement."""
+        return [policy.best_cost for policy in self._policies]
+
+    def tune(
+        self,
+        tune_option: TuningOptions,
+        search_policy: str = "default",
+        search_policy_params: object = None,
+        adaptive_training: bool = False,
+        per_task_early_stopping: int | None = None,
+    ) -> None:
+        """Measure schedules of all tasks.
+
+        Parameters
+        ----------
+        tune_option : TuningOptions
+            Its number of trials is that of all tasks together.
+        search_policy : str
+            ``default``: by boosted trees.
+        search_policy_params : optional
+            Accepted as TVM does.
+        adaptive_training : bool
+            Accepted as TVM does.
+        per_task_early_stopping : int, optional
+            Accepted as TVM does.
+        """
+        left = tune_option.num_measure_trials
+        per_round = min(tune_option.num_measures_per_round, max(left // max(len(self.tasks), 1), 1))
+        quiet = replace(tune_option, verbose=0)
+        turn = 0
+        while left > 0 and not all(self._is_exhausted):
+            at = self._choose(turn)
+            before = self.best_costs[at]
+            count = self._policies[at].search_round(min(left, per_round), quiet)
+            self._is_exhausted[at] = not count
+            self._promise[at] *= 1.0 if self.best_costs[at] < 0.99 * before else _STALE
+            left, turn = left - count, turn + 1
+            if tune_option.verbose:
+                task = self.tasks[at]
+                print(f"{task.desc or f'task {at}'}: {self.best_costs[at] * 1e3:.4f} ms, {left} trials left")
+
+    def _choose(self, turn: int) -> int:
+        open_tasks = [at for at in range(len(self.tasks)) if not self._is_exhausted[at]]
+        if turn < len(self.tasks) or self._strategy == "round-robin":
+            return open_tasks[turn % len(open_tasks)]
+
+        def gain(at: int) -> float:
+            costs = [0.0 if cost == float("inf") else cost for cost in self.best_costs]
+            without = [0.0 if i == at else cost for i, cost in enumerate(costs)]
+            return (self.objective_func(costs) - self.objective_func(without)) * self._promise[at]
+
+        return max(open_tasks, key=gain)

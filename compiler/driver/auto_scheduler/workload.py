@@ -1,0 +1,207 @@
+"""What is searched for: definitions under names, and the graph of the operations of one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from compiler.autotvm.task.workload import deserialize_args, serialize_args
+from compiler.ir.error import ArgumentError, expected
+from compiler.ir.primexpr import IterVar, PrimExpr
+from compiler.te.flops import schedule_flops
+from compiler.te.operation import ComputeOp
+from compiler.te.schedule import Schedule, create_schedule
+from compiler.te.tensor import Operation, Tensor
+
+__all__ = ["ComputeDAG", "make_workload_key", "register_workload", "workload_key_to_tensors"]
+
+Definition = Callable[..., Sequence[Tensor]]
+
+_WORKLOADS: dict[str, Definition] = {}
+
+
+def register_workload(
+    func_name: str | Definition, f: Definition | None = None, override: bool = False
+) -> Definition | Callable[[Definition], Definition]:
+    """Register a function that defines tensors, by its name; usable as a decorator.
+
+    Parameters
+    ----------
+    func_name : str or callable
+        The name, or the function itself, whose name is taken.
+    f : callable, optional
+        From arguments to the list of all tensors, inputs and outputs; a decorator is returned when left out.
+    override : bool
+        Whether another function of the name is replaced.
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    ArgumentError
+        If there is another function of the name.
+    """
+    name = func_name if isinstance(func_name, str) else func_name.__name__
+    definition = f if isinstance(func_name, str) else func_name
+
+    def register(function: Definition) -> Definition:
+        if name in _WORKLOADS and not override:
+            raise ArgumentError(f"register_workload: {name!r} is registered; override=True replaces it")
+        _WORKLOADS[name] = function
+        return function
+
+    return register if definition is None else register(definition)
+
+
+def make_workload_key(func: str | Definition, args: Sequence[Any]) -> str:
+    """Return the key of a registered function with its arguments.
+
+    Parameters
+    ----------
+    func : str or callable
+        The function or its name.
+    args : sequence
+        Numbers, strings, tensors, and tuples of such.
+
+    Returns
+    -------
+    str
+        JSON.
+
+    Raises
+    ------
+    ArgumentError
+        If the function is not registered.
+    """
+    name = func if isinstance(func, str) else func.__name__
+    if name not in _WORKLOADS:
+        raise _unknown(name)
+    return json.dumps([name, *serialize_args(args)])
+
+
+def workload_key_to_tensors(workload_key: str) -> list[Tensor]:
+    """Return the tensors that a key stands for.
+
+    Parameters
+    ----------
+    workload_key : str
+        What :func:`make_workload_key` returned.
+
+    Returns
+    -------
+    list of Tensor
+        Inputs and outputs.
+
+    Raises
+    ------
+    ArgumentError
+        If the text is no key, or its function is not registered.
+    """
+    try:
+        name, *args = json.loads(workload_key)
+    except ValueError:
+        raise ArgumentError(f"auto_scheduler: {workload_key!r} is no key of a workload") from None
+    if name not in _WORKLOADS:
+        raise _unknown(name)
+    return list(_WORKLOADS[name](*deserialize_args([_tuples(a) for a in args])))
+
+
+def _unknown(name: str) -> ArgumentError:
+    return ArgumentError(f"auto_scheduler: no function {name!r} is registered; there are {', '.join(_WORKLOADS)}")
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(v) for v in value) if isinstance(value, list) else value
+
+
+class ComputeDAG:
+    """The operations that tensors are computed by.
+
+    Parameters
+    ----------
+    compute_or_sche : list of Tensor, Schedule or str
+        Inputs and outputs, a schedule that has none of its primitives applied, or the key of a workload.
+
+    Attributes
+    ----------
+    tensors : list of Tensor
+        The parameters of the function: inputs, then outputs.
+    ops : list of Operation
+        In the order of the data.
+    outputs : list of Operation
+        Those that no other one reads.
+    flop_ct : int
+        Floating-point operations of a call.
+    """
+
+    def __init__(self, compute_or_sche: Sequence[Tensor] | Schedule | str) -> None:
+        if isinstance(compute_or_sche, str):
+            compute_or_sche = workload_key_to_tensors(compute_or_sche)
+        if isinstance(compute_or_sche, Schedule):
+            given = [stage.op for stage in compute_or_sche.stages]
+            read = {t.op for op in given for t in op.input_tensors}
+            ends = [op for op in given if not isinstance(op, ComputeOp) or op not in read]
+            compute_or_sche = [op.output(0) for op in ends]
+        self.tensors = list(compute_or_sche)
+        if not self.tensors or not all(isinstance(t, Tensor) for t in self.tensors):
+            expected("ComputeDAG", "compute_or_sche", "a list of tensors, a schedule or the key of a workload", None)
+        last = create_schedule([t.op for t in self.tensors])
+        self.ops: list[Operation] = [stage.op for stage in last.stages]
+        read = {t.op for op in self.ops for t in op.input_tensors}
+        self.outputs = [op for op in self.ops if op not in read]
+        self.flop_ct = schedule_flops(last) or 0
+
+    def consumers(self, op: Operation) -> list[Operation]:
+        """Return the operations that read another one.
+
+        Parameters
+        ----------
+        op : Operation
+
+        Returns
+        -------
+        list of Operation
+        """
+        return [other for other in self.ops if any(t.op is op for t in other.input_tensors)]
+
+    def workload_key(self) -> str:
+        """Return a key that says what is computed, the same one for the same definitions.
+
+        Returns
+        -------
+        str
+            JSON: a digest, and the shapes of the parameters.
+        """
+        shapes = [[str(extent) for extent in t.shape] for t in self.tensors]
+        return json.dumps([hashlib.md5(str(self).encode(), usedforsecurity=False).hexdigest(), *shapes])
+
+    def __str__(self) -> str:
+        return "".join(_definition(op) for op in self.ops)
+
+
+def extent_of(axis: IterVar) -> PrimExpr:
+    """Return how many iterations an axis of a definition has.
+
+    Parameters
+    ----------
+    axis : IterVar
+
+    Returns
+    -------
+    PrimExpr
+    """
+    assert axis.dom is not None, "axes of definitions have their range"
+    return axis.dom.extent
+
+
+def _definition(op: Operation) -> str:
+    """Return an operation as a line: ``C(i, j) += (A[i, k] * B[k, j])``."""
+    if not isinstance(op, ComputeOp):
+        shape = ", ".join(map(str, op.output(0).shape))
+        return f"{op.name} = {type(op).__name__.removesuffix('Op').upper()} [{shape}], {op.output(0).dtype}\n"
+    axes = ", ".join(f"{axis.var.name}:{extent_of(axis)}" for axis in (*op.axis, *op.reduce_axis))
+    return "".join(f"{op.name}({axes}) = {body}\n" for body in op.body)

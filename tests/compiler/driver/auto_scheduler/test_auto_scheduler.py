@@ -1,0 +1,151 @@
+"""Schedules of sketches compute what the definitions say; records are read back and applied to models."""
+
+import random
+
+import numpy as np
+import pytest
+
+import compiler as tvm
+from compiler import relay, te
+from compiler.contrib import graph_executor
+from compiler.driver import auto_scheduler
+from compiler.ir.error import ArgumentError
+
+_QUICK = auto_scheduler.LocalRunner(number=1, min_repeat_ms=0)
+
+
+@auto_scheduler.register_workload
+def scheduled_product(n, m, length):
+    a, b = te.placeholder((n, length), name="A"), te.placeholder((length, m), name="B")
+    c = te.placeholder((n, m), name="C")
+    k = te.reduce_axis((0, length), name="k")
+    product = te.compute((n, m), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="product")
+    return [a, b, c, te.compute((n, m), lambda i, j: product[i, j] + c[i, j], name="D")]
+
+
+def _windows():
+    a = te.placeholder((3, 12), name="A")
+    k = te.reduce_axis((0, 3), name="k")
+    padded = te.compute((3, 14), lambda i, j: te.if_then_else(te.any(j < 1, j > 12), 0.0, a[i, j - 1]), name="padded")
+    return [a, te.compute((3, 12), lambda i, j: te.sum(padded[i, j + k], axis=k), name="B")]
+
+
+def _softmax():
+    a = te.placeholder((4, 6), name="A")
+    return [a, tvm.topi.nn.softmax(a)]
+
+
+def _sum_of_neighbours(a):
+    wide = np.pad(a, ((0, 0), (1, 1)))
+    return wide[:, :-2] + wide[:, 1:-1] + wide[:, 2:]
+
+
+_WORKLOADS = {
+    "product": (lambda: scheduled_product(6, 8, 4), lambda a, b, c: a @ b + c),
+    "windows": (_windows, _sum_of_neighbours),
+    "softmax": (_softmax, lambda a: np.exp(a) / np.exp(a).sum(1, keepdims=True)),
+}
+
+
+@pytest.mark.parametrize("name", _WORKLOADS)
+def test_random_schedules_compute_what_the_definitions_say(name):
+    define, expected = _WORKLOADS[name]
+    dag = auto_scheduler.ComputeDAG(define())
+    rng, numbers = random.Random(1), np.random.default_rng(0)
+    first, second = dag.sketch.sample(rng), dag.sketch.sample(rng)
+    for state in (first, dag.sketch.mutated(dag.sketch.crossed(first, second, rng), rng)):
+        schedule, tensors = dag.apply_steps_from_state(state)
+        arrays = [numbers.normal(size=[int(e) for e in t.shape]).astype("float32") for t in tensors]
+        tvm.build(schedule, tensors, "llvm")(*arrays)
+        np.testing.assert_allclose(arrays[-1], expected(*arrays[:-1]), rtol=1e-4, atol=1e-6)
+
+
+def test_a_task_is_searched_and_its_best_record_applied(tmp_path, capsys):
+    log = tmp_path / "records.json"
+    task = auto_scheduler.SearchTask(func=scheduled_product, args=(8, 16, 4), target="llvm")
+    task.tune(
+        auto_scheduler.TuningOptions(
+            num_measure_trials=4,
+            num_measures_per_round=2,
+            runner=_QUICK,
+            measure_callbacks=[auto_scheduler.RecordToFile(log)],
+        )
+    )
+    assert "4 measured, 0 of 2 failed" in capsys.readouterr().out
+    records = list(auto_scheduler.load_records(log))
+    assert len({inp.state for inp, _ in records}) == 4
+    fastest = min(records, key=lambda record: sum(record[1].costs))
+    best, _ = auto_scheduler.load_best_record(log, task.workload_key, task.target)
+    assert best.state == fastest[0].state
+    schedule, tensors = task.apply_best(log)
+    code = task.print_best(log)
+    assert "s[product].compute_at(s[D], " in code
+    assert len(code.splitlines()) == len(schedule.primitives)
+    assert tensors == task.compute_dag.tensors
+    again = auto_scheduler.SketchPolicy(
+        task,
+        auto_scheduler.XGBModel(),
+        verbose=0,
+        init_search_callbacks=[auto_scheduler.PreloadMeasuredStates(str(log))],
+    )
+    assert again.search(auto_scheduler.TuningOptions()) == fastest[0].state
+
+
+def test_the_model_expects_most_of_states_like_the_fast_ones():
+    task = auto_scheduler.SearchTask(func=scheduled_product, args=(64, 64, 64), target="llvm")
+    rng, model = random.Random(0), auto_scheduler.XGBModel()
+    states = [task.compute_dag.sketch.sample(rng) for _ in range(60)]
+    costs = {state: 1.0 + sum(state.decisions[3][:6]) for state in states}  # small tiles are fast
+    inputs = [auto_scheduler.MeasureInput(task, state) for state in states[:40]]
+    results = [auto_scheduler.MeasureResult((costs[inp.state],), 0, "", 0.0, 0.0) for inp in inputs]
+    model.update(inputs, results)
+    scores = model.predict(task, states[40:])
+    ranked = [costs[state] for _, state in sorted(zip(scores, states[40:], strict=True), key=lambda pair: -pair[0])]
+    assert np.mean(ranked[:10]) < np.mean(ranked[10:])
+
+
+def test_models_are_built_by_records(tmp_path):
+    log = tmp_path / "records.json"
+    x = relay.var("x", shape=(4, 6))
+    weight = relay.const(np.random.default_rng(0).normal(size=(8, 6)).astype("float32"))
+    module = tvm.IRModule.from_expr(relay.Function([x], relay.nn.relu(relay.nn.dense(x, weight))))
+    tasks, weights = auto_scheduler.extract_tasks(module["main"], {}, "llvm")
+    assert weights == [1]
+    tuning = auto_scheduler.TuningOptions(2, verbose=0, runner=_QUICK)
+    tuning.measure_callbacks = [auto_scheduler.RecordToFile(log)]
+    auto_scheduler.TaskScheduler(tasks, weights).tune(tuning)
+    with auto_scheduler.ApplyHistoryBest(log), tvm.transform.PassContext(opt_level=3):
+        searched = relay.build(module, "llvm")
+    with tvm.transform.PassContext(opt_level=3):
+        usual = relay.build(module, "llvm")
+    kernels = [next(iter(built.kernels.values())) for built in (searched, usual)]
+    assert [kernel.replaced is not None for kernel in kernels] == [True, False]
+    data, results = np.random.default_rng(1).normal(size=(4, 6)).astype("float32"), []
+    for built in (searched, usual):
+        executor = graph_executor.GraphModule(built["default"](tvm.cpu(0)))
+        executor.run(x=data)
+        results.append(executor.get_output(0).numpy())
+    np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-6)
+
+
+def test_what_cannot_be_searched_is_refused(tmp_path):
+    (tmp_path / "noise.json").write_text("noise\n")
+    task = auto_scheduler.SearchTask(func=scheduled_product, args=(4, 4, 4), target="llvm")
+    n = te.var("n")
+    a = te.placeholder((n,), name="A")
+    for refused in (
+        lambda: auto_scheduler.SearchTask(func="nothing", args=()),
+        lambda: auto_scheduler.SearchTask(target="llvm"),
+        lambda: auto_scheduler.register_workload("scheduled_product", list),
+        lambda: auto_scheduler.ComputeDAG([]),
+        lambda: auto_scheduler.ComputeDAG([a, te.compute((n,), lambda i: a[i] + 1)]).sketch.schedule(
+            auto_scheduler.State(())
+        ),
+        lambda: auto_scheduler.TuningOptions(runner="noise"),
+        lambda: task.apply_best(tmp_path / "noise.json"),
+        lambda: task.print_best(tmp_path / "noise.json", print_mode="cuda"),
+        lambda: auto_scheduler.TaskScheduler([task], strategy="noise"),
+        lambda: auto_scheduler.workload_key_to_tensors("noise"),
+    ):
+        with pytest.raises(ArgumentError):
+            refused()
