@@ -35,6 +35,7 @@ PUBLIC = {
     "tvm.arith.detect_common_subexpr": "compiler.tir.analysis.common_subexpr:detect_common_subexpr",
     "tvm.arith._ffi_api.DomainTouched": "compiler.tir.analysis.domain_touched:domain_touched",
     "tvm.arith._ffi_api.DomainTouchedAccessMap": "compiler.tir.analysis.domain_touched:domain_touched_access_map",
+    "tvm.auto_scheduler": "compiler.driver.auto_scheduler",
     "tvm.autotvm": "compiler.autotvm",
     "tvm.autotvm.LocalBuilder": "compiler.driver.autotvm.measure_methods:LocalBuilder",
     "tvm.autotvm.LocalRunner": "compiler.driver.autotvm.measure_methods:LocalRunner",
@@ -133,6 +134,15 @@ PUBLIC = {
     "tvm.relay.fromtext": "compiler.relay.parser:fromtext",
     "tvm.relay.load_param_dict": "compiler.runtime.params:load_param_dict",
     "tvm.relay.op.op": "compiler.relay.op_attributes",
+    **{
+        f"{module}.{name}": f"compiler.relay.transform.{place}:{name}"
+        for module in ("tvm.relay.op", "tvm.relay.op.op")
+        for name, place in (
+            ("register_fake_quantization_to_integer", "fake_quantization"),
+            ("register_mixed_precision_conversion", "mixed_precision"),
+            ("register_optional_fake_quantization_to_integer", "fake_quantization"),
+        )
+    },
     "tvm.relay.optimize": "compiler.driver.relay.build_module:optimize",
     "tvm.relay.parse": "compiler.relay.parser:parse",
     "tvm.relay.parse_expr": "compiler.relay.parser:parse_expr",
@@ -145,6 +155,7 @@ PUBLIC = {
     "tvm.relay.scope_builder": "compiler.relay.scope_builder",
     "tvm.relay.testing": "compiler.testing.relay",
     "tvm.relay.transform": "compiler.relay.transform",
+    "tvm.relay.transform.mangle_module_name": "compiler.driver.relay.backend.utils:mangle_module_name",
     "tvm.relay.vm": "compiler.driver.relay.vm",
     "tvm.topi.x86.dense_alter_op": "compiler.relay.op.nn.dense_alter_op",
     "tvm.support": "compiler.runtime.support",
@@ -176,7 +187,7 @@ PUBLIC = {
     "tvm.runtime.support": "compiler.runtime.support",
     "tvm.runtime.profiler_vm": "compiler.runtime.profiler_vm",
     "tvm.runtime.profiling": "compiler.runtime.profiling",
-    "tvm.runtime.Report": "compiler.runtime.profiling:Report",
+    "tvm.runtime.Report": "compiler.runtime.profile_report:Report",
     "tvm.runtime.convert": "compiler.runtime.packed_func:convert",
     "tvm.script": "compiler.tir.script",
     **{
@@ -190,7 +201,9 @@ PUBLIC = {
     "tvm.testing": "compiler.testing",
     "tvm.testing.utils": "compiler.testing",
     "tvm.tir": "compiler.tir",
+    "tvm.tir.BlockDependenceInfo": "compiler.tir.schedule.block_dependence_info:BlockDependenceInfo",
     "tvm.tir.BlockScope": "compiler.tir.schedule:BlockScope",
+    "tvm.tir.block_dependence_info": "compiler.tir.schedule.block_dependence_info",
     "tvm.tir.IndexMap": "compiler.tir.index_map:IndexMap",
     "tvm.tir.Schedule": "compiler.tir.schedule:Schedule",
     "tvm.tir.ScheduleDebugMask": "compiler.tir.schedule:ScheduleDebugMask",
@@ -377,13 +390,16 @@ COMPLETED_BY = {
 }
 """Rooms that add to a public module or a registry when they are imported: there they are looked for last."""
 
-_NO_SEARCH = "schedules are not searched for yet"
+_NO_SEARCH = "schedules are not searched for in TensorIR; tvm.auto_scheduler searches those of tensor expressions"
 _NO_GPU = "nothing runs on a GPU here"
+_NO_NVCC = (
+    "kernels are compiled by NVRTC and ptxas here (pip install -e '.[cuda]'); of what tvm.build returns,"
+    " imported_modules[0].get_source('ptx') has the PTX"
+)
 _NO_BOARD = "there are no boards and accelerators here"
 _NO_LIBRARY = "the library is not called from here"
 
 UNAVAILABLE = {
-    "tvm.auto_scheduler": _NO_SEARCH,
     "tvm.autotvm.feature": "models of speed learn from the values of knobs here",
     "tvm.autotvm.graph_tuner": "relay.transform.AlterOpLayout chooses the layouts of a graph here",
     "tvm.autotvm.tophub": "records of others are not downloaded",
@@ -404,7 +420,7 @@ UNAVAILABLE = {
     "tvm.contrib.mxnet": _NO_LIBRARY,
     "tvm.contrib.ndk": _NO_BOARD,
     "tvm.contrib.nnpack": _NO_LIBRARY,
-    "tvm.contrib.nvcc": _NO_GPU,
+    "tvm.contrib.nvcc": _NO_NVCC,
     "tvm.contrib.peak": _NO_GPU,
     "tvm.contrib.rocblas": _NO_GPU,
     "tvm.contrib.rocm": _NO_GPU,

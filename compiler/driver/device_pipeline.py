@@ -27,7 +27,10 @@ from compiler.tir.transform.bind_target import AnnotateEntryFunc, BindTarget
 from compiler.tir.transform.combine_context_call import CombineContextCall
 from compiler.tir.transform.function_passes import Filter
 from compiler.tir.transform.infer_fragment import InferFragment
+from compiler.tir.transform.inject_ptx_async_copy import USE_ASYNC_COPY, InjectPTXAsyncCopy
+from compiler.tir.transform.lower_async_queues import LowerAsyncQueues
 from compiler.tir.transform.lower_device_kernel_launch import DEVICE_KERNEL_LAUNCH, LowerDeviceKernelLaunch
+from compiler.tir.transform.lower_dot_products import LowerDotProducts
 from compiler.tir.transform.lower_intrin import LowerIntrin
 from compiler.tir.transform.lower_thread_allreduce import LowerThreadAllreduce
 from compiler.tir.transform.lower_tvm_builtin import LowerTVMBuiltin
@@ -53,6 +56,10 @@ __all__ = [
     "thread_passes",
 ]
 
+_DOT_PRODUCTS = ("cuda",)
+"""Kinds of targets with an instruction for dot products of four numbers of 8 bits."""
+_ASYNC_COPIES = ("cuda",)
+"""Kinds of targets whose languages say asynchronous copies."""
 _TYPED_MEMORY = ("webgpu",)
 """Kinds of targets whose languages cannot say that memory holds elements of several types."""
 
@@ -169,6 +176,7 @@ def mixed_passes(target: Target, packed: bool = True) -> list[Pass]:
     """
     return [
         *thread_passes(target),
+        *_async_copies(target),
         VerifyBarriers(),
         AnnotateDeviceRegions(),
         SplitHostDevice(),
@@ -176,6 +184,13 @@ def mixed_passes(target: Target, packed: bool = True) -> list[Pass]:
         BF16StorageLegalize(),
         LowerDeviceKernelLaunch(),
     ]
+
+
+def _async_copies(target: Target) -> list[Pass]:
+    """Return the passes that make asynchronous stages of pipelines instructions, where the context asks for it."""
+    if target.kind not in _ASYNC_COPIES or not PassContext.current().config.get(USE_ASYNC_COPY):
+        return []
+    return [InjectPTXAsyncCopy(aligned=True), LowerAsyncQueues()]
 
 
 def host_passes(host: Target, packed: bool = True) -> list[Pass]:
@@ -218,6 +233,7 @@ def device_passes(target: Target) -> list[Pass]:
         Filter(_runs_on_device),
         BindTarget(target.without_host()),
         LowerWarpMemory(),
+        LowerDotProducts(target.kind in _DOT_PRODUCTS),
         Simplify(),
         LowerIntrin(),
     ]

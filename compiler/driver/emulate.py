@@ -16,6 +16,7 @@ from compiler.te.schedule import Schedule
 from compiler.tir.analysis import is_lowered
 from compiler.tir.function import PrimFunc
 from compiler.tir.transform.emulate_threads import EmulateThreads
+from compiler.tir.transform.lower_dot_products import LowerDotProducts
 from compiler.tir.transform.simplify import Simplify
 
 __all__ = ["emulate", "lower_for_emulation", "lowered_for_device"]
@@ -126,7 +127,7 @@ def lower_for_emulation(module: IRModule, target: Target) -> IRModule:
     if "gpu" not in target.keys:
         raise TargetError(f"emulate: target {str(target)!r} launches no kernels; build runs its code")
     module = synchronize(module, target)
-    for each in (EmulateThreads(max(target.thread_warp_size, 1)), Simplify()):
+    for each in (LowerDotProducts(), EmulateThreads(max(target.thread_warp_size, 1)), Simplify()):
         module = each.run_if_enabled(module)
     return module.with_functions({var: _for_cpu(func) for var, func in module.items()})
 

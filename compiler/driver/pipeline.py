@@ -29,6 +29,7 @@ from compiler.tir.transform.inject_rolling_buffer import InjectRollingBuffer
 from compiler.tir.transform.inject_software_pipeline import InjectSoftwarePipeline
 from compiler.tir.transform.inject_virtual_thread import InjectVirtualThread
 from compiler.tir.transform.instrument_bound_checkers import InstrumentBoundCheckers
+from compiler.tir.transform.instrument_profile_intrinsics import INSTRUMENT, InstrumentProfileIntrinsics
 from compiler.tir.transform.loop_partition import LoopPartition
 from compiler.tir.transform.lower_cross_thread_reduction import LowerCrossThreadReduction
 from compiler.tir.transform.lower_init_block import LowerInitBlock
@@ -79,7 +80,13 @@ def phases(ctx: PassContext, simple_mode: bool = False, blocks: bool = False) ->
         users[0],
         [*(lower_blocks() if blocks else []), *flatten(), *users[1]],
         [*transform_loops(ctx, simple_mode), *users[2]],
-        [*clean_up(), *users[3], *instrument(ctx), *hoist_common_subexpressions(ctx, simple_mode)],
+        [
+            *clean_up(),
+            *users[3],
+            *instrument(ctx),
+            *hoist_common_subexpressions(ctx, simple_mode),
+            *([InstrumentProfileIntrinsics()] if ctx.config.get(INSTRUMENT) else []),
+        ],
     ]
 
 
@@ -92,7 +99,7 @@ def lower_blocks() -> list[Pass]:
         ConvertBlocksToOpaque(),
         CompactBufferAllocation(),
         LowerMatchBuffer(),
-        InjectSoftwarePipeline(),
+        InjectSoftwarePipeline(separate_commits=True),
         LowerOpaqueBlock(),
     ]
 

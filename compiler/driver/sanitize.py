@@ -19,6 +19,7 @@ from compiler.tir.evaluation import numpy_dtype
 from compiler.tir.function import PrimFunc
 from compiler.tir.sanitizer import MAX_ACCESSES, Sanitized
 from compiler.tir.sanitizer import sanitize as sanitize_function
+from compiler.tir.transform.lower_dot_products import LowerDotProducts
 
 __all__ = ["random_arguments", "sanitize"]
 
@@ -66,7 +67,8 @@ def sanitize(
     >>> print(sanitize(s, [A, B], "cuda"))
     """
     module, device = lowered_for_device(inputs, args, target, name)
-    functions = {var.name_hint: func for var, func in synchronize(module, device).items() if isinstance(func, PrimFunc)}
+    threads = LowerDotProducts()(synchronize(module, device))
+    functions = {var.name_hint: func for var, func in threads.items() if isinstance(func, PrimFunc)}
     if name not in functions and len(functions) != 1:
         raise ArgumentError(f"sanitize: the module has no function {name!r}, it has {', '.join(functions) or 'none'}")
     func = functions.get(name) or next(iter(functions.values()))

@@ -15,7 +15,7 @@ from compiler.ir.module import BaseFunc, GlobalVar, IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import Op, register_intrin_lowering, register_op_attr
 from compiler.ir.primexpr import PrimExpr, Range
-from compiler.ir.source_span import SourceName, Span
+from compiler.ir.source_span import SequentialSpan, SourceName, Span
 from compiler.ir.structural import (
     assert_structural_equal,
     get_first_structural_mismatch,
@@ -51,6 +51,7 @@ __all__ = [
     "PrimExpr",
     "PrimType",
     "Range",
+    "SequentialSpan",
     "SourceName",
     "Span",
     "TVMError",

@@ -3,7 +3,7 @@
 from compiler.ir.env_func import EnvFunc
 from compiler.ir.json_format import load_json, save_json
 from compiler.ir.node import Node
-from compiler.ir.source_span import SourceName, Span
+from compiler.ir.source_span import SequentialSpan, SourceName, Span
 from compiler.ir.structural import (
     assert_structural_equal,
     get_first_structural_mismatch,
@@ -15,6 +15,7 @@ from compiler.ir.type_keys import make_node
 __all__ = [
     "EnvFunc",
     "Node",
+    "SequentialSpan",
     "SourceName",
     "Span",
     "assert_structural_equal",

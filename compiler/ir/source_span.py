@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from compiler.ir.origin import Location, mint_place
 
-__all__ = ["SourceName", "Span"]
+__all__ = ["SequentialSpan", "SourceName", "Span"]
 
 
 class SourceName:
@@ -92,3 +93,33 @@ class Span(frozenset[int]):
         bool
         """
         return self is other
+
+
+class SequentialSpan(frozenset[int]):
+    """The ranges that an expression was made of, as those of operators that were fused.
+
+    Parameters
+    ----------
+    spans : iterable of Span or SequentialSpan
+        Sequences among them are replaced by their own spans.
+
+    Attributes
+    ----------
+    spans : tuple of Span
+    """
+
+    __slots__ = ("spans",)
+
+    spans: tuple[Span, ...]
+
+    def __new__(cls, spans: Iterable[Span | SequentialSpan]) -> SequentialSpan:
+        flat = tuple(each for span in spans for each in (span.spans if isinstance(span, SequentialSpan) else (span,)))
+        sequence = super().__new__(cls, frozenset().union(*flat))
+        sequence.spans = flat
+        return sequence
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SequentialSpan, (self.spans,)
+
+    def __repr__(self) -> str:
+        return f"SequentialSpan({list(self.spans)!r})"

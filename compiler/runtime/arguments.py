@@ -61,7 +61,7 @@ class _ArrayParameter:
         self.dtype = None if parameter.dtype == "handle" else numpy_dtype(parameter.dtype)
         shape = parameter.shape or []
         fixed = self.dtype is not None and not parameter.strides and all(isinstance(size, int) for size in shape)
-        self.fixed_shape = tuple(shape) if fixed else None
+        self.fixed_shape: tuple[Any, ...] | None = tuple(shape) if fixed else None
 
 
 class Binder:
@@ -109,6 +109,21 @@ class Binder:
             self._check_aliasing(arrays)
         # What no shape contains is the offset of a first element, which callers never have.
         return values + [sizes.get(name, 0) for name in self._signature.sizes]
+
+    def static_arrays(self) -> list[tuple[tuple[Any, ...], str, int]] | None:
+        """Return the shape and data type of each argument, and the bits that its address must not have.
+
+        Returns
+        -------
+        list of tuple or None
+            None unless all arguments are arrays of shapes that are known.
+        """
+        expected = []
+        for parameter in self._parameters:
+            if isinstance(parameter, Parameter) or parameter.fixed_shape is None:
+                return None
+            expected.append((parameter.fixed_shape, parameter.parameter.dtype, parameter.parameter.alignment - 1))
+        return None if self._signature.sizes else expected
 
     def _fail(self, parameter: Parameter, what: str) -> ArgumentError:
         return ArgumentError(f"{self._name}: argument {parameter.name!r} {what}")

@@ -11,7 +11,8 @@ from compiler.runtime.graph_module import GraphModule
 from compiler.runtime.measurement import BenchmarkResult, measure
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
-from compiler.runtime.profiling import MetricCollector, Profiler, Report, argument_shapes
+from compiler.runtime.profile_report import Report
+from compiler.runtime.profiling import MetricCollector, Profiler, argument_shapes
 
 __all__ = ["GraphModuleDebug", "create"]
 

@@ -132,7 +132,14 @@ class Device:
         return _KINDS[self.device_type].name if self.device_type in _KINDS else str(self.device_type)
 
     def sync(self) -> None:
-        """Wait for all work on the device; here each call ends with it."""
+        """Wait for all work on the device; here each call ends with it.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no runtime for the device.
+        """
+        self.require("Device.sync")
 
     def require(self, operation: str) -> Device:
         """Return the device if memory on it can be used.

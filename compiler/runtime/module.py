@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compiler.ir.error import ArgumentError, TVMError, UnknownFunctionError, expected, show
 from compiler.ir.extension import public_module
@@ -14,6 +15,7 @@ from compiler.runtime.arguments import Binder
 from compiler.runtime.device import Device
 from compiler.runtime.measurement import BenchmarkResult, benchmark, call_instrumented
 from compiler.runtime.native_code import NativeCode
+from compiler.runtime.ndarray import NDArray
 from compiler.runtime.packed_call import importing, take_failure
 from compiler.runtime.returned import Returned, ReturnSlot
 from compiler.runtime.signature import Signature
@@ -69,7 +71,6 @@ class Function:
         if result is not None:
             values.append(result.address)
         entry = self._native()
-        messages = self.signature.messages
         imported = self._module.imported_functions()
 
         def run() -> Returned:
@@ -79,13 +80,42 @@ class Function:
             else:
                 status = entry(*values)
             if status:
-                failure = take_failure()
-                if failure is not None:
-                    raise failure
-                raise TVMError(f"{self.name}: {messages[status - 1]}")
+                raise self._failure(status)
             return None if result is None else result.value()
 
         return run
+
+    def direct_call(self) -> Callable[[Sequence[NDArray]], None]:
+        """Return what runs the function on arrays whose shapes are static, with the checks of a call that are left.
+
+        Returns
+        -------
+        callable
+            Takes arrays, in rows without gaps, of which those that are written share memory with no others.
+            Arrays that do not fit are refused as by a call.
+        """
+        expected = self._binder.static_arrays()
+        if expected is None or self.signature.returns or self._module.imported_functions():
+            return self._checked_call
+        return partial(self._run_directly, expected)
+
+    def _checked_call(self, arrays: Sequence[NDArray]) -> None:
+        self.prepare(tuple(arrays))()
+
+    def _run_directly(self, expected: list[tuple[tuple[Any, ...], str, int]], arrays: Sequence[NDArray]) -> None:
+        values = [
+            array.address
+            for array, (shape, dtype, unaligned) in zip(arrays, expected, strict=True)
+            if array.shape == shape and array.dtype == dtype and not array.address & unaligned
+        ]
+        if len(values) < len(expected):
+            self._checked_call(arrays)
+            return
+        if self.signature.threads:
+            values.append(num_threads())
+        status = (self._entry or self._native())(*values)
+        if status:
+            raise self._failure(status)
 
     def device_seconds(self, args: tuple[object, ...], number: int, repeat: int) -> list[float] | None:
         """Return how long a call takes by the clock of the device that runs it.
@@ -104,6 +134,10 @@ class Function:
             None where the CPU runs it, whose clock everybody can read.
         """
         return None
+
+    def _failure(self, status: int) -> BaseException:
+        """Return the exception of a call of Python's, or of an assertion."""
+        return take_failure() or TVMError(f"{self.name}: {self.signature.messages[status - 1]}")
 
     def _native(self) -> Callable[..., int]:
         if self._entry is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import threading
 from collections.abc import Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -299,6 +300,66 @@ def empty(shape: int | Sequence[int], dtype: str = "float32", device: Device | N
         raise ArgumentError(f"nd.empty: shape must not be negative, got {show(shape)}")
     place = (device or cpu()).require("nd.empty")
     return NDArray(aligned_empty(sizes, str(dtype)), str(dtype), place)
+
+
+_PIECE, _SLAB = 1 << 10, 1 << 15
+"""Bytes: small arrays are cut out of a slab of memory, which is free when none of them is used any more."""
+
+
+class _Slab(threading.local):
+    """The memory that this thread's next small array is cut out of."""
+
+    memory: npt.NDArray[Any] = np.empty(0, np.uint8)
+    address, used = 0, 0
+
+    def cut(self, size: int) -> tuple[npt.NDArray[Any], int, int]:
+        """Return memory, and the place and address in it of aligned bytes that nobody else gets."""
+        start = self.used
+        if start + size > len(self.memory) - ALIGNMENT:
+            self.memory = np.empty(_SLAB, np.uint8)
+            address = self.memory.ctypes.data
+            start = -address % ALIGNMENT
+            self.address = address
+        self.used = start + size
+        return self.memory, start, self.address + start
+
+
+_slab = _Slab()
+
+
+class ArrayType:
+    """Shape and data type of arrays that are made many times, worked out once.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Extents.
+    dtype : str
+        Type of the elements.
+    """
+
+    __slots__ = ("_device", "_dtype", "_element", "_memory_shape", "_room", "_shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: str) -> None:
+        sample = aligned_empty(shape, dtype)
+        self._shape, self._dtype, self._device = tuple(shape), dtype, cpu()
+        self._memory_shape, self._element = sample.shape, sample.dtype
+        self._room = -(-max(sample.nbytes, 1) // ALIGNMENT) * ALIGNMENT
+
+    def empty(self) -> NDArray:
+        """Return an array whose elements are yet to be written.
+
+        Returns
+        -------
+        NDArray
+        """
+        if self._room > _PIECE:
+            return NDArray(aligned_empty(self._shape, self._dtype), self._dtype, self._device)
+        memory, start, address = _slab.cut(self._room)
+        made = NDArray.__new__(NDArray)
+        made._memory = np.ndarray(self._memory_shape, self._element, memory, start)
+        made.shape, made.dtype, made.device, made.address = self._shape, self._dtype, self._device, address
+        return made
 
 
 def array(arr: ArrayLike, device: Device | None = None) -> NDArray:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from compiler.runtime.device import Device
-from compiler.runtime.profiling import MetricCollector, Profiler, Report, argument_shapes
+from compiler.runtime.profile_report import Report
+from compiler.runtime.profiling import MetricCollector, Profiler, argument_shapes
 from compiler.runtime.vm import Argument, Executable, VirtualMachine
 from compiler.runtime.vm_instructions import CallKernel, Frame, Instruction, VMFunction
 

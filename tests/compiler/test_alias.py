@@ -55,9 +55,9 @@ def test_installing_twice_changes_nothing() -> None:
     ("statement", "error", "message"),
     [
         (
-            "import tvm.auto_scheduler as a; a.SearchTask()",
+            "import tvm.auto_scheduler as a; a.RPCRunner()",
             UnavailableError,
-            "tvm.auto_scheduler.SearchTask: schedules",
+            "tvm.auto_scheduler.RPCRunner: other machines",
         ),
         ("from tvm.contrib import cudnn; cudnn.softmax(1)", UnavailableError, "cudnn.softmax: nothing runs"),
         (
@@ -67,7 +67,7 @@ def test_installing_twice_changes_nothing() -> None:
         ),
         ("from tvm.autotvm.tuner import DropletTuner", ModuleNotFoundError, "has no attribute 'DropletTuner'; did you"),
         ("from tvm import tensor", ModuleNotFoundError, "tvm has no attribute 'tensor'"),
-        ("import tvm; tvm.auto_scheduler.tune()", UnavailableError, "tvm.auto_scheduler.tune: schedules are not"),
+        ("import tvm; tvm.meta_schedule.tune()", UnavailableError, "tvm.meta_schedule.tune: schedules are not"),
         ("import tvm; tvm.lowr", AttributeError, "did you mean 'lower'"),
         ("import tvm; tvm.tir.Fro", AttributeError, "did you mean 'For'"),
         ("import tvm; tvm.tir.fro", AttributeError, "did you mean 'For'"),

@@ -16,6 +16,7 @@ from compiler.ir.error import DTypeError
 
 install()
 
+MIXED = "tvm.relay.transform.mixed_precision"
 PLACES = [
     ("tvm.ir.expr", "Range", "tvm.ir.Range"),
     ("tvm.ir.function", "BaseFunc", "tvm.ir.BaseFunc"),
@@ -28,6 +29,9 @@ PLACES = [
     ("tvm.relay.expr", "RefCreate", "tvm.relay.RefCreate"),
     ("tvm.relay.function", "Function", "tvm.relay.Function"),
     ("tvm.relay.op.tensor", "add", "tvm.relay.add"),
+    ("tvm.relay.op", "register_mixed_precision_conversion", f"{MIXED}.register_mixed_precision_conversion"),
+    ("tvm.relay.op.op", "register_mixed_precision_conversion", f"{MIXED}.register_mixed_precision_conversion"),
+    ("tvm.relay.transform", "mangle_module_name", "tvm.relay.backend.utils.mangle_module_name"),
     ("tvm.relay.op.transform", "reshape", "tvm.relay.reshape"),
     ("tvm.relay.op.reduce", "sum", "tvm.relay.sum"),
     ("tvm.relay.transform.transform", "InferType", "tvm.relay.transform.InferType"),

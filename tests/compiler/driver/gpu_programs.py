@@ -15,18 +15,23 @@ Arrays = list["np.ndarray[Any, Any]"]
 
 
 class GPUProgram(NamedTuple):
-    """A schedule for a GPU, its arguments, inputs first, and the reference of its last argument."""
+    """A schedule for a GPU, its arguments, inputs first, and the reference of its last argument.
+
+    Arguments whose size the call alone knows have the shapes given.
+    """
 
     schedule: te.Schedule
     args: list[te.Tensor]
     reference: Callable[..., Any]
+    shapes: list[tuple[int, ...]] | None = None
 
     def arrays(self, seed: int) -> Arrays:
         """Return random inputs, and an output that is filled with what no result is."""
         rng = np.random.default_rng(seed)
-        shapes = [tuple(int(extent) for extent in tensor.shape) for tensor in self.args]
-        inputs = [rng.integers(-8, 9, shape).astype("float32") for shape in shapes[:-1]]
-        return [*inputs, np.full(shapes[-1], 12345, "float32")]
+        shapes = self.shapes or [tuple(int(extent) for extent in tensor.shape) for tensor in self.args]
+        dtypes = [tensor.dtype for tensor in self.args]
+        inputs = [rng.integers(-8, 9, shape).astype(dtype) for shape, dtype in zip(shapes[:-1], dtypes, strict=False)]
+        return [*inputs, np.full(shapes[-1], 123, dtypes[-1])]
 
 
 def random_program(seed: int) -> GPUProgram:

@@ -19,12 +19,13 @@ from compiler.tir.sanitizer import sanitize as sanitize_function
 from compiler.tir.stmt import no_op
 from compiler.tir.stmt_functor import StmtMutator
 from tests.compiler.driver.gpu_programs import KINDS, random_program
+from tests.compiler.driver.gpu_types import typed_program
 
 
 @pytest.mark.parametrize("first", range(1000, 1020, 10))
 def test_lowered_programs_have_no_fault(first: int) -> None:
     for seed in range(first, first + 10):
-        made = random_program(seed)
+        made = (random_program if seed % 5 else typed_program)(seed)
         arrays = made.arrays(seed)
         result = sanitize(made.schedule, made.args, KINDS[seed % len(KINDS)], arrays)
         assert result.complete

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from compiler import relay
-from compiler.ir import IRModule, SourceName, Span, load_json, save_json
+from compiler.ir import IRModule, SequentialSpan, SourceName, Span, load_json, save_json
 from compiler.ir.origin import NO_SPAN, OriginTable, recording
 from compiler.relay.inference.errors import TypeInferenceError
 
@@ -105,3 +105,11 @@ def test_spans_are_written_and_read() -> None:
     span = relay.Span(relay.SourceName("conv1"), 1, 2, 3, 4)
     back = load_json(save_json(span))
     assert (back.source_name, back.line, back.end_line, back.column, back.end_column) == (span.source_name, 1, 2, 3, 4)
+
+
+def test_spans_in_sequence_are_flat() -> None:
+    a, b, c = (relay.Span(relay.SourceName(name), 1, 2, 3, 4) for name in "abc")
+    sequence = SequentialSpan([SequentialSpan([a, b]), c])
+    assert sequence.spans == (a, b, c)
+    assert sequence == a | b | c
+    assert str(sequence) == f"SequentialSpan([{a}, {b}, {c}])"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from compiler.ir.error import ArgumentError, DTypeError
 from compiler.runtime.device import Device, cpu, cuda, device, enabled
-from compiler.runtime.ndarray import ALIGNMENT, NDArray, array, empty, numpyasarray
+from compiler.runtime.ndarray import ALIGNMENT, ArrayType, NDArray, array, empty, numpyasarray
 
 DTYPES = [
     "bool",
@@ -101,5 +103,23 @@ def test_devices() -> None:
     assert cpu(0).multi_processor_count >= 1
     assert Device.kDLCPU == cpu(0).device_type
     cpu(0).sync()
+    with pytest.raises(ArgumentError, match=r"Device.sync: device cuda\(0\) has no runtime here"):
+        cuda(0).sync()
     assert enabled("llvm")
     assert not enabled("cuda")
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [((3,), "float32"), ((), "bool"), ((0, 2), "int64"), ((40, 40), "float64")]
+)
+def test_arrays_of_one_type_share_no_memory(shape, dtype):
+    made = [ArrayType(shape, dtype).empty() for _ in range(3)]
+    several = ArrayType(shape, dtype)
+    made += [several.empty() for _ in range(600)]
+    for number, each in enumerate(made):
+        each.view()[...] = number % 2
+        assert (each.shape, each.dtype, each.address % 64) == (shape, dtype, 0)
+        assert each.address == each.view().__array_interface__["data"][0]
+    assert all((each.numpy() == number % 2).all() for number, each in enumerate(made))
+    places = sorted((each.address, each.address + each.nbytes) for each in made)
+    assert all(end <= start for (_, end), (start, _) in pairwise(places))

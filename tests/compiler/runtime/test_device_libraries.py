@@ -46,8 +46,12 @@ def test_kernels_come_back(kind: str, tmp_path: Path) -> None:
     tvm.ir.assert_structural_equal(kernels.kernels, own.kernels)
     kernels.save(str(tmp_path / f"again.{own.format}"))
     assert (tmp_path / f"again.{own.format}").read_text() == own.get_source()
-    with pytest.raises(UnavailableError, match="this machine has no runtime for"):
-        loaded(*(np.zeros((64, 32), "float32") for _ in range(2)))
+    arrays = [np.zeros((64, 32), "float32") for _ in range(2)]
+    with pytest.raises(UnavailableError, match="this machine has no runtime for") as refused:
+        built(*arrays)
+    with pytest.raises(UnavailableError) as refused_again:
+        loaded(*arrays)
+    assert str(refused_again.value) == str(refused.value)
 
 
 @pytest.mark.usefixtures("without_tools")
