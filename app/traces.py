@@ -77,8 +77,8 @@ class CacheModel(Struct, frozen=True, kw_only=True):
     """Of each event, a byte: the level that had its line; -1 of an iteration."""
     kinds: Packed
     """Of each event, a byte: why it missed in the first level."""
-    reuse: list[tuple[int, int]]
-    """Reuse distances in lines, by powers of two, and how many uses have each; -1 is a first use."""
+    reuse: list[tuple[int, int, int]]
+    """The first and the last reuse distance of a range, in lines, and how many uses are in it; -1 is a first use."""
 
 
 class Trace(Struct, frozen=True, kw_only=True):

@@ -32,7 +32,7 @@ find = tvm.build(s, [index, X, where, value], target="llvm -mcpu=native", name="
 
 x = np.random.default_rng(0).normal(size=(rows, columns)).astype("float32")
 positions = np.tile(np.arange(columns, dtype="int32"), (rows, 1))
-found = tvm.nd.empty((rows,), "int32")
+places = tvm.nd.empty((rows,), "int32")
 largest = tvm.nd.empty((rows,), "float32")
-find(tvm.nd.array(positions), tvm.nd.array(x), found, largest)
-print("agrees with NumPy:", bool((found.numpy() == x.argmax(axis=1)).all()))
+find(tvm.nd.array(positions), tvm.nd.array(x), places, largest)
+print("agrees with NumPy:", bool((places.numpy() == x.argmax(axis=1)).all()))

@@ -1,7 +1,7 @@
 """A residual block, pass by pass
 
 Convolution, normalisation, rectifier, and the way around them. Each pass is a step of the timeline: see the
-normalisation become a multiplication and an addition, and the five operators become kernels.
+normalisation become multiplications and additions, and the fourteen operators that there are then become two kernels.
 """
 
 import tvm

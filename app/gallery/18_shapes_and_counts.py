@@ -4,7 +4,7 @@ A visitor that collects the type of every operator's result, and how many multip
 there once InferType ran: comment it out and see what the visitor says.
 """
 
-from collections import Counter
+import math
 
 import tvm
 from tvm import relay
@@ -29,7 +29,9 @@ class Shapes(relay.ExprVisitor):
 
     def visit_call(self, call):
         super().visit_call(call)
-        self.rows.append((call.op.name, tuple(int(extent) for extent in call.checked_type.shape), call))
+        shape = [int(extent) for extent in call.checked_type.shape]
+        weights = [int(extent) for extent in call.args[1].checked_type.shape] if len(call.args) > 1 else [0, 0]
+        self.rows.append((call.op.name, shape, math.prod(shape) * math.prod(weights[1:])))
 
 
 mod = tvm.IRModule.from_expr(network())
@@ -37,6 +39,6 @@ mod = relay.transform.InferType()(mod)
 
 shapes = Shapes()
 shapes.visit(mod["main"])
-for name, shape, _ in shapes.rows:
-    print(f"{name:16} {shape}")
-print(Counter(name for name, _, _ in shapes.rows).most_common())
+for name, shape, multiplications in shapes.rows:
+    print(f"{name:16} {shape!s:18} {multiplications:9,}")
+print(f"{sum(count for _, _, count in shapes.rows):,} multiplications in all")

@@ -1,7 +1,7 @@
 """A graph is a program
 
-Functions are values, `let` names things, and a function may call itself. This one sums a list by recursion, and the
-same function applied twice is a closure.
+Functions are values, `let` names them, and a function may call itself. This one raises a number to a power by
+recursion; then a function that `let` has named squares the result twice.
 """
 
 import numpy as np

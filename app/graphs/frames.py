@@ -29,7 +29,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The outline of a group as SVG path data, and the position of its title."""
+    """The outline of a group as SVG path data, and the position of its title, which fits into it."""
 
     name: str
     title: str
@@ -68,7 +68,7 @@ def frames(members: Sequence[Member], node_height: float, layer_height: float, m
         top = (first + 0.5) * layer_height - node_height / 2 - TITLE_HEIGHT
         bottom = (last + 0.5) * layer_height + node_height / 2 + FOOT
         left, right = sides[0]
-        title = _shortened(name, int((right - left - 14) / TITLE_LETTER))
+        title = _shortened(name.rpartition("\n")[2], int((right - left - 14) / TITLE_LETTER))
         heights = [top, *((first + i) * layer_height for i in range(1, len(sides))), bottom]
         outlines.append(Frame(name, title, _outline(sides, heights), round(left + 7, 1), top + 4))
     return outlines

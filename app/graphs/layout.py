@@ -344,8 +344,7 @@ def scope_frames(drawing: Drawing, positions: Sequence[Position], routes: Sequen
         room = SCOPE_MARGIN * (deepest - depth + 1)
         members = _members(drawing, positions, routes, names)
         for frame in frames(members, NODE_HEIGHT + 2 * room, LAYER_HEIGHT, GAP / 3 + room):
-            name = frame.name.rpartition("\n")[2]
-            boxes.append(replace(frame, name=name, title=name))
+            boxes.append(replace(frame, name=frame.name.rpartition("\n")[2]))
     return boxes
 
 

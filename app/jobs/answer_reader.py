@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 import msgspec
 
-from app.artifacts import Event, Measured, Recorded, Source
+from app.artifacts import Event, Failed, Measured, Problem, Recorded, Source
 from app.built_files import MAX_MESSAGE_BYTES, BuiltFile
 from app.errors import Overrun, Superseded, TooLarge, Unavailable
 from app.jobs.answers import StoredAnswer, attributed, refused
+from app.jobs.callers import waiting
 from app.machine_code import (
     MAX_CODE_BYTES,
     MAX_PROGRAMS,
@@ -47,6 +48,9 @@ _LONG: list[tuple[bytes, int, Callable[[bytes], LongEvent]]] = [
     (b'{"type":"machine code"', MAX_CODE_BYTES, msgspec.json.Decoder(MachineCode).decode),
 ]
 """Messages that hold a few long strings: how each begins, how large it may be, and what decodes it."""
+
+
+E = TypeVar("E", Recorded, Proposed, BuiltFile, Traced, GPUPrepared)
 
 
 class Assemble(Protocol):
@@ -129,6 +133,38 @@ class AnswerReader:
                 if isinstance(event, GPUPrepared | MachineCode | BuiltFile):
                     self._messages.pop()  # it is long, and no part of the answer
                 yield event
+
+    def collect(self, kind: type[E]) -> tuple[list[E], list[Problem]]:
+        """Read all messages, and give up the job if the caller goes.
+
+        Parameters
+        ----------
+        kind : type
+            Class of the events to return.
+
+        Returns
+        -------
+        tuple of (list of kind, list of Problem)
+            The events of that class, and what went wrong, the first problem first.
+
+        Raises
+        ------
+        Busy
+            There is no room for more, and the job was cancelled.
+        Superseded
+            The job was cancelled.
+        Unavailable
+            The sandbox could not be set up, or the machine of the job went away.
+        """
+        collected: list[E] = []
+        problems: list[Problem] = []
+        with waiting(self._job.cancel), closing(self.events()) as events:
+            for event in events:
+                if isinstance(event, kind):
+                    collected.append(event)
+                elif isinstance(event, Failed):
+                    problems.append(event.problem)
+        return collected, [*problems, *self.finish().problems]
 
     def outcome(self) -> Outcome:
         """Return how the job ended, once the messages were read to the end.

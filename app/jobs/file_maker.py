@@ -5,8 +5,6 @@ Machine code of GPUs is made by NVIDIA's compilers, in a process of their own, o
 
 from __future__ import annotations
 
-from contextlib import closing
-
 from app.artifacts import Options, Workspace
 from app.built_files import BuiltFile, FileSubject
 from app.jobs.answer_reader import Incoming
@@ -68,10 +66,8 @@ class FileMaker:
         with self._compiling.turn(client.address, client.tab) as ticket:
             job = self._launcher.start_file(workspace, subject)
             ticket.when_asked(job.interrupt)
-            with waiting(job.cancel), self._incoming.read(job, client.address) as reader:
-                with closing(reader.events()) as events:
-                    made = [event for event in events if isinstance(event, BuiltFile)]
-                problems = reader.finish().problems
+            with self._incoming.read(job, client.address) as reader:
+                made, problems = reader.collect(BuiltFile)
             file = made[-1] if made else BuiltFile(problem=problems[0].message if problems else NOTHING)
             if subject.form == "cubin" and not file.problem:
                 return self._machine_code(file, client, workspace.options)

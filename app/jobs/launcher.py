@@ -57,7 +57,7 @@ class Launcher:
             "compile": config.compile_seconds,
             "run": config.run_seconds,
             "ladder": config.ladder_seconds,
-            "record": config.compile_seconds,
+            "record": config.run_seconds,
             "propose": config.compile_seconds,
             "file": config.compile_seconds,
             "measure": config.ladder_seconds,

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 from app.artifacts import Workspace
 from app.jobs.answer_reader import Incoming
-from app.jobs.callers import waiting
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue
 from app.jobs.launcher import Launcher
@@ -61,8 +58,6 @@ class Proposer:
         with self._compiling.turn(client.address, client.tab) as ticket:
             job = self._launcher.start_proposals(workspace, subject)
             ticket.when_asked(job.interrupt)
-            with waiting(job.cancel), self._incoming.read(job, client.address) as reader:
-                with closing(reader.events()) as events:
-                    proposed = [event for event in events if isinstance(event, Proposed)]
-                problems = reader.finish().problems
+            with self._incoming.read(job, client.address) as reader:
+                proposed, problems = reader.collect(Proposed)
         return proposed[-1] if proposed else Proposed(problem=problems[0].message if problems else NOTHING)

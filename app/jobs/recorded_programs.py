@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from typing import TypeVar
 
-from app.artifacts import Failed, Problem, Recorded, Workspace
+from app.artifacts import Problem, Recorded, Workspace
 from app.jobs.answer_reader import Incoming
-from app.jobs.callers import waiting
 from app.jobs.clients import Client
 from app.jobs.fair_queue import FairQueue, Ticket
 from app.jobs.launcher import Launcher
@@ -91,26 +89,17 @@ class RecordedPrograms:
         """Return the functions that a script makes, and what went wrong with it."""
         job = self._launcher.start("record", workspace)
         ticket.when_asked(job.interrupt)
-        with waiting(job.cancel), self._incoming.read(job, client.address) as reader:
-            with closing(reader.events()) as events:
-                recorded = [event for event in events if isinstance(event, Recorded)]
-            problems = reader.finish().problems
+        with self._incoming.read(job, client.address) as reader:
+            recorded, problems = reader.collect(Recorded)
         return recorded, _said(problems[0]) if problems else ""
 
     def _result(self, kind: type[Result], job: Job, client: Client, ticket: Ticket) -> tuple[Result | None, str]:
         ticket.when_asked(job.interrupt)
-        result, problem = None, ""
-        with waiting(job.cancel), self._incoming.read(job, client.address, "server") as reader:
-            with closing(reader.events()) as events:
-                for event in events:
-                    if isinstance(event, kind):
-                        result = event
-                    elif isinstance(event, Failed):
-                        problem = event.problem.message
-            problems = reader.finish().problems
-        if result is None and not problem:
-            problem = problems[0].message if problems else "the process that works on it ended without a result"
-        return result, problem
+        with self._incoming.read(job, client.address, "server") as reader:
+            results, problems = reader.collect(kind)
+        if results:
+            return results[-1], ""
+        return None, problems[0].message if problems else "the process that works on it ended without a result"
 
 
 def _said(problem: Problem) -> str:

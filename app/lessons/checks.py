@@ -96,7 +96,7 @@ class LoopCount(CheckBase, frozen=True, kw_only=True, tag="loop count"):
 
     @property
     def default_words(self) -> str:
-        return f"{self.stage or 'The last stage'} has {_range(self.at_least, self.at_most, 1000)} loops"
+        return f"{self.stage or 'The last stage'} has {_counted(_range(self.at_least, self.at_most, 1000), 'loops')}"
 
     def judge(self, evidence: Evidence) -> tuple[bool, str]:
         stage = evidence.stage(self.stage)
@@ -216,7 +216,7 @@ class Fact(CheckBase, frozen=True, kw_only=True, tag="fact"):
 
     @property
     def default_words(self) -> str:
-        return f"{_title(self.pane)} has {_range(self.at_least, self.at_most)} {self.fact}"
+        return f"{_title(self.pane)} has {_counted(_range(self.at_least, self.at_most), self.fact)}"
 
     def judge(self, evidence: Evidence) -> tuple[bool, str]:
         listing = evidence.listing(self.pane)
@@ -235,7 +235,7 @@ class GraphFact(CheckBase, frozen=True, kw_only=True, tag="graph"):
 
     @property
     def default_words(self) -> str:
-        return f"The graph ends with {_range(self.at_least, self.at_most)} {self.fact}"
+        return f"The graph ends with {_counted(_range(self.at_least, self.at_most), self.fact)}"
 
     def judge(self, evidence: Evidence) -> tuple[bool, str]:
         steps = [step for step in (evidence.graph.steps if evidence.graph else []) if self.fact in step.facts]
@@ -453,6 +453,11 @@ def _number(value: float) -> str:
     if abs(value) >= 1e15:
         return f"{value:.3g}"
     return f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:.3g}"
+
+
+def _counted(amount: str, things: str) -> str:
+    """Return an amount of things in words, e.g. ``at most 1 kernel``."""
+    return f"{amount} {things.replace('s', '', 1) if amount.endswith(' 1') else things}"
 
 
 def _range(least: float, most: float, endless: float = float("inf")) -> str:

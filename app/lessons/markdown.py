@@ -15,7 +15,9 @@ __all__ = ["parse", "render"]
 
 
 def _colour(code: str, language: str, _attributes: str) -> str:
-    return str(Markup("\n").join(highlight(code.rstrip("\n").split("\n"), language)))
+    """Return code with its colours, in a box that scrolls, by the keyboard as well."""
+    lines = Markup("\n").join(highlight(code.rstrip("\n").split("\n"), language))
+    return Markup('<pre tabindex="0"><code class="language-{}">{}\n</code></pre>\n').format(language, lines)
 
 
 def _reader() -> MarkdownIt:

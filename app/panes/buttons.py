@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from app.panes.numbers import signed
-from app.panes.steps import TimelineStep, phase_title
+from app.panes.numbers import change
+from app.panes.steps import NO_CHANGE, TimelineStep, phase_title
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def by_phase(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
     for phase, members in phases.items():
         lines = sum(step.step.delta.get("lines", 0) for step in members)
         changed = any(step.step.changed for step in members)
-        caption = "=" if not changed else signed(lines) if lines else "±0"
+        caption = change(lines, "line") if changed else NO_CHANGE
         label = phase_title(phase) if phase is not None else members[0].step.name
         buttons.append(TimelineButton(label, members[-1], caption, dim=not changed, members=members))
     return buttons
@@ -92,5 +92,5 @@ def by_change(steps: Sequence[TimelineStep]) -> list[TimelineButton]:
         elif changed or len(members) == 1:
             buttons += [TimelineButton(step.name, step, step.change, dim=not changed) for step in members]
         else:
-            buttons.append(TimelineButton(f"{len(members)} passes", members[-1], "=", dim=True, members=members))
+            buttons.append(TimelineButton(f"{len(members)} passes", members[-1], NO_CHANGE, dim=True, members=members))
     return buttons

@@ -88,7 +88,7 @@ def access_cost(access: MemoryAccess) -> str:
     if not access.pattern:
         return "known to a run only"
     if access.scope == "global":
-        sectors = f"{number(access.sectors)} sectors"
+        sectors = f"{number(access.sectors)} {'sector' if access.sectors == 1 else 'sectors'}"
         more = access.sectors > access.least_sectors
         return f"{sectors}, {number(access.least_sectors)} would do" if more else sectors
     return "no bank conflict" if access.ways <= 1 else f"{access.ways}-way bank conflict"

@@ -78,7 +78,12 @@ class PaneListing:
             facts += [*self._graph_facts, count(len(self.listing.lines), "line")]
         if self.left_out:
             facts.append(f"{self.left_out:,} without effect")
-        return [*facts, f"{percent(self.listing.linked)} linked"]
+        return facts
+
+    @property
+    def traced(self) -> str:
+        """How many of the lines come from a line of the script, in words; of a difference nothing."""
+        return "" if self.diff is not None else f"{percent(self.listing.linked)} traced to the script"
 
     @property
     def _graph_facts(self) -> list[str]:

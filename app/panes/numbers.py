@@ -80,6 +80,11 @@ def listing_fact(name: str, value: float | str) -> str:
 _SINGULARS = {"branches": "branch"}
 
 
+def change(value: int, noun: str) -> str:
+    """Return what changed by how much: ``+24 lines``, ``−1 kernel``, ``same length`` where the size is as before."""
+    return f"{signed(value)} {noun if abs(value) == 1 else f'{noun}s'}" if value else "same length"
+
+
 def percent(share: float) -> str:
     """Return a share as whole percent, with a narrow no-break space: ``94 %``."""
     return f"{share:.0%}".replace("%", "\u202f%")

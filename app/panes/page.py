@@ -35,7 +35,7 @@ class Page(Selection):
         return [
             pane
             for pane in table.PANES
-            if pane.redrawn and (self.contents[pane.name] is not None or not (self.failed or pane.measured))
+            if pane.redrawn and (self.contents[pane.name] is not None or not (self.failed or pane.on_demand))
         ]
 
     @property

@@ -53,8 +53,8 @@ class Pane:
     """Whether an answer draws it anew; else the page's scripts fill it."""
     live: bool = False
     """Whether it is drawn anew while a script still runs."""
-    measured: bool = False
-    """Whether it shows measurements: those stay until there are others, whatever is compiled."""
+    on_demand: bool = False
+    """Whether it shows what is made on demand, such as measurements: that stays until it is made again."""
 
     machine: Literal["", "cpu", "device"] = ""
     """Whether it shows code of a CPU or of kernels, and has its place only where the function shown has such code."""

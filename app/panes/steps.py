@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.artifacts import Step, Unit
-from app.panes.numbers import graph_fact, signed
+from app.panes.numbers import change, count, graph_fact, number
 
 _CHECK_MARKS = {"ok": " ✓", "wrong": " ✗", "unchecked": ""}
 _INSTRUCTION_GROUPS = frozenset({"llvm", "assembly", "kernel", "ptx", "sass"})
 """Groups whose steps are measured in instructions, not in lines."""
 
 
+NO_CHANGE = "no change"
 _DEVICE_PHASE = 4
 """Of the passes that split kernels from the functions of the host."""
 
@@ -38,31 +39,27 @@ class TimelineStep:
         """Name, what changed and how long it took: ``VectorizeLoop  −2 lines, 0.31 ms``."""
         if self.step.refused:
             return f"✗ {self.name}"
-        noun, lines = self._counted
-        noun = noun if abs(lines) == 1 else f"{noun}s"
         if not self.step.applied:
             return f"{self.name}\u2003{self.step.detail}" if self.step.group == "graph" else self.name
-        change = "no change" if not self.step.changed else f"{signed(lines)} {noun}" if lines else "same length"
-        took = f", {self.step.milliseconds:.2g} ms" if self.step.milliseconds is not None else ""
-        return f"{self.name}\u2003{change}{took}{_CHECK_MARKS[self.step.checked]}"
+        took = f", {number(float(f'{self.step.milliseconds:.2g}'))} ms" if self.step.milliseconds is not None else ""
+        return f"{self.name}\u2003{self._size_change}{took}{_CHECK_MARKS[self.step.checked]}"
 
     @property
     def change(self) -> str:
-        """What the step did to the program's size, in lines, operators, kernels or instructions: ``+24``."""
+        """What the step did to the program's size: ``+24 lines``; of code its size: ``136 instructions``."""
         delta = self.step.delta
         if self.step.group in _INSTRUCTION_GROUPS:
-            return f"{delta['instructions']:,}" if "instructions" in delta else ""
-        if not self.step.changed:
-            return "="
-        _, amount = self._counted
-        return (signed(amount) if amount else "±0") + _CHECK_MARKS[self.step.checked]
+            return count(delta["instructions"], "instruction") if "instructions" in delta else ""
+        return self._size_change + (_CHECK_MARKS[self.step.checked] if self.step.changed else "")
 
     @property
-    def _counted(self) -> tuple[str, int]:
-        """The unit that the size is counted in, and the change: a graph's operators or kernels, else lines."""
+    def _size_change(self) -> str:
+        """The change of the size, in operators or kernels of a graph, else in lines."""
+        if not self.step.changed:
+            return NO_CHANGE
         delta = self.step.delta
         noun = next((noun for noun in ("operator", "kernel") if delta.get(f"{noun}s")), "line")
-        return noun, delta.get(f"{noun}s", 0)
+        return change(delta.get(f"{noun}s", 0), noun)
 
     @property
     def tooltip(self) -> str:

@@ -133,7 +133,7 @@ _ORIGINALS = (
         template="panes/_benchmark.html",
         producer=produce_benchmark,
         live=True,
-        measured=True,
+        on_demand=True,
     ),
     Pane(
         name="gpu",
@@ -258,7 +258,20 @@ _ORIGINALS = (
         empty="The loops of the last function run here step by step, in a small size: the elements that they read and"
         " write, and what modelled caches make of it.",
         redrawn=False,
-        measured=True,
+        on_demand=True,
+        open=False,
+    ),
+    Pane(
+        name="conformance",
+        title="Conformance",
+        dock="lower",
+        size=66,
+        template="panes/_conformance.html",
+        producer=_nothing,
+        empty="Each row is the whole script, compiled for one machine at one level of LLVM’s optimisation. A machine"
+        " shows its assembly; links keep the rows.",
+        redrawn=False,
+        on_demand=True,
         open=False,
     ),
     Pane(
@@ -271,7 +284,7 @@ _ORIGINALS = (
         empty="A schedule that is bound to blockIdx and threadIdx runs here on your own GPU: your browser compiles its"
         " WGSL, compares the result with the server’s, and times it.",
         redrawn=False,
-        measured=True,
+        on_demand=True,
         open=False,
     ),
 )
@@ -317,7 +330,7 @@ def level_of(pane: Pane) -> str:
 
 def compiled(pane: Pane) -> bool:
     """Return whether a pane shows what compilation made, which is stale when a newer compilation is refused."""
-    return bool(level_of(pane)) and not pane.measured
+    return bool(level_of(pane)) and not pane.on_demand
 
 
 def served() -> dict[str, object]:
@@ -340,7 +353,7 @@ def served() -> dict[str, object]:
                 "also": pane.also,
                 "stepped": pane.stepped,
                 "against": pane.against,
-                "measured": pane.measured,
+                "on_demand": pane.on_demand,
                 "machine": pane.machine,
                 "compiled": compiled(pane),
             }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.artifacts import Drawing, Kernel, Listing, OwnKernel, Step, Unit
 from app.recorder.graph_drawing import draw_module, layer_names
 from app.recorder.kernel_scripts import KernelScripts
-from app.recorder.kernels import kernel_calls, kernels_of
+from app.recorder.kernels import kernel_groups, kernels_of
 from app.recorder.listings import from_builder
 from app.recorder.pass_summary import pass_summary
 from app.recorder.printing import Memo, Printing
@@ -113,12 +113,12 @@ class GraphUnits:
     def _kernels(self, graph: GraphSubject) -> list[Kernel]:
         if graph.built is None:
             return []
-        calls = kernel_calls(graph.built)
+        groups = kernel_groups(graph.built)
         return [
             Kernel(
                 name=name,
                 operators=[operator_of(call).name for call in group_calls(kernel.function)],
-                calls=calls[name],
+                calls=len(groups[name]),
                 flops=kernel.flops,
                 bytes=kernel.bytes,
                 seconds=graph.kernel_seconds.get(name),
@@ -127,7 +127,7 @@ class GraphUnits:
                 script=kernel_script(kernel, str(graph.target)),
             )
             for name, kernel in kernels_of(graph.built).items()
-            for span in [NO_SPAN.union(*(call.span for call in group_calls(kernel.function)))]
+            for span in [NO_SPAN.union(*(call.span for group in groups[name] for call in group_calls(group)))]
         ]
 
     def _own_kernels(self, graph: GraphSubject) -> list[OwnKernel]:

@@ -149,8 +149,9 @@ class _Checks:
                     f"it runs at most {SANITIZED[self._mode]:,} accesses"
                 ),
             )
+        emulated = emulate(self._function.lowered, target=self._target)
         started = time.perf_counter()
-        emulate(self._function.lowered, target=self._target)(*given)
+        emulated(*given)
         took = time.perf_counter() - started
         verdict, error = _judged(given, expected)
         return verdict, error, f"run on the CPU in {took:.2g} s, against {against}"

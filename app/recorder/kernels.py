@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Collection
 
 import numpy as np
@@ -16,6 +15,7 @@ from compiler.driver.relay.build import BuiltGraph
 from compiler.driver.relay.kernels import KernelModule
 from compiler.driver.relay.lower import LoweredKernel, lower_group
 from compiler.ir.instrument import uninstrumented
+from compiler.relay.function import Function
 from compiler.runtime.device import cpu
 from compiler.runtime.graph import parse_graph
 from compiler.runtime.graph_executor import GraphExecutor
@@ -49,8 +49,8 @@ def show_kernel(graph: GraphSubject, name: str, recorder: Recorder) -> bool:
 def hottest_kernel(graph: GraphSubject) -> str | None:
     """Return the kernel with the most operations in a run of the model."""
     kernels = kernels_of(graph.built)
-    calls = kernel_calls(graph.built)
-    return max(kernels, key=lambda name: (kernels[name].flops or 0) * calls[name], default=None)
+    groups = kernel_groups(graph.built)
+    return max(kernels, key=lambda name: (kernels[name].flops or 0) * len(groups[name]), default=None)
 
 
 def kernels_of(built: Built) -> dict[str, LoweredKernel]:
@@ -59,12 +59,20 @@ def kernels_of(built: Built) -> dict[str, LoweredKernel]:
     return lib.kernels if isinstance(lib, KernelModule) else {}
 
 
-def kernel_calls(built: Built) -> Counter[str]:
-    """Return how often a run of the model calls each kernel; a program with control flow says nothing of that."""
+def kernel_groups(built: Built) -> dict[str, list[Function]]:
+    """Return the groups of operators that each kernel computes, one for each of its calls in a run of the model.
+
+    A program with control flow does not say how often it calls a kernel: there each has one group.
+    """
+    kernels = kernels_of(built)
     if not isinstance(built, BuiltGraph):
-        return Counter(dict.fromkeys(kernels_of(built), 1))
-    graph = parse_graph(built.graph_json)
-    return Counter(node.attrs["func_name"] for node in graph.nodes if node.op == "tvm_op")
+        return {name: [kernel.function] for name, kernel in kernels.items()}
+    groups: dict[str, list[Function]] = {name: [] for name in kernels}
+    called = [node.attrs["func_name"] for node in parse_graph(built.graph_json).nodes if node.op == "tvm_op"]
+    for name, call in zip(called, built.program.calls, strict=True):
+        if name in groups:
+            groups[name].append(call.function)
+    return groups
 
 
 def measure_kernels(built: Built) -> dict[str, float]:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from app.artifacts import MOMENTARY, Measurement, Request
 from app.recorder.environment import CPU
 from app.recorder.frames import current_line
@@ -19,8 +21,10 @@ from app.recorder.measure import Timing
 from app.recorder.recorder import Recorder
 from app.recorder.script import Transcript
 from app.recorder.watchdog import Watchdog
+from compiler.ir import dtype as dt
 from compiler.ir.instrument import Instrument, uninstrumented
 from compiler.runtime.graph_executor import GraphExecutor
+from compiler.runtime.ndarray import NDArray, numpy_dtype
 from compiler.te.flops import schedule_flops
 from compiler.te.schedule import Schedule
 
@@ -35,6 +39,12 @@ SAMPLE_SECONDS = 0.1
 """How long a measurement goes on while the user types; one call is timed however long it takes."""
 GRAPH_KERNELS = 12
 """Kernels of a model that are surely not all compiled in that time: larger ones are not begun."""
+
+
+def _forget(output: NDArray) -> None:
+    """Let a result that was not computed look like none: what memory happens to hold could pass for one."""
+    if dt.is_float(output.dtype):
+        output.copyfrom(np.full(output.shape, np.nan, numpy_dtype(output.dtype)))
 
 
 class CallPolicy(Instrument):
@@ -90,8 +100,14 @@ class CallPolicy(Instrument):
         if not self._momentary or time.perf_counter() < self._graph_until:
             return None
         self._stopped.add(id(executor))
-        self._transcript.note("live preview: a large model is not run to its end; press Run")
+        self._transcript.note("live preview: the model is not run to its end; press Run")
+        for index in range(executor.num_outputs):
+            _forget(executor.get_output(index))
         return True
+
+    def has_broken_off(self) -> bool:
+        """Return whether a model was not run to its end."""
+        return bool(self._stopped)
 
     def _watched(self, line: int | None) -> AbstractContextManager[None]:
         return nullcontext() if self._watchdog is None else self._watchdog.watching(line)

@@ -122,10 +122,13 @@ class Script:
     ----------
     source : str
         Python code that says ``import tvm``.
+    hurried : bool
+        Whether a run in full would give it more time.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, hurried: bool = True) -> None:
         self.source = source
+        self._hurried = hurried
         self.transcript = Transcript()
         self._thread_problems: list[Problem] = []
         self._ending: _Ending | None = None
@@ -151,6 +154,7 @@ class Script:
         budget_seconds: float,
         afterwards: Callable[[], None] | None = None,
         after_failure: Callable[[], None] | None = None,
+        incomplete: Callable[[], bool] = lambda: False,
     ) -> None:
         """Run the script, then ``afterwards``, within the budget; what goes wrong becomes a problem.
 
@@ -161,6 +165,8 @@ class Script:
             Called when the script has come to its end.
         after_failure : callable, optional
             Called when it has raised an exception.
+        incomplete : callable
+            Whether something that the script ran was broken off: what it asserts of the results is no mistake then.
         """
         lines = self.source.splitlines(keepends=True)
         linecache.cache[SCRIPT_NAME] = (len(self.source), None, lines, SCRIPT_NAME)
@@ -188,7 +194,11 @@ class Script:
             if code is not None and not (type(code) is int and code == 0):
                 self.transcript.note(exit_note(code))
         except BaseException as exc:
-            self._end(_Ending(tuple(problems_of(exc, module.__dict__))))
+            if issubclass(type(exc), AssertionError) and incomplete():  # an exception may refuse to tell its class
+                where = f"line {deepest_line(exc.__traceback__)}"
+                self.transcript.note(f"live preview: {where} checks what was not computed to its end; press Run")
+            else:
+                self._end(_Ending(tuple(problems_of(exc, module.__dict__))))
 
     def _thread_failed(self, failure: threading.ExceptHookArgs) -> None:
         """Report an error in a thread of the script as one of the script itself."""
@@ -227,8 +237,8 @@ class Script:
         if self._interrupted_after is not None:
             after = f"after {self._interrupted_after:.1f} s, as others wait"
             return f"the script was stopped{where} {after}; what it did until then is shown"
-        shown = "what it did until then is shown, and Run gives it more time"
-        return f"the script was stopped{where} after {seconds:g} s; {shown}"
+        more = ", and Run gives it more time" if self._hurried else ""
+        return f"the script was stopped{where} after {seconds:g} s; what it did until then is shown{more}"
 
     def _give_up(self, message: str, line: int | None) -> None:
         """Note the verdict of a watchdog, which counts only while the script's own end has not been noted.

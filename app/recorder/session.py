@@ -55,7 +55,7 @@ class Session:
         self._request = request
         self._send = send
         self._table = OriginTable()
-        self._script = Script(request.script)
+        self._script = Script(request.script, hurried=request.mode in MOMENTARY - {"record"})
         self._recorder = Recorder()
         self._scopes = Scopes()
         filters = request.options.assembly_filters
@@ -82,7 +82,7 @@ class Session:
         comments = commented_assembly() if "comments" in self._request.options.assembly_filters else nullcontext()
         with recording(self._table, process_wide=True), instruments, guard, comments, self._exits_noted():
             budget = self._request.budget_seconds
-            self._script.run(budget, self._completion.run, self._completion.show_refusal)
+            self._script.run(budget, self._completion.run, self._completion.show_refusal, self._policy.has_broken_off)
         for program in self._completion.cuda_programs():
             self._send(program)
         measures = self._request.mode in ("ladder", "record", "propose", "file")

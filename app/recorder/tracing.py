@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from base64 import b64encode
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,12 +19,14 @@ from app.recorder.measured_program import MeasuredProgram, only_function
 from app.recorder.program_measurement import read_recorded
 from app.recorder.random_inputs import random_arrays
 from app.traces import MAX_EVENTS, CacheModel, ModelLevel, Trace, Traced, TracedLoop, TracedMemory, TracedSite
+from compiler.driver.device_pipeline import split_for_device
+from compiler.driver.emulate import lower_for_emulation
 from compiler.ir.error import TVMError
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm
 from compiler.runtime.ndarray import numpy_dtype
 from compiler.target.caches import TYPICAL
-from compiler.te.shrinking import NotShrinkable
+from compiler.target.target import Target
 from compiler.tir.access_trace import (
     AccessTrace,
     CacheLevel,
@@ -34,6 +37,9 @@ from compiler.tir.access_trace import (
     reuse_distances,
     simulate_caches,
 )
+from compiler.tir.analysis.features import features
+from compiler.tir.analysis.memory import calculate_allocated_bytes
+from compiler.tir.builtin import THREAD_ALLREDUCE
 from compiler.tir.function import PrimFunc
 from compiler.tir.printer import script
 
@@ -70,34 +76,61 @@ def trace_program(request: Request, send: Callable[[Message], None]) -> None:
         Takes each message.
     """
     try:
-        program, _, name = read_recorded(request.program)
+        program, target, name = read_recorded(request.program)
         original = only_function(program.lowered())
-        run = _run(program, original, request.seed)
-        send(Traced(trace=_described(name, original, run)))
+        run = _run(program, original, target, request.seed)
+        send(Traced(trace=_described(name, original, target, run)))
     except TVMError as error:
         send(Failed(label="trace", problem=Problem(kind=type(error).__name__, message=str(error))))
 
 
-def _run(program: MeasuredProgram, original: PrimFunc, seed: int) -> _Run:
+def _run(program: MeasuredProgram, original: PrimFunc, target: str, seed: int) -> _Run:
     """Trace the program in its own size where that is short, else in the largest small one that runs to its end."""
-    if _bytes(original) <= MAX_BYTES:
-        trace = _traced(original, seed, SHORT)
+    own, turns = _in_turns(original, target)
+    if _bytes(own) <= MAX_BYTES:
+        trace = _traced(own, seed, SHORT)
         if trace.complete:
-            return _Run(original, trace, "the program in its own size", False)
+            return _Run(own, trace, f"the program in its own size{turns}", False)
     reason = "no smaller size of the same loops runs to its end"
     try:
-        for func in _small_sizes(program, original):
+        for small in _small_sizes(program, original):
+            func, _ = _in_turns(small, target)
             trace = _traced(func, seed, MAX_EVENTS)
             if trace.complete:
-                return _Run(func, trace, "a smaller computation under the same schedule: the same loops", True)
-    except NotShrinkable as error:
+                return _Run(func, trace, f"a smaller computation under the same schedule: the same loops{turns}", True)
+    except TVMError as error:
         reason = str(error)
     if _bytes(original) > MAX_BYTES:
         raise TVMError(
             f"the player needs a smaller computation: {reason}, and the arguments exceed {MAX_BYTES:,} bytes"
         )
-    trace = _traced(original, seed, MAX_EVENTS)
-    return _Run(original, trace, f"the beginning of the program in its own size: {reason}", False)
+    trace = _traced(own, seed, MAX_EVENTS)
+    return _Run(own, trace, f"the beginning of the program in its own size: {reason}{turns}", False)
+
+
+def _device(func: PrimFunc, target: str) -> Target | None:
+    """Return what the threads of a function are launched on, ``cuda`` where its target has none; None of no threads."""
+    if "thread_extent" not in features(func).attrs:
+        return None
+    own = Target(target)
+    return own if "gpu" in own.keys else Target("cuda")
+
+
+def _in_turns(func: PrimFunc, target: str) -> tuple[PrimFunc, str]:
+    """Return a function that can run one thread after the other, and what to say of it.
+
+    Where the threads of a block share memory or reduce together, they take turns from barrier to barrier, as emulation
+    makes loops of them; any other function is as it was.  Reductions go through shared memory, where they can be seen,
+    as on a device that cannot pass registers between threads.
+    """
+    device = _device(func, target)
+    reduces = THREAD_ALLREDUCE.name in features(func).ops
+    [scopes] = calculate_allocated_bytes(func).values()
+    shares = any(scope.startswith(("shared", "warp")) for scope in scopes)
+    if device is None or not (reduces or shares):
+        return func, ""
+    module = lower_for_emulation(IRModule({"main": func}), Target("opencl") if reduces else device)
+    return only_function(module), "; threads take turns at barriers"
 
 
 def _small_sizes(program: MeasuredProgram, original: PrimFunc) -> Iterator[PrimFunc]:
@@ -105,7 +138,7 @@ def _small_sizes(program: MeasuredProgram, original: PrimFunc) -> Iterator[PrimF
     structure = loop_structure(original)
     for ratio in RATIOS:
         func = only_function(program.small(ratio))
-        if loop_structure(func) == structure:
+        if _bytes(func) < _bytes(original) and loop_structure(func) == structure:
             yield func
 
 
@@ -127,9 +160,9 @@ def _bytes(func: PrimFunc) -> int:
     )
 
 
-def _described(name: str, original: PrimFunc, run: _Run) -> Trace:
+def _described(name: str, original: PrimFunc, target: str, run: _Run) -> Trace:
     trace, shapes = run.trace, _shapes(original)
-    own_lines = [line.text for line in script(IRModule({"main": original})).lines]
+    own_lines = [line.text for line in script(_shown(original, target)).lines]
     return Trace(
         name=name,
         lines=trace.lines,
@@ -148,7 +181,7 @@ def _described(name: str, original: PrimFunc, run: _Run) -> Trace:
         loops=[
             TracedLoop(
                 name=loop.name,
-                kind=loop.kind,
+                kind="thread" if _THREAD.fullmatch(loop.name) else loop.kind,
                 extent=loop.extent,
                 line=loop.line,
                 iterations=footprint.iterations,
@@ -163,17 +196,25 @@ def _described(name: str, original: PrimFunc, run: _Run) -> Trace:
         size=run.size,
         small=run.small,
         complete=trace.complete,
-        models=_models(trace, _bytes(run.func) / max(1, _bytes(original))),
+        models=_models(trace, _bytes(run.func) / max(1, _bytes(original)), _device(original, target) is not None),
     )
 
 
+def _shown(func: PrimFunc, target: str) -> IRModule:
+    """Return what the page shows as the loop IR of a function: of one for a device its kernels."""
+    module, device = IRModule({"main": func}), _device(func, target)
+    return module if device is None else split_for_device(module, device).device
+
+
+_THREAD = re.compile(r"threadIdx[._][xyz]")
+"""The loops that emulation makes of a block's threads."""
 _SIZED = re.compile(r"\d+|(?<=\[)[^\[\]]*(?=\])")
 """What of a line depends on the size: numbers, and indices, which common subexpressions are taken out of."""
 
 
 def _aligned(small: Sequence[str], original: Sequence[str]) -> list[int]:
     """Return the line of the original, counted from 1, that each line of a small program stands for, or 0."""
-    first, second = ([_SIZED.sub("#", line) for line in lines] for lines in (small, original))
+    first, second = ([_SIZED.sub("#", line.strip()) for line in lines] for lines in (small, original))
     places = [0] * len(small)
     for block in SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks():
         for offset in range(block.size):
@@ -181,10 +222,11 @@ def _aligned(small: Sequence[str], original: Sequence[str]) -> list[int]:
     return places
 
 
-def _models(trace: AccessTrace, share: float) -> list[CacheModel]:
+def _models(trace: AccessTrace, share: float, on_gpu: bool) -> list[CacheModel]:
     """Return what this machine's caches make of a trace and, of a smaller computation, what smaller caches do."""
     own = CACHES or TYPICAL
     where = "as the operating system describes them" if CACHES else "of a common size: this machine does not say"
+    where += ", a CPU’s and not a GPU’s" if on_gpu else ""
     models = [_model(trace, own, "This machine’s caches", f"{where}; empty at first, no prefetching")]
     if share < 1:
         note = f"as small against the data as the machine’s are, as far as that goes; lines of {SMALL_LINE} bytes"
@@ -223,16 +265,18 @@ def _model(trace: AccessTrace, levels: Sequence[CacheLevel], name: str, note: st
         memory_bytes=report.memory_bytes,
         served=_packed(report.served.tobytes()),
         kinds=_packed(report.kinds.tobytes()),
-        reuse=_by_powers(reuse_distances(trace, levels[0].line)),
+        reuse=_by_ranges(reuse_distances(trace, levels[0].line), [level.lines for level in levels]),
     )
 
 
-def _by_powers(distances: Counter[int]) -> list[tuple[int, int]]:
-    """Sum up distances from each power of two to the next; zero and first uses stay."""
+def _by_ranges(distances: Counter[int], sizes: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Sum up distances from each power of two, and each size of a cache, to the next; first uses and 0 stay alone."""
+    top = max(distances, default=0)
+    begins = sorted({-1, 0, *(1 << n for n in range(top.bit_length() + 1)), *sizes})
     summed: Counter[int] = Counter()
     for distance, count in distances.items():
-        summed[distance if distance <= 0 else 1 << (distance.bit_length() - 1)] += count
-    return sorted(summed.items())
+        summed[bisect_right(begins, distance) - 1] += count
+    return [(begins[n], begins[n + 1] - 1, count) for n, count in sorted(summed.items())]
 
 
 def _packed(content: bytes) -> str:

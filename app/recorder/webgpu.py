@@ -25,6 +25,8 @@ from compiler.tir.analysis.thread_axes import thread_axes
 
 GENEROUS = Target("webgpu -max_threads_per_block=1024 -max_shared_memory_per_block=65536")
 """A device of which the page checks the limits itself: every adapter has its own."""
+PORTABLE = Target("webgpu")
+"""A device with the limits that all of them have: the kernels of models are scheduled to keep them."""
 
 
 def prepare_for_webgpu(request: Request, send: Callable[[Message], None]) -> None:
@@ -39,7 +41,7 @@ def prepare_for_webgpu(request: Request, send: Callable[[Message], None]) -> Non
     """
     try:
         if request.program.startswith(BEGINNING):
-            send(GPUPrepared(program=prepared_graph(request.program, request.seed, GENEROUS)))
+            send(GPUPrepared(program=prepared_graph(request.program, request.seed, PORTABLE)))
             return
         program, _, name = read_recorded(request.program)
         send(GPUPrepared(program=_prepared(program, name, request)))

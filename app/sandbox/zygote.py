@@ -88,18 +88,23 @@ class Zygote:
         self._control.send(wire.encode(wire.Booted()))
         self._poll.register(CONTROL, select.POLLIN)
         while True:
-            for fd, _ in self._poll.poll(self._milliseconds_left()):
-                if fd == CONTROL:
-                    self._accept()
-                elif fd in self._jobs:
-                    self._reap(self._jobs.pop(fd))
-                else:
-                    self._hear(fd)
+            self._answer([fd for fd, _ in self._poll.poll(self._milliseconds_left())])
             now = time.monotonic()
             for job in self._jobs.values():
                 if job.deadline <= now and not job.timed_out:
                     job.timed_out = True
                     _kill(job)
+
+    def _answer(self, ready: list[int]) -> None:
+        """Take what came at once: reaping closes descriptors, whose numbers a new job may get, so both come last."""
+        for fd in ready:
+            if fd != CONTROL and fd not in self._jobs:
+                self._hear(fd)
+        for fd in ready:
+            if fd in self._jobs:
+                self._reap(self._jobs.pop(fd))
+        if CONTROL in ready:
+            self._accept()
 
     def _milliseconds_left(self) -> float | None:
         deadlines = [job.deadline for job in self._jobs.values() if not job.timed_out]

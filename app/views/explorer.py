@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
+import time
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,8 +27,8 @@ from markupsafe import Markup
 from msgspec import Meta
 
 from app.artifacts import Measurement, Options, Workspace
-from app.built_files import FILE_KINDS
-from app.errors import InvalidBody, NotFound, RequestError
+from app.built_files import FILE_KINDS, MAX_FILE_BYTES
+from app.errors import InvalidBody, NotFound, RequestError, Superseded
 from app.jobs.answers import StoredAnswer
 from app.jobs.callers import calling
 from app.jobs.clients import Client
@@ -78,6 +79,8 @@ READING = ("read", EMBED)
 """Views of a permalink without the tools to edit it."""
 FRAGMENT_HEADER = "Strata-Fragment"
 """Marks an unsuccessful response that is a fragment of the page, to be swapped in like a successful one."""
+STATUS_HEADER = "Strata-Status"
+"""Status of the answer that a response draws: the page does not call half a word wrong at once."""
 
 
 @bp.record_once
@@ -225,6 +228,7 @@ def page_pieces(
         panes=table.PANES,
         table=table.served(),
         file_kinds=FILE_KINDS,
+        file_limit=MAX_FILE_BYTES,
         examples=current_services().gallery.examples,
         lesson=lesson,
     )
@@ -236,11 +240,14 @@ def page_pieces(
 @bp.post("/panes")
 def panes() -> Response:
     """Compile what the editor holds, and return every pane that it changes."""
-    seq = request.form.get("seq", 0, type=int)
+    seq, began = request.form.get("seq", 0, type=int), time.perf_counter()
     try:
         workspace = _read_workspace()
         answer = current_services().compiler.compile(workspace, _tab(), seq)
+        answered = time.perf_counter()
         html = _answer_html(answer, _view(), workspace.options, _shown())
+    except Superseded:
+        return Response(status=204)  # nobody reads it, and a browser's console would note an error
     except RequestError as error:
         response = make_response(_refused_html(error), error.status)
         response.headers[FRAGMENT_HEADER] = "refused"
@@ -249,6 +256,9 @@ def panes() -> Response:
         return response
     response = make_response(html)
     response.headers["Cache-Control"] = "no-store"
+    response.headers[STATUS_HEADER] = answer.status
+    durations = {"answer": answered - began, "draw": time.perf_counter() - answered}
+    response.headers["Server-Timing"] = ", ".join(f"{name};dur={took * 1e3:.1f}" for name, took in durations.items())
     return response
 
 

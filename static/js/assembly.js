@@ -9,17 +9,15 @@ let architectures = null; // [{name, cpus}], fetched when they are asked for
 
 export function startAssembly() {
   const select = $("#assembly");
-  let last = select.value;
   document.addEventListener("change", ({ target }) => {
     if (target.dataset.machine) chooseForCopy(target);
     if (target.id !== "assembly") return;
     if (target.value === MORE) {
-      target.value = last;
+      target.value = state.options.assembly ?? HOST;
       search();
       return;
     }
-    last = target.value;
-    setOption("assembly", last);
+    setOption("assembly", target.value);
   });
   $("#cpu-search").addEventListener("input", list);
   $("#cpu-search").addEventListener("keydown", (event) => {
@@ -33,13 +31,7 @@ export function startAssembly() {
     const cpu = target.closest("button");
     if (!cpu) return;
     $("#cpus").close();
-    last = cpu.value;
-    if (![...select.options].some(({ value }) => value === last)) {
-      const [architecture, name] = last.split(":");
-      select.insertBefore(element("option", { value: last }, `${name} (${architecture})`), select.lastElementChild);
-    }
-    select.value = last;
-    setOption("assembly", last);
+    showMachine(cpu.value);
     select.focus();
   });
   const filters = $("#asm-filters");
@@ -48,6 +40,18 @@ export function startAssembly() {
   filters.addEventListener("submit", (event) => event.preventDefault());
   on("answered", nameMachines);
   tell();
+}
+
+/** Show the assembly for a machine: one that the pane names, or a CPU of an architecture, as `aarch64:cortex-a53`.
+ * @param {string} machine */
+export function showMachine(machine) {
+  const select = $("#assembly");
+  if (![...select.options].some(({ value }) => value === machine)) {
+    const [architecture, name] = machine.split(":");
+    select.insertBefore(element("option", { value: machine }, `${name} (${architecture})`), select.lastElementChild);
+  }
+  select.value = machine;
+  setOption("assembly", machine);
 }
 
 /** Show the assembly for another machine in a further pane. */

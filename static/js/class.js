@@ -234,7 +234,7 @@ function table(caption, heads, rows) {
 
 function drawRoom() {
   const parts = [];
-  if (secret) parts.push(table("Students", ["Name", "Step", "Done", ""], pupils.map(({ name: who, step, done, away }) => [who, step, done, away ? "away" : ""])));
+  if (secret) parts.push(table("Students", ["Name", "Step", "Done", "Presence"], pupils.map(({ name: who, step, done, away }) => [who, step, done, away ? "away" : "here"])));
   const rows = news.board.map(({ name: who, step, milliseconds, times_numpy: times }) => [who, step, `${milliseconds.toPrecision(3)} ms`, times ? `${times.toPrecision(3)} ×` : ""]);
   parts.push(rows.length ? table("Board, measured by the server", ["Name", "Step", "Time", "NumPy"], rows) : element("p", { class: "hint" }, "The board shows the results of steps that are measured."));
   $("#class-room-body").replaceChildren(...parts);

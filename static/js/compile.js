@@ -4,9 +4,14 @@ import { editor } from "./editor.js";
 import { PANES } from "./panes.js";
 import { on, state, tell } from "./state.js";
 
-const DEBOUNCE = 250;
+const PAUSE = { usual: 250, short: 150 }; // milliseconds without a key after which the text is compiled
+const QUICK = 200; // milliseconds of an answer after which the next pause is short
+const FADING = 400; // milliseconds after which what is shown loses colour
 const PATIENCE = 800;
+let pause = PAUSE.short; // of the typist, as long as the server is quick: a request too many costs it little
+let keyed = 0; // when the text changed last
 let timer = null; // of the next request
+let fading; // timer of the colours
 let slow;
 let asking = null; // aborts the request that is under way
 
@@ -18,17 +23,28 @@ function begin() {
   asking?.abort();
   asking = new AbortController();
   state.seq += 1;
+  outdate();
+}
+
+/** What is shown belongs to a text before; while an answer comes soon, it keeps its colours. */
+function outdate() {
+  clearTimeout(fading);
   document.body.classList.add("pending");
+  fading = setTimeout(() => document.body.classList.add("overdue"), FADING);
 }
 
 export function compile() {
   begin();
   running(false);
   slow = setTimeout(sayWhy, PATIENCE, state.seq);
+  const began = performance.now();
   send(state.seq, "/panes", async (response) => {
+    pause = performance.now() - began < QUICK ? PAUSE.short : PAUSE.usual;
     const html = await response.text();
+    if (response.headers.get("Strata-Status") !== "ok") await typed();
     if (!current(response.seq)) return;
     done();
+    if (response.status === 204) return; // another request took its place
     if (response.ok) swap(html, arrived);
     else if (response.headers.has("Strata-Fragment")) swap(html, () => refused(response));
     else if (response.status === 429) tooMany(response);
@@ -66,16 +82,22 @@ export function run() {
 export function startCompiling() {
   on("edited", () => {
     clearTimeout(timer);
+    asking?.abort();
     delete state.options.prefix;
-    timer = setTimeout(compile, DEBOUNCE);
-    document.body.classList.add("pending"); // what is shown belongs to the text before
+    keyed = performance.now();
+    timer = setTimeout(compile, pause);
+    outdate();
   });
   on("options", compile);
   if (state.compiled) arrived();
   else compile();
 }
 
-const current = (seq) => seq === state.seq;
+/** Whether nothing newer was asked for, and no key came since. */
+const current = (seq) => seq === state.seq && !asking.signal.aborted;
+
+/** Wait as long as typists usually pause: half a word is not called wrong before they go on. */
+const typed = () => new Promise((resolve) => { setTimeout(resolve, Math.max(0, keyed + PAUSE.usual - performance.now())); });
 
 async function send(seq, address, receive) {
   try {
@@ -127,7 +149,9 @@ function running(active) {
 
 function done() {
   clearTimeout(slow);
-  document.body.classList.toggle("pending", timer !== null); // typing went on while the answer was made
+  clearTimeout(fading);
+  document.body.classList.remove("pending", "overdue");
+  if (timer !== null) outdate(); // typing went on while the answer was made
   running(false);
 }
 
@@ -185,6 +209,6 @@ const staleNames = () => ($("#state").dataset.stale ?? "").split(" ").filter(Boo
 
 function markStale(names) {
   // Measurements are as old as they are, whatever was compiled since.
-  for (const { name, measured } of PANES) if (!measured) $(`#pane-${name}`).classList.toggle("stale", names.includes(name));
+  for (const { name, on_demand: onDemand } of PANES) if (!onDemand) $(`#pane-${name}`).classList.toggle("stale", names.includes(name));
   $("#strip").classList.toggle("stale", names.includes("strip"));
 }

@@ -4,7 +4,7 @@ import { boxesOf, panesIn, read, write } from "./arrangement.js";
 import { $, $$, element } from "./dom.js";
 import { keepHere, readHere } from "./draft.js";
 import { recall, remember } from "./memory.js";
-import { DOCKS, PANES } from "./panes.js";
+import { DOCKS, LISTINGS, PANES } from "./panes.js";
 import { keepInLinks, state, tell } from "./state.js";
 
 const inLesson = document.body.classList.contains("teaching");
@@ -106,6 +106,7 @@ function place() {
     const own = elementOf(box) ?? element("div", { id: box.name, class: "box" });
     own.classList.toggle("row", box.direction === "horizontal");
     own.classList.toggle("column", box.direction === "vertical");
+    own.classList.toggle("of-texts", box.direction === "horizontal" && box.parts.some((part) => LISTINGS.includes(part)));
     if (box.name === ROOT) continue;
     const parent = elementOf(parentOf(box));
     if (own.parentElement !== parent) parent.append(own);

@@ -19,6 +19,11 @@ export function svgElement(tag, attributes = {}, text = "") {
   return made;
 }
 
+/** Have a response in the browser's cache before it is asked for; whoever asks for it tells if it fails. */
+export function fetchQuietly(address) {
+  fetch(address, { priority: "low", headers: { "HX-Request": "true" } }).then((response) => response.arrayBuffer()).catch(() => null);
+}
+
 let hide;
 
 /** Say something in passing; screen readers hear it from a region that was on the page before, as not all heed one that appears. */

@@ -8,6 +8,7 @@ import {
 import { complete } from "./completion.js";
 import { $ } from "./dom.js";
 import { keepDraft, readDraft } from "./draft.js";
+import { editing, leaveEditor, returnByEnter, startEditing } from "./editing.js";
 import { explanations } from "./explain.js";
 import { format, formatting } from "./format.js";
 import { renaming } from "./rename.js";
@@ -25,13 +26,13 @@ const style = HighlightStyle.define([
 
 const setLines = StateEffect.define();
 
-/** Classes of whole lines: {tints: Map, related: Set, failed: Set, running: number}, by 1-based line. */
+/** Classes of whole lines: {tints: Map, related: Set, failed: Set, running: number}, by 1-based line of a text. */
 const lines = StateField.define({
-  create: () => ({ tints: new Map(), related: new Set(), failed: new Set(), running: null, marks: Decoration.none }),
+  create: () => ({ tints: new Map(), related: new Set(), failed: new Set(), running: null, of: null, marks: Decoration.none }),
   update(value, transaction) {
     let next = value;
     for (const effect of transaction.effects) if (effect.is(setLines)) next = { ...next, ...effect.value };
-    if (next !== value) return { ...next, marks: decorate(transaction.state.doc, next) };
+    if (next !== value) return { ...next, of: transaction.state.doc, marks: decorate(transaction.state.doc, next) };
     return transaction.docChanged ? { ...value, marks: value.marks.map(transaction.changes) } : value;
   },
   provide: (field) => EditorView.decorations.from(field, (value) => value.marks),
@@ -75,7 +76,7 @@ function decorate(doc, { tints, related, failed, running }) {
 function makeView() {
   const reading = document.body.classList.contains("reading");
   const extensions = [
-    EditorView.cspNonce.of($("#entry").nonce),
+    EditorView.cspNonce.of($("#entry").nonce), editing,
     lineNumbers(), highlightActiveLineGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(),
     closeBrackets(), highlightSelectionMatches(), autocompletion({ override: [complete], icons: false }), explanations, signatureHelp, renaming, formatting,
     EditorState.readOnly.of(reading), EditorView.editable.of(!reading), EditorState.tabSize.of(4), indentUnit.of("    "), python(), syntaxHighlighting(style), lines,
@@ -84,6 +85,7 @@ function makeView() {
       { key: "Alt-Enter", run: (view) => { tell("source-pin", linesAt(view, view.state.selection.main.head)); return true; } },
       ...closeBracketsKeymap, ...defaultKeymap.filter(({ key }) => key !== "Mod-Enter"), ...searchKeymap,
       ...historyKeymap, ...completionKeymap, ...lintKeymap, indentWithTab,
+      { key: "Escape", run: leaveEditor },
     ]),
     EditorView.updateListener.of((update) => {
       if (update.docChanged) {
@@ -131,10 +133,20 @@ function pointAt(event, view) {
 }
 
 const view = makeView();
+startEditing(view);
+returnByEnter(view);
 const listProblems = lintKeymap.find(({ key }) => key === "Mod-Shift-m").run;
 $("#format-button").addEventListener("click", () => format(view));
 $("#problems-button").addEventListener("click", () => listProblems(view));
-const update = (changed) => view.dispatch({ effects: setLines.of(changed) });
+
+/** Give lines their classes, unless they have them: each transaction reads the selection, and so lays out the page. */
+function update(changed) {
+  const now = view.state.field(lines);
+  const same = now.of === view.state.doc && Object.entries(changed).every(([name, value]) => textOf(value) === textOf(now[name]));
+  if (!same) view.dispatch({ effects: setLines.of(changed) });
+}
+
+const textOf = (value) => (value instanceof Set || value instanceof Map ? [...value].join(" ") : String(value));
 
 export const editor = {
   get text() { return view.state.doc.toString(); },
@@ -177,8 +189,8 @@ export const editor = {
       const to = Math.max(from, Math.min(line.from + (problem.end_column ?? line.length), line.to));
       return { from, to, severity: problem.severity, message: `${problem.kind}: ${problem.message}` };
     }).sort((a, b) => a.from - b.from);
-    view.dispatch(setDiagnostics(view.state, diagnostics));
     const button = $("#problems-button");
+    if (diagnostics.length || !button.hidden) view.dispatch(setDiagnostics(view.state, diagnostics));
     button.hidden = !diagnostics.length;
     button.textContent = `${diagnostics.length} problem${diagnostics.length === 1 ? "" : "s"}`;
     update({ failed: new Set(placed.filter(({ severity }) => severity === "error").map(({ line }) => line)) });

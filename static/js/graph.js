@@ -1,11 +1,12 @@
 // The drawn graph: fetched by key, moved and zoomed, searched, walked by keyboard.
-import { $, $$, announce, toast } from "./dom.js";
+import { $, $$, announce, fetchQuietly, narrow, toast } from "./dom.js";
 import { beginChange, showChange } from "./graph-change.js";
 import { on, tell } from "./state.js";
 
 const ZOOM = 1.2;
 const SCALE = { min: 0.02, max: 3 };
 const READABLE = 0.85;
+const READABLE_ON_PHONES = 0.5; // where a drawing that fits is worth more than its types
 const ABOVE = 110; // how far above a node the boxes around it begin at most
 const view = { x: 0, y: 0, scale: 1 }; // top left corner in the drawing's units, pixels a unit
 let shown = ""; // key and folding of what is drawn
@@ -13,12 +14,15 @@ let steps = ""; // what the drawings that no node moves between have in common
 let cursor = -1;
 let matches = []; // positions of the nodes that the search found
 let bands = [];
+let room = { width: 0, height: 0 }; // of the drawing's pane, as last observed: to ask for it lays out the page
 
 export function startGraph() {
   const body = $("#body-drawing");
   if (!body) return;
   on("answered", load);
   on("text", (pane) => { if (pane === "graph") load(); });
+  on("stepping", (pane) => { if (pane === "graph") load(); });
+  on("ahead", ({ pane, index }) => { if (pane === "graph" && drawn(index).key) fetchQuietly(`/graph/${drawn(index).address}`); });
   on("shown", () => { if (!view.placed) fit(); });
   document.addEventListener("change", ({ target }) => { if (target.id === "fold") load(); });
   document.addEventListener("input", ({ target }) => { if (target.id === "graph-search") search(target.value); });
@@ -30,20 +34,23 @@ export function startGraph() {
   body.addEventListener("wheel", wheel, { passive: false });
   body.addEventListener("pointerdown", drag);
   body.addEventListener("keydown", keys);
-  new ResizeObserver(place).observe(body);
+  new ResizeObserver(([{ contentRect }]) => { room = contentRect; place(); }).observe(body);
   load();
 }
 
-/** Fetch the drawing of the step that the graph's text shows. */
-async function load() {
+/** The drawing of a step; one that there was no time for is shown as the one before it. */
+function drawn(index) {
   const options = [...($("#step-graph")?.options ?? [])];
-  const chosen = $("#step-graph")?.selectedIndex ?? -1;
-  // A step whose drawing there was no time for is shown as the one before it.
-  const key = options.slice(0, chosen + 1).findLast((step) => step.dataset.drawing)?.dataset.drawing ?? "";
+  const key = options.slice(0, index + 1).findLast((step) => step.dataset.drawing)?.dataset.drawing ?? "";
   const last = options.findLast((step) => step.dataset.drawing)?.dataset.drawing ?? "";
   const folding = $("#fold")?.value ?? "";
   const common = `fold=${folding}&last=${last}`;
-  const address = key && `${key}?${common}`;
+  return { key, folding, common, address: key && `${key}?${common}` };
+}
+
+/** Fetch the drawing of the step that is chosen. */
+async function load() {
+  const { key, folding, common, address } = drawn($("#step-graph")?.selectedIndex ?? -1);
   if (address === shown) return;
   shown = address;
   const body = $("#body-drawing");
@@ -58,13 +65,16 @@ async function load() {
   steps = common;
   body.innerHTML = html;
   bands = $$("#graph .band").map((node) => ({ node, top: Number(node.dataset.top), bottom: Number(node.dataset.bottom) }));
+  for (const { node } of bands) node.toggleAttribute("hidden", true); // until it is placed: nothing out of sight is laid out
   body.dataset.folding = folding;
   if ($("#graph")) $("#graph").dataset.common = common;
   cursor = -1;
   if (first || body.dataset.folded !== folding) fit(); else place();
   body.dataset.folded = folding;
   showChange(change);
-  search($("#graph-search")?.value ?? "");
+  matches = [];
+  const sought = $("#graph-search")?.value;
+  if (sought) search(sought);
   tell("drawn");
 }
 
@@ -74,13 +84,12 @@ const size = () => { const graph = svg(); return { width: Number(graph.getAttrib
 /** Show what the view says; the drawing fills its pane. */
 function place() {
   const graph = svg();
-  const body = $("#body-drawing");
-  if (!graph || !body.clientWidth) return;
+  if (!graph || !room.width) return;
   // Not by the view box: browsers lay out the whole drawing again when that changes.
   $("#scene").setAttribute("transform", `scale(${view.scale}) translate(${-view.x} ${-view.y})`);
   graph.classList.toggle("far", view.scale < 0.45);
   // A large graph moves smoothly when only what is in sight is drawn.
-  const bottom = view.y + body.clientHeight / view.scale;
+  const bottom = view.y + room.height / view.scale;
   for (const band of bands) band.node.toggleAttribute("hidden", band.top > bottom || band.bottom < view.y);
   view.placed = true;
 }
@@ -91,7 +100,7 @@ function fit(again = false) {
   if (!svg() || !body.clientWidth) return;
   const { width, height } = size();
   const all = Math.min(body.clientWidth / width, body.clientHeight / height, 1);
-  const readable = Math.max(all, Math.min(1, Math.max(body.clientWidth / width, READABLE)));
+  const readable = Math.max(all, Math.min(1, Math.max(body.clientWidth / width, narrow.matches ? READABLE_ON_PHONES : READABLE)));
   const first = middleOf(nodes()[0]).y;
   const titles = $$("#graph .titles text").map((title) => Number(title.getAttribute("y")));
   const top = Math.min(first - 40, ...titles.filter((y) => y < first && y > first - ABOVE).map((y) => y - 12));

@@ -68,6 +68,8 @@ function toggleRun() {
   run();
 }
 
+const ELSEWHERE = "The selector of the Assembly pane shows the same code for other CPUs.";
+
 /** The header names the target of what is shown; the one of the options holds where the script names none. */
 export function describeOptions() {
   const { target: chosen = "llvm -mcpu=native", threads = 1, opt_level: level = 3 } = state.options;
@@ -78,8 +80,8 @@ export function describeOptions() {
   if (level !== 3) words.push(`O${level}`);
   $("#options-summary").textContent = words.join(" · ");
   $("#target-hint").textContent = own
-    ? `The script names its own target, ${used}. This one holds where a script names none.`
-    : "What Target(\"llvm\") means where the script itself names no target.";
+    ? `The script names its own target, ${used}. This one holds where a script names none. ${ELSEWHERE}`
+    : `What Target("llvm") means where the script itself names no target. ${ELSEWHERE}`;
 }
 
 function changeTheme() {

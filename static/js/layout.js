@@ -83,6 +83,8 @@ function offer() {
     $(`#tabs [data-tab="${pane.name}"]`).hidden = hidden;
     $(`#panes-form [name="${pane.name}"]`).parentElement.hidden = hidden;
   }
+  // Where one pane shows at a time, those that are closed have no tab, but for the one that shows.
+  for (const tab of $$("#tabs button")) tab.classList.toggle("closed", shut.has(tab.dataset.tab));
 }
 
 /** Close a pane, or open it where it was; the last one stays open.
@@ -134,13 +136,16 @@ function arrange() {
 /** The boxes of the "Panes" menu say what is open. */
 function menu() {
   const shut = closed();
-  for (const box of $$("#panes-form input")) box.checked = !shut.has(box.name);
+  for (const box of $$("#panes-form input[name]")) box.checked = !shut.has(box.name);
 }
 
 function makeMenu() {
   for (const { name, title } of PANES) {
     const box = element("input", { type: "checkbox", name });
-    box.addEventListener("change", () => setOpen(name, box.checked));
+    box.addEventListener("change", () => {
+      setOpen(name, box.checked);
+      if (narrow.matches && box.checked) showPane(name);
+    });
     $("#panes-form").append(element("label", {}, box, title));
   }
   const reset = element("button", { type: "button", class: "small", id: "reset-layout" }, "Default places");
@@ -157,6 +162,7 @@ function showPane(pane) {
   if (narrow.matches && levelOf(pane) !== level()) setLevel(levelOf(pane));
   for (const section of $$(".pane")) section.classList.toggle("shown", section.dataset.pane === pane);
   for (const tab of $$("#tabs button")) tab.setAttribute("aria-current", String(tab.dataset.tab === pane));
+  $(`#tabs [data-tab="${pane}"]`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   remember("tab", pane);
   tell("shown");
 }
@@ -178,7 +184,7 @@ export function focusPane(pane) {
     setLevel(levelOf(pane));
   }
   if (absent(paneOf(pane))) return;
-  if (!narrow.matches && closed().has(pane)) setOpen(pane, true);
+  if (closed().has(pane)) setOpen(pane, true);
   showPane(pane);
   $(`#pane-${pane}`).querySelector(".cm-content, [tabindex='0']")?.focus();
 }

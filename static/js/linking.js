@@ -17,7 +17,7 @@ let pinned = null; // {pane, footprint}
 export function startLinking() {
   on("answered", readAnswer);
   on("text", (pane) => { readPane(pane); colour(); relight(); });
-  on("drawn", () => { colour(); relight(); });
+  on("drawn", () => { mark(); relight(); });
   on("chunk", (pane) => { collect(pane); paint(pane); relight(); });
   takePin();
   readAnswer();
@@ -25,6 +25,10 @@ export function startLinking() {
   panes.addEventListener("pointerover", hover);
   panes.addEventListener("pointerleave", () => { hovered = null; show(pinned); });
   panes.addEventListener("click", click);
+  panes.addEventListener("click", ({ target }) => {
+    const traced = target.closest("[data-untraced]");
+    if (traced) showUntraced(traced.dataset.untraced);
+  });
   panes.addEventListener("keydown", keys);
   panes.addEventListener("focusin", ({ target }) => { if (!pinned && target.matches("p[data-origins]")) show(placeOf(target)); });
   on("source-lines", (lines) => { hovered = null; if (!pinned) show(sourcePlace(lines)); });
@@ -100,6 +104,11 @@ function colour() {
   model.colour(TINTS, (line) => lines[line - 1]);
   LISTINGS.forEach(paint);
   editor.tint(model.tints);
+  mark();
+}
+
+/** Find the axes of the schedule, the nodes of the drawing and the rows of tables that link, and colour them. */
+function mark() {
   marked = new Map();
   for (const node of $$("[data-origins]")) {
     const ids = idsOf(node);
@@ -117,8 +126,13 @@ function paint(pane) {
   }
 }
 
+/** Give a node its tint instead of the one that it had; most have theirs already. */
 function setTint(node, tint) {
-  for (let number = 1; number <= TINTS; number += 1) node.classList.toggle(`t${number}`, number === tint);
+  const own = tint ? `t${tint}` : "";
+  const old = /(?:^| )(t\d)(?: |$)/.exec(node.getAttribute("class") ?? "")?.[1] ?? "";
+  if (old === own) return;
+  if (old) node.classList.remove(old);
+  if (own) node.classList.add(own);
 }
 
 /** Lines of the source that nothing came from say nothing. */
@@ -165,6 +179,20 @@ function pin(place) {
   pinned = place;
   show(place);
   reveal(place.pane);
+}
+
+/** Go to the next line of a listing that comes from no line of the script, and say why there are such. */
+function showUntraced(pane) {
+  const lines = $$(`#body-${pane} .l`).filter((line) => $("span", line).textContent.trim() && isEmpty(model.of(pane, Number(line.dataset.i))));
+  const from = cursors.get(pane) ?? -1;
+  const next = lines.find((line) => Number(line.dataset.i) > from) ?? lines[0];
+  if (!next) {
+    toast("Every line comes from a line of the script");
+    return;
+  }
+  unpin();
+  goToLine(pane, Number(next.dataset.i));
+  toast(`Line ${Number(next.dataset.i) + 1}. ${paneOf(pane).unlinked}`);
 }
 
 function unpin() {

@@ -2,6 +2,8 @@
 import { startAssembly } from "./assembly.js";
 import { startClass } from "./class.js";
 import { startCompiling } from "./compile.js";
+import { startConformance } from "./conformance.js";
+import { startConsole } from "./console.js";
 import { startDevice } from "./device.js";
 import { startDocking } from "./dock-drag.js";
 import { $ } from "./dom.js";
@@ -96,6 +98,8 @@ startPlayer();
 startProposalMenu();
 startScheduling();
 startWebGPU();
+startConsole();
+startConformance();
 startFiles();
 startForks();
 startShare();

@@ -16,7 +16,7 @@ import { readJson } from "./dom.js";
  * @property {string} group group of the timeline's steps that it shows
  * @property {boolean} stepped whether its steps can be chosen and compared
  * @property {string} against name under which the view keeps the step compared with
- * @property {boolean} measured whether it shows measurements, which age by themselves
+ * @property {boolean} on_demand whether it shows what is made on demand, which stays until it is made again
  * @property {"" | "cpu" | "device"} machine whose code it shows; empty for anything
  * @property {boolean} compiled whether it is stale when a compilation is refused
  *

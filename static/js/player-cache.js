@@ -78,10 +78,10 @@ export function whole(trace, model) {
 const note = (text) => element("p", { class: "hint" }, text);
 
 function histogram(model) {
-  const most = Math.max(...model.reuse.map(([, count]) => count), 1);
-  const rows = model.reuse.map(([distance, count]) => {
-    const label = distance < 0 ? "first use" : distance < 2 ? String(distance) : `${number(distance)}–${number(2 * distance - 1)}`;
-    const level = distance < 0 ? "memory" : model.levels.find(({ size, line }) => size / line > distance)?.name ?? "memory";
+  const most = Math.max(...model.reuse.map(([, , count]) => count), 1);
+  const rows = model.reuse.map(([first, last, count]) => {
+    const label = first < 0 ? "first use" : first === last ? number(first) : `${number(first)}–${number(last)}`;
+    const level = first < 0 ? "memory" : model.levels.find(({ size, line }) => size / line > last)?.name ?? "memory";
     const bar = meter((100 * count) / most, `level-${levelOf(model, level)}`);
     return element("tr", {}, element("th", { scope: "row" }, label), bar, element("td", {}, number(count)), element("td", {}, level));
   });

@@ -37,6 +37,12 @@ export class Trace {
 
   beginOf(step) { return step > 0 ? this.ends[step - 1] : 0; }
 
+  /** The loop whose iterations are told apart: the innermost of threads, else the outermost that is parallel. */
+  sharing(loops) {
+    const kind = (loop) => this.loops[loop].kind;
+    return loops.findLast((loop) => kind(loop) === "thread") ?? loops.find((loop) => kind(loop) === "parallel");
+  }
+
   /** The elements of an access, as positions in its memory. */
   elements(event) {
     const { lanes, stride } = this.sites[this.codes[event]];
@@ -89,7 +95,7 @@ export class Progress {
 
   #access(event, site) {
     const { trace } = this;
-    const shared = site.loops.find((loop) => ["parallel", "thread"].includes(trace.loops[loop].kind));
+    const shared = trace.sharing(site.loops);
     for (const element of trace.elements(event)) {
       this.touched[site.memory][element] = this.step;
       if (site.write && shared !== undefined) this.owner[site.memory][element] = this.variables[shared];

@@ -125,10 +125,10 @@ function resized() {
 
 function legend() {
   const entry = (kind, text) => element("span", { class: `key ${kind}` }, text);
-  const shared = trace.loops.find(({ kind }) => ["parallel", "thread"].includes(kind));
+  const shared = trace.sites.map(({ loops }) => trace.sharing(loops)).find((loop) => loop !== undefined);
   const parts = [entry("reads", "read, with a dot"), entry("writes", "written, with a diagonal"), entry("recent", "used lately")];
   if (trace.sites.some(({ lanes }) => lanes > 1)) parts.push(entry("lanes", "numbers: lanes of one vector"));
-  if (shared) parts.push(entry("threads", `hatching: the iteration of ${shared.name} that wrote it; here they run one after the other`));
+  if (shared !== undefined) parts.push(entry("threads", `hatching: the iteration of ${trace.loops[shared].name} that wrote it; here they run one after the other`));
   return element("p", { class: "legend" }, ...parts);
 }
 

@@ -22,6 +22,7 @@ function offerAll() {
   const shown = LISTINGS.filter((pane) => $(`#body-${pane}`).dataset.listing);
   $("#save-texts").replaceChildren(...shown.map((pane) => textLink(pane, paneOf(pane).title)));
   const models = $("#strip .group.graph") ? KINDS.filter((kind) => kind.of_models) : [];
+  $("#save-limit").hidden = !models.length;
   $("#save-built").replaceChildren(...models.map((kind) => fileButton(kind, true)), ...kinds().map((kind) => fileButton(kind)));
 }
 

@@ -36,6 +36,8 @@ const EVENTS = {
   answered: "an answer was swapped in; comes with its data",
   unmeasured: "a run ended well, and the script measured nothing",
   text: "a pane shows another listing; comes with the pane's name",
+  stepping: "another step of a pane was chosen, and its text is asked for; comes with the pane's name",
+  ahead: "a step of a pane may be chosen next; comes with the pane's name and the step's index",
   chunk: "a chunk of a listing arrived; comes with the pane's name",
   drawn: "the drawing of a graph arrived",
   labelled: "the timeline's buttons show what was measured",

@@ -1,9 +1,11 @@
 // The timeline: schedule primitives, passes, LLVM's stages; stepping and comparing.
-import { $, $$ } from "./dom.js";
+import { $, $$, fetchQuietly } from "./dom.js";
 import { KEEP, LINK, baseline, compare, forget, keep, keepLink, offer, panesThatKeep, shownIn, takeLinked } from "./kept.js";
 import { askForLink } from "./link-dialog.js";
 import { PANES, paneOf, paneOfGroup, steppedAt } from "./panes.js";
 import { on, state, tell } from "./state.js";
+
+const FADE = 16; // pixels at the end of a group in which chips fade out
 
 export function startSteps() {
   let linked = takeLinked(); // what the link that was opened compares with
@@ -37,7 +39,9 @@ export function startSteps() {
     }
   });
   document.addEventListener("htmx:afterRequest", ({ target }) => {
-    if (target.matches?.(".pane.listing")) tell("text", target.dataset.pane);
+    if (!target.matches?.(".pane.listing")) return;
+    tell("text", target.dataset.pane);
+    fetchAhead(target.dataset.pane);
   });
   // A text that the server has forgotten comes back with a new answer.
   document.addEventListener("htmx:responseError", ({ target }) => {
@@ -102,16 +106,34 @@ function forgetSteps(level) {
 /** The pane that the keys step through: that of the level that is shown. */
 const stepped = () => steppedAt($("#right").dataset.level).name;
 
+function nextChanged({ options, selectedIndex }, direction) {
+  let index = selectedIndex + direction;
+  while (options[index]?.dataset.changed === "0") index += direction;
+  return index;
+}
+
 /** Go to the next pass that changed something. */
 export function stepBy(direction, pane = stepped()) {
   const select = $(`#step-${pane}`);
   if (!select) return;
-  const options = [...select.options];
-  let index = select.selectedIndex + direction;
-  while (options[index] && options[index].dataset.changed === "0") index += direction;
-  if (!options[index]) return;
+  const index = nextChanged(select, direction);
+  if (!select.options[index]) return;
   select.selectedIndex = index;
+  heading = { pane, direction };
   showStep(pane);
+}
+
+let heading = null; // the pane that keys step through, and the way they go
+
+/** Fetch what the next key would ask for, as the browser keeps it: the text, and whoever draws the step its drawing. */
+function fetchAhead(pane) {
+  if (heading?.pane !== pane || baseline(pane)) return;
+  const select = $(`#step-${pane}`);
+  const index = select ? nextChanged(select, heading.direction) : -1;
+  heading = null;
+  if (!select?.options[index]) return;
+  fetchQuietly(addressOf(pane, select.options[index].dataset, beforeOf(select, index, $(`#against-${pane}`).value)?.dataset));
+  tell("ahead", { pane, index });
 }
 
 export function toggleDiff() {
@@ -158,13 +180,18 @@ function showStep(pane) {
     return;
   }
   const chosen = select.selectedOptions[0];
-  const options = [...select.options];
-  const before = against === "previous"
-    ? options.slice(0, select.selectedIndex).findLast((option) => option.dataset.listing !== chosen.dataset.listing) ?? options[select.selectedIndex - 1]
-    : options.find((option) => option.value === against);
-  const step = select.selectedIndex === options.length - 1 ? "" : chosen.value;
+  const step = select.selectedIndex === select.options.length - 1 ? "" : chosen.value;
   Object.assign(state.view, { [pane]: step, [paneOf(pane).against]: against });
-  load(pane, chosen.dataset, before?.dataset);
+  load(pane, chosen.dataset, beforeOf(select, select.selectedIndex, against)?.dataset);
+  tell("stepping", pane);
+}
+
+/** The step that another is compared with: the one before that has another text, or the one that was chosen. */
+function beforeOf(select, index, against) {
+  const options = [...select.options];
+  if (against !== "previous") return options.find((option) => option.value === against);
+  const { listing } = options[index].dataset;
+  return options.slice(0, index).findLast((option) => option.dataset.listing !== listing) ?? options[index - 1];
 }
 
 /** Show a pane whose steps only the timeline offers, alone or beside the step before. */
@@ -182,10 +209,14 @@ function showOnly(pane, chip) {
   load(pane, chip.dataset, baseline(pane));
 }
 
-function load(pane, { listing, label }, before) {
+function load(pane, step, before) {
+  htmx.ajax("GET", addressOf(pane, step, before), { source: $(`#pane-${pane}`), swap: "none" });
+}
+
+function addressOf(pane, { listing, label }, before) {
   const query = new URLSearchParams({ listing, label });
   if (before) Object.entries({ before: before.listing, before_label: before.label }).forEach(([name, value]) => query.set(name, value));
-  htmx.ajax("GET", `/text/${pane}?${query}`, { source: $(`#pane-${pane}`), swap: "none" });
+  return `/text/${pane}?${query}`;
 }
 
 /** Scroll the group of a chip as far as is needed to see it. */
@@ -193,7 +224,7 @@ function reveal(chip) {
   const group = chip.parentElement;
   const title = $("em", group).offsetWidth;
   const left = chip.offsetLeft - group.offsetLeft;
-  const right = left + chip.offsetWidth - group.clientWidth;
+  const right = left + chip.offsetWidth + FADE - group.clientWidth;
   const hidden = right > group.scrollLeft || left - title < group.scrollLeft;
   if (hidden) group.scrollLeft = Math.max(0, Math.min(right, left - title)); // where there is little room, its beginning
 }
@@ -206,6 +237,12 @@ function isShown({ dataset }) {
   return pane.listing && dataset.listing !== "" && dataset.listing === $(`#body-${pane.name}`).dataset.listing;
 }
 
+/** Scroll to the step of each group that is shown. */
+function revealPressed() {
+  const primitive = $('#strip [data-prefix][aria-pressed="true"]');
+  for (const chip of [primitive, ...$$('#strip :is(.graph, .llvm) [aria-pressed="true"]')]) if (chip) reveal(chip);
+}
+
 /** Press the chips of what is shown. */
 function mark() {
   const last = lastPrefix();
@@ -216,7 +253,7 @@ function mark() {
     if (chip.dataset.prefix !== undefined && !pressed && Number(chip.dataset.prefix) >= prefix) pressed = chip;
   }
   pressed?.setAttribute("aria-pressed", "true");
-  for (const chip of [pressed, ...$$('#strip :is(.graph, .llvm) [aria-pressed="true"]')]) if (chip) reveal(chip);
+  requestAnimationFrame(revealPressed); // where the page is laid out anyway
   $$(".primitive").forEach((button) => {
     if (Number(button.dataset.prefix) === prefix && !button.matches(".refused")) button.setAttribute("aria-current", "step");
     else button.removeAttribute("aria-current");

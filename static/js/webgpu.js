@@ -89,6 +89,7 @@ const NEWS = {
   adapter: ({ name, fallback, limits, features }) => {
     Object.assign(shown, { adapter: fallback ? `${name} (emulated on the CPU)` : name, limits, features });
   },
+  preparing: ({ what }) => say(`${what} …`),
   running: ({ step, share }) => say(`Running ${row(step).label} …${share === undefined ? "" : ` ${Math.round(100 * share)} %`}`),
   measured: measured,
   problem: ({ step, message, slow }) => {
@@ -165,7 +166,7 @@ function drawn(one, first, fastest) {
     return element("tr", { class: problem?.startsWith("wrong") ? "wrong" : "", "data-step": String(step) }, ...cells);
   }
   const bar = element("meter", { min: "0", max: "1", value: String(fastest / seconds), title: "speed against the fastest step" });
-  for (const text of [duration(seconds), `± ${duration(spread)}`, gflops ? gflops.toPrecision(3) : "–", `${Number((first / seconds).toPrecision(3))}×`]) cells.push(element("td", {}, text));
+  for (const text of [duration(seconds), one.repeats > 1 ? `± ${duration(spread)}` : "–", gflops ? gflops.toPrecision(3) : "–", `${Number((first / seconds).toPrecision(3))}×`]) cells.push(element("td", {}, text));
   const checked = shown.fromLink ? "measured in a browser" : `✓ max abs error ${error.toExponential(1)}, ${note}`;
   cells.push(element("td", { class: "how" }, bar, ` ${checked} · ${one.repeats} × ${one.number} calls`));
   return element("tr", { "data-step": String(step) }, ...cells);
@@ -175,7 +176,8 @@ function provenance() {
   const when = shown.date.replace("T", " ").slice(0, 16);
   if (shown.fromLink) return `From the link: measured in the browser of whoever shared it, ${when} UTC, on ${shown.adapter || "a GPU that is not named"}; ${shown.clock}. Nobody has checked it.`;
   if (!shown.clock) return "";
-  return `Measured by your browser on your GPU, not by this server: ${shown.clock}; the median of the repeats, ± their interquartile range.`;
+  const repeated = shown.rows.some(({ repeats }) => repeats > 1) ? "; the median of the repeats, ± their interquartile range" : "";
+  return `Measured by your browser on your GPU, not by this server: ${shown.clock}${repeated}.`;
 }
 
 function limitsTold() {

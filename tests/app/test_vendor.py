@@ -25,7 +25,9 @@ def test_every_file_has_the_hash_of_the_manifest() -> None:
 
 def test_every_file_is_in_the_manifest() -> None:
     named = {file["path"] for library in MANIFEST["libraries"] for file in library["files"]}
-    found = {str(path.relative_to(VENDOR)) for pattern in ("*.js", "fonts/*") for path in VENDOR.glob(pattern)}
+    found = {
+        str(path.relative_to(VENDOR)) for pattern in ("*.js", "fonts/*", "keys/*") for path in VENDOR.glob(pattern)
+    }
     assert found == named
 
 

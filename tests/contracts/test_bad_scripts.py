@@ -117,9 +117,9 @@ BAD = [
     ),
     BadScript(
         "part of TVM that is not here",
-        "import tvm\ntvm.auto_scheduler.tasks()\n",
+        "import tvm\ntvm.meta_schedule.tasks()\n",
         "UnavailableError",
-        "schedules are not searched for yet",
+        "schedules are not searched for in TensorIR",
         2,
     ),
     BadScript(

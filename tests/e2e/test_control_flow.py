@@ -106,10 +106,14 @@ def test_which_panes_are_open_survives_a_link(explorer: str, open_page: Callable
     expect(other.locator("#pane-flow")).to_be_hidden()
 
 
-def test_on_a_phone_the_flow_is_a_tab(explorer: str, open_page: Callable[..., Page]) -> None:
+def test_on_a_phone_the_flow_is_a_tab_once_it_is_chosen(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 390, 844)
     settled(page)
-    page.locator("#tabs button", has_text="Control flow").click()
+    tab = page.locator("#tabs button", has_text="Control flow")
+    expect(tab).to_be_hidden()
+    page.click("#panes-menu summary")
+    page.check("#panes-form [name=flow]")
+    expect(tab).to_have_attribute("aria-current", "true")
     expect(page.locator("#flow .block.hot").first).to_be_attached()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert violations(page) == []

@@ -165,9 +165,7 @@ def test_the_signature_follows_the_arguments(fixed: str, open_page: Callable[...
 def test_an_axis_is_renamed_in_all_its_uses_and_undo_takes_it_back(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     write(page, RENAMED)
-    page.keyboard.press("Control+Home")
-    for _ in range(6):
-        page.keyboard.press("ArrowDown")
+    page.locator(".cm-line", has_text="i, factor = B.op.axis").click(position={"x": 3, "y": 8})
     page.keyboard.press("F2")
     page.keyboard.type("row")
     assert violations(page) == []

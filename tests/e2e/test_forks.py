@@ -23,6 +23,13 @@ def network(explorer: str, open_page: Callable[..., Page]) -> Page:
     return page
 
 
+def unwrap(page: Page) -> None:
+    """Let lines be as long as they are: the editor draws only those that are near what is seen."""
+    page.click("#panes-menu summary")
+    page.uncheck("#wrap-lines")
+    page.click("#panes-menu summary")
+
+
 def open_kernel(page: Page) -> None:
     page.click(f".kernels tr[data-kernel$={KERNEL}] [data-open-kernel]")
     expect(page.locator("#fork")).to_be_visible()
@@ -33,7 +40,8 @@ def open_kernel(page: Page) -> None:
 def add_line(page: Page, after: str, line: str) -> None:
     """Write a line after the one that contains a text, as a person does."""
     page.locator(".cm-line", has_text=after).last.click()
-    page.keyboard.press("End")
+    for _ in range(4):  # of a line that is wrapped, each goes to the end of a row
+        page.keyboard.press("End")
     page.keyboard.press("Enter")
     page.keyboard.insert_text(line)
     settled(page)
@@ -43,6 +51,7 @@ def test_a_kernel_goes_back_into_its_model_and_into_the_link(
     network: Page, explorer: str, open_page: Callable[..., Page]
 ) -> None:
     page = network
+    unwrap(page)
     open_kernel(page)
     add_line(page, "s = te.create_schedule", "s[conv].unroll(rw)")
     page.reload()
@@ -62,6 +71,7 @@ def test_a_kernel_goes_back_into_its_model_and_into_the_link(
     expect(other.locator(BADGE)).to_have_count(1)
     expect(other.locator("#race")).to_contain_text("Kept from")
     expect(other.locator("#race")).to_contain_text("× as fast")
+    unwrap(other)
     other.click(f".own-kernels [data-open-kernel$={KERNEL}]")
     expect(other.locator(".cm-content")).to_contain_text("s[conv].unroll(rw)")
 

@@ -116,6 +116,7 @@ def test_an_access_is_stepped_through_the_loop(explorer: str, open_page: Callabl
     page.select_option("#warp-block", label="blockIdx.y = 0, blockIdx.x = 1")
     expect(tile).to_contain_text("columns 16 to 31")
     expect(page.locator("#warp-drawing .cell.one")).to_have_count(32)
+    expect(page.locator("#warp-drawing .cell.one").first).not_to_have_css("fill", "rgb(0, 0, 0)")
     expect(page.locator("#warp-drawing")).to_have_attribute("aria-describedby", "warp-words")
 
 

@@ -346,6 +346,8 @@ def test_a_graph_on_a_phone_in_the_dark(explorer: str, open_page: Callable[..., 
     settled(page)
     page.locator("#tabs button", has_text=re.compile("^Graph$")).click()
     expect(page.locator("#graph .node").first).to_be_visible()
+    edges = page.locator("#graph .node").evaluate_all("nodes => nodes.map((n) => n.getBoundingClientRect().left)")
+    assert min(edges) >= 0
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert violations(page) == []
     page.click("#tabs button >> text=Kernels")

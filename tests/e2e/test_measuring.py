@@ -201,3 +201,17 @@ def test_an_estimate_stays_one_in_a_link(explorer: str, open_page: Callable[...,
     expect(page.locator("#bench tr.estimated .how")).not_to_contain_text("single run")
     expect(page.locator("#bench .hint", has_text="not measured")).to_be_visible()
     expect(page.locator("#bench .roofline .point")).to_have_count(0)
+
+
+def test_what_would_take_too_long_is_estimated_and_marked(explorer: str, open_page: Callable[..., Page]) -> None:
+    """The columns of B lie 8 KiB apart: each of the 10⁹ iterations waits for a cache that is far away."""
+    page = open_page(explorer)
+    definition, built = MATMUL.split("i, j = C.op.axis")[0], MATMUL.splitlines()[-1]
+    wide = definition.replace("n = 64", "m, n = 512, 2048").replace('((n, n), name="A")', '((m, n), name="A")')
+    write(page, wide.replace("te.compute((n, n)", "te.compute((m, n)") + built)
+    climb(page)
+    expect(page.locator("#bench g.bar.estimated")).to_have_count(1)
+    rung = page.locator("#bench tr.estimated")
+    expect(rung).to_contain_text(re.compile("≈ [0-9.]+ s"))
+    expect(rung).to_contain_text(re.compile("estimated, not measured: the time of [0-9,]+ of 512 iterations of i"))
+    expect(page.locator("#bench .roofline .point")).to_have_count(0)

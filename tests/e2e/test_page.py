@@ -292,7 +292,7 @@ def test_an_older_answer_never_overwrites_a_newer_one(
     page.click(".cm-content")
     page.keyboard.press("Control+a")
     page.keyboard.insert_text("raise slow")
-    expect(page.locator("body")).to_have_class("pending")
+    expect(page.locator("body")).to_contain_class("pending")
     assert lines(page, "asm"), "the panes stay while the next answer is on its way"
     expect(page.locator("#state")).to_have_text("compiling …")
     page.keyboard.press("Control+a")
@@ -478,3 +478,13 @@ def test_a_text_is_copied_whole(fixed: str, open_page: Callable[..., Page]) -> N
     page.click("#copy-text")
     expect(page.locator("#toast")).to_have_text("Copied Assembly")
     assert page.evaluate("navigator.clipboard.readText()").splitlines() == shown
+
+
+def test_lines_that_come_from_no_line_of_the_script_are_shown_with_the_reason(
+    fixed: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(fixed, 1680, 980)
+    page.get_by_role("button", name="traced to the script").first.click()
+    expect(page.locator("#body-loops .l.cursor")).to_have_count(1)
+    expect(page.locator("#toast")).to_contain_text("No line of the script made this one")
+    expect(page.locator(".l.related")).to_have_count(0)

@@ -67,7 +67,7 @@ def test_what_a_refused_compilation_leaves_is_marked_as_stale(
     expect(page.locator("#state")).to_contain_text("scripts cannot be run now")
     stale = page.locator(".pane.stale").evaluate_all("panes => panes.map((pane) => pane.dataset.pane)")
     # What is the visitor's own, what the script printed, and what is computed when it is asked for.
-    own = {"source", "console", "player", "adapter"}
+    own = {"source", "console", "player", "adapter", "conformance"}
     assert set(stale) == {pane.name for pane in table.PANES} - own
     expect(page.locator("#strip")).to_have_class("strip stale")
     assert all("503" in said for said in console.said)

@@ -134,7 +134,8 @@ def test_the_player_is_accessible(explorer: str, open_page: Callable[..., Page],
 
 def test_the_player_fits_a_phone(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, width=390, height=844)
-    page.click("#tabs button:has-text('Player')")
+    page.click("#tabs [data-tab=loops]")
+    page.click("#pane-loops [data-open=player]")
     expect(page.locator("#player-parts")).to_be_visible(timeout=40_000)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.locator("#body-player").evaluate("node => node.scrollWidth <= node.clientWidth")

@@ -23,7 +23,8 @@ LANDMARKS = """\
 - main:
   - region "script.py":
     - heading "script.py" [level=2]
-    - textbox "Script"
+    - group "Editor; Enter goes back to it":
+      - textbox "Script"
   - region "Loop IR":
     - heading "Loop IR" [level=2]
     - button "Previous pass"

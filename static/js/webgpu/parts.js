@@ -1,17 +1,13 @@
 // Calls a kernel a few blocks at a time: the blocks of a launch know nothing of each other, so that any part of its grid
-// can run alone, and no part holds the GPU, and with it the screen, for long.
+// can run alone, and no part holds the GPU, and with it the screen, for long.  Nobody knows before how long a block takes
+// on a visitor's GPU, so that the first part of a launch is as small as can be, and the next as large as its time allows.
 
 const PART_SECONDS = 0.25; // that a part should take
-const GROWTH = 4; // times as many blocks as the part before, at most
-const SMALL_FLOPS = 2e8; // a call of so few operations is short on any GPU
+const GROWTH = 16; // times as many blocks as the part before, at most: blocks may differ in their work
 
 const HEAD = "(@builtin(workgroup_id) blockIdx: vec3<u32>, ";
 const HEAD_OF_PART = "(@builtin(workgroup_id) block_of_part: vec3<u32>, ";
 const FIRST = "@group(1) @binding(0) var<uniform> first_block_of_part: vec3<u32>;";
-
-/** Whether a call may take long.
- * @param {{flops: number | null}} program */
-export const mayBeLong = ({ flops }) => flops === null || flops > SMALL_FLOPS;
 
 /** The kernels of a program with blocks that are counted from a part's first one; each line stays where it is.
  * @param {string} source WGSL of the server */

@@ -1,6 +1,6 @@
 // Runs a step of a program on a device: buffers, pipelines, launches, results and times.
 import { bytesOf, randomInputs, unpacked } from "./inputs.js";
-import { inParts, mayBeLong, partByPart } from "./parts.js";
+import { inParts, partByPart } from "./parts.js";
 
 /** What is submitted at once, and takes longer, is given up. */
 export const MAX_SECONDS = 2;
@@ -28,24 +28,31 @@ export class StepRun {
     this.buffers = [];
   }
 
-  /** Compile the kernels and fill the buffers. */
-  async prepare() {
+  /** Fill the buffers and compile the kernels, which may take long of a model.
+   * @param {(what: string) => void} progress is told what comes next */
+  async prepare(progress) {
+    const { memory } = this.step;
     await this.guarded(async () => {
-      this.memory = this.step.memory.map((memory) => this.allocated(memory));
-      this.isLong = mayBeLong(this.program);
-      this.calls = await this.compiled(this.isLong ? inParts(this.step.source) : this.step.source);
+      this.memory = memory.map((each, at) => {
+        progress(`Filling memory ${at + 1} of ${memory.length}`);
+        return this.allocated(each);
+      });
+      this.firstBlock = this.buffer(16, GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST);
+      this.calls = await this.compiled(progress);
     });
   }
 
-  /** The launches of the step with kernels of a program. */
-  async compiled(code) {
+  /** The launches of the step, whose kernels begin at any block of their grid. */
+  async compiled(progress) {
     const { device, step } = this;
-    const module = device.createShaderModule({ code });
+    const module = device.createShaderModule({ code: inParts(step.source) });
     const { messages } = await module.getCompilationInfo();
     const errors = messages.filter(({ type }) => type === "error");
     if (errors.length) throw new StepError(errors.map(({ lineNum, message }) => `WGSL line ${lineNum}: ${message}`).slice(0, 3).join("\n"));
     const pipelines = new Map();
-    for (const entryPoint of new Set(step.launches.map(({ kernel }) => kernel))) {
+    const kernels = new Set(step.launches.map(({ kernel }) => kernel));
+    for (const entryPoint of kernels) {
+      progress(`Compiling kernel ${pipelines.size + 1} of ${kernels.size}`);
       pipelines.set(entryPoint, await device.createComputePipelineAsync({ layout: "auto", compute: { module, entryPoint } }));
     }
     return step.launches.map((launch) => this.bound(launch, pipelines.get(launch.kernel)));
@@ -90,8 +97,12 @@ export class StepRun {
   bound({ memory, numbers, blocks }, pipeline) {
     const resources = memory.map((position) => ({ buffer: this.memory[position] }));
     if (numbers.length) resources.push({ buffer: this.uniform(numbers) });
+    return { pipeline, blocks, groups: [resources, [{ buffer: this.firstBlock }]].map((each, at) => this.group(pipeline, at, each)) };
+  }
+
+  group(pipeline, at, resources) {
     const entries = resources.map((resource, binding) => ({ binding, resource }));
-    return { pipeline, blocks, group: this.device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }) };
+    return this.device.createBindGroup({ layout: pipeline.getBindGroupLayout(at), entries });
   }
 
   uniform(numbers) {
@@ -103,15 +114,11 @@ export class StepRun {
     return made;
   }
 
-  /** Record calls in one pass. */
+  /** Record calls of all launches in one pass. */
   encode(encoder, number, descriptor = {}) {
     const pass = encoder.beginComputePass(descriptor);
     for (let call = 0; call < number; call += 1) {
-      for (const { pipeline, group, blocks } of this.calls) {
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, group);
-        pass.dispatchWorkgroups(...blocks);
-      }
+      for (const launch of this.calls) dispatch(pass, launch, launch.blocks);
     }
     pass.end();
   }
@@ -135,29 +142,32 @@ export class StepRun {
     return (performance.now() - began) / 1000;
   }
 
-  /** Call it once, part by part if it may take long; returns seconds by the page's clock.
-   * @param {(share: number) => void} progress is told how much is done, of a call in parts */
+  /** Call it once, part by part; returns seconds by the page's clock.
+   * @param {(share: number) => void} progress is told how much is done */
   async first(progress) {
-    if (!this.isLong) return this.checked((encoder) => this.encode(encoder, 1));
     this.parts = 0;
     let all = 0;
-    for (const [at, call] of this.calls.entries()) {
-      const { parts, seconds } = await this.inParts(call, (share) => progress((at + share) / this.calls.length));
+    for (const [at, launch] of this.calls.entries()) {
+      const { parts, seconds } = await partByPart(launch.blocks, (share) => progress((at + share) / this.calls.length), (begin, size) => this.part(launch, begin, size));
       this.parts += parts;
       all += seconds;
     }
+    this.startAt([0, 0, 0]);
     return all;
   }
 
-  /** Run a launch part by part. */
-  inParts({ pipeline, group, blocks }, progress) {
-    const { device } = this;
-    const first = this.buffer(16, GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST);
-    const place = device.createBindGroup({ layout: pipeline.getBindGroupLayout(1), entries: [{ binding: 0, resource: { buffer: first } }] });
-    return partByPart(blocks, progress, (begin, size) => {
-      device.queue.writeBuffer(first, 0, new Uint32Array(begin));
-      return this.checked((encoder) => this.dispatched(encoder, pipeline, [group, place], size));
+  /** Run a part of a launch; returns seconds. */
+  part(launch, begin, size) {
+    this.startAt(begin);
+    return this.checked((encoder) => {
+      const pass = encoder.beginComputePass();
+      dispatch(pass, launch, size);
+      pass.end();
     });
+  }
+
+  startAt(block) {
+    this.device.queue.writeBuffer(this.firstBlock, 0, new Uint32Array(block));
   }
 
   /** Submit work as `submitted` does, and turn what the device objects to into an error. */
@@ -169,14 +179,6 @@ export class StepRun {
     const objection = await failure;
     if (objection) throw new StepError(objection.message);
     return seconds;
-  }
-
-  dispatched(encoder, pipeline, groups, blocks) {
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    groups.forEach((group, at) => pass.setBindGroup(at, group));
-    pass.dispatchWorkgroups(...blocks);
-    pass.end();
   }
 
   /** The bytes of an argument. */
@@ -194,7 +196,6 @@ export class StepRun {
    * @param {number} first seconds of the first call */
   async time(first) {
     if (first > MAX_SECONDS) return { ...summary([first]), number: 1, clock: `one call in ${this.parts} parts by the page's clock: it takes longer than ${MAX_SECONDS} s` };
-    if (this.isLong) await this.guarded(async () => { this.calls = await this.compiled(this.step.source); });
     const timer = this.device.features.has("timestamp-query") ? new StampTimer(this) : new BatchTimer(this);
     await timer.prepare();
     let number = 1;
@@ -213,6 +214,12 @@ export class StepRun {
   release() {
     for (const buffer of this.buffers) buffer.destroy();
   }
+}
+
+function dispatch(pass, { pipeline, groups }, blocks) {
+  pass.setPipeline(pipeline);
+  groups.forEach((group, at) => pass.setBindGroup(at, group));
+  pass.dispatchWorkgroups(...blocks);
 }
 
 function summary(times) {

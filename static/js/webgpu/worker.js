@@ -40,7 +40,7 @@ async function climb(program) {
 async function climbed(device, program, step) {
   const run = new StepRun(device, program, step);
   try {
-    await run.prepare();
+    await run.prepare((what) => tell("preparing", { what }));
     const first = await run.first((share) => tell("running", { step: step.step, share }));
     const bytes = new Map();
     for (const { argument } of program.results) bytes.set(argument, await run.contents(argument));

@@ -2,7 +2,7 @@
 // Writes the libraries, their licences and manifest.json, which the tests hold against the files.
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -39,21 +39,30 @@ function entry(name, files) {
   };
 }
 
-for (const folder of ["fonts", "licences"]) mkdirSync(join(out, folder), { recursive: true });
+for (const folder of ["fonts", "keys", "licences"]) mkdirSync(join(out, folder), { recursive: true });
 const libraries = [];
 for (const [name, files] of Object.entries(COPIED)) {
   for (const [from, to] of files) copyFileSync(join(modules, name, from), join(out, to));
   libraries.push(entry(name, files.map(([, to]) => to)));
 }
 
-const bundle = await build({
-  entryPoints: [join(here, "codemirror.js")], outfile: join(out, "codemirror.js"),
-  bundle: true, format: "esm", minify: true, legalComments: "none", metafile: true, write: true,
-});
-const bundled = new Set();
-for (const input of Object.keys(bundle.metafile.inputs)) {
-  const match = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
-  if (match && existsSync(join(modules, match[1], "package.json"))) bundled.add(match[1]);
+/** Make a module; returns the libraries that it contains. */
+async function bundle(path, options = {}) {
+  const { metafile } = await build({
+    entryPoints: [join(here, basename(path))], outfile: join(out, path),
+    bundle: true, format: "esm", minify: true, legalComments: "none", metafile: true, write: true, ...options,
+  });
+  const names = Object.keys(metafile.inputs).map((input) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]);
+  return new Set(names.filter((name) => name && existsSync(join(modules, name, "package.json"))));
 }
-for (const name of [...bundled].sort()) libraries.push(entry(name, ["codemirror.js"]));
+
+/** Lets a module use the editor that the page has, not another one. */
+const editor = { name: "editor", setup: ({ onResolve }) => onResolve({ filter: /^@codemirror\// }, () => ({ path: "../codemirror.js", external: true })) };
+const MODULES = { "codemirror.js": {}, "keys/vim.js": { plugins: [editor] }, "keys/emacs.js": { plugins: [editor] } };
+
+const bundled = new Map(); // library -> the modules that contain it
+for (const [path, options] of Object.entries(MODULES)) {
+  for (const name of await bundle(path, options)) bundled.set(name, [...(bundled.get(name) ?? []), path]);
+}
+for (const name of [...bundled.keys()].sort()) libraries.push(entry(name, bundled.get(name)));
 writeFileSync(join(out, "manifest.json"), JSON.stringify({ libraries }, null, 2) + "\n");

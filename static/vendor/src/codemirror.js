@@ -10,3 +10,10 @@ export { setDiagnostics, lintGutter, lintKeymap } from "@codemirror/lint";
 export { searchKeymap, highlightSelectionMatches } from "@codemirror/search";
 export { python, pythonLanguage } from "@codemirror/lang-python";
 export { tags } from "@lezer/highlight";
+// What the keys of Vim and Emacs need of the editor besides; they are modules of their own.
+export { EditorSelection, MapMode } from "@codemirror/state";
+export { Direction, ViewPlugin, getDrawSelectionConfig, runScopeHandlers, showPanel } from "@codemirror/view";
+export * from "@codemirror/commands";
+export { StringStream, ensureSyntaxTree, foldCode, matchBrackets } from "@codemirror/language";
+export { completionStatus, startCompletion } from "@codemirror/autocomplete";
+export { RegExpCursor, SearchQuery, openSearchPanel, setSearchQuery } from "@codemirror/search";

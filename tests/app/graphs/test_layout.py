@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.artifacts import Drawing, GraphEdge, GraphNode
 from app.graphs.folding import fold
-from app.graphs.frames import MAX_INDENTED, TITLE_HEIGHT, Member, frames
+from app.graphs.frames import MAX_INDENTED, TITLE_HEIGHT, TITLE_LETTER, Member, frames
 from app.graphs.layout import lay_out
 from app.graphs.slots import MAX_SLOTS, unite
 from app.graphs.still import still_layouts
@@ -194,3 +194,11 @@ def test_frames_over_very_many_layers_are_rectangles() -> None:
     assert len(drawn) == 400
     assert sum(len(frame.path) for frame in drawn) < 40 * MAX_INDENTED
     assert all(frame.path.count("H") == 2 for frame in drawn[MAX_INDENTED // 400 :])
+
+
+def test_the_title_of_a_nested_box_fits_into_it() -> None:
+    name = "fn 1\nmatch 1 Some(%inner)"
+    [frame] = frames([Member(name, 0, 100.0, 170.0)], 40.0, 92.0, 8.0)
+    assert frame.name == name
+    assert frame.title == "match 1 Som…"
+    assert len(frame.title) * TITLE_LETTER <= 170.0 - 100.0 + 2 * 8.0

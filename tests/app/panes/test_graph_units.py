@@ -28,9 +28,9 @@ def graph() -> Unit:
 def test_passes_that_changed_nothing_are_folded() -> None:
     [group] = timeline(timeline_steps(graph()))
     assert [(button.label, button.caption, button.dim) for button in group.buttons] == [
-        ("Graph", "+12", False),
-        ("2 passes", "=", True),
-        ("FuseOps", "−5", False),
+        ("Graph", "+12 operators", False),
+        ("2 passes", "no change", True),
+        ("FuseOps", "−5 kernels", False),
     ]
 
 

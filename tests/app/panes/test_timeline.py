@@ -19,8 +19,8 @@ def buttons(answer: Answer) -> dict[str, list[tuple[str, str]]]:
 def test_the_strip_goes_from_the_first_primitive_to_llvm() -> None:
     assert buttons(full_answer()) == {
         "schedule": [("default", "line 2"), ("split", "line 3"), ("parallel", "line 4")],
-        "lowering": [("Phase 0", "+8"), ("Phase 2", "="), ("Phase 3", "±0")],
-        "llvm": [("as emitted", "5"), ("optimised", "4")],
+        "lowering": [("Phase 0", "+8 lines"), ("Phase 2", "no change"), ("Phase 3", "same length")],
+        "llvm": [("as emitted", "5 instructions"), ("optimised", "4 instructions")],
     }
 
 
@@ -62,6 +62,7 @@ def test_signs(number: int, text: str) -> None:
             "Simplify\u2003no change, 0.42 ms",
         ),
         (Step(group="lowering", name="tir.Unroll", delta={"lines": 24}), "Unroll\u2003+24 lines"),
+        (Step(group="graph", name="Fold", changed=False, milliseconds=1131.7), "Fold\u2003no change, 1,100 ms"),
         (Step(group="lowering", name="mine", delta={"lines": -1}), "mine\u2003−1 line"),
         (Step(group="lowering", name="mine", delta={"lines": 0}), "mine\u2003same length"),
     ],

@@ -31,6 +31,18 @@ def two_layers() -> bytes:
     return bytes(model(nodes, weights).SerializeToString())
 
 
+def equal_layers() -> bytes:
+    """Return a network of a dense layer with an activation, and two more, which are of one shape."""
+    weights = [numpy_helper.from_array(np.ones((4, 4), "float32"), name) for name in ("w1", "w2", "w3")]
+    nodes = [
+        helper.make_node("MatMul", ["x", "w1"], ["a"], name="first"),
+        helper.make_node("Relu", ["a"], ["b"], name="bend"),
+        helper.make_node("MatMul", ["b", "w2"], ["c"], name="second"),
+        helper.make_node("MatMul", ["c", "w3"], ["y"], name="third"),
+    ]
+    return bytes(model(nodes, weights).SerializeToString())
+
+
 def _with_weight(weight: TensorProto) -> bytes:
     return bytes(model([helper.make_node("Add", ["x", "w"], ["y"])], [weight]).SerializeToString())
 

@@ -10,7 +10,7 @@ import pytest
 from app.artifacts import Answer, Mode, Options, Request
 from app.jobs.assembly import assemble
 from app.sandbox import Limits, Sandbox
-from tests.app.recorder.models import HOSTILE, two_layers
+from tests.app.recorder.models import HOSTILE, equal_layers
 
 NETWORK = """\
 import tvm
@@ -176,16 +176,18 @@ with tvm.transform.PassContext(opt_level=3):
 
 
 def test_nodes_and_kernels_have_the_names_of_a_models_layers_after_every_pass(sandbox: Sandbox) -> None:
-    answer = record(sandbox, BUILD, file=two_layers())
+    answer = record(sandbox, BUILD, file=equal_layers())
     graph = answer.units[0]
     for step in graph.steps:
         assert step.drawing is not None
         layers = [node.layers for node in answer.drawings[step.drawing].nodes if node.label == "nn.relu"]
         assert layers == [["bend"]], step.name
         named = {name for node in answer.drawings[step.drawing].nodes for name in node.layers}
-        assert named == {"first", "bend", "second"}, step.name
+        assert named == {"first", "bend", "second", "third"}, step.name
     fused = next(kernel for kernel in graph.kernels if "nn.relu" in kernel.operators)
     assert fused.layers == ["first", "bend"]
+    [shared] = [kernel for kernel in graph.kernels if kernel.calls == 2]
+    assert shared.layers == ["second", "third"]
     final = answer.listings[graph.steps[-1].listing or ""]
     assert any("first" in line.text for line in final.lines)
 

@@ -148,3 +148,14 @@ def test_a_mistake_in_a_thread_is_told_like_any_other(monkeypatch: pytest.Monkey
 def test_without_interval_timers_a_script_still_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(signal, "setitimer")
     assert run("print(1)").transcript.finished()[0].text == "1\n"
+
+
+def test_what_is_asserted_of_results_that_were_not_computed_is_no_mistake() -> None:
+    script = Script("x = 1\nassert x == 2\n")
+    script.run(5.0, incomplete=lambda: True)
+    assert not script.problems
+    [entry] = script.transcript.finished()
+    assert entry.text.strip() == "live preview: line 2 checks what was not computed to its end; press Run"
+    other = Script("x = 1\ny = z\n")
+    other.run(5.0, incomplete=lambda: True)
+    assert [problem.kind for problem in other.problems] == ["NameError"]

@@ -45,6 +45,23 @@ def test_a_model_is_recorded_with_its_weights_and_prepared() -> None:
     np.testing.assert_allclose(values_of(result).reshape(1, 3), np.maximum(x @ WEIGHTS.T, 0), rtol=1e-6)
 
 
+CONVOLUTION = """\
+import tvm
+from tvm import relay
+
+x, w = relay.var("x", shape=(1, 3, 24, 24)), relay.var("w", shape=(64, 3, 7, 7))
+y = relay.nn.conv2d(x, w, kernel_size=(7, 7), channels=64, strides=(2, 2), padding=(3, 3))
+lib = relay.build(tvm.IRModule.from_expr(relay.Function([x, w], y)), target="webgpu")
+"""
+
+
+def test_kernels_of_models_keep_the_limits_of_every_gpu() -> None:
+    [step] = program_of(recorded(CONVOLUTION).graph).steps
+    for launch in step.launches:
+        assert launch.shared_bytes <= 16 << 10
+        assert np.prod(launch.threads) <= 256
+
+
 LARGE = MODEL.replace("(3, 4)", "(60000, 4)").replace("arange(12", "arange(240000")
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -57,6 +58,20 @@ def test_a_zygote_that_was_stopped_is_replaced() -> None:
         assert sandbox.start(b"", limits=Limits(wall_seconds=3600.0)).outcome.detail == "the sandbox was restarted"
         assert sandbox.start(b"").outcome.status == "ok"
         assert sandbox.zygotes != [stopped]
+
+
+def test_a_job_may_end_and_be_given_up_at_once() -> None:
+    with Sandbox(f"{HANDLERS}:run_script", tier=Tier(), preload=["json"], readable=[TESTS]) as sandbox:
+        [zygote] = sandbox.zygotes
+        job = sandbox.start(b"emit(b'begun'); import time; time.sleep(0.2)")
+        messages = job.messages()
+        assert next(messages) == b"begun"
+        os.kill(zygote, signal.SIGSTOP)
+        time.sleep(0.5)
+        job.cancel()
+        os.kill(zygote, signal.SIGCONT)  # it hears of both in one turn
+        assert sandbox.start(b"").outcome.status == "ok"
+        assert sandbox.zygotes == [zygote]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")

@@ -11,6 +11,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
+from app.built_files import MAX_FILE_BYTES
 from app.views.explorer import title_of
 from tests.app.fixtures import FixedRunner, full_answer
 
@@ -67,6 +68,10 @@ def test_every_script_is_announced_to_the_browser(page_client: FlaskClient) -> N
     assert html.count("modulepreload") > 10
 
 
+def test_the_limit_of_saved_models_stands_beside_their_buttons(page_client: FlaskClient) -> None:
+    assert f"{MAX_FILE_BYTES >> 20} MB, its weights included" in page_client.get("/").text
+
+
 def test_the_page_has_no_inline_script_or_style(page_client: FlaskClient) -> None:
     html = page_client.get("/").text
     assert " style=" not in html
@@ -78,6 +83,13 @@ def test_an_answer_swaps_every_pane(page_client: FlaskClient) -> None:
     response = page_client.post("/panes", data={"script": "x", "seq": "7", "tab": "t"}, headers=HX)
     for target in ("state", "answer", "strip", "pane-schedule", "pane-console", "body-loops", "body-llvm", "body-asm"):
         assert f'id="{target}"' in response.text, target
+
+
+def test_a_request_that_a_newer_one_overtook_is_no_error(page_client: FlaskClient) -> None:
+    form = {"script": "x", "tab": "t"}
+    page_client.post("/panes", data={**form, "seq": "2"}, headers=HX)
+    response = page_client.post("/panes", data={**form, "seq": "1"}, headers=HX)
+    assert (response.status_code, response.data) == (204, b"")
 
 
 def test_the_lines_that_a_page_shows_already_do_not_come_again(page_client: FlaskClient) -> None:

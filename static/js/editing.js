@@ -1,0 +1,63 @@
+// How one writes: with or without word wrap, and with which editor's keys.  This browser remembers both.
+import { Compartment, EditorView } from "../vendor/codemirror.js";
+import { $, announce, toast } from "./dom.js";
+import { recall, remember } from "./memory.js";
+
+/** The keys of other editors; each is a module of its own, loaded once it is chosen. */
+const BINDINGS = {
+  vim: () => import("../vendor/keys/vim.js").then(({ vim }) => vim({ status: true })),
+  emacs: () => import("../vendor/keys/emacs.js").then(({ emacs }) => emacs()),
+};
+const bindings = new Compartment();
+const wrapping = new Compartment();
+const wraps = () => recall("wrap") !== "no";
+
+/** What the choices change; other editors' keys come before our own. */
+export const editing = [bindings.of([]), wrapping.of(wraps() ? EditorView.lineWrapping : [])];
+
+/** Offer the choices in the menu, and take those that this browser remembers.
+ * @param {EditorView} view */
+export function startEditing(view) {
+  const wrap = $("#wrap-lines");
+  wrap.checked = wraps();
+  wrap.addEventListener("change", () => {
+    remember("wrap", wrap.checked ? "yes" : "no");
+    view.dispatch({ effects: wrapping.reconfigure(wrap.checked ? EditorView.lineWrapping : []) });
+  });
+  const keys = $("#editor-keys");
+  keys.addEventListener("change", () => {
+    remember("keys", keys.value);
+    bind(view, keys.value).then(() => announce(`Keys: ${keys.selectedOptions[0].text}`));
+  });
+  const chosen = recall("keys");
+  if (chosen in BINDINGS) {
+    keys.value = chosen;
+    bind(view, chosen);
+  }
+}
+
+async function bind(view, name) {
+  try {
+    view.dispatch({ effects: bindings.reconfigure((await BINDINGS[name]?.()) ?? []) });
+  } catch {
+    toast("These keys could not be loaded");
+  }
+}
+
+/** Leave the editor for the frame around it, where the page's own keys work; Enter goes back.
+ * @param {EditorView} view */
+export function leaveEditor(view) {
+  const frame = view.dom.parentElement;
+  frame.focus();
+  announce("Left the editor; Enter goes back to it");
+  return true;
+}
+
+export function returnByEnter(view) {
+  const frame = view.dom.parentElement;
+  frame.addEventListener("keydown", (event) => {
+    if (event.target !== frame || event.key !== "Enter" || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    view.focus();
+  });
+}

@@ -1,0 +1,1 @@
+export { vim } from "@replit/codemirror-vim";
