@@ -28,10 +28,10 @@ expect.set_options(timeout=PATIENCE_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each browser test a second try, which the summary names: a busy machine may spoil the first."""
+    """Give each browser test two more tries, which the summary names: a busy machine may spoil the first."""
     for item in items:
         if item.path.parent == Path(__file__).parent:
-            item.add_marker(pytest.mark.flaky(reruns=1))
+            item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 @contextmanager
