@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from compiler.driver.cuda_execution import run_on_cuda
-from compiler.driver.device_pipeline import split_for_device
+from collections.abc import Callable
+from functools import partial
+
+from compiler.driver.device_pipeline import SplitModule, split_for_device
+from compiler.driver.launch_plan import host_launches
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
-from compiler.runtime.device import cuda
+from compiler.runtime.cuda_execution import launch_on_cuda
 from compiler.runtime.device_module import DeviceModule
 from compiler.runtime.module import Module
 from compiler.target.codegen.llvm import codegen, runtime_module
@@ -56,11 +59,10 @@ def build_for_device(module: IRModule, target: Target, name: str) -> Module:
     built: Module | None = None
     try:
         parts = split_for_device(module, target, packed=False)
-        kernels = kernel_module(parts.device, target)
+        kernels = kernel_module(parts, target)
         built = runtime_module(codegen(parts.host, target.host or Target("llvm")))
         built.import_module(kernels)
-        if target.kind == "cuda" and cuda().exist:
-            run_on_cuda(built, module)
+        launch_on_cuda(built, kernels)
     finally:
         for instrument in active_instruments():
             instrument.build_end(built)
@@ -71,13 +73,13 @@ _ASSEMBLY = {"nvptx": ("cuda", "ptx"), "rocm": ("hip", "asm")}
 """How TVM calls the modules of targets that LLVM compiles, and what their assembly."""
 
 
-def kernel_module(module: IRModule, target: Target) -> DeviceModule:
+def kernel_module(parts: SplitModule, target: Target) -> DeviceModule:
     """Return the module of kernels: of source code, or of assembly where LLVM has a back end for the device.
 
     Parameters
     ----------
-    module : IRModule
-        The functions of the device.
+    parts : SplitModule
+        The functions of the device, and those of the host, which say what is launched.
     target : Target
         The device's.
 
@@ -85,12 +87,14 @@ def kernel_module(module: IRModule, target: Target) -> DeviceModule:
     -------
     DeviceModule
     """
+    module, launches = parts.device, partial(host_launches, *parts)
     if target.kind not in DEVICES:
-        return device_module(source_code(module, target.kind), target, module)
+        return device_module(source_code(module, target.kind), target, module, launches)
     kind, form = _ASSEMBLY[target.kind]
     code = kernel_code(module, target)
     for instrument in active_instruments():
         instrument.code_generated("optimised", "llvm", code.optimised, 0.0)
         instrument.code_generated("assembly", "gas", code.assembly, 0.0)
-    sources = {form: lambda: code.assembly, "ll": lambda: code.optimised}
-    return DeviceModule(kind, code.signatures, sources, target, module, {"s": lambda: code.assembly.encode()})
+    sources: dict[str, Callable[[], str]] = {form: lambda: code.assembly, "ll": lambda: code.optimised}
+    files = {"s": lambda: code.assembly.encode()}
+    return DeviceModule(kind, code.signatures, sources, target, module, files, launches)

@@ -15,6 +15,7 @@ from compiler.ir.operations import Call
 from compiler.ir.primexpr import FloatImm, IntImm, PrimExpr, Var
 from compiler.ir.scalars import StringImm
 from compiler.ir.substitute import substitute
+from compiler.runtime.launches import MAX_LAUNCHES, DeviceMemory, FunctionLaunches, Launch, Launches, NoLaunches
 from compiler.target.codegen.source import source_code
 from compiler.target.target import Target
 from compiler.tir.analysis.memory import allocation_bytes
@@ -23,78 +24,20 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AssertStmt, Evaluate, For, IfThenElse, LetStmt, While
 from compiler.tir.stmt_functor import StmtVisitor
 
-__all__ = ["DeviceMemory", "Launch", "LaunchPlan", "along", "launch_plan", "shared_bytes"]
-
-MAX_LAUNCHES = 10_000
-"""Of one call of a function: a host that launches kernels in a loop may launch many."""
+__all__ = ["LaunchPlan", "along", "host_launches", "launch_plan", "shared_bytes"]
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceMemory:
-    """Memory of the device.
-
-    Attributes
-    ----------
-    name : str
-    dtype : str
-        Of its elements.
-    elements : int
-    parameter : int or None
-        Position among the function's parameters; None for memory that the function allocates.
-    """
-
-    name: str
-    dtype: str
-    elements: int
-    parameter: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """A launch of a kernel.
-
-    Attributes
-    ----------
-    kernel : str
-        Its name in the program.
-    memory : tuple of int
-        Positions in :attr:`LaunchPlan.memory` of what the kernel's pointers lead to, in the order of its parameters.
-    numbers : tuple of (str, int or float)
-        Its other parameters in their order: data type and value.
-    blocks, threads : tuple of int
-        Blocks of the grid and threads of a block along x, y and z.
-    shared_bytes : int
-        Shared memory of a block.
-    dynamic_bytes : int
-        The part of it whose size the launch says: scope ``shared.dyn``.
-    """
-
-    kernel: str
-    memory: tuple[int, ...]
-    numbers: tuple[tuple[str, int | float], ...]
-    blocks: tuple[int, int, int]
-    threads: tuple[int, int, int]
-    shared_bytes: int
-    dynamic_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchPlan:
+class LaunchPlan(Launches):
     """A function for a device, as somebody else's host can call it.
 
     Attributes
     ----------
     source : str
         The kernels in the device's language.
-    memory : list of DeviceMemory
-        The parameters' first, in their order.
-    launches : list of Launch
-        In the order in which they run, each after the one before has ended.
     """
 
     source: str
-    memory: list[DeviceMemory]
-    launches: list[Launch]
 
 
 def launch_plan(module: IRModule, target: Target) -> LaunchPlan:
@@ -123,11 +66,60 @@ def launch_plan(module: IRModule, target: Target) -> LaunchPlan:
     hosts = [func for func in parts.host.functions.values() if isinstance(func, PrimFunc)]
     if len(hosts) != 1:
         raise LoweringError(f"launch_plan: expected a module of one function, got {len(hosts)}")
-    host = _Host(hosts[0], parts.device)
-    host.visit(hosts[0].body)
-    if not host.launches:
+    launches = _launches(hosts[0], parts.device)
+    if launches is None:
         raise LoweringError("launch_plan: the function launches no kernel; bind a loop to blockIdx.x or threadIdx.x")
-    return LaunchPlan(source_code(parts.device, target.kind).text, host.memory, host.launches)
+    return LaunchPlan(launches.memory, launches.launches, source_code(parts.device, target.kind).text)
+
+
+def host_launches(host: IRModule, kernels: IRModule) -> FunctionLaunches:
+    """Return what each function of a host launches.
+
+    Parameters
+    ----------
+    host : IRModule
+        Functions that do not take packed arguments.
+    kernels : IRModule
+        What they launch.
+
+    Returns
+    -------
+    mapping of str to Launches or NoLaunches
+        Without the functions that launch nothing.
+    """
+    functions: dict[str, Launches | NoLaunches] = {}
+    for var, func in host.functions.items():
+        if not isinstance(func, PrimFunc):
+            continue
+        try:
+            launches = _launches(func, kernels)
+        except LoweringError as error:
+            functions[var.name_hint] = NoLaunches(str(error))
+            continue
+        if launches is not None:
+            functions[var.name_hint] = launches
+    return functions
+
+
+def _launches(func: PrimFunc, kernels: IRModule) -> Launches | None:
+    """Return what a function of the host launches, or None where that is nothing."""
+    calls = _KernelCalls()
+    calls.visit(func.body)
+    if not calls.any:
+        return None
+    host = _Host(func, kernels)
+    host.visit(func.body)
+    return Launches(host.memory, host.launches)
+
+
+class _KernelCalls(StmtVisitor):
+    """Looks for calls of kernels."""
+
+    def __init__(self) -> None:
+        self.any = False
+
+    def visit_Evaluate(self, n: Evaluate) -> None:
+        self.any = self.any or (isinstance(n.value, Call) and n.value.op is CALL_PACKED)
 
 
 class _Host(StmtVisitor):

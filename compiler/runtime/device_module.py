@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -12,6 +14,7 @@ from compiler.ir.error import ArgumentError, UnavailableError
 from compiler.ir.json_format import load_json, save_json
 from compiler.ir.module import IRModule
 from compiler.runtime.cuda_driver import why_no_driver
+from compiler.runtime.launches import FunctionLaunches, Launches, NoLaunches, decode_launches, encode_launches
 from compiler.runtime.marked_data import KERNELS_MARK, marked
 from compiler.runtime.module import Function, Module
 from compiler.runtime.native_code import NativeCode
@@ -93,6 +96,12 @@ class DeviceModule(Module):
         The loop IR of the kernels, as the code was made of it.
     files : mapping of str to callable
         What :meth:`save` writes by format, beside the sources.
+    launches : callable, optional
+        Returns what the functions of the host launch.
+    machine_code : callable, optional
+        Returns what NVIDIA's driver loads for an architecture; what the files have when left out.
+    arch : str
+        The architecture of NVIDIA's that the machine code among the files is for.
 
     Attributes
     ----------
@@ -109,6 +118,9 @@ class DeviceModule(Module):
         target: Target | str,
         kernels: IRModule,
         files: Mapping[str, Callable[[], bytes]] | None = None,
+        launches: Callable[[], FunctionLaunches] | None = None,
+        machine_code: Callable[[str], bytes] | None = None,
+        arch: str = "",
     ) -> None:
         texts = {name: lambda make=make: make().encode() for name, make in sources.items()}
         files = {**texts, **(files or {})}
@@ -116,6 +128,9 @@ class DeviceModule(Module):
         self._kind = kind
         self.kernels = kernels
         self.launcher: Launcher | None = None
+        self.launches = cache(launches or dict[str, Launches | NoLaunches])
+        self.machine_code = machine_code or self._stored_code
+        self._arch = arch
         self._functions = {s.name: KernelFunction(self, s, self._explain) for s in signatures}
 
     @property
@@ -153,8 +168,18 @@ class DeviceModule(Module):
             sources=list(self._sources),
             files=files,
             program=save_json(self.kernels),
+            arch=self._arch,
+            launches=encode_launches(self.launches()),
         )
         return marked(KERNELS_MARK, msgspec.msgpack.encode(stored))
+
+    def _stored_code(self, arch: str) -> bytes:
+        """Return the machine code among the files where it runs on an architecture, else PTX for the driver."""
+        if "cubin" in self._files and _runs_on(self._arch, arch):
+            return self._files["cubin"]()
+        if "ptx" in self._files:
+            return self._files["ptx"]() + b"\0"
+        raise UnavailableError(f"launch: the library has neither machine code for {arch} nor PTX")
 
     def _explain(self) -> NativeCode:
         why = f" ({why_no_driver()})" if self._kind == "cuda" and why_no_driver() else ""
@@ -173,6 +198,22 @@ class _StoredKernels(msgspec.Struct, frozen=True, kw_only=True):
     sources: list[str]
     files: dict[str, bytes]
     program: str
+    arch: str = ""
+    launches: str = encode_launches({})
+
+
+def _runs_on(built: str, arch: str) -> bool:
+    """Return whether machine code for one architecture runs on another: of the same generation, and not older.
+
+    References
+    ----------
+    CUDA C++ Programming Guide, "Binary Compatibility".
+    """
+    numbers = [re.fullmatch(r"sm_(\d+)(\d)", name) for name in (built, arch)]
+    if numbers[0] is None or numbers[1] is None:
+        return built == arch
+    (generation, own), (other, there) = (match.groups() for match in numbers if match is not None)
+    return generation == other and int(own) <= int(there)
 
 
 def stored_kernels(content: bytes, path: str) -> DeviceModule:
@@ -200,4 +241,10 @@ def stored_kernels(content: bytes, path: str) -> DeviceModule:
         raise ArgumentError(f"load_module: {path!r} is damaged: {error}") from None
     sources = {form: stored.files[form].decode for form in stored.sources if form in stored.files}
     files = {form: lambda data=data: data for form, data in stored.files.items()}
-    return DeviceModule(stored.kind, stored.signatures, sources, stored.target, load_json(stored.program), files)
+    program = load_json(stored.program)
+    functions = program.functions.values() if isinstance(program, IRModule) else ()
+    parameters = {str(f.attrs["global_symbol"]): [p.dtype for p in f.params] for f in functions}
+    launches = decode_launches(stored.launches, parameters, path)
+    return DeviceModule(
+        stored.kind, stored.signatures, sources, stored.target, program, files, lambda: launches, arch=stored.arch
+    )

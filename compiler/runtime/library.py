@@ -19,8 +19,10 @@ import msgspec
 
 from compiler.ir.error import ArgumentError, BuildError
 from compiler.runtime.aot_executor import AotInterface, AotLibrary
+from compiler.runtime.cuda_execution import launch_on_cuda
 from compiler.runtime.device_module import stored_kernels
 from compiler.runtime.graph_factory import GraphExecutorFactory
+from compiler.runtime.launches import require_fitting
 from compiler.runtime.marked_data import KERNELS_MARK, MARK, PARAMS_MARK, find_all_marked, find_marked, marked
 from compiler.runtime.module import Module
 from compiler.runtime.native_code import NativeCode, ObjectCode, SharedLibrary, compiled, host_features, host_triple
@@ -177,7 +179,10 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
 
     module = Module(description.signatures, code, target=description.target)
     for content in find_all_marked(KERNELS_MARK, data, name, len(data)):
-        module.import_module(stored_kernels(content, name))
+        kernels = stored_kernels(content, name)
+        require_fitting(kernels.launches(), {s.name: s for s in description.signatures}, name)
+        module.import_module(kernels)
+        launch_on_cuda(module, kernels)
     if not description.graph and description.aot is None:
         return module
     params = find_marked(PARAMS_MARK, data, name, len(data))

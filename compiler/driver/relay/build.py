@@ -193,7 +193,7 @@ def _compile(module: IRModule, target: Target, name: str, is_emulated: bool) -> 
             calls.append(None if call.alias or call.reference else compiler.kernel(call.function))
     _own_constants(program, [None if named is None else named.kernel.lowered for named in calls])
     memory = plan_memory(program)
-    lib = KernelModule(compiler.kernels, target, compiler.device_functions)
+    lib = KernelModule(compiler.kernels, target, compiler.launched())
     return BuiltGraph(module, program, memory, lib, name, _graph(program, calls, memory))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
@@ -11,7 +11,7 @@ from functools import cache, cached_property, partial
 import msgspec
 
 from compiler.driver.build_device import is_device, kernel_module
-from compiler.driver.device_pipeline import split_for_device
+from compiler.driver.device_pipeline import SplitModule, split_for_device
 from compiler.driver.emulate import lower_for_emulation
 from compiler.driver.relay.lower import (
     KernelNames,
@@ -26,6 +26,7 @@ from compiler.ir.instrument import active_instruments, first_answer, uninstrumen
 from compiler.ir.module import BaseFunc, GlobalVar, IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.function import Function
+from compiler.runtime.cuda_execution import launch_on_cuda
 from compiler.runtime.library import write_library
 from compiler.runtime.marked_data import PARAMS_MARK, marked
 from compiler.runtime.module import Function as NativeFunction
@@ -98,13 +99,14 @@ class KernelCompiler:
     ----------
     kernels : list of NamedKernel
         Those that were made.
-    device_functions : dict of GlobalVar to BaseFunc
-        What the kernels launch on the target's device.
+    host_functions, device_functions : dict of GlobalVar to BaseFunc
+        For a device, what the host runs, and what that launches.
     """
 
     def __init__(self, target: Target, is_emulated: bool = False, module: str = "tvmgen_default") -> None:
         self.target = target
         self.kernels: list[NamedKernel] = []
+        self.host_functions: dict[GlobalVar, BaseFunc] = {}
         self.device_functions: dict[GlobalVar, BaseFunc] = {}
         self._is_emulated = is_emulated
         self._names = KernelNames(module)
@@ -122,6 +124,17 @@ class KernelCompiler:
         if failed is None and not self._later:
             for item in self.kernels:
                 item.kernel.generated  # noqa: B018  what went wrong there is raised here
+
+    def launched(self) -> SplitModule | None:
+        """Return what the kernels launch on the target's device, and their hosts; None where they launch nothing.
+
+        Returns
+        -------
+        SplitModule or None
+        """
+        if not self.device_functions:
+            return None
+        return SplitModule(IRModule(self.host_functions), IRModule(self.device_functions))
 
     def kernel(self, function: Function) -> NamedKernel:
         """Return the kernel of a fused function: one that there is already, or a new one."""
@@ -183,6 +196,7 @@ class KernelCompiler:
         if self._is_emulated:
             return lower_for_emulation(module, self.target), host
         parts = split_for_device(module, self.target, packed=False)
+        self.host_functions |= parts.host.functions
         self.device_functions |= parts.device.functions
         return parts.host, host
 
@@ -223,9 +237,7 @@ class KernelModule(Module):
         For a device, the one with what the kernels launch there.
     """
 
-    def __init__(
-        self, named: Sequence[NamedKernel], target: Target, device_functions: Mapping[GlobalVar, BaseFunc] | None = None
-    ) -> None:
+    def __init__(self, named: Sequence[NamedKernel], target: Target, launched: SplitModule | None = None) -> None:
         self._named = list(named)
         sources: dict[str, Callable[[], str]] = {
             "ll": lambda: self._text("optimised"),
@@ -235,8 +247,10 @@ class KernelModule(Module):
         self._target = target
         self._functions = {n.name: NativeFunction(self, n.signature, _code_of(n)) for n in named}
         self.kernels = {n.name: n.kernel.lowered for n in named}
-        if device_functions:
-            self.import_module(kernel_module(IRModule(device_functions), target))
+        if launched is not None:
+            kernels = kernel_module(launched, target)
+            self.import_module(kernels)
+            launch_on_cuda(self, kernels)
 
     def generated(self, name: str) -> Generated:
         """Return what code generation made of one kernel: its LLVM IR and its assembly."""

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from compiler.driver.launch_plan import DeviceMemory, Launch, LaunchPlan, along, shared_bytes
+from compiler.driver.launch_plan import LaunchPlan, along, shared_bytes
 from compiler.driver.relay.build import BuiltGraph
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.runtime.device_module import DeviceModule
+from compiler.runtime.launches import DeviceMemory, Launch
 from compiler.runtime.ndarray import from_dlpack, numpy_dtype
 
 __all__ = ["GraphLaunchPlan", "GraphValue", "graph_launch_plan"]
@@ -117,7 +118,7 @@ class _Recording:
         constants = {self._storage[e]: self._params[names[e]].numpy() for e in sources if names[e] in self._params}
         memory = self._planned([*inputs, *self._heads])
         return GraphLaunchPlan(
-            LaunchPlan(self._kernels.get_source(), memory, self._launches),
+            LaunchPlan(memory, self._launches, self._kernels.get_source()),
             [self._value(entry, names[entry]) for entry in inputs],
             [self._value(entry, f"output {place}") for place, entry in enumerate(self._heads)],
             constants,

@@ -8,78 +8,21 @@ import pytest
 
 from compiler import te
 from compiler.driver.build import build
-from compiler.driver.cuda_execution import CudaExecution
-from compiler.driver.launch_plan import DeviceMemory, Launch, LaunchPlan
 from compiler.ir.error import ArgumentError, TVMError, UnavailableError
-from compiler.runtime import cuda_driver
-from compiler.runtime.cuda_driver import CudaDriver, find_driver, why_no_driver
+from compiler.runtime.cuda_driver import find_driver, why_no_driver
+from compiler.runtime.cuda_execution import CudaExecution
 from compiler.runtime.device import cuda
+from compiler.runtime.launches import DeviceMemory, Launch, Launches
 from compiler.runtime.ndarray import array
-
-ATTRIBUTES = {
-    "MULTIPROCESSOR_COUNT": 132,
-    "WARP_SIZE": 32,
-    "MAX_THREADS_PER_BLOCK": 1024,
-    "COMPUTE_CAPABILITY_MAJOR": 9,
-    "COMPUTE_CAPABILITY_MINOR": 0,
-}
-
-
-class RecordingApi:
-    """Stands where ``cuda.bindings.driver`` does: notes each call, and has memory, but computes nothing."""
-
-    CUdevice_attribute = SimpleNamespace(**{f"CU_DEVICE_ATTRIBUTE_{name}": name for name in ATTRIBUTES})
-
-    def __init__(self, **failing):
-        self.calls = []
-        self.failing = failing
-        self.memory = {}
-        self.results = {
-            "cuDeviceGetCount": lambda: 1,
-            "cuDeviceGet": lambda number: number,
-            "cuDeviceGetName": lambda *_: b"a GPU\0",
-            "cuDeviceGetAttribute": lambda which, _: ATTRIBUTES[which],
-            "cuGetErrorString": lambda _: b"out of memory",
-            "cuDevicePrimaryCtxRetain": lambda _: "context",
-            "cuModuleLoadData": lambda _: "program",
-            "cuModuleGetFunction": lambda _, name: name,
-            "cuMemAlloc": self.allocate,
-            "cuMemcpyHtoD": lambda to, start, size: ctypes.memmove(self.memory[to], start, size),
-            "cuMemcpyDtoH": lambda to, start, size: ctypes.memmove(to, self.memory[start], size),
-            "cuEventCreate": lambda _: object(),
-            "cuEventElapsedTime": lambda *_: 5.0,
-        }
-
-    def allocate(self, size):
-        pointer = 4096 * (1 + len(self.memory))
-        self.memory[pointer] = ctypes.create_string_buffer(size)
-        return pointer
-
-    def __getattr__(self, name):
-        def call(*args):
-            self.calls.append((name, *args))
-            if name in self.failing:
-                return (self.failing[name],)
-            result = self.results.get(name, lambda *_: None)(*args)
-            return (0, result)
-
-        return call
-
-    @property
-    def names(self):
-        return [name for name, *_ in self.calls]
+from tests.compiler.runtime.recorded_driver import RecordingApi, install
 
 
 @pytest.fixture
 def api(monkeypatch):
-    api = RecordingApi()
-    driver = CudaDriver(api)
-    monkeypatch.setattr(cuda_driver, "_search", lambda: driver)
-    return api
+    return install(monkeypatch, RecordingApi())
 
 
-PLAN = LaunchPlan(
-    "",
+PLAN = Launches(
     [DeviceMemory("A", "float32", 8, 0), DeviceMemory("B", "float32", 8, 1), DeviceMemory("T", "float16", 100)],
     [
         Launch("first", (0, 2), (("int32", 7),), (2, 1, 1), (4, 1, 1), 0),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from compiler.ir.module import IRModule
 from compiler.runtime.device_module import DeviceModule
+from compiler.runtime.launches import FunctionLaunches
 from compiler.target.codegen.llvm.kernels import kernel_code
 from compiler.target.codegen.source.generate import SourceCode
 from compiler.target.cuda_tools.compile import DEFAULT_ARCH, ptx_of, sass_of, translate
-from compiler.target.cuda_tools.tools import missing_tools
+from compiler.target.cuda_tools.tools import knows, missing_tools
 from compiler.target.target import Target
 
 __all__ = ["FORMATS", "device_module"]
@@ -18,7 +20,9 @@ FORMATS = {"cuda": "cuda", "opencl": "cl", "metal": "metal", "webgpu": "wgsl"}
 """What the source of a kind of device is called."""
 
 
-def device_module(code: SourceCode, target: Target, kernels: IRModule) -> DeviceModule:
+def device_module(
+    code: SourceCode, target: Target, kernels: IRModule, launches: Callable[[], FunctionLaunches] | None = None
+) -> DeviceModule:
     """Return the runtime's module of a program of kernels.
 
     Parameters
@@ -28,6 +32,8 @@ def device_module(code: SourceCode, target: Target, kernels: IRModule) -> Device
         The kernels'.
     kernels : IRModule
         The loop IR that the program was written from.
+    launches : callable, optional
+        Returns what the functions of the host launch.
 
     Returns
     -------
@@ -42,11 +48,24 @@ def device_module(code: SourceCode, target: Target, kernels: IRModule) -> Device
         sources["sass"] = lambda: sass_of(code.text, arch)
         files["cu"] = lambda: code.text.encode()
         files["cubin"] = lambda: translate(code.text, arch).cubin
-    return DeviceModule(kind, code.signatures, sources, target, kernels, files)
+        machine_code = partial(_machine_code, code.text, kernels)
+        return DeviceModule(kind, code.signatures, sources, target, kernels, files, launches, machine_code, arch)
+    return DeviceModule(kind, code.signatures, sources, target, kernels, files, launches)
 
 
 def _ptx(text: str, target: Target, kernels: IRModule) -> str:
     """Return NVRTC's PTX, LLVM's where NVRTC is not installed."""
     if missing_tools():
-        return kernel_code(kernels, Target("nvptx" + (f" -arch={target.arch}" if target.arch else ""))).assembly
+        return _llvm_ptx(kernels, target.arch)
     return ptx_of(text, target.arch or DEFAULT_ARCH)
+
+
+def _llvm_ptx(kernels: IRModule, arch: str) -> str:
+    return kernel_code(kernels, Target("nvptx" + (f" -arch={arch}" if arch else ""))).assembly
+
+
+def _machine_code(text: str, kernels: IRModule, arch: str) -> bytes:
+    """Return machine code by NVRTC, or where it is not installed PTX by LLVM, which the driver compiles."""
+    if not missing_tools() and knows(arch):
+        return translate(text, arch).cubin
+    return _llvm_ptx(kernels, arch).encode() + b"\0"

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache, partial
 from typing import Any, SupportsInt
 
 import numpy as np
 
-from compiler.driver.device_pipeline import split_for_device
-from compiler.driver.launch_plan import LaunchPlan, launch_plan
 from compiler.ir import dtype as dt
-from compiler.ir.error import UnavailableError, expected
-from compiler.ir.module import IRModule
+from compiler.ir.error import LoweringError, UnavailableError, expected
 from compiler.runtime.cuda_driver import CudaDriver, find_driver
-from compiler.runtime.device import Device, cuda
+from compiler.runtime.device import cuda
+from compiler.runtime.device_module import DeviceModule
+from compiler.runtime.launches import Launches, NoLaunches
 from compiler.runtime.module import Function, Module
 from compiler.runtime.native_code import NativeCode
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.ndarray import NDArray, numpy_dtype
 from compiler.runtime.returned import Returned
 from compiler.runtime.signature import Signature
-from compiler.target.codegen.llvm.kernels import kernel_code
-from compiler.target.cuda_tools import translate
-from compiler.target.cuda_tools.tools import knows, missing_tools
-from compiler.target.target import Target
 
-__all__ = ["CudaExecution", "CudaFunction", "cuda_execution", "run_on_cuda"]
+__all__ = ["CudaExecution", "CudaFunction", "launch_on_cuda"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -35,7 +31,7 @@ class CudaExecution:
 
     Parameters
     ----------
-    plan : LaunchPlan
+    plan : Launches
         Its memory and its launches.
     code : bytes
         The kernels: a CUBIN, or PTX that ends with a zero byte.
@@ -44,7 +40,7 @@ class CudaExecution:
         Which one.
     """
 
-    def __init__(self, plan: LaunchPlan, code: bytes, driver: CudaDriver, device: int = 0) -> None:
+    def __init__(self, plan: Launches, code: bytes, driver: CudaDriver, device: int = 0) -> None:
         self._plan = plan
         self._driver = driver
         self._device = device
@@ -97,7 +93,7 @@ class CudaExecution:
         with ExitStack() as stack:
             pointers = []
             for memory in memories:
-                pointers.append(driver.allocate(memory.elements * dt.bits(memory.dtype) // 8))
+                pointers.append(driver.allocate(memory.elements * dt.storage_bytes(memory.dtype)))
                 stack.callback(driver.free, pointers[-1])
             lent = [(pointers[at], arrays[m.parameter]) for at, m in enumerate(memories) if m.parameter is not None]
             for pointer, array in lent:
@@ -111,7 +107,7 @@ class CudaExecution:
         if len(arrays) != len(parameters):
             expected("cuda", "arrays", f"{len(parameters)} of them", len(arrays))
         for memory, array in zip(parameters, arrays, strict=True):
-            fits = array.dtype == np.dtype(memory.dtype) and array.size == memory.elements
+            fits = array.dtype == numpy_dtype(memory.dtype) and array.size == memory.elements
             if not fits or not array.flags.c_contiguous:
                 told = f"{memory.elements} contiguous elements of {memory.dtype}"
                 expected("cuda", memory.name, told, f"{array.size} of {array.dtype}")
@@ -124,44 +120,6 @@ class CudaExecution:
             self._driver.launch(kernel, launch.blocks, launch.threads, given, launch.numbers, shared)
 
 
-def cuda_execution(module: IRModule, device: Device | None = None) -> CudaExecution:
-    """Return a function that runs on a CUDA device.
-
-    Parameters
-    ----------
-    module : IRModule
-        What ``lower`` returns, of one function: loops bound to thread axes.
-    device : Device, optional
-        ``cuda(0)`` when left out.
-
-    Returns
-    -------
-    CudaExecution
-
-    Raises
-    ------
-    UnavailableError
-        If there is no device; the message says why.
-    LoweringError
-        As for :func:`~compiler.driver.launch_plan.launch_plan`.
-    BuildError
-        If a compiler refuses the kernels.
-    """
-    number = (device or cuda()).device_id
-    driver = find_driver()
-    arch = driver.architecture(number)
-    plan = launch_plan(module, Target(f"cuda -arch={arch}"))
-    return CudaExecution(plan, _code(module, plan, arch), driver, number)
-
-
-def _code(module: IRModule, plan: LaunchPlan, arch: str) -> bytes:
-    """Return machine code by NVRTC, or where it is not installed PTX by LLVM, which the driver compiles."""
-    if not missing_tools() and knows(arch):
-        return translate(plan.source, arch).cubin
-    kernels = split_for_device(module, Target("cuda"), packed=False).device
-    return kernel_code(kernels, Target(f"nvptx -arch={arch}")).assembly.encode() + b"\0"
-
-
 class CudaFunction(Function):
     """A function of a host's module that runs on the first CUDA device; the host's own code is not called.
 
@@ -170,14 +128,13 @@ class CudaFunction(Function):
     module : Module
     signature : Signature
         The host's.
-    lowered : IRModule
-        What it was built from.
+    execution : callable
+        Returns the function on the device; called when the function is first called.
     """
 
-    def __init__(self, module: Module, signature: Signature, lowered: IRModule) -> None:
+    def __init__(self, module: Module, signature: Signature, execution: Callable[[], CudaExecution]) -> None:
         super().__init__(module, signature, _host_code)
-        self._lowered = lowered
-        self._execution: CudaExecution | None = None
+        self._on_device = cache(execution)
 
     def prepare(self, args: tuple[object, ...]) -> Callable[[], Returned]:
         """Check arguments and return what runs the function on them.
@@ -190,10 +147,12 @@ class CudaFunction(Function):
         -------
         callable
         """
-        arrays = self._arrays(args)
+        self._binder.bind(args)
         execution = self._on_device()
 
         def run() -> None:
+            # What the arguments hold is known only now: an executor prepares all calls before the first one runs.
+            arrays = _contiguous(args)
             execution(*arrays)
             for arg, array in zip(args, arrays, strict=True):
                 _write_back(arg, array)
@@ -213,16 +172,12 @@ class CudaFunction(Function):
         -------
         list of float
         """
-        return self._on_device().seconds(*self._arrays(args), number=number, repeat=repeat)
-
-    def _arrays(self, args: tuple[object, ...]) -> list[Array]:
         self._binder.bind(args)
-        return [np.ascontiguousarray(arg.numpy() if isinstance(arg, NDArray) else arg) for arg in args]
+        return self._on_device().seconds(*_contiguous(args), number=number, repeat=repeat)
 
-    def _on_device(self) -> CudaExecution:
-        if self._execution is None:
-            self._execution = cuda_execution(self._lowered)
-        return self._execution
+
+def _contiguous(args: tuple[object, ...]) -> list[Array]:
+    return [np.ascontiguousarray(arg.numpy() if isinstance(arg, NDArray) else arg) for arg in args]
 
 
 def _host_code() -> NativeCode:
@@ -236,13 +191,24 @@ def _write_back(arg: object, array: Array) -> None:
         arg[...] = array
 
 
-def run_on_cuda(host: Module, lowered: IRModule) -> None:
-    """Let the functions of a host's module run on the first CUDA device.
+def launch_on_cuda(host: Module, kernels: DeviceModule) -> None:
+    """Let the functions of a host's module that launch kernels run on the first CUDA device, if there is one.
 
     Parameters
     ----------
     host : Module
-    lowered : IRModule
-        What it was built from, of one function.
+    kernels : DeviceModule
+        What they launch.
     """
-    host.replace_function(CudaFunction(host, host.entry_func.signature, lowered))
+    if kernels.type_key != "cuda" or not cuda().exist:
+        return
+    for name, plan in kernels.launches().items():
+        signature = host.get_function(name).signature
+        host.replace_function(CudaFunction(host, signature, partial(_execution, plan, kernels)))
+
+
+def _execution(plan: Launches | NoLaunches, kernels: DeviceModule) -> CudaExecution:
+    if isinstance(plan, NoLaunches):
+        raise LoweringError(plan.why)
+    driver, device = find_driver(), cuda().device_id
+    return CudaExecution(plan, kernels.machine_code(driver.architecture(device)), driver, device)
