@@ -333,7 +333,7 @@ PUBLIC = {
 
 MODULES_OF_PACKAGES = {
     "tvm.script.ir_builder.tir": "ir",
-    "tvm.topi": "broadcast einsum reduction scatter_elements searchsorted sort tensor transform",
+    "tvm.topi": "broadcast einsum reduction scatter_elements searchsorted sort tensor transform unique",
     "tvm.topi.generic": "conv2d default extern image injective math nn search sort vision",
     "tvm.topi.image": "dilation2d grid_sample resize",
     "tvm.topi.nn": """
@@ -349,6 +349,7 @@ MODULES_OF_PACKAGES = {
     "tvm.topi.x86": """
         batch_matmul binarize_pack binary_dense bitserial_conv2d bitserial_dense conv1d conv2d conv2d_int8
         conv2d_transpose conv3d conv3d_transpose dense depthwise_conv2d group_conv2d injective nn pooling reduction
+        sparse
     """,
 }
 """Modules of TVM whose names their package has itself here: ``from tvm.topi.nn.dense import matmul``.

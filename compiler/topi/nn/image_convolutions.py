@@ -22,6 +22,7 @@ from compiler.topi.transform import transpose
 
 __all__ = [
     "conv2d_NCHWc",
+    "conv2d_NCHWc_int8",
     "conv2d_winograd_nchw",
     "conv2d_winograd_nchw_without_weight_transform",
     "conv2d_winograd_nhwc",
@@ -73,6 +74,56 @@ def conv2d_NCHWc(
     spec = conv_spec(function, kernel, (stride, padding, dilation), layouts, groups, out_dtype)
     spec = replace(spec, out_layout=f"NCHW{block}c")
     return conv2d_nchwc(data, kernel, spec) if groups == 1 else conv(data, kernel, spec)
+
+
+def conv2d_NCHWc_int8(
+    data: Tensor,
+    kernel: Tensor,
+    stride: Numbers,
+    padding: Padding,
+    dilation: Numbers,
+    layout: str,
+    out_layout: str,
+    out_dtype: str = "int32",
+    n_elems: int = 4,
+) -> Tensor:
+    """Return a convolution of images whose channels stand in blocks, by a weight with input channels in groups, last.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``(N, C / i, H, W, i)``.
+    kernel : Tensor
+        ``(O / o, C / i, H, W, i / e, o, e)``, for ``e`` of ``n_elems``.
+    stride, padding, dilation, layout, out_layout
+        As of :func:`conv2d_NCHWc`.
+    out_dtype : str
+        The data type that products are summed in.
+    n_elems : int
+        How many input channels of a weight stand together.
+
+    Returns
+    -------
+    Tensor
+        ``(N, O / o, H, W, o)``.
+
+    Raises
+    ------
+    ArgumentError
+        If the weight's last extent is another one.
+    """
+    blocks, inputs, kh, kw, groups, block, together = dims(kernel)
+    if together != n_elems:
+        raise ArgumentError(
+            f"conv2d_NCHWc_int8: the last extent of the weight must be n_elems, {n_elems}, got {together}"
+        )
+
+    def element(o: Var, i: Var, h: Var, w: Var, channel: Var, b: Var) -> PrimExpr:
+        return kernel(o, i, h, w, channel // n_elems, b, channel % n_elems)
+
+    shape = (blocks, inputs, kh, kw, groups * n_elems, block)
+    weight = compute(shape, element, name="kernel_unpack", tag=Tag.INJECTIVE)
+    return conv2d_NCHWc(data, weight, stride, padding, dilation, layout, out_layout, out_dtype)
 
 
 def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:

@@ -298,3 +298,31 @@ def test_definitions_and_schedules_of_cpus():
     np.testing.assert_allclose(out.numpy(), reference.conv2d_nchw_python(x, w, 1, 1), rtol=1e-4, atol=1e-4)
     signs = topi.x86.binarize_pack(te.placeholder((4, 64)))
     assert topi.x86.schedule_binarize_pack([signs]).outputs[0] == signs.op
+
+
+def test_convolutions_whose_weights_have_groups_of_channels():
+    x, w = data(1, 2, 5, 5, 8, dtype="uint8"), data(3, 2, 3, 3, 2, 4, 4, dtype="int8")
+
+    def expected(x, w):
+        images = x.transpose(0, 1, 4, 2, 3).reshape(1, 16, 5, 5).astype("int32")
+        weights = w.transpose(0, 5, 1, 4, 6, 2, 3).reshape(12, 16, 3, 3).astype("int32")
+        return reference.conv2d_nchw_python(images, weights, 1, 1).reshape(1, 3, 4, 5, 5).transpose(0, 1, 3, 4, 2)
+
+    def define(x, w):
+        return topi.nn.conv2d_NCHWc_int8(x, w, 1, 1, 1, "NCHW8c", "NCHW4c", "int32")
+
+    check(define, expected, x, w)
+    with pytest.raises(ArgumentError, match="must be n_elems, 8, got 4"):
+        topi.nn.conv2d_NCHWc_int8(*map(te.placeholder, (x.shape, w.shape)), 1, 1, 1, "NCHW8c", "NCHW4c", "int32", 8)
+
+
+@pytest.mark.parametrize("library", ["cblas", "dynamic", "mkl", "nopack", "pack"])
+def test_dense_layers_under_the_names_of_libraries(library):
+    a, b = te.placeholder((3, 8), name="a"), te.placeholder((16, 8), name="b")
+    with tvm.target.Target("llvm"):
+        c = getattr(topi.x86, f"dense_{library}")(a, b)
+        built = tvm.build(getattr(topi.x86, f"schedule_dense_{library}")([c]), [a, b, c])
+    x, y = data(3, 8), data(16, 8)
+    out = tvm.nd.array(np.zeros((3, 16), "float32"))
+    built(tvm.nd.array(x), tvm.nd.array(y), out)
+    np.testing.assert_allclose(out.numpy(), x @ y.T, rtol=1e-5, atol=1e-5)
