@@ -433,7 +433,20 @@ UNAVAILABLE = {
     "tvm.contrib.tflite_runtime": _NO_LIBRARY,
     "tvm.contrib.thrust": _NO_GPU,
     "tvm.contrib.xcode": _NO_BOARD,
+    "tvm.contrib.hipblas": _NO_GPU,
+    "tvm.contrib.msc": _NO_LIBRARY,
+    "tvm.contrib.tvmjs": "models run in browsers through WebGPU here, from the page",
     "tvm.meta_schedule": _NO_SEARCH,
+    "tvm.relay.backend.contrib": _NO_BOARD,
+    "tvm.relay.collage": "compilers are chosen by relay.transform.AnnotateTarget and MergeCompilerRegions here",
+    "tvm.relay.transform.CollagePartition": (
+        "compilers are chosen by relay.transform.AnnotateTarget and MergeCompilerRegions here"
+    ),
+    **{
+        f"tvm.relay.frontend.{name}": "such models come by way of ONNX"
+        for name in ("caffe", "caffe2", "coreml", "darknet", "mxnet", "mxnet_qnn_op_utils", "oneflow", "paddlepaddle")
+    },
+    "tvm.target.datatype": "number formats of one's own are not read here",
     "tvm.micro": _NO_BOARD,
     "tvm.relax": "graphs are Relay's here",
     **{

@@ -67,7 +67,7 @@ class UnavailableName:
 
 
 class UnavailableModule(ModuleType):
-    """Such a part, whose every name is an :class:`UnavailableName`.
+    """Such a part, whose every name is an :class:`UnavailableName`; a single function is one that is called.
 
     Parameters
     ----------
@@ -88,3 +88,6 @@ class UnavailableModule(ModuleType):
         if attribute.startswith("__"):
             raise AttributeError(attribute)
         return UnavailableName(f"{self.__name__}.{attribute}", self._reason)
+
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
+        raise UnavailableError(f"{self.__name__}: {self._reason}")

@@ -13,7 +13,7 @@ from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.device import precedes
 from compiler.topi.indexing import invert_permutation, searchsorted
-from compiler.topi.operands import dims
+from compiler.topi.operands import dims, number
 from compiler.topi.scan import cumsum
 from compiler.topi.sorting import argsort
 from compiler.topi.tag import Tag
@@ -63,7 +63,10 @@ def unique(data: Tensor, is_sorted: bool = True, return_counts: bool = False) ->
     inverse = compute(shape, lambda i: run(place(i)) - 1, name="unique_inverse", tag=Tag.INJECTIVE)
     if not is_sorted:
         behind = compute(
-            shape, lambda r: tir.Select(r < count(0), first(r), shape[0]), name="occurrence", tag=Tag.INJECTIVE
+            shape,
+            lambda r: tir.Select(r < count(0), first(r), number(shape[0], "int32")),
+            name="occurrence",
+            tag=Tag.INJECTIVE,
         )
         by_first = argsort(behind, None, 0, True, "int32")
         moved = invert_permutation(by_first)

@@ -114,7 +114,8 @@ def dense_pack(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dty
     Tensor
         ``(M, N)``.
     """
-    return (nn.dense if weight.ndim == 2 else nn.dense_pack)(data, weight, bias, out_dtype)
+    product: Tensor = (nn.dense if weight.ndim == 2 else nn.dense_pack)(data, weight, bias, out_dtype)
+    return product
 
 
 def spconv2d_3x3_nhwc(data: Tensor, wdat: Tensor, wind: Tensor, wptr: Tensor, layout: str = "NHWC") -> Tensor:
@@ -133,7 +134,8 @@ def spconv2d_3x3_nhwc(data: Tensor, wdat: Tensor, wind: Tensor, wptr: Tensor, la
     -------
     Tensor
     """
-    return nn.sparse_conv2d(data, wdat, wind, wptr, layout, 3)
+    convolved: Tensor = nn.sparse_conv2d(data, wdat, wind, wptr, layout, 3)
+    return convolved
 
 
 _SHARED = {name: getattr(nn, name) for name in _DEFINITIONS.split()}

@@ -9,50 +9,108 @@ from typing import Any
 import pytest
 
 from compiler import relay
-from compiler.contrib.relay_viz import RelayVisualizer, TermPlotter
-from compiler.ir.attrs import DictAttrs
+from compiler.contrib.relay_viz import DotPlotter, DotVizParser, RelayVisualizer, TermPlotter, TermVizParser
+from compiler.contrib.relay_viz.interface import VizNode, VizParser
+from compiler.contrib.relay_viz.terminal import TermGraph
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
-from compiler.relay.inference import infer_module
 
-nn: Any = relay.op.nn
+op: Any = relay.op
+PARAMS: Any = {"w": None}
 
 
 def network() -> IRModule:
+    """Return a dense layer, a function that is called, and a value that is used twice."""
     x, w, p = relay.var("x", shape=(1, 4)), relay.var("w", shape=(3, 4)), relay.var("p", shape=(1, 3))
-    group = relay.Function((p,), nn.relu(p), attrs=DictAttrs(Primitive=1))
-    body = nn.softmax(relay.Call(group, (nn.dense(x, w),)), axis=1)
-    return infer_module(IRModule.from_expr(relay.Function((x, w), body)))
+    group = relay.Function((p,), op.nn.relu(p)).with_attr("Composite", "dsp.relu")
+    shared = op.nn.softmax(relay.Call(group, (op.nn.dense(x, w),)), axis=1)
+    return IRModule.from_expr(relay.Function((x, w), op.add(shared, shared)))
 
 
-def test_every_expression_is_a_node_and_every_use_an_edge(tmp_path: Path) -> None:
-    found = RelayVisualizer(network(), {"w": None}).render(str(tmp_path / "net"))
-    assert found == str(tmp_path / "net.dot")
-    text = Path(found).read_text()
-    nodes = dict(re.findall(r'^ +(n\d+) \[label="([^"]*)', text, re.MULTILINE))
-    edges = [(nodes[a], nodes[b], t) for a, b, t in re.findall(r'(n\d+) -> (n\d+) \[label="([^"]*)"', text)]
-    assert edges == [
-        ("%p", "nn.relu", "Tensor[(1, 3), float32]"),
-        ("nn.relu", "function\\nPrimitive=1", "Tensor[(1, 3), float32]"),
-        ("%x", "nn.dense\\nunits=None", "Tensor[(1, 4), float32]"),
-        ("%w\\nparameter", "nn.dense\\nunits=None", "Tensor[(3, 4), float32]"),
-        ("function\\nPrimitive=1", "call", "fn (Tensor[(1, 3), float32]) -> Tensor[(1, 3), float32]"),
-        ("nn.dense\\nunits=None", "call", "Tensor[(1, 3), float32]"),
-        ("call", "nn.softmax\\naxis=1", "Tensor[(1, 3), float32]"),
-    ]
-    assert text.count("subgraph") == 2
-    assert text.count("{") == text.count("}")
+def test_a_function_is_a_tree_of_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    RelayVisualizer(network(), PARAMS).render()
+    tree = """@main([%x, %w])
+`--Call
+   |--add
+   |--Call
+   |  |--nn.softmax
+   |  `--Call
+   |     |--Func [%p]
+   |     |  `--Call
+   |     |     |--nn.relu
+   |     |     `--Var(Input) name_hint: p shape: (1, 3) dtype: float32
+   |     `--Call
+   |        |--nn.dense
+   |        |--Var(Input) name_hint: x shape: (1, 4) dtype: float32
+   |        `--Var(Param) name_hint: w shape: (3, 4) dtype: float32
+   `--Call (shown above)
+"""
+    assert capsys.readouterr().out == tree
+    RelayVisualizer(network(), PARAMS, TermPlotter(), TermVizParser()).render(str(tmp_path / "net.txt"))
+    assert (tmp_path / "net.txt").read_text() == tree
 
 
-def test_text_and_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    viz = RelayVisualizer(network())
-    assert viz.render() is None
-    printed = capsys.readouterr().out
-    assert re.search(r"^@main\n  function \d+\n    #\d+ %p : Tensor", printed)
-    assert re.search(r"#\d+ nn\.softmax\(#\d+\) axis=1 : Tensor\[\(1, 3\), float32\]", printed)
-    assert viz.render(str(tmp_path / "net"), format="svg") == str(tmp_path / "net.dot")
+def test_a_value_used_twice_at_every_level_is_written_once(capsys: pytest.CaptureFixture[str]) -> None:
+    x = relay.var("x", shape=(2,))
+    value: Any = x
+    for _ in range(60):
+        value = op.add(value, value)
+    RelayVisualizer(relay.Function((x,), value)).render()
+    assert len(capsys.readouterr().out.splitlines()) < 200
+
+
+def test_every_expression_is_a_node_and_every_use_an_edge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plotter = DotPlotter(
+        graph_attr={"color": "red"},
+        get_node_attr=lambda node: {"shape": "box" if "softmax" in node.type_name else "ellipse"},
+        render_kwargs={"format": "svg"},
+    )
+    RelayVisualizer(network(), PARAMS, plotter, DotVizParser()).render(str(tmp_path / "net"))
     assert f"dot -Tsvg {tmp_path}/net.dot" in capsys.readouterr().out
-    assert Path(str(viz.render(str(tmp_path / "net"), format="txt"))).read_text() == TermPlotter().text(viz.graphs)
+    text = (tmp_path / "net.dot").read_text()
+    nodes = dict(re.findall(r'^ +"(\d+)" \[label="([^"]*)', text, re.MULTILINE))
+    edges = [(nodes[a].split("\\n")[0], nodes[b].split("\\n")[0]) for a, b in re.findall(r'"(\d+)" -> "(\d+)"', text)]
+    assert sorted(edges) == sorted(
+        [
+            ("Var(Input)", "Call nn.relu"),
+            ("Call nn.relu", "Func dsp.relu"),
+            ("Func dsp.relu", "Call dsp.relu"),
+            ("Var(Input)", "Call nn.dense"),
+            ("Var(Param)", "Call nn.dense"),
+            ("Call nn.dense", "Call dsp.relu"),
+            ("Call dsp.relu", "Call nn.softmax"),
+            *[("Call nn.softmax", "Call add")] * 2,
+            ("Call add", "Func"),
+        ]
+    )
+    assert 'graph [color="red"]' in text
+    assert "Call nn.softmax\\naxis: 1" in nodes.values()
+    assert next(line for line in text.splitlines() if 'shape="box"' in line).count("nn.softmax") == 1
+
+
+def test_parsers_and_graphs_can_be_derived_from(capsys: pytest.CaptureFixture[str]) -> None:
+    class Parser(VizParser):
+        def __init__(self) -> None:
+            self.delegate = TermVizParser()
+
+        def get_node_edges(self, node: Any, relay_param: Any, node_to_id: Any) -> Any:
+            if isinstance(node, relay.Var):
+                return VizNode(node_to_id[node], "Variable", node.name_hint), []
+            return self.delegate.get_node_edges(node, relay_param, node_to_id)
+
+    class Graph(TermGraph):
+        def node(self, viz_node: VizNode) -> None:
+            super().node(VizNode(viz_node.identity, viz_node.type_name.upper(), viz_node.detail))
+
+    class TreePlotter(TermPlotter):
+        def create_graph(self, name: str) -> Graph:
+            graph = self._name_to_graph[name] = Graph(name)
+            return graph
+
+    RelayVisualizer(network(), plotter=TreePlotter(), parser=Parser()).render()
+    printed = capsys.readouterr().out
+    assert "VARIABLE x" in printed
+    assert "NN.DENSE" in printed
 
 
 def test_what_is_no_module_is_refused() -> None:

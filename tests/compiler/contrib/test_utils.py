@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from compiler import names
 from compiler.contrib import cc, clang, download, pickle_memoize, tar, utils
 from compiler.ir.error import ArgumentError, BuildError, UnavailableError
 
@@ -77,3 +79,12 @@ def test_results_are_computed_once() -> None:
     assert square(3) == [9]
     assert square(4) == [16]
     assert calls == [3, 4]
+
+
+def test_parts_that_do_not_exist_here_can_be_named_but_not_called() -> None:
+    collage = names.unavailable_module("tvm.relay.collage")
+    assert collage.collage.MEASURE_NUMBER is not None
+    partition: Any = names.unavailable_module("tvm.relay.transform.CollagePartition")
+    for call in (partition, collage.collage.CostEstimator):
+        with pytest.raises(UnavailableError, match=r"^tvm\.relay\..*: compilers are chosen by"):
+            call({})

@@ -12,6 +12,7 @@ import compiler as tvm
 from compiler import te, topi
 from compiler.ir.error import ArgumentError
 from compiler.te.tensor import Tensor
+from compiler.topi.operands import constant, dims
 
 Array = NDArray[Any]
 RNG = np.random.default_rng(2)
@@ -19,8 +20,9 @@ RNG = np.random.default_rng(2)
 
 def run(outputs: list[Tensor], inputs: dict[Tensor, Array]) -> list[Array]:
     """Return what tensors are, computed into memory that is not zero."""
-    built = tvm.build(topi.generic.schedule_extern(outputs), [*inputs, *outputs], "llvm")
-    results = [tvm.nd.array(np.full([int(e) for e in t.shape], 77, t.dtype)) for t in outputs]
+    schedule: Any = topi.generic
+    built = tvm.build(schedule.schedule_extern(outputs), [*inputs, *outputs], "llvm")
+    results = [tvm.nd.array(np.full([constant(e, "run") for e in dims(t)], 77, t.dtype)) for t in outputs]
     built(*map(tvm.nd.array, inputs.values()), *results)
     return [r.numpy() for r in results]
 

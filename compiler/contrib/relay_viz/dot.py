@@ -1,0 +1,141 @@
+"""Drawings in Graphviz' language, DOT; which needs no other program to be written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from compiler.contrib.relay_viz.interface import DefaultVizParser, Plotter, VizEdge, VizGraph, VizNode
+
+__all__ = ["DotGraph", "DotPlotter", "DotVizParser"]
+
+Attributes = Mapping[str, str]
+
+
+class DotVizParser(DefaultVizParser):
+    """Draws an expression as a node with its attributes, and its operands as edges."""
+
+
+def _by_kind(node: VizNode) -> dict[str, str]:
+    shapes = {"Var": "ellipse", "Const": "note", "Func": "component"}
+    kind = next((kind for kind in shapes if node.type_name.startswith(kind)), "")
+    return {"shape": shapes.get(kind, "box")}
+
+
+class DotGraph(VizGraph):
+    """A function as a cluster.
+
+    Parameters
+    ----------
+    name : str
+        The function's name.
+    graph_attr, node_attr, edge_attr : mapping of str to str, optional
+        Graphviz' attributes of the cluster, of all its nodes and of all its edges.
+    get_node_attr : callable, optional
+        Returns the attributes of a node.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        graph_attr: Attributes | None = None,
+        node_attr: Attributes | None = None,
+        edge_attr: Attributes | None = None,
+        get_node_attr: Callable[[VizNode], Attributes] | None = None,
+    ) -> None:
+        self._node_attributes = get_node_attr or _by_kind
+        self._lines = [f"subgraph {_quoted(f'cluster_{name}')} {{", f"  label={_quoted(name)};"]
+        for kind, attributes in (("graph", graph_attr), ("node", node_attr), ("edge", edge_attr)):
+            if attributes:
+                self._lines.append(f"  {kind} {_listed(attributes)};")
+
+    def node(self, viz_node: VizNode) -> None:
+        """Add a node.
+
+        Parameters
+        ----------
+        viz_node : VizNode
+        """
+        label = "\n".join(part for part in (viz_node.type_name, viz_node.detail) if part)
+        attributes = {"label": label, **self._node_attributes(viz_node)}
+        self._lines.append(f"  {_quoted(viz_node.identity)} {_listed(attributes)};")
+
+    def edge(self, viz_edge: VizEdge) -> None:
+        """Add an edge.
+
+        Parameters
+        ----------
+        viz_edge : VizEdge
+        """
+        self._lines.append(f"  {_quoted(viz_edge.start)} -> {_quoted(viz_edge.end)};")
+
+    @property
+    def digraph(self) -> str:
+        """The text of the cluster."""
+        return "\n".join([*self._lines, "}"])
+
+
+class DotPlotter(Plotter):
+    """Writes functions as the clusters of a directed graph.
+
+    Parameters
+    ----------
+    graph_attr, node_attr, edge_attr : mapping of str to str, optional
+        Graphviz' attributes of the clusters, of all nodes and of all edges.
+    get_node_attr : callable, optional
+        Returns the attributes of a node.
+    render_kwargs : mapping of str to object, optional
+        Of Graphviz' Python package, which is not called from here: its ``format`` is named in the command for the
+        picture that is printed.
+    """
+
+    def __init__(
+        self,
+        graph_attr: Attributes | None = None,
+        node_attr: Attributes | None = None,
+        edge_attr: Attributes | None = None,
+        get_node_attr: Callable[[VizNode], Attributes] | None = None,
+        render_kwargs: Mapping[str, object] | None = None,
+    ) -> None:
+        self._attributes = (graph_attr, node_attr, edge_attr, get_node_attr)
+        self._format = str((render_kwargs or {}).get("format", "pdf"))
+        self._graphs: dict[str, DotGraph] = {}
+
+    def create_graph(self, name: str) -> DotGraph:
+        """Begin the cluster of a function.
+
+        Parameters
+        ----------
+        name : str
+            The function's name.
+
+        Returns
+        -------
+        DotGraph
+        """
+        self._graphs[name] = DotGraph(name, *self._attributes)
+        return self._graphs[name]
+
+    def render(self, filename: str | None = None) -> None:
+        """Write the clusters into ``filename.dot``, and print the command with which Graphviz makes a picture of it.
+
+        Parameters
+        ----------
+        filename : str, optional
+            The file's name without its ending; without one the text is printed.
+        """
+        text = "\n".join(["digraph relay {", *(graph.digraph for graph in self._graphs.values()), "}"])
+        if filename is None:
+            print(text)
+            return
+        path = Path(f"{filename}.dot")
+        path.write_text(text + "\n", encoding="utf-8")
+        print(f"relay_viz: wrote {path}; dot -T{self._format} {path} -o {filename}.{self._format} makes the picture")
+
+
+def _listed(attributes: Attributes) -> str:
+    return f"[{', '.join(f'{key}={_quoted(value)}' for key, value in attributes.items())}]"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
