@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.iter_map import (
@@ -13,7 +14,8 @@ from compiler.arith.iter_map import (
     IterSumExpr,
     normalize_iter_map_to_expr,
 )
-from compiler.arith.iter_map_rewriter import IterMapRewriter, NotAffine
+from compiler.arith.iter_map_padding import NotAffine, PaddedMark
+from compiler.arith.iter_map_rewriter import IterMapRewriter
 from compiler.ir.primexpr import (
     EQ,
     GE,
@@ -23,10 +25,15 @@ from compiler.ir.primexpr import (
     And,
     Call,
     ExprLike,
+    FloorDiv,
+    FloorMod,
     IntImm,
+    Mul,
+    Or,
     PrimExpr,
     Range,
     Var,
+    binary,
     const,
     convert,
 )
@@ -48,7 +55,7 @@ class IterMapResult(Sequence[IterSumExpr]):
     errors : list of str
         Why.
     padding_predicate : PrimExpr
-        Where an index is outside of what the iterators reach: nowhere.
+        Where an iterator is outside of what it stands for, in terms of the iterators with padding; false without.
     """
 
     indices: list[IterSumExpr] = field(default_factory=list)
@@ -119,16 +126,39 @@ def detect_iter_map(
         analyzer.bind(var, domain)
     level = _level(check_level)
     try:
-        rewriter = IterMapRewriter(analyzer, input_iters, simplify_trivial_iterators)
+        overlaps = level is not IterMapLevel.Bijective
+        rewriter = IterMapRewriter(analyzer, input_iters, simplify_trivial_iterators, overlaps)
         _constrain(rewriter, convert(predicate))
-        sums = [rewriter.visit(convert(index)) for index in indices]
+        sums = _read(rewriter, [convert(index) for index in indices])
         if level is IterMapLevel.NoCheck:
-            return IterMapResult([_fused_or_sum(rewriter, s) for s in sums])
+            result = [_fused_or_sum(rewriter, s) for s in sums]
+            return IterMapResult(result, padding_predicate=_padding_predicate(rewriter, _marks_of(result), analyzer))
         fused = [rewriter.fuse(s) for s in sums]
-        _check(rewriter, fused, level is IterMapLevel.Bijective, analyzer)
+        marks = _check(rewriter, fused, level is IterMapLevel.Bijective, analyzer)
     except NotAffine as reason:
         return IterMapResult(errors=[str(reason)])
-    return IterMapResult(fused)
+    return IterMapResult(fused, padding_predicate=_padding_predicate(rewriter, marks, analyzer))
+
+
+def _read(rewriter: IterMapRewriter, indices: Sequence[PrimExpr]) -> list[IterSumExpr]:
+    """Return the sums of indices, read again until they agree on the padding of iterators."""
+    for _ in range(_READINGS):
+        rewriter.padding.has_grown = False
+        sums: list[IterSumExpr] = [rewriter.visit(index) for index in indices]
+        if not rewriter.padding.has_grown:
+            return sums
+    raise NotAffine("divisions ask for ever more padding")
+
+
+_READINGS = 8
+
+
+def _padding_predicate(rewriter: IterMapRewriter, marks: Collection[IterMark], analyzer: Analyzer) -> PrimExpr:
+    parts = [padded.predicate(analyzer) for padded in rewriter.padding.marks if padded.mark in marks]
+    result: PrimExpr = const(False)
+    for part in parts:
+        result = part if isinstance(result, IntImm) else binary(Or, result, part)
+    return result
 
 
 def _level(level: Level) -> IterMapLevel:
@@ -209,31 +239,47 @@ def _input_marks(mark: IterMark) -> Iterator[IterMark]:
         yield mark
 
 
-def _check(rewriter: IterMapRewriter, sums: Sequence[IterSumExpr], is_bijective: bool, analyzer: Analyzer) -> None:
-    """Raise an error unless the splits of each mark cover it, none of its values twice."""
+def _parts_of(sums: Sequence[IterSumExpr]) -> dict[IterMark, list[IterSplitExpr]]:
+    """Return the splits of all iterators that sums are made of."""
     parts: dict[IterMark, list[IterSplitExpr]] = {}
-    for s in sums:
-        for split in s.args:
-            parts.setdefault(split.source, []).append(split)
-    todo = list(parts)
-    seen: set[IterMark] = set()
+    todo = [split for s in sums for split in s.args]
     while todo:
-        mark = todo.pop()
-        if mark in seen:
-            continue
-        seen.add(mark)
-        if isinstance(mark.source, IterSumExpr):
-            for split in mark.source.args:
-                parts.setdefault(split.source, []).append(split)
-                todo.append(split.source)
+        split = todo.pop()
+        mark = split.source
+        if mark not in parts and isinstance(mark.source, IterSumExpr):
+            todo += mark.source.args
+        parts.setdefault(mark, []).append(split)
+    return parts
+
+
+def _marks_of(sums: Sequence[IterSumExpr]) -> Collection[IterMark]:
+    return _parts_of(sums).keys()
+
+
+def _check(
+    rewriter: IterMapRewriter, sums: Sequence[IterSumExpr], is_bijective: bool, analyzer: Analyzer
+) -> Collection[IterMark]:
+    """Raise an error unless the splits of each mark cover it, none of its values twice; return the marks."""
+    parts = _parts_of(sums)
+    paddings = {padded.mark: padded for padded in rewriter.padding.marks}
     for mark, splits in parts.items():
-        order_splits(mark, splits, is_bijective, analyzer)
+        ordered = order_splits(mark, splits, is_bijective, analyzer)
+        if mark in paddings:
+            _check_padding(paddings[mark], ordered, is_bijective, analyzer)
     for constraint in rewriter.constraints:
-        if constraint.mark not in seen and any(mark in seen for mark in _input_marks(constraint.mark)):
+        if constraint.mark not in parts and any(mark in parts for mark in _input_marks(constraint.mark)):
             raise NotAffine("a predicate is about iterators that do not lie side by side in the indices")
-    missing = [mark for mark in rewriter.input_marks if mark not in seen]
+    missing = [mark for mark in rewriter.input_marks if mark not in parts]
     if is_bijective and missing:
         raise NotAffine(f"no index depends on {missing[0].source}")
+    return parts.keys()
+
+
+def _check_padding(
+    padded: PaddedMark, ordered: Sequence[IterSplitExpr], is_bijective: bool, analyzer: Analyzer
+) -> None:
+    if is_bijective or not padded.is_reached(ordered, analyzer):
+        raise NotAffine(f"the splits of {padded.mark.source} have values that only padding takes")
 
 
 def order_splits(
@@ -305,21 +351,40 @@ def normalize_to_iter_sum(index: ExprLike, input_iters: Mapping[Var, Range]) -> 
     Returns
     -------
     IterSumExpr
-        Of as many splits as the sum needs; they are not fused.
-
-    Raises
-    ------
-    ValueError
-        If the index is not affine.
+        Of as many splits as the sum needs; they are not fused.  What is not affine is part of its ``base``.
     """
     analyzer = Analyzer()
     for var, domain in input_iters.items():
         analyzer.bind(var, domain)
-    try:
-        s: IterSumExpr = IterMapRewriter(analyzer, input_iters).visit(convert(index))
-    except NotAffine as reason:
-        raise ValueError(f"normalize_to_iter_sum: {reason}") from reason
+    (s,) = _read(_Normalizer(analyzer, input_iters, allows_overlaps=True), [convert(index)])
     return IterSumExpr(tuple(sorted(s.args, key=_scale_order)), s.base)
+
+
+class _Normalizer(IterMapRewriter):
+    """Keeps what is not affine as it is."""
+
+    def visit_PrimExpr(self, n: PrimExpr) -> IterSumExpr:
+        return IterSumExpr((), n)
+
+    def visit_Mul(self, n: Mul) -> IterSumExpr:
+        return self._affine(super().visit_Mul, n)
+
+    def visit_FloorDiv(self, n: FloorDiv) -> IterSumExpr:
+        return self._affine(super().visit_FloorDiv, n)
+
+    def visit_FloorMod(self, n: FloorMod) -> IterSumExpr:
+        return self._affine(super().visit_FloorMod, n)
+
+    def _affine(self, rule: Callable[[Any], IterSumExpr], n: PrimExpr) -> IterSumExpr:
+        """Return what a rule makes of the operands, if only their splits depend on iterators."""
+        assert isinstance(n, (Mul, FloorDiv, FloorMod))
+        operands = [self.visit(n.a), self.visit(n.b)]
+        if any(self.uses_iterators(operand.base) for operand in operands):
+            return IterSumExpr((), n)
+        try:
+            return rule(n)
+        except NotAffine:
+            return IterSumExpr((), n)
 
 
 def _scale_order(split: IterSplitExpr) -> tuple[bool, int]:

@@ -55,9 +55,9 @@ def inverse_affine_iter_map(iter_map: Sequence[IterSumExpr], outputs: Sequence[E
 def _distribute(s: IterSumExpr, value: PrimExpr, values: dict[IterMark, PrimExpr]) -> None:
     """Add to the value of each mark of a sum what the value of the sum says about it."""
     value = value - s.base
-    for split in s.args:
+    for i, split in enumerate(s.args):
         part = value // split.scale
-        if len(s.args) > 1:
+        if i > 0:  # nothing lies above the first
             part = part % split.extent
         part = part * split.lower_factor
         values[split.source] = values[split.source] + part if split.source in values else part

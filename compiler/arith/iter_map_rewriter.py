@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.deep_equal import tokens
 from compiler.arith.iter_map import IterMark, IterSplitExpr, IterSumExpr
+from compiler.arith.iter_map_padding import NotAffine, Padding
 from compiler.arith.monomials import exact_quotient
 from compiler.ir.functor import Functor
 from compiler.ir.primexpr import (
     Add,
+    And,
     FloorDiv,
     FloorMod,
     IntImm,
@@ -31,10 +33,6 @@ from compiler.ir.primexpr import (
     const,
 )
 from compiler.ir.substitute import uses_var
-
-
-class NotAffine(Exception):
-    """An expression is no sum of splits, or its splits do not fuse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +58,20 @@ class IterMapRewriter(Functor):
         The iterators.
     simplify_trivial_iterators : bool
         Whether an iterator of one value is a constant.
+    allows_overlaps : bool
+        Whether a sum may reach a value several times, as long as it leaves none out.
     """
 
     def __init__(
-        self, analyzer: Analyzer, input_iters: Mapping[Var, Range], simplify_trivial_iterators: bool = True
+        self,
+        analyzer: Analyzer,
+        input_iters: Mapping[Var, Range],
+        simplify_trivial_iterators: bool = True,
+        allows_overlaps: bool = False,
     ) -> None:
         self._analyzer = analyzer
+        self._allows_overlaps = allows_overlaps
+        self.padding = Padding(analyzer)
         self._values: dict[Var, IterSumExpr] = {}
         self.input_marks: list[IterMark] = []
         self.constraints: list[Fused] = []
@@ -166,14 +172,13 @@ class IterMapRewriter(Functor):
         if self._divides(divisor, split.scale):
             scale = self._ratio(split.scale, divisor)
             return IterSumExpr((_with_scale(split, scale),), self._simplify(base // divisor))
-        inner, quotient = self._unscaled(s, divisor)
+        inner, shift, quotient = self._unscaled(s, divisor)
         factor = self._ratio(divisor, split.scale)
-        if self._analyzer.can_prove(inner.extent <= factor):
+        if self._analyzer.can_prove(inner.extent + shift <= factor):
             return IterSumExpr((), quotient)
-        if not self._divides(factor, inner.extent):
-            raise NotAffine(f"{inner.extent} iterations are no multiple of {factor}")
+        inner, carry = self._padded(inner, shift, factor)
         lower, extent = self._simplify(inner.lower_factor * factor), self._ratio(inner.extent, factor)
-        return IterSumExpr((IterSplitExpr(inner.source, lower, extent),), quotient)
+        return IterSumExpr((IterSplitExpr(inner.source, lower, extent),), self._simplify(quotient + carry))
 
     def _remainder(self, s: IterSumExpr, divisor: PrimExpr) -> IterSumExpr:
         """Return ``s % divisor`` of a fused sum."""
@@ -182,26 +187,31 @@ class IterMapRewriter(Functor):
             return IterSumExpr((), const(0, s.dtype))
         if self._divides(divisor, split.scale):
             return IterSumExpr((), self._simplify(base % divisor))
-        inner, quotient = self._unscaled(s, divisor)
+        inner, shift, quotient = self._unscaled(s, divisor)
         factor = self._ratio(divisor, split.scale)
         rest = self._simplify(base - quotient * divisor)
-        if not self._analyzer.can_prove(inner.extent <= factor):
-            if not self._divides(factor, inner.extent):
-                raise NotAffine(f"{inner.extent} iterations are no multiple of {factor}")
+        if not self._analyzer.can_prove(inner.extent + shift <= factor):
+            inner, _ = self._padded(inner, shift, factor)
             inner = IterSplitExpr(inner.source, inner.lower_factor, factor)
+            rest = self._simplify(rest - shift * split.scale)
         return IterSumExpr((_with_scale(inner, split.scale),), rest)
 
-    def _unscaled(self, s: IterSumExpr, divisor: PrimExpr) -> tuple[IterSplitExpr, PrimExpr]:
-        """Return the split of ``s`` with scale 1, and what the constant contributes to the quotient."""
+    def _unscaled(self, s: IterSumExpr, divisor: PrimExpr) -> tuple[IterSplitExpr, PrimExpr, PrimExpr]:
+        """Return the split of ``s`` with scale 1, and what the constant adds to it and to the quotient.
+
+        What is left of the constant, less than the scale of the split, does not carry.
+        """
         (split,), base = s.args, s.base
-        if not self._divides(split.scale, divisor):
+        if not (self._divides(split.scale, divisor) and self._analyzer.can_prove(split.scale > 0)):
             raise NotAffine(f"neither of {split.scale} and {divisor} divides the other")
         quotient = self._simplify(base // divisor)
-        rest = self._simplify(base - quotient * divisor)
-        # what is left of the constant must not carry: the digits below the scale of the split
-        if not self._analyzer.can_prove(rest < split.scale):
-            raise NotAffine(f"{base} is no multiple of {divisor}")
-        return _with_scale(split, const(1, split.dtype)), quotient
+        shift = self._simplify((base - quotient * divisor) // split.scale)
+        return _with_scale(split, const(1, split.dtype)), shift, quotient
+
+    def _padded(self, split: IterSplitExpr, shift: PrimExpr, factor: PrimExpr) -> tuple[IterSplitExpr, PrimExpr]:
+        """Return ``split + shift`` as a split whose extent ``factor`` divides, and how often ``factor`` is added."""
+        needs = not (_is(shift, 0) and self._divides(factor, split.extent))
+        return self.padding.pad(_key((split,)), split, shift, factor, needs)
 
     def _divides(self, divisor: PrimExpr, e: PrimExpr) -> bool:
         if isinstance(e, IntImm) and isinstance(divisor, IntImm):
@@ -225,28 +235,32 @@ class IterMapRewriter(Functor):
         """
         if not s.args:
             return s
-        unit, digits, groups = self._in_order(s)
+        unit, digits, groups, extent = self._in_order(s)
         if len(groups) == 1:
             split, offset = groups[0]
             return IterSumExpr((_with_scale(split, unit),), self._simplify(s.base + offset * unit))
-        fused = self._fused(digits, groups)
+        fused = self._fused(digits, groups, extent)
         split = IterSplitExpr(fused.mark, scale=unit)
         return IterSumExpr((split,), self._simplify(s.base + fused.offset * unit))
 
-    def _fused(self, digits: Sequence[IterSplitExpr], groups: Sequence[tuple[IterSplitExpr, PrimExpr]]) -> Fused:
+    def _fused(
+        self, digits: Sequence[IterSplitExpr], groups: Sequence[tuple[IterSplitExpr, PrimExpr]], extent: PrimExpr
+    ) -> Fused:
         key = _key(digits)
         fused = self._marks.get(key)
         if fused is None:
             dtype = digits[0].dtype
-            extent, offset = const(1, dtype), const(0, dtype)
+            offset: PrimExpr = const(0, dtype)
             for split, shift in groups:
-                extent, offset = extent * split.extent, offset + shift * split.scale
+                offset = offset + shift * split.scale
             source = IterSumExpr(tuple(split for split, _ in reversed(groups)), const(0, dtype))
-            mark = IterMark(source, self._simplify(extent))
+            mark = IterMark(source, extent)
             fused = self._marks[key] = Fused(tuple(digits), mark, self._simplify(offset))
         return fused
 
-    def _in_order(self, s: IterSumExpr) -> tuple[PrimExpr, list[IterSplitExpr], list[tuple[IterSplitExpr, PrimExpr]]]:
+    def _in_order(
+        self, s: IterSumExpr
+    ) -> tuple[PrimExpr, list[IterSplitExpr], list[tuple[IterSplitExpr, PrimExpr]], PrimExpr]:
         """Sort the splits of a sum by place value.
 
         Returns
@@ -257,21 +271,23 @@ class IterMapRewriter(Functor):
             All splits from the outermost to the innermost, with scales in units.
         groups : list of (IterSplitExpr, PrimExpr)
             Iterators from the innermost on, with scales in units; those under a predicate are one, with its offset.
+        reach : PrimExpr
+            How many values, in units, the iterators take together, which leave none out between them.
         """
         left = list(s.args)
         start = self._innermost(left)
         unit = left[start].scale
         digits: list[IterSplitExpr] = []
         groups: list[tuple[IterSplitExpr, PrimExpr]] = []
-        place: PrimExpr = const(1, s.dtype)
+        reach: PrimExpr = const(1, s.dtype)
         while left:
-            at = start if not digits else self._with_place(left, place * unit)
-            taken, split, offset = self._group(left, at, place, unit)
+            at, place = (start, reach) if not digits else self._next_place(left, reach, unit)
+            taken, split, offset = self._group(left, at, place * unit)
             digits[:0] = [_with_scale(t, self._ratio(t.scale, unit)) for t in taken]
             groups.append((_with_scale(split, place), offset))
             left = [term for term in left if not any(term is t for t in taken)]
-            place = self._simplify(place * split.extent)
-        return unit, digits, groups
+            reach = self._simplify(reach * split.extent if place is reach else reach + (split.extent - 1) * place)
+        return unit, digits, groups, reach
 
     def _innermost(self, splits: Sequence[IterSplitExpr]) -> int:
         constants = [(split.scale.value, i) for i, split in enumerate(splits) if isinstance(split.scale, IntImm)]
@@ -290,19 +306,25 @@ class IterMapRewriter(Functor):
                 return i
         raise NotAffine("no scale divides all others")
 
-    def _with_place(self, splits: Sequence[IterSplitExpr], scale: PrimExpr) -> int:
+    def _next_place(self, splits: Sequence[IterSplitExpr], reach: PrimExpr, unit: PrimExpr) -> tuple[int, PrimExpr]:
+        """Return which split comes next, and its scale in units: one that begins where those below end, or within."""
+        scale = reach * unit
         for i, split in enumerate(splits):
             if self._analyzer.can_prove_equal(split.scale, scale):
-                return i
+                return i, reach
+        for i, split in enumerate(splits):
+            is_within = self._allows_overlaps and self._divides(unit, split.scale)
+            if is_within and self._analyzer.can_prove(And(split.scale > 0, split.scale <= scale)):
+                return i, self._ratio(split.scale, unit)
         raise NotAffine(f"no split has the scale {self._simplify(scale)}")
 
     def _group(
-        self, splits: list[IterSplitExpr], at: int, place: PrimExpr, unit: PrimExpr
+        self, splits: list[IterSplitExpr], at: int, scale: PrimExpr
     ) -> tuple[list[IterSplitExpr], IterSplitExpr, PrimExpr]:
         """Return the splits of the longest predicate that ends with one, as an iterator; else the split alone."""
         for constraint in sorted(self.constraints, key=lambda c: -len(c.splits)):
             if self._same_part(constraint.splits[-1], splits[at]):
-                taken = self._matched(constraint, splits, at, place * unit)
+                taken = self._matched(constraint, splits, at, scale)
                 if taken is not None:
                     return taken, IterSplitExpr(constraint.mark), constraint.offset
         return [splits[at]], splits[at], const(0, splits[at].dtype)
@@ -343,8 +365,11 @@ class IterMapRewriter(Functor):
         s = self.visit(e)
         if not s.args:
             return
-        unit, digits, groups = self._in_order(s)
-        fused = self._fused(digits, groups) if len(groups) > 1 else Fused(tuple(digits), _own(groups[0]), groups[0][1])
+        unit, digits, groups, extent = self._in_order(s)
+        if len(groups) > 1:
+            fused = self._fused(digits, groups, extent)
+        else:
+            fused = Fused(tuple(digits), _own(groups[0]), groups[0][1])
         start = s.base + fused.offset * unit
         low, high = const(0, e.dtype), fused.mark.extent
         if lower is not None:

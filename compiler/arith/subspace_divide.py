@@ -8,7 +8,7 @@ from typing import NamedTuple
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.detect_iter_map import Level, detect_iter_map
 from compiler.arith.iter_map import IterMapLevel, IterMark, IterSplitExpr, IterSumExpr, write_sum
-from compiler.arith.iter_map_rewriter import NotAffine
+from compiler.arith.iter_map_padding import NotAffine
 from compiler.ir.primexpr import And, ExprLike, IntImm, PrimExpr, Range, Var, binary, const
 from compiler.ir.substitute import uses_var
 
@@ -171,7 +171,10 @@ class _Divider:
 
     def _and(self, predicate: PrimExpr, mark: IterMark, source: IterSumExpr) -> PrimExpr:
         """Add to a predicate what a mark of fewer iterations than its source has says about the source."""
-        if not self._is_constrained(mark, source):
+        last: PrimExpr = source.base
+        for split in source.args:
+            last = last + (split.extent - 1) * split.scale
+        if self._analyzer.can_prove(binary(And, source.base >= 0, last < mark.extent)):
             return predicate
         value = write_sum(source.args, source.base, self._analyzer)
         if not (isinstance(source.base, IntImm) and source.base.value == 0):

@@ -24,8 +24,8 @@ from compiler.arith import (
     normalize_to_iter_sum,
     subspace_divide,
 )
-from compiler.ir.primexpr import IntImm, PrimExpr, Range, Var, const
-from compiler.ir.substitute import substitute
+from compiler.ir.primexpr import And, IntImm, Or, PrimExpr, Range, Var, const
+from compiler.ir.substitute import free_vars, substitute
 
 Domains = dict[Var, Range]
 
@@ -89,9 +89,10 @@ def test_what_is_no_bijection() -> None:
     i, j = Var("i"), Var("j")
     domains = {i: Range(0, 4), j: Range(0, 6)}
     assert not detect_iter_map([i, i], domains)
-    assert not detect_iter_map([i * 5 + j], domains)  # overlapping
+    assert not detect_iter_map([i * 5 + j], domains, check_level="bijective")  # overlapping
+    assert not detect_iter_map([i * 7 + j], domains)  # 6 is left out
     assert not detect_iter_map([i * j], domains)
-    assert not detect_iter_map([i // 3], domains)
+    assert not detect_iter_map([i // 3, i % 3], domains)  # (1, 1) is left out
     assert not detect_iter_map([i], domains, check_level="bijective")
     assert detect_iter_map([i], domains).errors == []
     assert "overlap" in detect_iter_map([i, i], domains).errors[0]
@@ -105,10 +106,58 @@ def test_predicates_shorten_iterators() -> None:
     assert value(s.args[0].extent, {}) == 36
     reached = {value(index, at) for at in points(domains) if value(predicate, at)}
     assert reached == set(range(36))
-    assert not detect_iter_map([index], domains)
+    assert not detect_iter_map([index], domains, check_level="bijective")
     assert not detect_iter_map([i * 10 + j * 2 + k], domains, predicate)
     (s,) = detect_iter_map([j - 1], domains, j >= 1)
     assert (value(s.args[0].extent, {}), value(s.base, {})) == (4, 0)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_maps_that_overlap_and_need_padding(seed: int) -> None:
+    rng = random.Random(seed)
+    i, j = Var("i"), Var("j")
+    domains = {i: Range(0, rng.randrange(1, 6)), j: Range(0, rng.randrange(1, 9))}
+    flat = i * rng.randrange(1, 8) + j + rng.randrange(4)
+    factor = rng.choice([2, 3, 4])
+    indices = rng.choice([[flat], [flat // factor], [flat % factor], [flat // factor, flat % factor], [j // factor, i]])
+    at_all = [tuple(value(index, at) for index in indices) for at in points(domains)]
+    for level in IterMapLevel:
+        detected = detect_iter_map(indices, domains, check_level=level, simplify_trivial_iterators=rng.random() < 0.5)
+        if not detected:
+            assert level != IterMapLevel.NoCheck or detected.errors
+            continue
+        written = [normalize_iter_map_to_expr(s) for s in detected]
+        assert [tuple(value(e, at) for e in written) for at in points(domains)] == at_all
+        if level is not IterMapLevel.NoCheck:
+            sides = [range(value(s.args[0].extent if s.args else const(1), {})) for s in detected]
+            scales = [value(s.args[0].scale, {}) if s.args else 1 for s in detected]
+            bases = [value(s.base, {}) for s in detected]
+            box = {
+                tuple(b + v * c for v, c, b in zip(at, scales, bases, strict=True)) for at in itertools.product(*sides)
+            }
+            assert set(at_all) == box
+            assert level is IterMapLevel.Surjective or len(set(at_all)) == len(at_all)
+
+
+def test_padding_is_what_all_divisions_ask_for() -> None:
+    """As classic TVM pads: 18 = 6 * 3 of 16 values, 20 = 5 * 4 of 16 that begin at 1, 24 for quarters and sixths."""
+    x = Var("x")
+    sixteen = {x: Range(0, 16)}
+    for indices, domain, extents in (
+        ([x // 3, x % 3], sixteen, [6, 3]),
+        ([(x + 1) // 4, (x + 1) % 4], sixteen, [5, 4]),
+        ([x // 4, x // 6], {x: Range(0, 22)}, [6, 4]),
+        ([(x + 3) // 5, (x + 3) % 5], {x: Range(0, 17)}, [4, 5]),
+    ):
+        detected = detect_iter_map(indices, domain, check_level="nocheck")
+        assert [value(s.args[0].extent, {}) for s in detected] == extents
+        assert isinstance(detected.padding_predicate, (And, Or)), detected.padding_predicate
+        assert not detect_iter_map(indices, domain), "the pairs are not all reached"
+    assert value(detect_iter_map([x // 5], {x: Range(0, 26)})[0].args[0].extent, {}) == 6
+    assert detect_iter_map([x // 4, x // 4 + 3], sixteen, check_level="nocheck").padding_predicate.value == 0  # type: ignore[attr-defined]
+    (quotient,) = detect_iter_map([x // 4], {x: Range(0, Var("n"))})
+    assert value(quotient.args[0].extent, dict.fromkeys(free_vars(quotient.args[0].extent), 9)) == 3
+    assert "different values" in detect_iter_map([x // 4, (x + 1) // 4], sixteen, check_level="nocheck").errors[0]
 
 
 def test_symbolic_extents() -> None:
@@ -131,8 +180,8 @@ def test_sums_of_splits_are_written_by_scale() -> None:
     i, j = Var("i"), Var("j")
     s = normalize_to_iter_sum(j + i * 8 + 3, {i: Range(0, 4), j: Range(0, 8)})
     assert str(normalize_iter_map_to_expr(s)) == "i * 8 + j + 3"
-    with pytest.raises(ValueError, match=r"normalize_to_iter_sum: .* product of iterators"):
-        normalize_to_iter_sum(i * j, {i: Range(0, 4), j: Range(0, 8)})
+    s = normalize_to_iter_sum(i * j + i * 3, {i: Range(0, 4), j: Range(0, 8)})
+    assert (str(s.base), len(s.args)) == ("i * j", 1)
     mark = IterMark(i, 4)
     assert str(normalize_iter_map_to_expr(IterSumExpr((IterSplitExpr(mark, 2, 2, 3),), const(1)))) == "i // 2 * 3 + 1"
 
