@@ -72,12 +72,11 @@ class Importer:
         with derived_from(span), _naming(label, proto.op_type):
             inputs = [_lookup(scope, name, "it") if name else None for name in proto.input]
             outputs = self._convert(proto, inputs, scope)
-        wanted = max((i + 1 for i, name in enumerate(proto.output) if name), default=0)
-        if len(outputs) < wanted:
-            raise ConversionError(
-                f"from_onnx: node {label!r} ({proto.op_type}): output {wanted - 1} ({proto.output[wanted - 1]!r}) "
-                "is not supported"
-            )
+        for i, name in enumerate(proto.output):
+            if name and (i >= len(outputs) or outputs[i] is None):
+                raise ConversionError(
+                    f"from_onnx: node {label!r} ({proto.op_type}): output {i} ({name!r}) is not supported"
+                )
         return outputs
 
     def _convert(self, proto: onnx.NodeProto, inputs: list[Any], scope: Scope) -> list[Any]:
@@ -98,7 +97,8 @@ class Importer:
         if not domain and opset < NUMPY_BROADCAST_OPSET:
             inputs = aligned_inputs(proto.op_type, inputs, attributes)
         result = convert(Node(proto.op_type, inputs, attributes, list(proto.output), opset, run))
-        return [settle(item) for item in (result if isinstance(result, (list, tuple)) else [result])]
+        results = result if isinstance(result, (list, tuple)) else [result]
+        return [None if item is None else settle(item) for item in results]
 
     def _attributes(self, proto: onnx.NodeProto) -> dict[str, Any]:
         values = {attr.name: attribute_value(attr, self._bindings) for attr in proto.attribute}

@@ -12,7 +12,7 @@ from compiler.relay.op_registry import onnx_operators, operator_of_onnx, public_
 Row = TypeVar("Row")
 
 Convert = Callable[[Node], Any]
-"""``convert(node)`` returns the node's outputs: an expression, or a sequence of them."""
+"""``convert(node)`` returns the node's outputs: an expression, or a sequence of them, None for one that it lacks."""
 
 _TABLE: dict[tuple[str, str], dict[int, Convert]] = {}
 

@@ -63,7 +63,8 @@ def _layer_normalization(node: Node) -> Any:
 
 
 @converter("RMSNormalization")
-def _rms_normalization(node: Node) -> Any:
+def rms_normalization(node: Node) -> Any:
+    """Divide by the root of the mean square, without taking the mean out."""
     x, scale = node.inputs
     axis, dtype = node.attr("axis", -1) % rank_of(x), dtype_of(x)
     wide = cast(x, dtype_name(node.attr("stash_type", 1), "attribute 'stash_type'"))

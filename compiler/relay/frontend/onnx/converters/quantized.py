@@ -97,7 +97,22 @@ def _q_linear_matmul(node: Node) -> Any:
 
 @converter("QLinearConv")
 def _q_linear_conv(node: Node) -> Any:
-    x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias = node.take(9)
+    return q_linear_conv(node, *node.take(9))
+
+
+def q_linear_conv(
+    node: Node,
+    x: RelayExpr,
+    x_scale: RelayExpr,
+    x_zero: RelayExpr,
+    w: RelayExpr,
+    w_scale: RelayExpr,
+    w_zero: RelayExpr,
+    y_scale: RelayExpr,
+    y_zero: RelayExpr,
+    bias: RelayExpr | None,
+) -> Any:
+    """The convolution of bytes that a node's attributes describe, as bytes of another scale."""
     accumulator = conv(node, centred(x, x_zero, 1), centred(w, w_zero, 0), "int32")
     if bias is not None:
         accumulator = ops.nn.bias_add(accumulator, bias, axis=1)
