@@ -1,7 +1,7 @@
 """Models of TensorFlow: ``relay.frontend.from_tensorflow``.
 
-The walk over a frozen graph and the table of converters, a file for each family of operators.  TensorFlow itself is
-not needed: files are read by the definitions of their messages.
+The walk over a graph and the table of converters, a file for each family of operators; SavedModels are frozen first.
+TensorFlow itself is not needed: files are read by the definitions of their messages.
 """
 
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError, UnsupportedOperatorError

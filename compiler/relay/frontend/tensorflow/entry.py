@@ -1,4 +1,4 @@
-"""``from_tensorflow``: from a frozen graph to a module and its parameters."""
+"""``from_tensorflow``: from a frozen graph or a SavedModel to a module and its parameters."""
 
 from __future__ import annotations
 
@@ -32,20 +32,21 @@ def from_tensorflow(
     outputs: Sequence[str] | None = None,
     convert_config: Mapping[str, Any] | None = None,
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Convert a frozen graph of TensorFlow to a module of graphs.
+    """Convert a frozen graph or a SavedModel of TensorFlow to a module of graphs.
 
     Parameters
     ----------
     graph : GraphDef, bytes, str or path
-        A graph without variables, the contents of its file, or where the file lies.
+        A graph without variables, the contents of its file, or where the file lies; or the directory of a SavedModel,
+        or a ZIP archive of it.
     layout : str, optional
         ``NHWC`` for convolutions and pools as they are in the graph, ``NCHW`` for such with channels first, between
         transpositions.
     shape : mapping of str to sequence of int, optional
         Shapes of inputs by their names; by default those of the graph, where an extent that it leaves open is 1.
     outputs : sequence of str, optional
-        Names of nodes, with ``:1`` for the second result of one; by default all results of the last
-        node.
+        Names of nodes, with ``:1`` for the second result of one; by default those of a SavedModel's
+        signature in the order of their keys, or all results of a graph's last node.
     convert_config : mapping of str to object, optional
         Taken for compatibility.
 

@@ -39,7 +39,8 @@ def convert_graph(
     model: ModelSource, shapes: Mapping[str, Sequence[int]], outputs: Sequence[str] | None, span: Span
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """Return the module of a graph, and its weights; see :func:`from_tensorflow`."""
-    graph = read_graph(model)
+    graph, own = read_graph(model)
+    outputs = outputs if outputs is not None else own or None
     nodes = {node.name: node for node in graph.node}
     if len(nodes) < len(graph.node):
         raise ModelError("from_tensorflow: two nodes of the graph have the same name")

@@ -2,7 +2,8 @@
 
 References
 ----------
-tensorflow/core/framework/{graph,node_def,function,op_def,attr_value,tensor,tensor_shape}.proto
+tensorflow/core/framework/{graph,node_def,function,op_def,attr_value,tensor,tensor_shape}.proto,
+tensorflow/core/protobuf/{saved_model,meta_graph,tensor_bundle}.proto
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-__all__ = ["GraphDef", "SavedModel"]
+__all__ = ["BundleEntry", "BundleHeader", "GraphDef", "SavedModel"]
 
 _FIELDS = {
     "Dim": "size 1 int64, name 2 string",
@@ -31,8 +32,17 @@ _FIELDS = {
     "FunctionBody": "signature 1 Signature, node_def 3 *Node, ret 4 *Result",
     "Library": "function 1 *FunctionBody",
     "GraphDef": "node 1 *Node, library 2 Library",
-    "MetaGraph": "graph_def 2 GraphDef",
+    "MetaInfo": "tags 4 *string",
+    "TensorInfo": "name 1 string",
+    "TensorInfoEntry": "key 1 string, value 2 TensorInfo",
+    "SignatureDef": "inputs 1 *TensorInfoEntry, outputs 2 *TensorInfoEntry",
+    "SignatureEntry": "key 1 string, value 2 SignatureDef",
+    "MetaGraph": "meta_info_def 1 MetaInfo, graph_def 2 GraphDef, signature_def 5 *SignatureEntry",
     "SavedModel": "saved_model_schema_version 1 int64, meta_graphs 2 *MetaGraph",
+    "BundleHeader": "num_shards 1 int32",
+    "BundleSlice": "length 1 int64",
+    "BundleEntry": "dtype 1 int32, shape 2 TensorShape, shard_id 3 int32, offset 4 int64, size 5 int64, "
+    "slices 7 *BundleSlice",
 }
 """A star marks what is repeated; a map is repeated entries of a key and a value."""
 
@@ -74,3 +84,5 @@ def _class(name: str) -> Any:
 
 GraphDef: Any = _class("GraphDef")
 SavedModel: Any = _class("SavedModel")
+BundleHeader: Any = _class("BundleHeader")
+BundleEntry: Any = _class("BundleEntry")

@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError, Message
 from compiler.ir.error import ArgumentError, show
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.tensorflow.messages import GraphDef, SavedModel
+from compiler.relay.frontend.tensorflow.saved_model import archive_files, directory_files, freeze
 
 __all__ = ["MAX_NODES", "ModelSource", "attributes_of", "dtype_of_number", "read_graph", "shape_of_message"]
 
@@ -31,13 +32,14 @@ _VALUES = {
 """Which field has the elements that are listed one by one; those of the other data types are ints."""
 
 
-def read_graph(model: ModelSource) -> Any:
-    """Return a graph.
+def read_graph(model: ModelSource) -> tuple[Any, list[str]]:
+    """Return a graph, and the names of its outputs where the model says them.
 
     Parameters
     ----------
     model : GraphDef, bytes, str or path
-        TensorFlow's own message or any that is written like it; bytes are a file's, strings and paths name one.
+        TensorFlow's own message or any that is written like it; bytes are a file's, strings and paths name one, or the
+        directory of a SavedModel.
 
     Raises
     ------
@@ -49,37 +51,44 @@ def read_graph(model: ModelSource) -> Any:
     name = "the graph"
     if isinstance(model, (str, os.PathLike)):
         name = repr(os.fspath(model))
+        if os.path.isdir(model):
+            return _bounded(name, *freeze(directory_files(model), name))
+        if os.path.basename(model) == "saved_model.pb":
+            return _bounded(name, *freeze(directory_files(os.path.dirname(model)), name))
         model = _contents(model, name)
     elif isinstance(model, Message):
         model = model.SerializeToString()
     if not isinstance(model, (bytes, bytearray, memoryview)):
         raise ArgumentError(
-            f"from_tensorflow: graph must be a GraphDef, the bytes of a file or a path, got {show(model)}"
+            "from_tensorflow: graph must be a GraphDef, the bytes of a file, or the path of one or of a SavedModel, "
+            f"got {show(model)}"
         )
     data = bytes(model)
+    if data.startswith(b"PK\x03\x04"):
+        return _bounded(name, *freeze(archive_files(data, name), name))
+    return _bounded(name, *_graph_or_saved_model(data, name))
+
+
+def _graph_or_saved_model(data: bytes, name: str) -> tuple[Any, list[str]]:
     graph = _parsed(GraphDef, data)
-    if graph is None or not graph.node or not all(node.name and node.op for node in graph.node):
-        saved = _parsed(SavedModel, data)
-        if saved is not None and any(meta.graph_def.node for meta in saved.meta_graphs):
-            raise ModelError(f"from_tensorflow: {name} is a SavedModel, whose variables lie in other files: {_FREEZE}")
-        raise ModelError(
-            f"from_tensorflow: {name} ({len(data):,} bytes) is no frozen graph of TensorFlow, or its end is missing: "
-            "expected a whole serialized GraphDef"
-        )
+    if graph is not None and graph.node and all(node.name and node.op for node in graph.node):
+        return graph, []
+    saved = _parsed(SavedModel, data)
+    if saved is not None and any(meta.graph_def.node for meta in saved.meta_graphs):
+        return freeze({"saved_model.pb": data}.get, name)
+    raise ModelError(
+        f"from_tensorflow: {name} ({len(data):,} bytes) is no frozen graph of TensorFlow, or its end is missing: "
+        "expected a whole serialized GraphDef, or a ZIP archive of a SavedModel's directory"
+    )
+
+
+def _bounded(name: str, graph: Message, outputs: list[str]) -> tuple[Any, list[str]]:
     if len(graph.node) > MAX_NODES:
         raise ModelError(f"from_tensorflow: {name} has more than {MAX_NODES:,} nodes")
-    return graph
-
-
-_FREEZE = (
-    "freeze it with tensorflow.python.framework.convert_to_constants.convert_variables_to_constants_v2, and store the "
-    "graph.as_graph_def() of the result"
-)
+    return graph, outputs
 
 
 def _contents(path: str | os.PathLike[str], name: str) -> bytes:
-    if os.path.isdir(path):
-        raise ModelError(f"from_tensorflow: {name} is a directory, such as of a SavedModel: {_FREEZE}")
     try:
         with open(path, "rb") as file:
             return file.read()

@@ -11,7 +11,7 @@ import pytest
 from compiler import relay
 from compiler.ir.error import ArgumentError, TVMError
 from compiler.relay.frontend.tensorflow import ConversionError, ModelError, UnsupportedOperatorError
-from compiler.relay.frontend.tensorflow.messages import GraphDef, SavedModel
+from compiler.relay.frontend.tensorflow.messages import GraphDef
 
 DATA = Path(__file__).parent / "data"
 
@@ -63,14 +63,8 @@ def test_arguments_must_fit(network: bytes) -> None:
 def test_other_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be read: No such file"):
         relay.frontend.from_tensorflow(tmp_path / "none.pb")
-    with pytest.raises(ModelError, match="is a directory, such as of a SavedModel: freeze it with"):
-        relay.frontend.from_tensorflow(tmp_path)
     with pytest.raises(ModelError, match=r"\(9 bytes\) is no frozen graph of TensorFlow"):
         relay.frontend.from_tensorflow(b"a picture")
-    saved = SavedModel(saved_model_schema_version=1)
-    saved.meta_graphs.add().graph_def.CopyFrom(graph_of(("x", "Placeholder", [])))
-    with pytest.raises(ModelError, match="is a SavedModel, whose variables lie in other files"):
-        relay.frontend.from_tensorflow(saved.SerializeToString())
 
 
 def test_contradictions_name_the_node() -> None:

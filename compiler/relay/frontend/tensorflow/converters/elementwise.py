@@ -107,7 +107,15 @@ converters(
         "RightShift": _binary(ops.right_shift),
         **{
             name: _unary(lambda x: x)
-            for name in ("Identity", "StopGradient", "PreventGradient", "Snapshot", "CheckNumerics", "EnsureShape")
+            for name in (
+                "Identity",
+                "StopGradient",
+                "PreventGradient",
+                "Snapshot",
+                "CheckNumerics",
+                "EnsureShape",
+                "ReadVariableOp",
+            )
         },
         "IdentityN": lambda node: list(node.inputs),
     }

@@ -152,7 +152,7 @@ def _resized(node: Node) -> Any:
     return resize(node.inputs[0], node.ints(1, "the size"), method, corners, centres)
 
 
-@converter("GatherV2", "Gather")
+@converter("GatherV2", "Gather", "ResourceGather")
 def _gather(node: Node) -> Any:
     x, indices = node.inputs[:2]
     (axis,) = node.ints(2, "the axis") if len(node.inputs) > 2 else [0]

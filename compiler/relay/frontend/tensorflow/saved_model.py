@@ -1,0 +1,200 @@
+"""SavedModels: a graph, signatures of what it computes, and a checkpoint of its variables.
+
+Which variable has which key in the checkpoint is said by the graph alone: by the nodes that restore the variables.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from google.protobuf.message import DecodeError, Message
+
+from compiler.relay.frontend.shared.errors import ModelError
+from compiler.relay.frontend.tensorflow.checkpoint import Checkpoint, StoredTensor
+from compiler.relay.frontend.tensorflow.messages import SavedModel
+
+__all__ = ["archive_files", "directory_files", "freeze"]
+
+_MODEL = "saved_model.pb"
+_INDEX = "variables/variables.index"
+_VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
+_ASSIGNMENTS = frozenset({"Assign", "AssignVariableOp"})
+_MOST_BYTES = 1 << 32
+"""What a file of an archive may hold when it is unpacked."""
+
+Files = Callable[[str], "bytes | None"]
+"""The contents of a file of a SavedModel by its name there; None if it has none."""
+
+
+def directory_files(path: str | os.PathLike[str]) -> Files:
+    """Return the files of a directory."""
+
+    def read(name: str) -> bytes | None:
+        try:
+            with open(os.path.join(path, *name.split("/")), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            raise ModelError(f"from_tensorflow: {name} cannot be read: {exc.strerror}") from None
+
+    return read
+
+
+def archive_files(data: bytes, label: str) -> Files:
+    """Return the files of a SavedModel in a ZIP archive, which may lie in a folder of it.
+
+    Parameters
+    ----------
+    data : bytes
+    label : str
+        What errors call the archive.
+
+    Raises
+    ------
+    ModelError
+        If the archive is damaged or holds no SavedModel, or several.
+    """
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except (zipfile.BadZipFile, ValueError, OSError, EOFError):
+        raise ModelError(f"from_tensorflow: {label} is a damaged ZIP archive; its end may be missing") from None
+    members = {member.filename: member for member in archive.infolist()}
+    found = [name for name in members if PurePosixPath(name).name == _MODEL]
+    if len(found) != 1:
+        raise ModelError(f"from_tensorflow: {label} must hold one SavedModel, with its {_MODEL}; found {len(found)}")
+    folder = found[0].removesuffix(_MODEL)
+
+    def read(name: str) -> bytes | None:
+        member = members.get(folder + name)
+        if member is None:
+            return None
+        if member.file_size > _MOST_BYTES:
+            raise ModelError(f"from_tensorflow: {name} holds {member.file_size:,} bytes; {_MOST_BYTES:,} are allowed")
+        try:
+            return archive.read(member)
+        except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as exc:
+            raise ModelError(f"from_tensorflow: {name} in {label} is damaged: {exc}") from None
+
+    return read
+
+
+def freeze(files: Files, label: str) -> tuple[Any, list[str]]:
+    """Return the graph of a SavedModel with its variables as constants, and the names of its outputs.
+
+    Parameters
+    ----------
+    files : callable
+    label : str
+        What errors call the model.
+
+    Raises
+    ------
+    ModelError
+        If a file is missing or damaged.
+    """
+    data = files(_MODEL)
+    if data is None:
+        raise ModelError(f"from_tensorflow: {label} is no SavedModel: it has no {_MODEL}")
+    saved = SavedModel()
+    try:
+        saved.ParseFromString(data)
+    except (DecodeError, RecursionError, RuntimeError):
+        raise ModelError(f"from_tensorflow: {_MODEL} of {label} is damaged; its end may be missing") from None
+    graphs = [meta for meta in saved.meta_graphs if meta.graph_def.node]
+    if not graphs:
+        raise ModelError(f"from_tensorflow: {_MODEL} of {label} holds no graph")
+    meta = next((meta for meta in graphs if "serve" in meta.meta_info_def.tags), graphs[0])
+    _put_variables(meta.graph_def, files)
+    return meta.graph_def, _outputs(meta)
+
+
+def _outputs(meta: Message) -> list[str]:
+    """Return the results of the signature that servers call, in the order of their keys."""
+    signatures = {entry.key: entry.value for entry in meta.signature_def if entry.value.outputs}
+    chosen = signatures.get("serving_default") or next(iter(signatures.values()), None)
+    entries = [] if chosen is None else sorted(chosen.outputs, key=lambda entry: str(entry.key))
+    return [entry.value.name for entry in entries if entry.value.name]
+
+
+def _put_variables(graph: Message, files: Files) -> None:
+    """Make constants of the variables that are restored."""
+    variables = {node.name: node for node in graph.node if node.op in _VARIABLES}
+    if not variables:
+        return
+    index = files(_INDEX)
+    if index is None:
+        raise ModelError(
+            f"from_tensorflow: the model has {len(variables)} variables, but no {_INDEX}: give the whole directory, or "
+            "a ZIP archive of it"
+        )
+    checkpoint = Checkpoint(index, lambda number, count: _shard(files, number, count))
+    for name, key in _keys(graph):
+        stored = checkpoint.tensor(key) if name in variables else None
+        if stored is not None:
+            _become_constant(variables[name], stored)
+
+
+def _shard(files: Files, number: int, count: int) -> bytes:
+    name = f"variables/variables.data-{number:05}-of-{count:05}"
+    data = files(name)
+    if data is None:
+        raise ModelError(f"from_tensorflow: the model has no {name}, which holds the elements of its variables")
+    return data
+
+
+def _become_constant(node: Message, stored: StoredTensor) -> None:
+    node.op = "Const"
+    del node.attr[:]
+    node.attr.add(key="dtype").value.type = stored.dtype
+    tensor = node.attr.add(key="value").value.tensor
+    tensor.dtype = stored.dtype
+    tensor.tensor_content = stored.content
+    for extent in stored.shape:
+        tensor.tensor_shape.dim.add(size=extent)
+
+
+def _keys(graph: Message) -> Iterator[tuple[str, str]]:
+    """Return the names of variables with their keys, as the nodes of the graph and of its functions restore them."""
+    yield from _restored({node.name: node for node in graph.node})
+    functions = {function.signature.name: function for function in graph.library.function}
+    for node in graph.node:
+        called = next((entry.value.func.name for entry in node.attr if entry.key == "f"), "")
+        if called in functions:
+            function = functions[called]
+            parameters = [argument.name for argument in function.signature.input_arg]
+            given = dict(zip(parameters, (name for name in node.input if not name.startswith("^")), strict=False))
+            for name, key in _restored({inner.name: inner for inner in function.node_def}):
+                if name in given:
+                    yield given[name].split(":")[0], key
+
+
+def _restored(nodes: Mapping[str, Message]) -> Iterator[tuple[str, str]]:
+    """Return what a set of nodes restores: the first input of each assignment, and the key of what it is given."""
+    for node in nodes.values():
+        if node.op in _ASSIGNMENTS and len(node.input) >= 2:
+            key = _key_of(nodes, node.input[1])
+            if key is not None:
+                yield node.input[0].split(":")[0], key
+
+
+def _key_of(nodes: Mapping[str, Message], value: str) -> str | None:
+    """Return the key that a value is read from; None if it is not read from a checkpoint."""
+    source, *place = value.split(":")
+    seen: set[str] = set()
+    while source in nodes and nodes[source].op == "Identity" and nodes[source].input and source not in seen:
+        seen.add(source)
+        source, *place = nodes[source].input[0].split(":")
+    restore = nodes.get(source)
+    if restore is None or restore.op != "RestoreV2" or len(restore.input) < 2:
+        return None
+    index = int(place[-1]) if place and place[-1].isdigit() else 0
+    names = nodes.get(restore.input[1].split(":")[0])
+    keys = [key for entry in (names.attr if names is not None else ()) for key in entry.value.tensor.string_val]
+    return keys[index].decode("utf-8", "replace") if index < len(keys) else None
