@@ -182,7 +182,7 @@ def _dynamic_quantize_matmul(
 
 
 @microsoft("QLinearConv", "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B?")
-def _conv(node: Node, x: RelayExpr, *others: RelayExpr | None) -> Any:
+def _conv(node: Node, x: RelayExpr, *others: Any) -> Any:
     if not node.attr("channels_last", 0):
         return q_linear_conv(node, x, *others)
     rank = rank_of(x)
