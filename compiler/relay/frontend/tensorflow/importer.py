@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, TypeAlias
 
 from google.protobuf.message import Message
 
@@ -13,11 +13,14 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import Span, derived_from
 from compiler.relay.expr import Constant, Var
+from compiler.relay.frontend.shared.control_flow import chosen
 from compiler.relay.frontend.shared.errors import ModelError, UnsupportedOperatorError, naming_node
-from compiler.relay.frontend.shared.folding import constant, keeping, settle
+from compiler.relay.frontend.shared.folding import constant, keeping, known, ops, settle
 from compiler.relay.frontend.shared.parameters import is_weight, module_of
 from compiler.relay.frontend.span_filling import mint_layer
 from compiler.relay.frontend.tensorflow import converters as _converters
+from compiler.relay.frontend.tensorflow.frames import CONTROL_NODES, Flow, Frame
+from compiler.relay.frontend.tensorflow.loops import looped
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.reader import ModelSource, attributes_of, read_graph
 from compiler.relay.frontend.tensorflow.registry import find
@@ -29,9 +32,12 @@ __all__ = ["convert_graph"]
 
 assert _converters is not None  # importing them fills the table
 
+Values: TypeAlias = dict[str, list[Any]]
+"""The results of nodes by their names."""
+
 _INPUTS = frozenset({"Placeholder", "PlaceholderWithDefault"})
 _WITHOUT_RESULT = frozenset({"NoOp", "Assert"})
-_STRUCTURE = _INPUTS | _WITHOUT_RESULT | {"Const"}
+_STRUCTURE = _INPUTS | _WITHOUT_RESULT | CONTROL_NODES | {"Const"}
 """Operators that the walk itself knows."""
 
 
@@ -45,19 +51,22 @@ def convert_graph(
     if len(nodes) < len(graph.node):
         raise ModelError("from_tensorflow: two nodes of the graph have the same name")
     given = list(outputs) if outputs is not None else _last_node(graph)
-    order = _order(nodes, given)
+    library = _Library(graph, span)
+    walk = _Walk(nodes, library)
+    order = walk.order(given)
+    if not order:
+        raise ModelError("from_tensorflow: the graph computes nothing")
     _check_operators(nodes[name] for name in order)
     inputs = _inputs([nodes[name] for name in nodes if name in set(order)], shapes)
-    values: dict[str, list[Any]] = {name: [variable] for name, variable in inputs.items()}
+    values: Values = {name: [variable] for name, variable in inputs.items()}
     weights: dict[Constant, str] = {}
     for name in order:
         if nodes[name].op == "Const":
             values[name] = [_constant(nodes[name])]
             if is_weight(values[name][0]):
                 weights[values[name][0]] = name
-    library = _Library(graph, span)
     with keeping(frozenset(weights)):
-        library.convert([nodes[name] for name in order], values)
+        walk.convert(order, values)
     results = values[given[0]] if outputs is None else [_result(values, name, "outputs") for name in given]
     return module_of(list(inputs.values()), results, weights)
 
@@ -80,32 +89,6 @@ def _last_node(graph: Message) -> list[str]:
     if not computing:
         raise ModelError("from_tensorflow: the graph computes nothing")
     return computing[-1:]
-
-
-def _order(nodes: Mapping[str, Any], outputs: Sequence[str], given: Container[str] = ()) -> list[str]:
-    """Return the nodes that the outputs need, each after those that it uses; what is given needs no node."""
-    needs: dict[str, list[str]] = {}
-    left = [name for name in (_parts(name)[0] for name in outputs) if name not in given]
-    for name in left:
-        if name not in nodes:
-            raise ArgumentError(f"from_tensorflow: outputs names {name!r}, which is no node of the graph")
-    if not left:
-        raise ModelError("from_tensorflow: the graph computes nothing")
-    while left:
-        name = left.pop()
-        if name in needs:
-            continue
-        taken = [_parts(source)[0] for source in nodes[name].input if not source.startswith("^")]
-        needs[name] = [source for source in taken if source not in given]
-        for source in needs[name]:
-            if source not in nodes:
-                raise ModelError(f"from_tensorflow: node {name!r} takes {source!r}, which no node gives")
-        left += needs[name]
-    try:
-        return list(TopologicalSorter(needs).static_order())
-    except CycleError as exc:
-        circle = ", ".join(map(repr, exc.args[1][:5]))
-        raise ModelError(f"from_tensorflow: nodes depend on each other in a circle: {circle}") from None
 
 
 def _check_operators(nodes: Iterable[Message]) -> None:
@@ -173,15 +156,8 @@ class _Library:
 
     def __init__(self, graph: Message, span: Span) -> None:
         self._functions = {function.signature.name: function for function in graph.library.function}
-        self._span = span
+        self.span = span
         self._running: list[str] = []
-
-    def convert(self, nodes: Sequence[Message], values: dict[str, list[RelayExpr]]) -> None:
-        """Enter the results of nodes, each after those that it uses, among the values."""
-        for node in nodes:
-            if node.name in values or node.op in _WITHOUT_RESULT:
-                continue
-            values[node.name] = [_constant(node)] if node.op == "Const" else self._results(node, values)
 
     def run(self, name: str, arguments: Sequence[RelayExpr]) -> list[RelayExpr]:
         """Return the results of a function.
@@ -199,23 +175,105 @@ class _Library:
         names = [argument.name for argument in function.signature.input_arg]
         if len(names) != len(arguments):
             raise ModelError(f"function {name!r} has {len(names)} parameters, but gets {len(arguments)} arguments")
-        values: dict[str, list[RelayExpr]] = {n: [x] for n, x in zip(names, arguments, strict=True)}
+        values: Values = {n: [x] for n, x in zip(names, arguments, strict=True)}
         nodes = {node.name: node for node in function.node_def}
         returned = {entry.key: entry.value for entry in function.ret}
         results = [returned.get(result.name, "") for result in function.signature.output_arg]
         self._running.append(name)
         try:
-            self.convert([nodes[n] for n in _order(nodes, results, values)], values)
+            walk = _Walk(nodes, self)
+            walk.convert(walk.order(results, values), values)
         finally:
             self._running.pop()
         return [_result(values, source, f"function {name!r}") for source in results]
 
-    def _results(self, node: Message, values: Mapping[str, list[RelayExpr]]) -> list[RelayExpr]:
-        made_of = mint_layer(f"{node.op} {node.name}", node.name, self._span)
-        convert = find(node.op)
-        if convert is None:
-            raise UnsupportedOperatorError("from_tensorflow", {node.op: [repr(node.name)]})
+
+class _Walk:
+    """The nodes of a graph or of a function, each converted after those that it uses.
+
+    Parameters
+    ----------
+    nodes : mapping of str to NodeDef
+        By their names.
+    library : _Library
+        The functions that they call.
+    """
+
+    def __init__(self, nodes: Mapping[str, Message], library: _Library) -> None:
+        self._nodes = nodes
+        self._library = library
+        self._flow = Flow(nodes)
+
+    def order(self, outputs: Sequence[str], given: Container[str] = ()) -> list[str]:
+        """Return the nodes that the outputs need, each after those that it uses; what is given needs no node."""
+        needs: dict[str, list[str]] = {}
+        left = [name for name in (_parts(name)[0] for name in outputs) if name not in given]
+        for name in left:
+            if name not in self._nodes:
+                raise ArgumentError(f"from_tensorflow: outputs names {name!r}, which is no node of the graph")
+        while left:
+            name = left.pop()
+            if name in needs:
+                continue
+            taken = [_parts(source)[0] for source in self._flow.needs(name)]
+            needs[name] = [source for source in taken if source not in given]
+            for source in needs[name]:
+                if source not in self._nodes:
+                    raise ModelError(f"from_tensorflow: node {name!r} takes {source!r}, which no node gives")
+            left += needs[name]
+        try:
+            return list(TopologicalSorter(needs).static_order())
+        except CycleError as exc:
+            circle = ", ".join(map(repr, exc.args[1][:5]))
+            raise ModelError(f"from_tensorflow: nodes depend on each other in a circle: {circle}") from None
+
+    def convert(self, order: Sequence[str], values: Values) -> None:
+        """Enter the results of nodes, each after those that it uses, among the values."""
+        for name in order:
+            node = self._nodes[name]
+            if name in values or node.op in _WITHOUT_RESULT:
+                continue
+            values[name] = [_constant(node)] if node.op == "Const" else self._results(node, values)
+
+    def _results(self, node: Message, values: Values) -> list[RelayExpr]:
+        made_of = mint_layer(f"{node.op} {node.name}", node.name, self._library.span)
         with derived_from(made_of), naming_node("from_tensorflow", f"node {node.name!r} ({node.op})"):
-            inputs = [_result(values, name, "it") for name in node.input if not name.startswith("^")]
-            result = convert(Node(node.name, node.op, inputs, attributes_of(node), self.run))
+            if node.op in CONTROL_NODES:
+                result: Any = self._control(node, values)
+            else:
+                convert = find(node.op)
+                if convert is None:
+                    raise UnsupportedOperatorError("from_tensorflow", {node.op: [repr(node.name)]})
+                inputs = [_result(values, name, "it") for name in node.input if not name.startswith("^")]
+                result = convert(Node(node.name, node.op, inputs, attributes_of(node), self._library.run))
             return [settle(item) for item in ([result] if isinstance(result, RelayExpr) else result)]
+
+    def _control(self, node: Message, values: Values) -> list[RelayExpr]:
+        """Return the results of a node of a loop or a branch; both branches get what a ``Switch`` gets."""
+        if node.op == "Exit":
+            frame = self._flow.frame(node.name)
+            after = self._loop(frame, values)
+            values.update({name: [after[place]] for name, place in frame.exits.items()})
+            return [after[frame.exits[node.name]]]
+        inputs = [_result(values, name, "it") for name in node.input if not name.startswith("^")]
+        if node.op == "Merge":
+            condition = _result(values, self._flow.condition(node.name), "it")
+            return [*_branch(condition, *inputs[:2]), ops.cast(condition, "int32")]
+        return [inputs[0]] * 2
+
+    def _loop(self, frame: Frame, values: Values) -> Sequence[RelayExpr]:
+        def at_the_end(names: Sequence[str], state: Sequence[RelayExpr]) -> list[RelayExpr]:
+            turn = {**values, **{name: [value] for name, value in zip(frame.merges, state, strict=True)}}
+            self.convert(self.order(names, turn), turn)
+            return [_result(turn, name, "it") for name in names]
+
+        return looped(
+            [_result(values, name, "it") for name in frame.initial],
+            lambda state: at_the_end([frame.condition], state)[0],
+            lambda state: at_the_end(frame.handed_on, state),
+        )
+
+
+def _branch(condition: RelayExpr, no: RelayExpr, yes: RelayExpr) -> list[RelayExpr]:
+    value = known(condition)
+    return chosen(condition, [yes], [no]) if value is None else [yes if value.item() else no]

@@ -1,0 +1,217 @@
+"""Control flow of TensorFlow's first generation: loops as frames, branches as values of which one is dead.
+
+A loop is a frame.  ``Enter`` brings values in, ``Merge`` takes that of the first turn or the one that ``NextIteration``
+hands on, and ``Switch`` sends it to ``Exit`` when ``LoopCond`` says no.  Outside frames, ``Switch`` sends a value to
+one branch of two, and ``Merge`` takes the one that comes.
+
+References
+----------
+Yuan Yu et al., Dynamic Control Flow in Large-Scale Machine Learning, EuroSys 2018
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+
+from google.protobuf.message import Message
+
+from compiler.relay.frontend.shared.errors import ModelError
+
+__all__ = ["CONTROL_NODES", "Flow", "Frame", "node_of"]
+
+CONTROL_NODES = frozenset({"Enter", "Exit", "Merge", "Switch", "NextIteration", "LoopCond"})
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A loop.
+
+    Attributes
+    ----------
+    entries : tuple of str
+        What comes in, invariants included.
+    merges : tuple of str
+        The nodes that have the carried values at the beginning of a turn.
+    initial, handed_on : tuple of str
+        What each carried value is in the first turn, and what the end of a turn makes of it.
+    condition : str
+        Whether there is another turn.
+    exits : dict of str to int
+        The nodes that have a carried value after the last turn, with its place.
+    """
+
+    entries: tuple[str, ...]
+    merges: tuple[str, ...]
+    initial: tuple[str, ...]
+    handed_on: tuple[str, ...]
+    condition: str
+    exits: dict[str, int]
+
+
+def node_of(name: str) -> str:
+    """Return the node that an input names: without its place among the results, or the mark of mere order."""
+    return name.removeprefix("^").split(":")[0]
+
+
+def _frame_name(node: Message) -> str:
+    label: bytes = next((entry.value.s for entry in node.attr if entry.key == "frame_name"), b"")
+    return label.decode("utf-8", "replace")
+
+
+class Flow:
+    """The loops and branches of a set of nodes.
+
+    Parameters
+    ----------
+    nodes : mapping of str to NodeDef
+        By their names.
+
+    Raises
+    ------
+    ModelError
+        If a loop or a branch is not built as TensorFlow does.
+    """
+
+    def __init__(self, nodes: Mapping[str, Message]) -> None:
+        self._nodes = nodes
+        self._frame_of: dict[str, Frame] = {}
+        self._loop_merges: set[str] = set()
+        self._condition_of: dict[str, str] = {}
+        if any(node.op in CONTROL_NODES for node in nodes.values()):
+            for frame in self._frames():
+                self._frame_of.update(dict.fromkeys(frame.exits, frame))
+                self._loop_merges.update(frame.merges)
+            self._condition_of = dict(self._branches())
+
+    def needs(self, name: str) -> list[str]:
+        """Return the values that a node cannot be computed without."""
+        node = self._nodes[name]
+        if name in self._frame_of:
+            return [self._data(entry)[0] for entry in self._frame_of[name].entries]
+        condition = [self._condition_of[name]] if name in self._condition_of else []
+        return [source for source in node.input if not source.startswith("^")] + condition
+
+    def frame(self, name: str) -> Frame:
+        """Return the loop that an ``Exit`` node is of.
+
+        Raises
+        ------
+        ModelError
+            If it is of none.
+        """
+        if name not in self._frame_of:
+            raise ModelError("it is no value that a loop carries")
+        return self._frame_of[name]
+
+    def condition(self, name: str) -> str:
+        """Return what decides which of its two inputs a ``Merge`` node takes, the second where it is true.
+
+        Raises
+        ------
+        ModelError
+            If its inputs are not the two branches of a condition.
+        """
+        if name not in self._condition_of:
+            raise ModelError("its inputs are not the two branches of a condition")
+        return self._condition_of[name]
+
+    def _data(self, name: str, count: int = 1) -> list[str]:
+        sources = [source for source in self._nodes[name].input if not source.startswith("^")]
+        if len(sources) < count:
+            raise ModelError(f"from_tensorflow: node {name!r} ({self._nodes[name].op}) has fewer than {count} inputs")
+        return sources
+
+    def _named(self, operator: str) -> list[str]:
+        return [name for name, node in self._nodes.items() if node.op == operator]
+
+    def _frames(self) -> Iterator[Frame]:
+        frame_of = {name: _frame_name(self._nodes[name]) for name in self._named("Enter")}
+        merges: dict[str, list[str]] = {frame: [] for frame in frame_of.values()}
+        place: dict[str, tuple[str, int]] = {}
+        for name in self._named("Merge"):
+            frame = frame_of.get(node_of(self._data(name, 2)[0]))
+            if frame is not None:
+                place[name] = frame, len(merges[frame])
+                merges[frame].append(name)
+        conditions: dict[str, set[str]] = {frame: set() for frame in merges}
+        for name in self._named("Switch"):
+            carried, condition = self._data(name, 2)[:2]
+            if node_of(carried) in place:
+                place[name] = place[node_of(carried)]
+                conditions[place[name][0]].add(self._unwrapped(condition))
+        exits: dict[str, dict[str, int]] = {frame: {} for frame in merges}
+        for name in self._named("Exit"):
+            if node_of(self._data(name)[0]) in place:
+                frame, index = place[node_of(self._data(name)[0])]
+                exits[frame][name] = index
+        entries: dict[str, list[str]] = {frame: [] for frame in merges}
+        for name, frame in frame_of.items():
+            entries[frame].append(name)
+        for frame in merges:
+            yield self._frame(frame, entries[frame], merges[frame], conditions[frame], exits[frame])
+
+    def _frame(
+        self, frame: str, entries: list[str], merges: list[str], conditions: set[str], exits: dict[str, int]
+    ) -> Frame:
+        if len(conditions) != 1:
+            raise ModelError(f"from_tensorflow: the loop {frame!r} has {len(conditions)} conditions instead of one")
+        sources = [self._data(name, 2) for name in merges]
+        initial = tuple(self._data(node_of(first))[0] for first, *_ in sources)
+        handed_on = tuple(self._handed_on(name, rest[0]) for name, (_, *rest) in zip(merges, sources, strict=True))
+        return Frame(tuple(entries), tuple(merges), initial, handed_on, conditions.pop(), exits)
+
+    def _handed_on(self, merge: str, source: str) -> str:
+        node = self._nodes.get(node_of(source))
+        if node is None or node.op != "NextIteration":
+            raise ModelError(f"from_tensorflow: node {merge!r} (Merge) of a loop takes {source!r}, no NextIteration")
+        return self._data(node_of(source))[0]
+
+    def _unwrapped(self, name: str) -> str:
+        """Return the value that passes through ``Identity`` and ``LoopCond`` nodes."""
+        seen: set[str] = set()
+        while node_of(name) in self._nodes and node_of(name) not in seen:
+            node = self._nodes[node_of(name)]
+            if node.op not in ("Identity", "LoopCond") or not node.input:
+                break
+            seen.add(node_of(name))
+            name = node.input[0]
+        return name
+
+    def _branches(self) -> Iterator[tuple[str, str]]:
+        """Return the ``Merge`` nodes of branches with their conditions."""
+        under: dict[str, frozenset[tuple[str, int]]] = {}
+        for name in self._in_order():
+            node = self._nodes[name]
+            came = [self._under(under, source) for source in node.input]
+            if node.op != "Merge":
+                under[name] = frozenset().union(*came)
+            elif name in self._loop_merges or len(came) < 2:
+                under[name] = came[0] if came else frozenset()
+            else:
+                deciding = [p for p, branch in sorted(came[0]) if branch == 0 and (p, 1) in came[1]]
+                under[name] = came[0] & came[1]
+                if deciding:
+                    yield name, deciding[0]
+
+    def _under(self, under: Mapping[str, frozenset[tuple[str, int]]], source: str) -> frozenset[tuple[str, int]]:
+        """Return the conditions under which a value is alive, each with the branch."""
+        name = node_of(source)
+        known = under.get(name, frozenset())
+        node = self._nodes.get(name)
+        if node is None or node.op != "Switch" or source.startswith("^"):
+            return known
+        return known | {(self._unwrapped(self._data(name, 2)[1]), 1 if source.endswith(":1") else 0)}
+
+    def _in_order(self) -> list[str]:
+        """Return all nodes, each after those that it waits for; turns of loops are handed on to no one."""
+        graph = {
+            name: [] if node.op == "NextIteration" else [s for s in map(node_of, node.input) if s in self._nodes]
+            for name, node in self._nodes.items()
+        }
+        try:
+            return list(TopologicalSorter(graph).static_order())
+        except CycleError as exc:
+            circle = ", ".join(map(repr, exc.args[1][:5]))
+            raise ModelError(f"from_tensorflow: nodes depend on each other in a circle: {circle}") from None

@@ -1,0 +1,39 @@
+"""Loops of both generations of TensorFlow: unrolled where the number of turns is known, functions where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared.control_flow import repeated
+from compiler.relay.frontend.shared.folding import known
+
+__all__ = ["looped"]
+
+MAX_TURNS = 256
+"""Loops of at most as many turns are unrolled."""
+
+
+def looped(
+    initial: Sequence[RelayExpr],
+    condition: Callable[[Sequence[RelayExpr]], RelayExpr],
+    body: Callable[[Sequence[RelayExpr]], Sequence[RelayExpr]],
+) -> Sequence[RelayExpr]:
+    """Return the values after a loop.
+
+    Parameters
+    ----------
+    initial : sequence of Expr
+        The values that the first turn begins with.
+    condition, body : callable
+        From the values before a turn to whether there is one, and to those after it.
+    """
+    state = initial
+    for _ in range(MAX_TURNS):
+        goes_on = known(condition(state))
+        if goes_on is None:
+            break
+        if not goes_on.item():
+            return state
+        state = body(state)
+    return repeated(initial, condition, body)
