@@ -14,12 +14,13 @@ from compiler.ir.functor import Functor, Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, IterVar, PrimExpr, Range, StringImm, Var, is_const_int
-from compiler.ir.structural import structural_equal
-from compiler.ir.substitute import free_vars
+from compiler.ir.primexpr import Call, IterVar, Not, PrimExpr, Range, StringImm, Var, is_const_int
+from compiler.ir.substitute import free_vars, substitute
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType
 from compiler.tir.analysis.features import features
+from compiler.tir.analysis.side_effect import reads_memory
+from compiler.tir.analysis.thread_axes import is_thread, thread_axes
 from compiler.tir.analysis.uniformity import Uniformity, varying_values
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import ACCESS_PTR, STORAGE_SYNC
@@ -40,6 +41,7 @@ from compiler.tir.stmt import (
 )
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
+from compiler.tir.transform.thread_elements import ThreadElements, apart, apart_after_steps
 
 
 class ThreadSync(PrimFuncPass):
@@ -71,7 +73,9 @@ class ThreadSync(PrimFuncPass):
             return func
         plan = _Plan(self.storage_scope, Uniformity(varying_values(func.body)))
         plan.visit(func.body)
-        return func.with_body(_Insert(plan.waiting, self.storage_scope).visit(func.body)) if plan.waiting else func
+        if not (plan.waiting or plan.closing):
+            return func
+        return func.with_body(_Insert(plan.waiting, plan.closing, self.storage_scope).visit(func.body))
 
 
 class _Access(NamedTuple):
@@ -83,6 +87,8 @@ class _Access(NamedTuple):
     box: tuple[IntervalSet, ...]
     ahead: bool
     """Whether it fills the half of a double buffer that is not in use."""
+    conditions: tuple[PrimExpr, ...]
+    """What holds for the threads that come to it."""
 
 
 class _Summary(NamedTuple):
@@ -98,11 +104,23 @@ class _Plan(Functor):
 
     def __init__(self, scope: str, uniformity: Uniformity) -> None:
         self.waiting: set[Stmt] = set()
+        """The statements before which threads wait."""
+        self.closing: set[While] = set()
+        """The loops at the end of whose bodies threads wait."""
         self._scope = scope
         self._uniformity = uniformity
         self._domains: dict[Var, IntervalSet] = {}
         self._analyzer = Analyzer()
+        self._elements: ThreadElements | None = None
+        """Of the kernel that is looked at; None outside of kernels."""
+        self._loops: list[Var] = []
+        """The variables of the loops around the statement that is looked at."""
         self._threads: set[Var] = set()
+        self._ran: set[Var] = set()
+        """The variables of all loops so far."""
+        self._values: dict[Var, PrimExpr] = {}
+        """The values of variables that are defined where they are used."""
+        self._conditions: list[PrimExpr] = []
         self._ahead = False
         self._divergence: For | While | IfThenElse | None = None
         """The outermost statement around whose body only some threads may come to, or come to as often."""
@@ -121,64 +139,95 @@ class _Plan(Functor):
     def visit_AttrStmt(self, n: AttrStmt) -> _Summary:
         if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
             self._domains[n.node.var] = IntSet.from_range(Range.from_min_extent(0, n.value))
-            fresh = {n.node.var} - self._threads
-            self._threads |= fresh
-            summary = self.visit(n.body)
-            self._threads -= fresh
-            return summary  # type: ignore[no-any-return]
+            return self._launch(n, n.node)
         ahead, self._ahead = self._ahead, self._ahead or n.attr_key == "double_buffer_write"
         summary = self.visit(n.body)
         self._ahead = ahead
         return summary  # type: ignore[no-any-return]
 
+    def _launch(self, n: AttrStmt, axis: IterVar) -> _Summary:
+        outer = self._elements
+        if is_thread(axis.thread_tag):
+            self._threads.add(axis.var)
+        if outer is None:
+            # The threads of a warp differ in the first axis alone, and no other threads see the memory of a warp.
+            axes = thread_axes(n).values()
+            shared = [a for a in axes if is_thread(a.tag) and (self._scope != "warp" or a.tag == "threadIdx.x")]
+            self._elements = ThreadElements(shared, self._uniformity, self._analyzer)
+        summary = self.visit(n.body)
+        self._elements = outer
+        return summary  # type: ignore[no-any-return]
+
     def visit_For(self, n: For) -> _Summary:
-        self._domains[n.loop_var] = IntSet.from_range(Range.from_min_extent(n.min, n.extent))
+        first, last = (eval_set(end, self._domains, self._analyzer) for end in (n.min, n.min + n.extent - 1))
+        self._domains[n.loop_var] = IntervalSet(first.min_value, last.max_value)
+        self._loops.append(n.loop_var)
+        self._ran.add(n.loop_var)
         with self._under(n, n.min, n.extent):
-            return self._repeated((n.min, n.extent), n.body)
+            once = self._leaf(n.min, n.extent)
+            whole = self._repeated(n)
+        self._loops.pop()
+        if self._analyzer.can_prove(n.extent > 0):
+            return _Summary(once.head + whole.head, whole.tail if whole.waits else once.tail + whole.tail, whole.waits)
+        return _Summary(once.head + whole.head, once.tail + whole.tail, False)  # it may have no iteration
 
     def visit_While(self, n: While) -> _Summary:
+        asked = self._leaf(n.condition)
         with self._under(n, n.condition):
-            return self._repeated((n.condition,), n.body)
+            whole = self._repeated(n)
+            if self._race(whole.head, asked.tail, None):
+                self._wait(n.body)
+            if self._race(asked.head, whole.tail, None):
+                self._require_all(n)
+                self.closing.add(n)
+        return _Summary(asked.head + whole.head, asked.tail + whole.tail, False)
 
     @contextmanager
-    def _under(self, n: For | While | IfThenElse, *values: PrimExpr) -> Iterator[None]:
+    def _under(
+        self, n: For | While | IfThenElse, *values: PrimExpr, condition: PrimExpr | None = None
+    ) -> Iterator[None]:
         """Note that threads come to the statements within as values say, which may differ between threads."""
         outer = self._divergence
         if outer is None and not self._uniformity.holds(*values):
             self._divergence = n
+        known = [] if condition is None else [condition]
+        self._conditions += known
         yield
+        del self._conditions[len(self._conditions) - len(known) :]
         self._divergence = outer
 
-    def _repeated(self, values: tuple[PrimExpr, ...], body: Stmt) -> _Summary:
-        """Summarise a loop: what an iteration leaves behind meets the next one."""
-        items = body.seq if isinstance(body, SeqStmt) else (body,)
+    def _repeated(self, over: For | While) -> _Summary:
+        """Summarise the body of a loop: what an iteration leaves behind meets the next one."""
+        items = over.body.seq if isinstance(over.body, SeqStmt) else (over.body,)
         summaries = [self.visit(item) for item in items]
         carried = self._joined(items, summaries).tail
         for item, summary in zip(items, summaries, strict=True):
             if item in self.waiting:
                 break
-            if self._race(summary.head, carried, True):
+            if self._race(summary.head, carried, over):
                 self._wait(item)
                 break
             if summary.waits:
                 break
-        once = self._leaf(*values)
         whole = self._joined(items, summaries)
-        tail = whole.tail if whole.waits else once.tail + whole.tail
         # What an iteration fills ahead is what the next one reads, and so does what comes behind the loop.
-        behind = [access._replace(ahead=False) for access in tail]
-        return _Summary(once.head + whole.head, behind, whole.waits)
+        return whole._replace(tail=[access._replace(ahead=False) for access in whole.tail])
 
     def visit_IfThenElse(self, n: IfThenElse) -> _Summary:
-        head, tail = self._leaf(n.condition)[:2]
-        with self._under(n, n.condition):
-            for side in (n.then_case, n.else_case):
-                if side is not None:
+        asked = self._leaf(n.condition)
+        head, tail = asked.head, asked.tail
+        for side, condition in ((n.then_case, n.condition), (n.else_case, Not(n.condition))):
+            if side is not None:
+                with self._under(n, n.condition, condition=condition):
                     summary = self.visit(side)
-                    head, tail = head + summary.head, tail + summary.tail
+                    if self._race(summary.head, asked.tail, None):
+                        self._wait(side)
+                        summary = summary._replace(head=[], waits=True)
+                head, tail = head + summary.head, tail + summary.tail
         return _Summary(head, tail, False)  # the threads of a block may have taken the side where nobody waits
 
     def visit_LetStmt(self, n: LetStmt) -> _Summary:
+        self._values[n.var] = substitute(n.value, self._values)
         return self._before(self._leaf(n.value), n.body)
 
     def visit_AssertStmt(self, n: AssertStmt) -> _Summary:
@@ -186,6 +235,10 @@ class _Plan(Functor):
 
     def _before(self, first: _Summary, body: Stmt) -> _Summary:
         rest = self.visit(body)
+        if body not in self.waiting and self._race(rest.head, first.tail, None):
+            self._wait(body)
+        if body in self.waiting:
+            return _Summary(first.head, rest.tail, True)
         return _Summary(first.head + rest.head, rest.tail if rest.waits else first.tail + rest.tail, rest.waits)
 
     def visit_BufferStore(self, n: BufferStore) -> _Summary:
@@ -214,7 +267,7 @@ class _Plan(Functor):
         pending: list[_Access] = []
         waits = False
         for item, summary in zip(items, summaries, strict=True):
-            if item not in self.waiting and self._race(summary.head, pending, False):
+            if item not in self.waiting and self._race(summary.head, pending, None):
                 self._wait(item)
             if item in self.waiting:
                 pending, waits = [], True
@@ -225,48 +278,71 @@ class _Plan(Functor):
         return _Summary(head, pending, waits)
 
     def _wait(self, n: Stmt) -> None:
+        self._require_all(n)
+        self.waiting.add(n)
+
+    def _require_all(self, n: Stmt) -> None:
+        """Raise where not all threads come to a statement at which they must wait."""
         if self._divergence is not None:
             raise LoweringError(_divergence_message(n, self._divergence, self._scope))
-        self.waiting.add(n)
 
     # accesses
 
     def _access(self, data: Var, indices: tuple[PrimExpr, ...], writes: bool) -> _Access | None:
         kind = data.type_annotation
-        if not self._threads or not isinstance(kind, PointerType) or kind.storage_scope != self._scope:
+        if self._elements is None or not isinstance(kind, PointerType) or kind.storage_scope != self._scope:
             return None
-        box = tuple([eval_set(index, self._domains, self._analyzer) for index in indices])
-        return _Access(data, writes, indices, box, self._ahead)
+        places = tuple([substitute(index, self._values) for index in indices])
+        box = tuple([self._range(place) for place in places])
+        return _Access(data, writes, places, box, self._ahead, tuple(self._conditions))
 
-    def _race(self, later: list[_Access], earlier: list[_Access], carried: bool) -> bool:
-        return any(self._races(a, b, carried) for a in later for b in earlier)
+    def _range(self, place: PrimExpr) -> IntervalSet:
+        if reads_memory(place):
+            return IntSet.everything()
+        return eval_set(place, self._domains, self._analyzer)
 
-    def _races(self, a: _Access, b: _Access, carried: bool) -> bool:
+    def _race(self, later: list[_Access], earlier: list[_Access], over: For | While | None) -> bool:
+        return any(self._races(a, b, over) for a in later for b in earlier)
+
+    def _races(self, a: _Access, b: _Access, over: For | While | None) -> bool:
         """Return whether two threads may access one element, one of them to change it."""
         if a.data is not b.data or not (a.writes or b.writes):
             return False
         if len(a.box) != len(b.box):
             return True
-        if a.writes and b.writes and structural_equal(a.indices, b.indices):
-            return False  # the same store, element by element
-        if self._own_element(a, b, carried):
+        if not a.box and a.writes and b.writes:
+            return False  # stores of whole matrices by warps
+        if over is None and a.ahead != b.ahead and not (a.writes and b.writes):
             return False
-        if not carried and a.ahead != b.ahead and not (a.writes and b.writes):
+        if any(apart(x, y, self._analyzer) for x, y in zip(a.box, b.box, strict=True)):
             return False
-        return not any(self._apart(x, y) for x, y in zip(a.box, b.box, strict=True))
+        return not (self._of_one_thread(a, b, over) or self._apart_at_once(a, b, over))
 
-    def _own_element(self, a: _Access, b: _Access, carried: bool) -> bool:
-        """Return whether each thread accesses an element of its own, the same one both times."""
-        used = set(free_vars(a.indices))
-        if not used & self._threads or not structural_equal(a.indices, b.indices):
+    def _of_one_thread(self, a: _Access, b: _Access, over: For | While | None) -> bool:
+        """Return whether no two threads access one element, each in its place."""
+        indices = (*a.indices, *b.indices)
+        if self._elements is None or not a.indices or any(reads_memory(index) for index in indices):
             return False
-        return not carried or not used.intersection(self._domains) - self._threads
+        if not self._changing(over).isdisjoint(free_vars(indices)):
+            return False
+        return not self._elements.meet(a.indices, b.indices, a.conditions, b.conditions)
 
-    def _apart(self, x: IntervalSet, y: IntervalSet) -> bool:
-        if not (x.is_bounded() and y.is_bounded()):
+    def _changing(self, over: For | While | None) -> set[Var]:
+        """Return the loops that may be elsewhere at another access: in another iteration of one, or in the same."""
+        here = over.loop_var if isinstance(over, For) else None
+        return self._ran.difference(var for var in self._loops if var is not here)
+
+    def _apart_at_once(self, a: _Access, b: _Access, over: For | While | None) -> bool:
+        """Return whether the elements differ while the loops around both accesses are where they are."""
+        domains = {var: self._domains[var] for var in self._changing(over) | self._threads}
+        pairs = [(x, y) for x, y in zip(a.indices, b.indices, strict=True) if not (reads_memory(x) or reads_memory(y))]
+        if over is None:
+            ends = [[eval_set(index, domains, self._analyzer) for index in pair] for pair in pairs]
+            return any(apart(x, y, self._analyzer) for x, y in ends)
+        if not isinstance(over, For):
             return False
-        prove = self._analyzer.can_prove
-        return prove(x.max_value < y.min_value) or prove(y.max_value < x.min_value)
+        del domains[over.loop_var]
+        return any(apart_after_steps(x, y, over.loop_var, domains, self._analyzer) for x, y in pairs)
 
 
 def _divergence_message(waiting: Stmt, divergent: For | While | IfThenElse, scope: str) -> str:
@@ -301,16 +377,24 @@ class _Loads(Visitor):
 
 
 class _Insert(StmtMutator):
-    def __init__(self, waiting: set[Stmt], scope: str) -> None:
+    def __init__(self, waiting: set[Stmt], closing: set[While], scope: str) -> None:
         self._waiting = waiting
+        self._closing = closing
         self._scope = scope
 
+    def _barrier(self) -> Stmt:
+        return Evaluate(Call("int32", STORAGE_SYNC, (StringImm(self._scope),)))
+
+    def _after_wait(self, n: Stmt, new: Stmt) -> Stmt:
+        return SeqStmt((self._barrier(), new)) if n in self._waiting else new
+
     def visit_Stmt(self, n: Stmt) -> Stmt:
-        new: Stmt = self.visit_Node(n)
-        if n not in self._waiting:
-            return new
-        wait = Evaluate(Call("int32", STORAGE_SYNC, (StringImm(self._scope),)))
-        return SeqStmt((wait, new))
+        return self._after_wait(n, self.visit_Node(n))
+
+    def visit_While(self, n: While) -> Stmt:
+        body = self.visit(n.body)
+        new = rebuild(n, body=SeqStmt((body, self._barrier())) if n in self._closing else body)
+        return self._after_wait(n, new)
 
     def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
-        return rebuild(n, seq=SeqStmt(tuple([self.visit(stmt) for stmt in n.seq])).seq)
+        return self._after_wait(n, rebuild(n, seq=SeqStmt(tuple([self.visit(stmt) for stmt in n.seq])).seq))

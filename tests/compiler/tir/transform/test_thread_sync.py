@@ -64,3 +64,44 @@ def test_what_a_loop_fills_ahead_is_read_behind_it() -> None:
 
 def test_a_wait_that_is_there_is_enough() -> None:
     assert waits("B[tx] = A[tx]\nT.evaluate(T.tvm_storage_sync('shared'))\nC[tx] = B[7 - tx]") == 1
+
+
+def waits_of_two_rows(body: str) -> int:
+    """Return how often the threads of a block of four by two wait."""
+    lines = "\n".join("    " + line for line in body.strip("\n").splitlines())
+    launch = "with T.launch_thread('threadIdx.x', 4) as tx, T.launch_thread('threadIdx.y', 2) as ty:\n"
+    func = program(f"{launch}    B = T.decl_buffer((16,), 'int32', scope='shared')\n{lines}")
+    return sum(call.op is STORAGE_SYNC for call in nodes(apply(func, ThreadSync("shared")), Call))
+
+
+def test_an_index_without_one_of_the_axes_is_of_several_threads() -> None:
+    assert waits_of_two_rows("if ty == 0:\n    B[tx] = A[tx]\nC[ty * 4 + tx] = B[tx]") == 1
+    assert waits_of_two_rows("if ty == 0:\n    B[tx] = A[tx]\nif ty == 0:\n    C[tx] = B[tx]") == 0
+    assert waits_of_two_rows("for k in range(4):\n    B[tx] = A[k * 4 + tx]\n    C[ty * 4 + tx] = B[tx]") == 2
+    assert waits_of_two_rows("B[ty * 4 + tx] = A[tx]\nC[ty * 4 + tx] = B[ty * 4 + tx]") == 0
+    assert waits_of_two_rows("B[(ty * 4 + tx) // 2] = A[tx // 2]\nC[ty * 4 + tx] = B[(ty * 4 + tx) // 2]") == 1
+    assert waits_of_two_rows("B[(ty * 4 + tx) * 2] = A[tx]\nB[(ty * 4 + tx) * 2 + 1] = A[tx]") == 0
+
+
+def test_a_store_is_not_overtaken_by_an_earlier_one() -> None:
+    assert waits("if tx == 0:\n    B[0] = 1\nif tx == 1:\n    B[0] = 2") == 1
+    assert waits("for i in range(4):\n    B[tx // 2] = A[tx // 2 + i]") == 1
+    assert waits("for i in range(2):\n    B[i * 8 + tx] = A[tx]\n    C[tx] = B[i * 8 + tx]") == 0
+
+
+def test_a_loop_that_may_have_no_iteration_lets_nobody_wait() -> None:
+    loop = "B[tx] = A[tx]\nfor i in range({0}):\n    T.evaluate(T.tvm_storage_sync('shared'))\nC[tx] = B[7 - tx]"
+    assert waits(loop.format("n")) == 2
+    assert waits(loop.format("3")) == 1
+
+
+def test_loops_and_definitions_within_a_loop_are_elsewhere_in_its_next_iteration() -> None:
+    triangle = "for i in range(4):\n    for j in range(i + 1):\n        B[j] = A[j]\n    C[tx] = C[tx] + B[i + 1]"
+    assert waits(triangle) == 2
+    assert waits("for i in range(4):\n    x: T.int32 = i * 2\n    B[x] = A[x]\n    C[tx] = C[tx] + B[x + 2]") == 1
+
+
+def test_what_conditions_and_definitions_read() -> None:
+    assert waits("B[tx] = A[tx]\nx: T.int32 = B[7 - tx]\nB[tx] = 0\nC[tx] = x") == 2
+    assert waits("if B[0] == 1:\n    B[tx] = 0") == 1
+    assert waits("while B[0] < 5:\n    B[0] = n") == 2
