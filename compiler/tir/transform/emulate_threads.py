@@ -29,7 +29,8 @@ from compiler.tir.transform.emulate_shuffles import EmulateShuffles
 from compiler.tir.transform.emulate_tensor_cores import EmulateTensorCores
 from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.thread_vectors import MIN_THREADS, ContiguousMemory, SplitLongLoops, Unrolled
+from compiler.tir.transform.thread_vectors import ContiguousMemory, Unrolled
+from compiler.tir.transform.vector_lanes import choose_lanes
 
 
 class EmulateThreads(PrimFuncPass):
@@ -70,58 +71,59 @@ class EmulateThreads(PrimFuncPass):
         occurring = features(func)
         if "thread_extent" not in occurring.attrs and ForKind.THREAD_BINDING not in occurring.kinds:
             return func
-        return func.with_body(_Kernels(self.warp_size).visit(with_device_memory(func.body)))
+        distinct = bool(func.attrs.get("tir.noalias"))
+        return func.with_body(_Kernels(self.warp_size, distinct).visit(with_device_memory(func.body)))
 
 
 class _Kernels(StmtMutator):
     """Replaces each kernel of a function."""
 
-    def __init__(self, warp_size: int) -> None:
+    def __init__(self, warp_size: int, distinct: bool) -> None:
         self._warp_size = warp_size
+        self._distinct = distinct
 
     def visit_Stmt(self, n: Stmt) -> Stmt:
         if launch_of(n) is None:
             return self.visit_Node(n)  # type: ignore[no-any-return]
-        return _Kernel(n, self._warp_size).emulated()
+        return _Kernel(n, self._warp_size, self._distinct).emulated()
 
 
 class _Kernel(KernelCode):
     """One kernel, and the loops that do what it does."""
 
-    def __init__(self, kernel: Stmt, warp_size: int) -> None:
+    def __init__(self, kernel: Stmt, warp_size: int, distinct: bool) -> None:
         super().__init__(kernel)
         self._warp_size = warp_size
+        self._distinct = distinct
 
     def emulated(self) -> Stmt:
         """Return the loops over blocks, with all that the threads of a block do."""
         shuffles = EmulateShuffles(self.position, self.count, self._warp_size)
         products = EmulateTensorCores(self.position, self.count)
-        code = self._with_short_loops(shuffles.visit(products.lowered(self.code)))
-        memory = _BlockMemory(code, self.position, self.count, self.memory_width(self._warp_size))
-        code = memory.visit(code)
-        uniformity = Uniformity((*(self.variables[axis.tag] for axis in self.threads), *memory.private))
-        body = BarrierRegions(uniformity, partial(self._each_thread, memory), memory.keep).split(code)
+        loops = [(self.variables[axis.tag], axis.extent) for axis in self.threads]
+        lanes = choose_lanes(shuffles.visit(products.lowered(self.code)), loops, self._distinct)
+        if lanes.loop is not None:
+            loops.append((lanes.loop.loop_var, lanes.loop.extent))
+        loops.sort(key=lambda loop: loop[0] is not lanes.axis)
+        slot = self._slot(loops) if lanes.loop is None else self.position
+        memory = _BlockMemory(lanes.code, slot, self.position, self.count, self.memory_width(self._warp_size))
+        code = memory.visit(lanes.code)
+        uniformity = Uniformity((*(var for var, _ in loops), *memory.private))
+        body = BarrierRegions(uniformity, partial(_each_thread, loops, memory), memory.keep).split(code)
         for buffer in shuffles.exchanges:
             body = Allocate(buffer.data, buffer.dtype, buffer.shape, const(True), DeclBuffer(buffer, body))
         for allocation in reversed(memory.allocations):
             body = rebuild(allocation, body=body)
         return self._each_block(body, memory.atomic)
 
-    def _with_short_loops(self, code: Stmt) -> Stmt:
-        x = next((axis for axis in self.threads if axis.tag == "threadIdx.x"), None)
-        if x is None or not isinstance(x.extent, IntImm) or x.extent.value < MIN_THREADS:
-            return code
-        threads = [self.variables[axis.tag] for axis in self.threads]
-        return SplitLongLoops(code, self.variables[x.tag], threads).visit(code)  # type: ignore[no-any-return]
-
-    def _each_thread(self, memory: _BlockMemory, region: Stmt) -> Stmt:
-        if memory.interleaved.intersection(free_vars(region)):
-            region = Unrolled().visit(region)
-        for axis in self.threads:
-            old = self.variables[axis.tag]
-            var = Var(old.name, old.dtype)
-            region = For(var, const(0, var.dtype), axis.extent, ForKind.SERIAL, substitute(region, {old: var}))
-        return region
+    def _slot(self, loops: Sequence[tuple[Var, PrimExpr]]) -> PrimExpr:
+        """Return where a thread's own memory is among that of all: threads of the innermost loop are neighbours."""
+        slot: PrimExpr = const(0)
+        count: PrimExpr = const(1)
+        for var, extent in loops:
+            slot = slot + cast("int32", var) * count
+            count = count * cast("int32", extent)
+        return self.analyzer.simplify(slot)
 
     def _each_block(self, body: Stmt, in_order: bool) -> Stmt:
         """Return the loop over all blocks; they run one after the other where they add to the same memory."""
@@ -147,8 +149,29 @@ class _Kernel(KernelCode):
         return body
 
 
+def _each_thread(loops: Sequence[tuple[Var, PrimExpr]], memory: _BlockMemory, region: Stmt) -> Stmt:
+    """Return the loops over threads around a region, the innermost one first among them."""
+    if memory.interleaved.intersection(free_vars(region)):
+        region = Unrolled().visit(region)
+    for old, extent in loops:
+        var = Var(old.name, old.dtype)
+        region = For(var, const(0, var.dtype), extent, ForKind.SERIAL, substitute(region, {old: var}))
+    return region
+
+
 class _BlockMemory(Mutator):
     """Moves the memory of a block, and the threads' own that is used beyond a barrier, out of the threads' code.
+
+    Parameters
+    ----------
+    code : Stmt
+        Of a thread.
+    slot : PrimExpr
+        Where a thread's own memory is among that of all threads.
+    thread, threads : PrimExpr
+        The position of a thread in its block, and the number of threads.
+    width : int
+        How many threads share memory of a warp.
 
     An element of the threads' own memory is beside that of the next thread, as on a device, where LLVM can compute
     several threads by one vector instruction; elements that an instruction accesses together stay side by side.
@@ -165,9 +188,10 @@ class _BlockMemory(Mutator):
         Whether threads add to memory in one step.
     """
 
-    def __init__(self, code: Stmt, thread: PrimExpr, threads: PrimExpr, width: int) -> None:
+    def __init__(self, code: Stmt, slot: PrimExpr, thread: PrimExpr, threads: PrimExpr, width: int) -> None:
         self._around = Barriers(code).around
         self._contiguous = ContiguousMemory(code).pointers
+        self._slot = slot
         self._thread = thread
         self._threads = threads
         self._width = width
@@ -191,7 +215,7 @@ class _BlockMemory(Mutator):
             self.private.add(n.buffer_var)
             if n not in self._around:
                 return self.visit_Node(n)  # type: ignore[no-any-return]
-            self._divide(n, self._thread, self._threads)
+            self._divide(n, self._slot, self._threads)
         return self.visit(n.body)  # type: ignore[no-any-return]
 
     def _divide(self, n: Allocate, position: PrimExpr, parts: PrimExpr) -> None:
@@ -209,8 +233,8 @@ class _BlockMemory(Mutator):
         buffer = decl_buffer((self._threads,), n.var.dtype, n.var.name, scope="local")
         self.private.add(buffer.data)
         self.allocations.append(Allocate(buffer.data, buffer.dtype, buffer.shape, const(True), n.body))
-        element = BufferLoad(buffer, (self._thread,))
-        return BufferStore(buffer, n.value, (self._thread,)), substitute(n.body, {n.var: element})
+        element = BufferLoad(buffer, (self._slot,))
+        return BufferStore(buffer, n.value, (self._slot,)), substitute(n.body, {n.var: element})
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
         return DeclBuffer(self._part(n.buffer), self.visit(n.body))

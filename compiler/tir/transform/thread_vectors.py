@@ -22,7 +22,7 @@ __all__ = ["ContiguousMemory", "SplitLongLoops", "Unrolled", "steps"]
 MAX_STEPS = 256
 """Stores and calls of a thread that LLVM may write out, so that the loop over threads is the innermost one."""
 MIN_THREADS = 4
-"""Along x, of which a vector is worth making."""
+"""Along an axis, of which a vector is worth making."""
 
 
 def steps(n: Stmt) -> float:
@@ -76,12 +76,18 @@ class SplitLongLoops(StmtMutator):
     code : Stmt
         Of a thread.
     x : Var
-        The position along ``threadIdx.x``.
+        The position along the axis whose threads are to be neighbours.
     positions : sequence of Var
         Those along all axes of threads.
+
+    Attributes
+    ----------
+    split : int
+        How many loops got one.
     """
 
     def __init__(self, code: Stmt, x: Var, positions: Sequence[Var]) -> None:
+        self.split = 0
         self._around = Barriers(code).around
         self._var = x
         self._uniformity = Uniformity(positions)
@@ -93,7 +99,10 @@ class SplitLongLoops(StmtMutator):
         if n not in self._around and steps(n) <= MAX_STEPS:
             return n
         if n not in self._around and steps(n.body) <= MAX_STEPS:
-            return rebuild(n, body=seq([_barrier(), n.body])) if self._is_side_by_side(n.body) else n
+            if not self._is_side_by_side(n.body):
+                return n
+            self.split += 1
+            return rebuild(n, body=seq([_barrier(), n.body]))
         return self.visit_Node(n)  # type: ignore[no-any-return]
 
     def visit_Allocate(self, n: Allocate) -> Stmt:

@@ -6,10 +6,13 @@ from compiler.ir.error import LoweringError, show
 from compiler.ir.module import IRModule
 from compiler.ir.origin import user_place
 from compiler.ir.transform import PassContext
+from compiler.tir.analysis.divergent_threads import disagreeing_threads
 from compiler.tir.analysis.features import features
+from compiler.tir.analysis.thread_axes import launch_of, thread_axes
 from compiler.tir.analysis.uniformity import DivergentBarrier, divergent_barrier
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import For, IfThenElse
+from compiler.tir.stmt import For, IfThenElse, Stmt
+from compiler.tir.stmt_functor import StmtVisitor
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -29,7 +32,7 @@ class VerifyBarriers(PrimFuncPass):
     ------
     LoweringError
         If a barrier is in a branch or loop that not all threads take, or take as often: the message names the lines,
-        the condition, and what would make it legal.
+        the condition, two threads that differ, and what would make it legal.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
@@ -41,15 +44,45 @@ class VerifyBarriers(PrimFuncPass):
 def _check(func: PrimFunc) -> None:
     divergent = divergent_barrier(func.body)
     if divergent is not None:
-        raise LoweringError(_message(divergent))
+        raise LoweringError(_message(divergent, func))
 
 
-def _message(divergent: DivergentBarrier) -> str:
+def _message(divergent: DivergentBarrier, func: PrimFunc) -> str:
     barrier, around, decides = divergent
     kind = "branch" if isinstance(around, IfThenElse) else "loop"
     which = f"{kind} over {around.loop_var.name}" if isinstance(around, For) else kind
     return (
         f"VerifyBarriers: a barrier{user_place(barrier.span)} is under a condition that differs between threads: the "
-        f"{which}{user_place(around.span)} depends on {show(decides)}, so that not all threads of a block come to it; "
-        "move the barrier out, or let the condition depend on the block alone"
+        f"{which}{user_place(around.span)} depends on {show(decides)}, so that not all threads of a block come to it"
+        f"{_example(divergent, func)}; move the barrier out, or let the condition depend on the block alone"
     )
+
+
+def _example(divergent: DivergentBarrier, func: PrimFunc) -> str:
+    """Return two threads that go different ways, as the message says it; nothing where only a run knows some."""
+    kernels = _Kernels(divergent.barrier)
+    kernels.visit(func.body)
+    axes = {} if kernels.around is None else thread_axes(kernels.around)
+    threads = disagreeing_threads(divergent.decides, axes)
+    if threads is None:
+        return ""
+    one, other = (", ".join(f"{tag} = {at}" for tag, at in position.items()) for position in threads)
+    return f": the thread {one} goes another way than {other}"
+
+
+class _Kernels(StmtVisitor):
+    """Finds the kernel that a barrier is in."""
+
+    def __init__(self, barrier: Stmt) -> None:
+        self.around: Stmt | None = None
+        self._barrier = barrier
+        self._kernel: Stmt | None = None
+
+    def visit_Stmt(self, n: Stmt) -> None:
+        outer = self._kernel
+        if outer is None and launch_of(n) is not None:
+            self._kernel = n
+        if n is self._barrier:
+            self.around = self._kernel
+        self.visit_Node(n)
+        self._kernel = outer
