@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from app.kernel_reports import KernelLaunch
 from app.panes.numbers import count, number
@@ -21,18 +22,39 @@ class DeviceRow:
     device: GpuDevice
     launch: KernelLaunch
 
+    @cached_property
+    def _limit(self) -> GpuDevice:
+        """The device with the peak of what does most of the kernel's arithmetic: its tensor cores, or its lanes."""
+        return self.device.by_tensor_cores(self.launch.matrix_types) or self.device
+
+    @property
+    def _peak(self) -> str:
+        """The peak that limits the kernel, by name."""
+        return f"{self._rate(self._limit.flops)} of {self._arithmetic}"
+
+    @property
+    def _arithmetic(self) -> str:
+        return "float32" if self._limit is self.device else f"tensor cores, {self.launch.matrix_types}"
+
+    def _rate(self, operations: float) -> str:
+        """Return a rate in the unit of what is multiplied."""
+        is_float = self._limit is self.device or "float" in self.launch.matrix_types
+        return f"{number(operations / _TERA)} {'TFLOP' if is_float else 'TOP'}/s"
+
     @property
     def chart(self) -> Roofline | None:
         """The roofline of the device; None of a launch without operations or accesses."""
         launch = self.launch
         if not (launch.flops and launch.moved and launch.least):
             return None
-        intensities = [launch.flops / launch.moved, launch.flops / launch.least, self.device.ridge]
-        rates = [self._filled, *(self.device.attainable(at) for at in intensities)]
+        device, lanes = self._limit, self.device
+        intensities = [launch.flops / launch.moved, launch.flops / launch.least, device.ridge, lanes.ridge]
+        rates = [self._filled, lanes.flops, *(device.attainable(at) for at in intensities)]
         across = Scale(min(intensities) / MARGIN, max(intensities) * MARGIN, LEFT, WIDTH - RIGHT)
-        up = Scale(min(rates) / _GIGA / MARGIN, self.device.flops / _GIGA * MARGIN, TOP + HEIGHT, TOP)
-        begin = max(across.low, up.low * _GIGA / self.device.bandwidth)
-        roof = [(at, self.device.attainable(at)) for at in (begin, self.device.ridge, across.high)]
+        up = Scale(min(rates) / _GIGA / MARGIN, device.flops / _GIGA * MARGIN, TOP + HEIGHT, TOP)
+        begin = max(across.low, up.low * _GIGA / device.bandwidth)
+        roof = [(at, device.attainable(at)) for at in (begin, device.ridge, across.high)]
+        lower = [] if device is lanes else [(at, lanes.flops) for at in (lanes.ridge, across.high)]
         return Roofline(
             width=WIDTH,
             height=TOP + HEIGHT + BOTTOM,
@@ -41,11 +63,13 @@ class DeviceRow:
             top=TOP,
             base=TOP + HEIGHT,
             roof=[(across.place(at), up.place(rate / _GIGA)) for at, rate in roof],
-            peak=f"{number(self.device.flops / _TERA)} TFLOP/s",
+            peak=self._peak,
             bandwidth=f"{number(self.device.bandwidth / _GIGA)} GB/s",
             points=self._points(across, up),
             columns=across.marks(),
             rows=up.marks(),
+            lower=[(across.place(at), up.place(rate / _GIGA)) for at, rate in lower],
+            lower_peak=f"{number(lanes.flops / _TERA)} TFLOP/s of float32",
         )
 
     @property
@@ -54,7 +78,7 @@ class DeviceRow:
         return [self._roof, self._blocks, self._occupancy]
 
     def _points(self, across: Scale, up: Scale) -> list[Point]:
-        launch, attainable = self.launch, self.device.attainable
+        launch, attainable = self.launch, self._limit.attainable
         asked, least = launch.flops / launch.moved, launch.flops / launch.least
         points = [
             ("least", least, attainable(least), "if each byte were moved once"),
@@ -62,7 +86,7 @@ class DeviceRow:
             ("filled", asked, self._filled, "and with the places that its blocks leave empty"),
         ]
         return [
-            Point(across.place(x), up.place(y / _GIGA), label, f"at most {number(y / _TERA)} TFLOP/s {why}")
+            Point(across.place(x), up.place(y / _GIGA), label, f"at most {self._rate(y)} {why}")
             for label, x, y, why in points
         ]
 
@@ -78,14 +102,21 @@ class DeviceRow:
     @property
     def _filled(self) -> float:
         """The operations a second of the roofline, less what the last wave of blocks wastes."""
-        return self.device.attainable(intensity(self.launch)) * self._waves.efficiency
+        return self._limit.attainable(intensity(self.launch)) * self._waves.efficiency
 
     @property
     def _roof(self) -> str:
-        attainable = self.device.attainable(intensity(self.launch))
-        limiter = "memory" if attainable < self.device.flops else "arithmetic"
-        rates = f"{number(attainable / _TERA)} of {number(self.device.flops / _TERA)} TFLOP/s"
-        return f"At most {rates}, limited by {limiter}."
+        attainable = self._limit.attainable(intensity(self.launch))
+        limiter = "memory" if attainable < self._limit.flops else "arithmetic"
+        told = f"At most {number(attainable / _TERA)} of {self._rate(self._limit.flops)}, limited by {limiter}."
+        types = self.launch.matrix_types
+        if not types:
+            return told
+        if self._limit is self.device:
+            return f"{told} No peak of tensor cores is published for {types}: this is float32's."
+        return (
+            f"{told} The peak is that of its tensor cores, {types}; float32's is {number(self.device.flops / _TERA)}."
+        )
 
     @property
     def _blocks(self) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from app.artifacts import Measurement
 from app.panes.charts import MAX_RATE, MIN_RATE, by_threads
@@ -66,11 +66,17 @@ class Roofline:
     points: list[Point]
     columns: list[Mark]
     rows: list[Mark]
+    lower: list[tuple[float, float]] = field(default_factory=list)
+    """Of arithmetic that this kernel does little of: where its roof leaves the other, and where it ends."""
+    lower_peak: str = ""
 
     @property
     def summary(self) -> str:
         """The drawing in words."""
-        return "; ".join([f"roof of {self.bandwidth} and {self.peak}", *(point.title for point in self.points)])
+        roofs = f"roof of {self.bandwidth} and {self.peak}"
+        if self.lower:
+            roofs += f", and of {self.lower_peak}"
+        return "; ".join([roofs, *(point.title for point in self.points)])
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,14 @@ def _launch(kernel: KernelAccesses) -> KernelLaunch:
         flops=kernel.flops,
         moved=kernel.moved,
         least=kernel.least,
+        matrix_types=_matrix_types(kernel),
     )
+
+
+def _matrix_types(kernel: KernelAccesses) -> str:
+    """Return what tensor cores do most of a kernel's operations with; empty where they do fewer than the rest."""
+    most = max(kernel.matrix_flops, key=lambda types: kernel.matrix_flops[types], default="")
+    return most if most and 2 * kernel.matrix_flops[most] > kernel.flops else ""
 
 
 def _access(kernel: KernelAccesses, access: WarpAccess, shapes: Mapping[str, list[int]]) -> MemoryAccess:

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from compiler.ir.primexpr import PrimExpr
 
-__all__ = ["GROUP", "WARP", "MatrixProduct", "fragment_element", "fragment_place", "matrix_product"]
+__all__ = ["GROUP", "WARP", "MatrixProduct", "fragment_element", "fragment_place", "matrix_product", "operand_dtype"]
 
 WARP = 32
 """Threads of a warp."""
@@ -57,6 +57,22 @@ class MatrixProduct(NamedTuple):
     c: str
     a_row: int
     b_row: int
+
+
+def operand_dtype(word: str) -> str:
+    """Return the data type of an operand as an instruction names it.
+
+    Parameters
+    ----------
+    word : str
+        Such as ``fp16``.
+
+    Returns
+    -------
+    str
+        ``tf32`` for numbers of 32 bits of which fewer are multiplied; empty for a word that means none.
+    """
+    return word if word == "tf32" else _TYPES.get(word, ("", 0))[0]
 
 
 def matrix_product(form: str, a: str, b: str, c: str) -> MatrixProduct | None:

@@ -21,7 +21,7 @@ from compiler.tir.stmt import AttrStmt, For, IfThenElse, LetStmt, Stmt
 from compiler.tir.stmt_functor import StmtVisitor
 from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
 from compiler.tir.warp_access.index_values import DataDependentError
-from compiler.tir.warp_access.operations import fragment_extents, instruction_operations, value_operations
+from compiler.tir.warp_access.operations import fragment_extents, instruction_operations, matrix_types, value_operations
 from compiler.tir.warp_access.site import WARP, AccessSite, Axis, Surroundings
 from compiler.tir.warp_access.transactions import SECTOR, Addresses, Pattern, bank_ways, pattern_of, sectors
 
@@ -115,6 +115,8 @@ class KernelAccesses:
         By buffer of global memory: the bytes that lie between its first and its last element, as its shape says.
     flops : float
         Floating-point operations of all threads, and those of dot products and of tensor cores, whatever their type.
+    matrix_flops : dict of str to float
+        Those of tensor cores, by what they multiply and add up, e.g. ``float16 to float32``.
     """
 
     name: str
@@ -123,6 +125,7 @@ class KernelAccesses:
     accesses: list[WarpAccess] = field(default_factory=list)
     footprint: dict[str, int] = field(default_factory=dict)
     flops: float = 0.0
+    matrix_flops: dict[str, float] = field(default_factory=dict)
 
     @property
     def moved(self) -> float:
@@ -235,7 +238,7 @@ class _Walk(Visitor):
         if n.op is IF_THEN_ELSE:
             self._branches(*n.args)
         else:
-            self._count(instruction_operations(n, self._fragments))
+            self._count(instruction_operations(n, self._fragments), matrix_types(n))
             self.visit_Node(n)
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
@@ -261,11 +264,14 @@ class _Walk(Visitor):
         self._note(n, n.buffer, n.indices, n.value.dtype, writes=True)
         self._count(value_operations(n.value))
 
-    def _count(self, operations: float) -> None:
+    def _count(self, operations: float, matrix: str = "") -> None:
         """Add up the operations that each thread does where it comes to a statement."""
         if operations:
             launches = prod(extent for _, extent in (*self._blocks, *self._loops))
-            self.kernel.flops += operations * launches * _busy(self._around)
+            added = operations * launches * _busy(self._around)
+            self.kernel.flops += added
+            if matrix:
+                self.kernel.matrix_flops[matrix] = self.kernel.matrix_flops.get(matrix, 0.0) + added
 
     def _note(self, n: Any, buffer: Buffer, indices: tuple[PrimExpr, ...], dtype: str, writes: bool) -> None:
         scope = buffer.storage_scope or "global"

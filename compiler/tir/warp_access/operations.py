@@ -13,9 +13,11 @@ from compiler.ir import dtype as dt
 from compiler.ir.functor import Visitor
 from compiler.ir.op import Op
 from compiler.ir.primexpr import BinaryOp, Call, PrimExpr, StringImm, Var
+from compiler.ir.types import PointerType
 from compiler.tir.buffer import BufferLoad
+from compiler.tir.matrix_fragments import operand_dtype
 
-__all__ = ["fragment_extents", "instruction_operations", "value_operations"]
+__all__ = ["fragment_extents", "instruction_operations", "matrix_types", "value_operations"]
 
 _WARP = 32
 _FRAGMENT_PRODUCTS = ("tir.tvm_mma_sync", "tir.tvm_bmma_sync")
@@ -63,6 +65,34 @@ def instruction_operations(call: Call, fragments: Mapping[Var, int]) -> float:
     if name.startswith("tir.call_") and call.args and isinstance(call.args[0], StringImm):
         name = call.args[0].value
     return 2.0 * _DOT_PRODUCTS.get(name, 0)
+
+
+def matrix_types(call: Call) -> str:
+    """Return what an instruction of tensor cores multiplies and adds up.
+
+    Parameters
+    ----------
+    call : Call
+
+    Returns
+    -------
+    str
+        Such as ``float16 to float32``; empty for any other call.
+    """
+    name = call.op.name if isinstance(call.op, Op) else ""
+    if name in _FRAGMENT_PRODUCTS:
+        operand, total = (_element(call.args[at]) for at in (2, 0))
+    elif name in _SHAPE_PRODUCTS:
+        words = [word.value if isinstance(word, StringImm) else "" for word in (call.args[3], call.args[5])]
+        operand, total = (operand_dtype(word) or word for word in words)
+    else:
+        return ""
+    return f"{operand} to {total}"
+
+
+def _element(pointer: PrimExpr) -> str:
+    annotation = pointer.type_annotation if isinstance(pointer, Var) else None
+    return str(annotation.element_type.dtype) if isinstance(annotation, PointerType) else ""
 
 
 def value_operations(value: PrimExpr) -> int:

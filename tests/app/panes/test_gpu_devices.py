@@ -9,7 +9,7 @@ from app.panes.gpu_devices import DeviceRow
 from compiler.target.gpu_devices import GPU_DEVICES
 
 
-def row(key: str = "a100", **fields: float) -> DeviceRow:
+def row(key: str = "a100", **fields: float | str) -> DeviceRow:
     given = {"blocks": 108 * 8, "threads": 256, "flops": 1e9, "moved": 1e9, "least": 1e8, **fields}
     return DeviceRow(key, GPU_DEVICES[key], KernelLaunch(name="k", **given))  # type: ignore[arg-type]
 
@@ -47,3 +47,35 @@ def test_what_was_compiled_says_how_many_blocks_a_processor_holds() -> None:
 
 def test_without_operations_there_is_no_chart() -> None:
     assert row(flops=0.0).chart is None
+
+
+def test_tensor_cores_have_a_roof_of_their_own_beside_that_of_float32() -> None:
+    """The peaks of NVIDIA's whitepapers: 312 and 19.5 TFLOP/s, 624 TOP/s."""
+    busy = {"flops": 1e15, "moved": 1e9}
+    half, lanes = row(matrix_types="float16 to float32", **busy), row(**busy)
+    assert half.sentences[0] == (
+        "At most 312 of 312 TFLOP/s, limited by arithmetic. The peak is that of its tensor cores, float16 to float32; "
+        "float32's is 19.5."
+    )
+    assert lanes.sentences[0] == "At most 19.5 of 19.5 TFLOP/s, limited by arithmetic."
+    assert "624 TOP/s" in row(matrix_types="int8 to int32", **busy).sentences[0]
+    chart, plain = half.chart, lanes.chart
+    assert chart is not None
+    assert plain is not None
+    assert (chart.peak, plain.peak) == ("312 TFLOP/s of tensor cores, float16 to float32", "19.5 TFLOP/s of float32")
+    (_, ridge, right), (leaves, ends) = chart.roof, chart.lower
+    assert leaves[0] < ridge[0]
+    assert leaves[1] == ends[1] > ridge[1]
+    assert ends[0] == right[0]
+    assert plain.lower == []
+
+
+def test_a_device_without_tensor_cores_keeps_the_roof_of_float32() -> None:
+    told = row("m3", matrix_types="float16 to float32", flops=1e15).sentences[0]
+    assert told.endswith("No peak of tensor cores is published for float16 to float32: this is float32's.")
+
+
+def test_memory_limits_tensor_cores_as_it_limits_float32() -> None:
+    fields = {"flops": 1e9, "moved": 1e9}
+    one, other = (row(matrix_types=types, **fields).sentences[0].split()[2] for types in ("", "float16 to float32"))
+    assert one == other

@@ -183,16 +183,16 @@ def test_what_emulation_says_of_other_warps_and_fragments(there: str, wrong: str
         emulate(from_source(MMA.replace(there, wrong)), target="cuda")
 
 
-def operations(module: IRModule) -> float:
+def operations(module: IRModule) -> tuple[float, dict[str, float]]:
     (kernel,) = explain_kernels(tvm.build(module, target="cuda").imported_modules[0].kernels)
-    return kernel.flops
+    return kernel.flops, kernel.matrix_flops
 
 
 def test_operations_of_instructions_count() -> None:
     """Products and sums, of the whole warp where it multiplies matrices."""
-    assert operations(wmma_module("float16", "float32", False)) == 2 * 32**3
-    assert operations(wmma_module("int8", "int32", True)) == 2 * 32**3
-    assert operations(from_source(MMA)) == 2 * 16 * 8 * 16
+    assert operations(wmma_module("float16", "float32", False)) == (2 * 32**3, {"float16 to float32": 2 * 32**3})
+    assert operations(wmma_module("int8", "int32", True)) == (2 * 32**3, {"int8 to int32": 2 * 32**3})
+    assert operations(from_source(MMA)) == (2 * 16 * 8 * 16, {"float16 to float32": 2 * 16 * 8 * 16})
 
 
 @pytest.mark.parametrize(
