@@ -14,7 +14,16 @@ from typing import NamedTuple, TypeVar
 
 from compiler.ir.primexpr import PrimExpr
 
-__all__ = ["GROUP", "WARP", "MatrixProduct", "fragment_element", "fragment_place", "matrix_product", "operand_dtype"]
+__all__ = [
+    "GROUP",
+    "NIBBLES",
+    "WARP",
+    "MatrixProduct",
+    "fragment_element",
+    "fragment_place",
+    "matrix_product",
+    "operand_dtype",
+]
 
 WARP = 32
 """Threads of a warp."""
@@ -28,11 +37,15 @@ _TYPES: Mapping[str, tuple[str, int]] = {
     "tf32": ("float32", 1),
     "int8": ("int8", 4),
     "uint8": ("uint8", 4),
+    "int4": ("int8", 8),
+    "uint4": ("uint8", 8),
     "fp32": ("float32", 1),
     "int32": ("int32", 1),
     "fp64": ("float64", 1),
 }
-"""By the name of an operand's type: the data type of its elements, and how many of them one register holds."""
+"""By the name of an operand's type: the data type that holds an element, and how many of them one register holds."""
+NIBBLES = ("int4", "uint4")
+"""Types of which a byte holds two numbers, the first one in its low bits."""
 
 Number = TypeVar("Number", int, PrimExpr)
 
@@ -44,7 +57,7 @@ class MatrixProduct(NamedTuple):
     ----------
     m, n, k : int
     a, b, c : str
-        The data types of the elements.
+        The data types of the elements; those of 4 bits are in bytes.
     a_row, b_row : int
         How many neighbouring elements of an operand a thread has in one register.
     """
@@ -72,7 +85,7 @@ def operand_dtype(word: str) -> str:
     str
         ``tf32`` for numbers of 32 bits of which fewer are multiplied; empty for a word that means none.
     """
-    return word if word == "tf32" else _TYPES.get(word, ("", 0))[0]
+    return word if word in ("tf32", *NIBBLES) else _TYPES.get(word, ("", 0))[0]
 
 
 def matrix_product(form: str, a: str, b: str, c: str) -> MatrixProduct | None:

@@ -8,6 +8,7 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, Stmt
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.device_targets import FunctionTarget, function_target
+from compiler.tir.transform.kernel_code import with_device_memory
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 DEVICE_REGIONS = ("thread_extent", "pipeline_exec_scope", "device_scope")
@@ -23,7 +24,8 @@ class AnnotateDeviceRegions(PrimFuncPass):
             B[tx] = A[tx]                                 →       with T.launch_thread("threadIdx.x", 8) as tx:
                                                                       B[tx] = A[tx]
 
-    Functions whose target has no host are for the device as they are.
+    Functions whose target has no host are for the device as they are.  Memory of threads that is allocated around a
+    part, such as that of scope ``local``, is allocated in it: the host has none.
 
     Raises
     ------
@@ -35,7 +37,7 @@ class AnnotateDeviceRegions(PrimFuncPass):
         target = function_target(func, "AnnotateDeviceRegions")
         if target.host is None:
             return func
-        return func.with_body(_Annotate(target.without_host()).visit(func.body))
+        return func.with_body(_Annotate(target.without_host()).visit(with_device_memory(func.body)))
 
 
 class _Annotate(StmtMutator):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
@@ -27,6 +29,7 @@ from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import REINTERPRET, reinterpret
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, BufferStore, DeclBuffer, LetStmt, Stmt
+from compiler.tir.stmt_functor import StmtExprVisitor
 from compiler.tir.transform.bf16_bits import BITS, bits_of_single, single_of_bits
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -119,17 +122,38 @@ class BF16ComputeLegalize(PrimFuncPass):
         B_1[i] = A[i] + A[i]                 →      B_1[i] = float32(A[i]) + float32(A[i])
         C[i] = T.exp(B_1[i])                        C[i] = bfloat16(T.exp(B_1[i]))
 
-    No processor need know the conversions: they are shifts and roundings of the bits.
+    No processor need know the conversions: they are shifts and roundings of the bits.  Memory that an instruction such
+    as ``ptx_mma`` gets a pointer to stays what it is.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        return func.with_body(_BF16Legalizer().visit(func.body))
+        passed = _PassedPointers()
+        passed.visit(func.body)
+        return func.with_body(_BF16Legalizer(passed.pointers).visit(func.body))
+
+
+class _PassedPointers(StmtExprVisitor):
+    """Collects the pointers that calls are given."""
+
+    def __init__(self) -> None:
+        self.pointers: set[Var] = set()
+
+    def visit_Call(self, n: Call) -> None:
+        self.pointers.update(arg for arg in n.args if isinstance(arg, Var) and arg.dtype == "handle")
+        self.visit_Node(n)
 
 
 class ComputeLegalizer(_Promote):
-    """Widens what is computed, and the memory that a function allocates."""
+    """Widens what is computed, and the memory that a function allocates.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    kept : collection of Var
+        Pointers to memory whose elements stay narrow.
+    """
+
+    def __init__(self, kept: Collection[Var] = ()) -> None:
+        self._kept = kept
         self._variables: dict[Var, Var] = {}
         self._buffers: dict[Buffer, Buffer] = {}
 
@@ -201,7 +225,7 @@ class ComputeLegalizer(_Promote):
         return self.single(value)
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
-        if not self.is_narrow(n.dtype):
+        if not self.is_narrow(n.dtype) or n.buffer_var in self._kept:
             return self.visit_Node(n)  # type: ignore[no-any-return]
         dtype = self.widened(n.dtype)
         pointer = self._variables[n.buffer_var] = retyped_pointer(n.buffer_var, dtype)

@@ -11,9 +11,10 @@ from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Call, IntImm, Max, Min, PrimExpr, StringImm, Var, cast, const
 from compiler.ir.types import PointerType, PrimType
+from compiler.tir.arithmetic import bitwise_and
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
 from compiler.tir.builtin import ACCESS_PTR, STORAGE_SYNC
-from compiler.tir.matrix_fragments import GROUP, WARP, MatrixProduct, fragment_element, matrix_product
+from compiler.tir.matrix_fragments import GROUP, NIBBLES, WARP, MatrixProduct, fragment_element, matrix_product
 from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, For, ForKind, Stmt, seq
 from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.tensor_core_ops import MATRIX_OPS
@@ -219,15 +220,12 @@ class EmulateTensorCores(StmtExprMutator):
                 f"emulation: ptx_mma{user_place(n.span)} of {' '.join(words)} has fragments that are laid out "
                 "otherwise than those of m8n8 and m16n8 products of rows and columns"
             )
-        types = (product.a, product.b, product.c)
-        pointers = [
-            (self._registers(pointer, dtype), offset)
-            for pointer, offset, dtype in zip(n.args[6:12:2], n.args[7:12:2], types, strict=True)
-        ]
+        left = self._operand(n.args[6], n.args[7], words[3], product.a)
+        right = self._operand(n.args[8], n.args[9], words[4], product.b)
         a, a_first = self._exchange("matrix_a", product.a, product.m * product.k)
         b, b_first = self._exchange("matrix_b", product.b, product.n * product.k)
         saturates = bool(getattr(n.args[12], "value", 0))
-        accumulator, begin = pointers[2]
+        accumulator, begin = self._registers(n.args[10], product.c), n.args[11]
 
         def multiply(i: PrimExpr) -> Stmt:
             row, column = fragment_element(self._lane, i, product.m, 2)
@@ -243,21 +241,42 @@ class EmulateTensorCores(StmtExprMutator):
             )
 
         return [
-            self._exchanged(a, a_first, *pointers[0], product.m, product.k, product.a_row),
-            self._exchanged(b, b_first, *pointers[1], product.n, product.k, product.b_row),
+            self._exchanged(a, a_first, left, product.m, product.k, product.a_row),
+            self._exchanged(b, b_first, right, product.n, product.k, product.b_row),
             _wait(),
             _each(product.m * product.n // WARP, multiply),
             _wait(),
         ]
 
+    def _operand(self, pointer: PrimExpr, offset: PrimExpr, word: str, dtype: str) -> Callable[[PrimExpr], PrimExpr]:
+        """Return what gives an element of a thread by its number."""
+        if word not in NIBBLES:
+            registers = self._registers(pointer, dtype)
+            return lambda i: BufferLoad(registers, (offset + i,))
+        registers = self._registers(pointer, "uint8")
+        assert isinstance(pointer, Var)
+        begin = offset * dt.storage_bytes(self._buffers[pointer].dtype)
+
+        def nibble(i: PrimExpr) -> PrimExpr:
+            bits = bitwise_and(cast("int32", BufferLoad(registers, (begin + i // 2,))) >> (i % 2 * 4), 15)
+            return cast(dtype, bits - bits // 8 * 16 if word == "int4" else bits)
+
+        return nibble
+
     def _exchanged(
-        self, matrix: Buffer, first: PrimExpr, registers: Buffer, begin: PrimExpr, rows: int, columns: int, row: int
+        self,
+        matrix: Buffer,
+        first: PrimExpr,
+        element: Callable[[PrimExpr], PrimExpr],
+        rows: int,
+        columns: int,
+        row: int,
     ) -> Stmt:
         """Return the stores of a thread's elements to a matrix."""
 
         def store(i: PrimExpr) -> Stmt:
             at, column = fragment_element(self._lane, i, rows, row)
-            return BufferStore(matrix, BufferLoad(registers, (begin + i,)), (first + at * columns + column,))
+            return BufferStore(matrix, element(i), (first + at * columns + column,))
 
         return _each(rows * columns // WARP, store)
 

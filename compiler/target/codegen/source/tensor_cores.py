@@ -74,6 +74,8 @@ _OPERANDS = {
     "tf32": _Operand("tf32", 32),
     "int8": _Operand("s8", 8),
     "uint8": _Operand("u8", 8),
+    "int4": _Operand("s4", 4),
+    "uint4": _Operand("u4", 4),
     "fp32": _Operand("f32", 32, "f"),
     "int32": _Operand("s32", 32),
     "fp64": _Operand("f64", 64, "d"),
