@@ -8,8 +8,8 @@ from app.artifacts import Step, Unit
 from app.panes.numbers import change, count, graph_fact, number
 
 _CHECK_MARKS = {"ok": " ✓", "wrong": " ✗", "unchecked": ""}
-_INSTRUCTION_GROUPS = frozenset({"llvm", "assembly", "kernel", "ptx", "sass"})
-"""Groups whose steps are measured in instructions, not in lines."""
+_CODE_GROUPS = frozenset({"llvm", "assembly", "kernel", "ptx", "sass"})
+"""Groups of whose steps the size is told, in instructions or of source code in lines, not how it changed."""
 
 
 NO_CHANGE = "no change"
@@ -46,10 +46,11 @@ class TimelineStep:
 
     @property
     def change(self) -> str:
-        """What the step did to the program's size: ``+24 lines``; of code its size: ``136 instructions``."""
+        """How a step changed the size, ``+24 lines``; of code the size itself, ``136 instructions`` or ``17 lines``."""
         delta = self.step.delta
-        if self.step.group in _INSTRUCTION_GROUPS:
-            return count(delta["instructions"], "instruction") if "instructions" in delta else ""
+        if self.step.group in _CODE_GROUPS:
+            noun = next((noun for noun in ("instruction", "line") if f"{noun}s" in delta), None)
+            return count(delta[f"{noun}s"], noun) if noun else ""
         return self._size_change + (_CHECK_MARKS[self.step.checked] if self.step.changed else "")
 
     @property

@@ -196,14 +196,13 @@ class FunctionUnits:
                 steps += self._llvm_pass_steps(function, final, steps[-1].listing if steps else None)
             listing = self._code_listing(code, function.name, final)
             group: Group = "llvm" if code.form in LLVM_STEPS else "assembly"
-            size = listing.summary.get("instructions", len(listing.lines)) if listing else None
             steps.append(
                 Step(
                     group=group,
                     name=LLVM_STEPS.get(code.form, code.form),
                     listing=listing.key if listing else None,
                     milliseconds=round(code.milliseconds, 3),
-                    delta={"instructions": int(size)} if size is not None else {},
+                    delta=_size(listing) if listing else {},
                 )
             )
         return steps
@@ -217,7 +216,7 @@ class FunctionUnits:
                 name=title,
                 listing=self._printing.keep(listing).key,
                 milliseconds=round(code.milliseconds.get(group, 0.0), 3),
-                delta={"instructions": int(listing.summary.get("instructions", len(listing.lines)))},
+                delta=_size(listing),
             )
             for group, title, listing in made or ()
         ]
@@ -318,3 +317,9 @@ def _line_delta(before: Listing | None, after: Listing | None) -> dict[str, int]
     if after is None:
         return {}
     return {"lines": len(after.lines) - (len(before.lines) if before else 0)}
+
+
+def _size(listing: Listing) -> dict[str, int]:
+    """Return how long code is: in instructions, where its text has some, else in lines."""
+    instructions = listing.summary.get("instructions")
+    return {"lines": len(listing.lines)} if instructions is None else {"instructions": int(instructions)}

@@ -24,6 +24,13 @@ def test_the_strip_goes_from_the_first_primitive_to_llvm() -> None:
     }
 
 
+def test_code_says_its_size_in_what_it_is_made_of() -> None:
+    kernel = Step(group="kernel", name="CUDA C", delta={"lines": 17})
+    ptx = Step(group="ptx", name="PTX", delta={"instructions": 73})
+    steps = timeline_steps(Unit(name="main", steps=[kernel, ptx]))
+    assert [step.change for step in steps] == ["17 lines", "73 instructions"]
+
+
 def test_a_run_of_one_primitive_is_one_button_that_leads_to_its_end() -> None:
     names = ["default", "split", "split", "split", "reorder"]
     steps = [Step(group="schedule", name=name, line=number) for number, name in enumerate(names, 10)]

@@ -54,6 +54,7 @@ def test_a_schedule_with_threads_ends_as_cuda_that_links_to_the_loops() -> None:
     [unit] = answer.units
     source = listing_of(unit, "kernel", listings)
     assert source.language == "cuda"
+    assert [step.delta for step in unit.steps if step.group == "kernel"] == [{"lines": len(source.lines)}]
     loop_rows = {origin.id for origin in answer.origins if origin.level == "loop"}
     lines = [line for line in source.lines if line.text.strip()]
     linked = [line for line in lines if loop_rows.intersection(line.origins)]
