@@ -4,6 +4,7 @@ import { editor } from "./editor.js";
 import { measure } from "./ladder.js";
 import { keepProgress, readProgress } from "./lesson-progress.js";
 import { on, tell, workspaceJson } from "./state.js";
+import { typedNumber } from "./typed-number.js";
 
 const REVISION_MS = 1000;
 const OWN_WORK = "[data-lesson-step], [data-take-answer], .lesson-foot button"; // whoever uses it follows nobody any more
@@ -24,6 +25,9 @@ export function startLesson() {
   progress = readProgress(lesson.name);
   progress.step = Math.min(Math.max(progress.step, 1), lesson.steps.length);
   $("#lesson").addEventListener("click", clicked);
+  $("#lesson").addEventListener("keydown", ({ key, target }) => {
+    if (key === "Enter" && target.matches("[data-prediction]")) $("#lesson-check").click(); // which does nothing while it checks
+  });
   for (const button of $$("[data-lesson-view]")) button.addEventListener("click", () => view(button.dataset.lessonView));
   on("edited", () => {
     if (following) return;
@@ -122,14 +126,20 @@ function mark() {
 // Checking
 
 async function check() {
+  forgetVerdicts();
+  const unread = typed().find(({ value }) => typedNumber(value) === null && (value.trim() || step().measuring));
+  if (unread) {
+    unread.focus();
+    return say(unread.value.trim() ? `“${unread.value.trim()}” is not a number.` : "Type a number first, then it is measured.");
+  }
   const button = $("#lesson-check");
   button.disabled = true;
-  forgetVerdicts();
   try {
     await judge(progress.step, await workspaceJson(editor.text));
   } finally {
     button.disabled = false;
   }
+  return undefined;
 }
 
 async function judge(number, workspace) {
@@ -148,9 +158,12 @@ async function judge(number, workspace) {
   return undefined;
 }
 
+/** The fields of the step that numbers are typed into. */
+const typed = () => $$("[data-prediction]", article());
+
 function predictions() {
-  const typed = $$("[data-prediction]", article()).map(({ dataset, value }) => [dataset.prediction, Number(value.trim().replace(",", "."))]);
-  return Object.fromEntries(typed.filter(([, value], index) => Number.isFinite(value) && $$("[data-prediction]", article())[index].value.trim()));
+  const numbers = typed().map(({ dataset, value }) => [dataset.prediction, typedNumber(value)]);
+  return Object.fromEntries(numbers.filter(([, value]) => value !== null));
 }
 
 function show({ passed, verdicts }) {

@@ -151,13 +151,57 @@ def test_progress_and_scripts_survive_a_reload(school: str, open_page: Callable[
 def test_what_a_step_measures_is_measured_by_the_server(school: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{school}/learn/twice")
     page.click("[data-lesson-step='2']")
-    check(page)
+    page.fill("[data-prediction]:visible", "1,000")
+    page.press("[data-prediction]:visible", "Enter")
+    expect(page.locator("#lesson-check")).to_be_enabled(timeout=60_000)  # it measures
     verdicts = page.locator(".checks:visible li small")
     expect(verdicts.nth(0)).to_have_text("checked on random inputs: ok")
-    expect(verdicts.nth(1)).to_have_text("type a number first")
-    page.fill("[data-prediction]:visible", "0.001")
-    check(page)
+    expect(verdicts.nth(1)).to_contain_text("you said 1,000, measured were ")
     expect(page.locator("#lesson-verdict")).to_have_text(re.compile("^Done"))
+
+
+def test_nothing_is_measured_before_the_prediction(school: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{school}/learn/twice")
+    page.click("[data-lesson-step='2']")
+    for typed, told in (("", "Type a number first, then it is measured."), ("fast", "“fast” is not a number.")):
+        page.fill("[data-prediction]:visible", typed)
+        page.click("#lesson-check")
+        expect(page.locator("#lesson-verdict")).to_have_text(told)
+        expect(page.locator("[data-prediction]:visible")).to_be_focused()
+        expect(page.locator(".checks:visible small").first).to_be_empty()
+
+
+TYPED = {
+    "1000000": 1e6,
+    "1,000,000": 1e6,
+    "1 000 000": 1e6,
+    "1_000_000": 1e6,
+    "1,008": 1008,
+    "1,234.5": 1234.5,
+    "0.05": 0.05,
+    "0,05": 0.05,
+    "0,050": 0.05,
+    ".5": 0.5,
+    "5e-2": 0.05,
+    " 7 ": 7,
+    "−2": -2,
+    "12,5": 12.5,
+    "": None,
+    "fast": None,
+    "1,00,000": None,
+    "1.2.3": None,
+    "0x10": None,
+    "Infinity": None,
+    "1e999": None,
+}
+
+
+def test_numbers_are_read_as_people_write_them(school: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{school}/learn/twice")
+    main = page.locator("script[type=module][src$='js/main.js']").evaluate("script => script.src")
+    read = "async ([module, texts]) => texts.map((await import(module)).typedNumber)"
+    numbers = page.evaluate(read, [main.replace("main.js", "typed-number.js"), list(TYPED)])
+    assert dict(zip(TYPED, numbers, strict=True)) == TYPED
 
 
 def test_a_teacher_sees_what_he_saves(school: str, folder: Path, open_page: Callable[..., Page]) -> None:
