@@ -158,13 +158,18 @@ class Applied(CheckBase, frozen=True, kw_only=True, tag="applied"):
 
     @property
     def default_words(self) -> str:
-        often = f" {self.times} times" if self.times > 1 else ""
+        often = f" {_often(self.times)}" if self.times > 1 else ""
         return f"{self.step} is applied{often}" + (" and changes something" if self.changed else "")
 
     def judge(self, evidence: Evidence) -> tuple[bool, str]:
         steps = [step for step in evidence.steps if step.name == self.step and not step.refused]
         counted = [step for step in steps if step.changed or not self.changed]
-        return len(counted) >= self.times, f"applied {len(steps)} times, {len(counted)} of them count"
+        idle = f", {_often(len(steps) - len(counted))} without a change" if len(counted) < len(steps) else ""
+        return len(counted) >= self.times, f"applied {_often(len(steps))}{idle}"
+
+
+def _often(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 class Contains(CheckBase, frozen=True, kw_only=True, tag="contains"):
@@ -183,12 +188,9 @@ class Contains(CheckBase, frozen=True, kw_only=True, tag="contains"):
     def default_words(self) -> str:
         if not self.at_most:
             return f"“{_plain(self.text)}” is not in {_title(self.pane)}"
-        often = "" if self.at_least == 1 and self.at_most == 1_000_000 else f" {self._often} times"
-        return f"“{_plain(self.text)}” is in {_title(self.pane)}{often}"
-
-    @property
-    def _often(self) -> str:
-        return _range(self.at_least, self.at_most, 1_000_000)
+        often = _counted(_range(self.at_least, self.at_most, 1_000_000), "times")
+        endless = self.at_least == 1 and self.at_most == 1_000_000
+        return f"“{_plain(self.text)}” is in {_title(self.pane)}{'' if endless else f' {often}'}"
 
     def judge(self, evidence: Evidence) -> tuple[bool, str]:
         listing = evidence.listing(self.pane)
@@ -223,7 +225,7 @@ class Fact(CheckBase, frozen=True, kw_only=True, tag="fact"):
         value = listing.summary.get(self.fact) if listing else None
         if not isinstance(value, int | float):
             return False, f"{_title(self.pane)} has no number of {self.fact}"
-        return self.at_least <= value <= self.at_most, f"it has {_number(value)}"
+        return self.at_least <= value <= self.at_most, f"it has {_counted(_number(value), self.fact)}"
 
 
 class GraphFact(CheckBase, frozen=True, kw_only=True, tag="graph"):
@@ -242,7 +244,10 @@ class GraphFact(CheckBase, frozen=True, kw_only=True, tag="graph"):
         if not steps:
             return False, "the script has no graph"
         value = steps[-1].facts[self.fact]
-        return self.at_least <= value <= self.at_most, f"after {steps[-1].name} it has {_number(value)}"
+        return (
+            self.at_least <= value <= self.at_most,
+            f"after {steps[-1].name} it has {_counted(_number(value), self.fact)}",
+        )
 
 
 class Printed(CheckBase, frozen=True, kw_only=True, tag="printed"):
@@ -457,7 +462,8 @@ def _number(value: float) -> str:
 
 def _counted(amount: str, things: str) -> str:
     """Return an amount of things in words, e.g. ``at most 1 kernel``."""
-    return f"{amount} {things.replace('s', '', 1) if amount.endswith(' 1') else things}"
+    one = re.sub(r"(?:(?<=ch)e)?s\b", "", things, count=1)
+    return f"{amount} {one if amount.split()[-1] == '1' else things}"
 
 
 def _range(least: float, most: float, endless: float = float("inf")) -> str:

@@ -5,13 +5,14 @@ What depends on the machine's speed is left to ``python -m tests.benchmarks.less
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
 from app.lessons import Lesson, Library, Step
-from app.lessons.checks import Faster, Prediction, Question
+from app.lessons.checks import Contains, Faster, Prediction, Printed, Question
 
 LESSONS = Library().lessons
 STEPS = [(lesson, number) for lesson in LESSONS for number in range(1, len(lesson.steps) + 1)]
@@ -49,6 +50,13 @@ def test_a_step_tells_its_answer_from_its_beginning(explorer: FlaskClient, lesso
     assert [one for one in listed if not one["passed"]] == []
     begun = verdicts(explorer, lesson, number, lesson.entered_with(number - 1), answers=False)
     assert not all(one["passed"] for one in begun), "what a step begins with passes it already"
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_no_check_shows_a_student_a_regular_expression(lesson: Lesson) -> None:
+    asked = [check for step in lesson.steps for check in step.checks if isinstance(check, Contains | Printed)]
+    shown = [check.text for check in asked if not check.words]
+    assert [text for text in shown if re.search(r"(?<!\\)[.*+?|\[{^$]|\\[a-zA-Z]", text)] == []
 
 
 def test_there_are_lessons_enough() -> None:

@@ -69,7 +69,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
         {"kind": "applied", "step": "tir.Simplify"},
         {"kind": "applied", "step": "tir.Simplify", "changed": True},
-        "1 times, 0 of them",
+        "applied once, once without a change",
     ),
     (
         {"kind": "contains", "pane": "asm", "text": "vmov[a-z]+", "at_least": 2},
@@ -134,6 +134,34 @@ def test_a_check_passes_and_fails(passing: dict[str, Any], failing: dict[str, An
     assert detail in failed.detail
     assert failed.words
     assert "\n" not in failed.words
+
+
+@pytest.mark.parametrize(
+    ("fact", "amount", "words"),
+    [
+        ("spills", 1, "at most 1 spill"),
+        ("instructions", 1, "at most 1 instruction"),
+        ("branches", 1, "at most 1 branch"),
+        ("vector bits", 128, "at most 128 vector bits"),
+    ],
+)
+def test_what_is_counted_is_named_in_the_right_number(fact: str, amount: int, words: str) -> None:
+    assert verdict({"kind": "fact", "pane": "asm", "fact": fact, "at_most": amount}).words == f"Assembly has {words}"
+
+
+def test_how_often_something_is_asked_for_reads_well() -> None:
+    asked = {"kind": "contains", "pane": "asm", "text": "vmov", "at_least": 1, "at_most": 1}
+    assert verdict(asked).words == "“vmov” is in Assembly exactly 1 time"
+    assert verdict({**asked, "at_least": 2, "at_most": 3}).words == "“vmov” is in Assembly 2 to 3 times"
+    assert verdict({"kind": "applied", "step": "split", "times": 2}).detail == "applied 2 times"
+
+
+def test_what_the_script_has_is_said_with_its_unit() -> None:
+    assert (
+        verdict({"kind": "fact", "pane": "asm", "fact": "vector bits", "at_least": 512}).detail
+        == "it has 256 vector bits"
+    )
+    assert verdict({"kind": "graph", "fact": "kernels", "at_most": 1}).detail == "after FuseOps it has 2 kernels"
 
 
 def test_every_kind_is_tested() -> None:
