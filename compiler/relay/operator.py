@@ -19,7 +19,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.extension import extension_point
 from compiler.ir.op import Op, registered_ops
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Expr, GraphExpr, as_expr, const
+from compiler.relay.expr import Call, Expr, GraphExpr, TupleWrapper, as_expr, const
 from compiler.relay.graph_node import mint_here
 from compiler.relay.op_documentation import Documentation, Parameter
 from compiler.relay.op_levels import support_level
@@ -98,11 +98,14 @@ class Input:
         What the public function takes when it is left out, e.g. a number.
     dtype : str or None
         The data type that a number becomes.
+    is_list : bool
+        Whether it is a list of tensors: the results of a call with several are listed one by one.
     """
 
     doc: str
     default: Any = REQUIRED
     dtype: str | None = None
+    is_list: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +323,8 @@ class RelayOp(Op):
         """
         if isinstance(value, RelayExpr):
             return value
+        if self.inputs[name].is_list and isinstance(value, TupleWrapper):
+            value = list(value)
         value = as_expr(value)
         if isinstance(value, RelayExpr):
             return value

@@ -17,7 +17,7 @@ from compiler.relay.op.axis_layouts import concatenate_layout, split_layout
 from compiler.relay.op.common import check_same_extent, has_any_dim, normalize_axis
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register, tuple_function
-from compiler.relay.operator import OpPattern, RelationError, Types, call_op
+from compiler.relay.operator import Input, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
 from compiler.topi import transform as topi
 
@@ -121,7 +121,7 @@ def _concatenate_gradient(call: Call, grad: Expr) -> list[RelayExpr]:
 concatenate = register(
     "concatenate",
     doc="Concatenate tensors along an axis.",
-    inputs={"data": "A tuple of tensors that have the same extents along the other axes."},
+    inputs={"data": Input("A tuple of tensors that have the same extents along the other axes.", is_list=True)},
     attrs=ConcatenateAttrs,
     relation=concatenate_relation,
     pattern=OpPattern.INJECTIVE,
@@ -153,7 +153,7 @@ def _stack_gradient(call: Call, grad: Expr) -> list[Expr]:
 stack = register(
     "stack",
     doc="Stack tensors of one shape along a new axis.",
-    inputs={"data": "A tuple of tensors of one shape."},
+    inputs={"data": Input("A tuple of tensors of one shape.", is_list=True)},
     attrs=StackAttrs,
     relation=_stack_relation,
     pattern=OpPattern.INJECTIVE,
@@ -321,7 +321,7 @@ def _grid_gradient(call: Call, grad: Expr) -> list[Expr]:
 _MESHGRID = register(
     "meshgrid",
     doc="Return for each vector the grid that all of them span, with its own element at each point.",
-    inputs={"data": "A tuple of vectors or scalars."},
+    inputs={"data": Input("A tuple of vectors or scalars.", is_list=True)},
     attrs=MeshgridAttrs,
     relation=_grid_relation,
     pattern=OpPattern.INJECTIVE,

@@ -11,7 +11,7 @@ from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, Tuple, TupleGetItem
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
-from compiler.relay.operator import OpPattern, RelationError, Types, call_op
+from compiler.relay.operator import Input, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import TensorType, TupleType
 from compiler.topi import einstein as topi
 
@@ -65,7 +65,7 @@ def _gradient(call: Call, grad: Expr) -> list[Expr]:
 einsum = register(
     "einsum",
     doc="Return the sum of products over labelled axes: Einstein's summation.",
-    inputs={"data": "A tuple of tensors of one data type."},
+    inputs={"data": Input("A tuple of tensors of one data type.", is_list=True)},
     attrs=EinsumAttrs,
     relation=_relation,
     pattern=OpPattern.OPAQUE,

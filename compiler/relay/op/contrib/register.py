@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,8 @@ __all__ = ["get_pattern_table", "register_pattern_table"]
 
 Table = Callable[[], Any]
 _TABLES: dict[str, Table] = {}
+_PROVIDED = {"dnnl": "compiler.relay.op.contrib.dnnl"}
+"""Modules that set a compiler's table when they are imported, which needs the operators to be there already."""
 
 
 def register_pattern_table(compiler: str, table: Table | None = None) -> Any:
@@ -53,5 +56,7 @@ def get_pattern_table(compiler: str) -> Any:
     list or None
         What the function that was registered for it returns; None if there is none.
     """
+    if compiler not in _TABLES and compiler in _PROVIDED:
+        importlib.import_module(_PROVIDED[compiler])
     table = _TABLES.get(compiler)
     return None if table is None else table()

@@ -97,3 +97,18 @@ def test_transposed_convolutions_take_groups_first(name: str) -> None:
 def test_gradients_of_pooling_take_the_layout_after_the_padding(name: str) -> None:
     order = list(inspect.signature(getattr(relay.nn, name)).parameters)
     assert order[:6] == ["out_grad", "data", "pool_size", "strides", "padding", "layout"]
+
+
+@pytest.mark.parametrize(
+    "combine",
+    [
+        lambda parts: relay.concatenate(parts, 0),
+        lambda parts: relay.stack(parts, 0),
+        lambda parts: relay.einsum(parts, "i,i->i"),
+        lambda parts: relay.meshgrid(parts, "ij").astuple(),
+    ],
+)
+def test_results_of_a_call_are_listed_one_by_one(combine):
+    parts = relay.split(relay.var("x", shape=(6,)), 2)
+    assert len(combine(parts).args[0].fields) == 2
+    assert combine(parts).args[0].fields[1].index == 1
