@@ -333,6 +333,7 @@ PUBLIC = {
 
 MODULES_OF_PACKAGES = {
     "tvm.script.ir_builder.tir": "ir",
+    "tvm.relay.analysis": "count_layers",
     "tvm.topi": "broadcast einsum reduction scatter_elements searchsorted sort tensor transform unique",
     "tvm.topi.generic": "conv2d default extern image injective math nn search sort vision",
     "tvm.topi.image": "dilation2d grid_sample resize",

@@ -1,12 +1,12 @@
 """Strategies of operators, and wrappers of definitions and schedules for them: ``relay.op.strategy``."""
 
-from compiler.relay.op.strategy import generic
+from compiler.relay.op.strategy import generic, wrappers
 from compiler.relay.op.strategy.generic import *  # noqa: F403
 from compiler.relay.op.strategy.generic import __all__ as _names
-from compiler.relay.op.strategy.generic import strategy_of_name
+from compiler.relay.op.strategy.generic import of_name
 
-__all__ = ["generic", *_names]
+__all__ = ["generic", "wrappers", *_names]
 
 
 def __getattr__(name: str) -> object:
-    return strategy_of_name(name)
+    return of_name(name)

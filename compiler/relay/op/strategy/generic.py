@@ -13,6 +13,7 @@ from typing import Any
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import unknown_name
 from compiler.ir.types import Type
+from compiler.relay.op.strategy.wrappers import Compute, Definition, wrapper_of_name
 from compiler.relay.op_strategy import own_strategy, strategy_name
 from compiler.relay.operator import relay_ops
 from compiler.relay.ty import TensorType
@@ -38,9 +39,6 @@ __all__ = [
     "wrap_topi_compute",
     "wrap_topi_schedule",
 ]
-
-Definition = Callable[..., Any]
-Compute = Callable[[Attrs, Sequence[Tensor], Type], list[Tensor]]
 
 
 def _tensors(made: Any) -> list[Tensor]:
@@ -389,5 +387,25 @@ def _defined() -> list[tuple[str, Any]]:
     return sorted(ops, key=lambda item: item[0].count("."), reverse=True)
 
 
+def of_name(name: str) -> object:
+    """Return a wrapper, a schedule or a strategy by its name.
+
+    Parameters
+    ----------
+    name : str
+        E.g. ``wrap_compute_topk``, ``schedule_pool`` or ``conv2d_strategy``.
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    UnknownNameError
+        If there is none.
+    """
+    return wrapper_of_name(name) or strategy_of_name(name)
+
+
 def __getattr__(name: str) -> object:
-    return strategy_of_name(name)
+    return of_name(name)
