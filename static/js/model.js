@@ -8,7 +8,7 @@ const FORMATS = {
 weights = {weight.name for weight in model.graph.initializer}
 inputs = [value for value in model.graph.input if value.name not in weights]
 # A dimension that the file leaves open, such as the batch, is 1 here.
-shape = {value.name: tuple(d.dim_value or 1 for d in value.type.tensor_type.shape.dim) for value in inputs}
+shape = {value.name: tuple(max(d.dim_value, 1) for d in value.type.tensor_type.shape.dim) for value in inputs}
 mod, params = relay.frontend.from_onnx(model, shape)`,
   },
   pt: {
@@ -20,6 +20,10 @@ mod, params = relay.frontend.from_pytorch(${name})`,
   tflite: { lines: (name) => `mod, params = relay.frontend.from_tflite(${name})` },
   pb: {
     lines: (name) => `# A dimension that the file leaves open is 1 here; give shape={"input": (1, 224, 224, 3)} where it is another.
+mod, params = relay.frontend.from_tensorflow(${name})`,
+  },
+  zip: {
+    lines: (name) => `# The directory of a SavedModel, packed. A dimension that it leaves open is 1 here.
 mod, params = relay.frontend.from_tensorflow(${name})`,
   },
 };

@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 from tests.e2e.steps import settled, violations
 
 DATA = Path(__file__).parent.parent / "compiler" / "relay" / "frontend" / "data"
-FORMATS = ("model.pb", "model.tflite", "model.pt", "model.pt2")
-OPERATORS = {"pb": "nn.conv2d", "tflite": "qnn.conv2d", "pt": "nn.conv2d", "pt2": "nn.conv2d"}
+FORMATS = ("model.pb", "model.zip", "model.tflite", "model.pt", "model.pt2")
+OPERATORS = {"pb": "nn.conv2d", "zip": "nn.dense", "tflite": "qnn.conv2d", "pt": "nn.conv2d", "pt2": "nn.conv2d"}
 
 
 def content_of(name: str) -> bytes:
@@ -21,6 +21,8 @@ def content_of(name: str) -> bytes:
     ending = name.rpartition(".")[2]
     if ending == "pb":
         return (DATA / "frozen.pb").read_bytes()
+    if ending == "zip":
+        return (DATA / "saved_v2.zip").read_bytes()
     if ending == "tflite":
         pytest.importorskip("tflite")
         return (DATA / "quantized.tflite").read_bytes()

@@ -153,9 +153,9 @@ def _input(item: onnx.ValueInfoProto, shapes: dict[str, Any], dtype: str | None,
 
 def _dim(dim: onnx.TensorShapeProto.Dimension, shapes: dict[str, Any], what: str) -> Any:
     if dim.WhichOneof("value") == "dim_value":
-        if dim.dim_value < 0:
+        if dim.dim_value < -1:
             raise ModelError(f"from_onnx: {what} has the negative extent {dim.dim_value}")
-        return int(dim.dim_value)
+        return AnyDim() if dim.dim_value == -1 else int(dim.dim_value)  # some exporters write a free one as -1
     extent = shapes.get(dim.dim_param) if dim.dim_param else None
     return AnyDim() if extent is None else _extent(extent, what)
 

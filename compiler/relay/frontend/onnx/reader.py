@@ -52,9 +52,9 @@ def read_model(model: ModelSource) -> onnx.ModelProto:
 def _decode(model: ModelSource) -> onnx.ModelProto:
     if isinstance(model, onnx.ModelProto):
         return model
-    name = "the model"
+    name, directory = "the model", ""
     if isinstance(model, (str, os.PathLike)):
-        name = repr(os.fspath(model))
+        name, directory = repr(os.fspath(model)), os.path.dirname(os.path.abspath(model))
         try:
             with open(model, "rb") as file:
                 model = file.read()
@@ -75,7 +75,17 @@ def _decode(model: ModelSource) -> onnx.ModelProto:
         raise ModelError(f"from_onnx: {_not_a_model(name, bytes(model))}") from None
     if not proto.HasField("graph"):
         raise ModelError(f"from_onnx: {_not_a_model(name, bytes(model))}")
+    if directory:
+        _take_in_external_data(proto, directory, name)
     return proto
+
+
+def _take_in_external_data(proto: onnx.ModelProto, directory: str, name: str) -> None:
+    """Read elements that lie in files beside the model; onnx refuses links, and paths out of the directory."""
+    try:
+        onnx.load_external_data_for_model(proto, directory)
+    except (onnx.checker.ValidationError, ValueError, OSError) as exc:
+        raise ModelError(f"from_onnx: {name} keeps elements in another file, which cannot be read: {exc}") from None
 
 
 _OTHER_FILES = {
@@ -168,7 +178,10 @@ def tensor_array(tensor: onnx.TensorProto) -> np.ndarray[Any, Any]:
     what = f"tensor {tensor.name!r}"
     dtype = dtype_name(tensor.data_type, what)
     if tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data:
-        raise ModelError(f"{what} keeps its elements in another file; save the model without external data")
+        raise ModelError(
+            f"{what} keeps its elements in another file: give the path of the model, with that file beside it, or save "
+            "the model without external data"
+        )
     if any(d < 0 for d in tensor.dims):
         raise ModelError(f"{what} has the negative extent {min(tensor.dims)}")
     count = math.prod(tensor.dims)

@@ -165,13 +165,37 @@ def test_a_small_file_cannot_fill_the_memory():
     assert mod["main"].body.op.name == "full"
 
 
-def test_external_data_is_refused(tmp_path):
-    secret = tmp_path / "secret"
-    secret.write_bytes(b"\0" * 24)
+def _with_external_weight(location: str):
     tensor = TensorProto(name="w", data_type=FLOAT, dims=[2, 3], data_location=TensorProto.EXTERNAL)
-    tensor.external_data.add(key="location", value=str(secret))
-    with pytest.raises(ModelError, match="in another file; save the model without external data"):
-        from_onnx(_model([_node("Add", "x", "w")], weights=[tensor]))
+    tensor.external_data.add(key="location", value=location)
+    return _model([_node("Add", "x", "w")], weights=[tensor])
+
+
+def test_external_data_lies_beside_the_model(tmp_path):
+    elements = np.arange(6, dtype="float32")
+    (tmp_path / "model.onnx.data").write_bytes(elements.tobytes())
+    (tmp_path / "model.onnx").write_bytes(_with_external_weight("model.onnx.data").SerializeToString())
+    _, params = from_onnx(tmp_path / "model.onnx")
+    np.testing.assert_array_equal(params["w"].numpy(), elements.reshape(2, 3))
+
+
+def test_external_data_elsewhere_is_refused(tmp_path):
+    (tmp_path / "secret").write_bytes(b"\0" * 24)
+    inner = tmp_path / "models"
+    inner.mkdir()
+    with pytest.raises(ModelError, match="in another file: give the path of the model, with that file beside it"):
+        from_onnx(_with_external_weight("secret"))
+    for location in (str(tmp_path / "secret"), "../secret", "none"):
+        (inner / "model.onnx").write_bytes(_with_external_weight(location).SerializeToString())
+        with pytest.raises(ModelError, match=r"model.onnx' keeps elements in another file, which cannot be read"):
+            from_onnx(inner / "model.onnx")
+
+
+def test_an_extent_of_minus_one_is_free():
+    model = _model([_node("Relu", "x")])
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
+    assert "Tensor[(?, 3), float32]" in from_onnx(model)[0].astext()
+    assert "Tensor[(4, 3), float32]" in from_onnx(model, shape={"x": (4, 3)})[0].astext()
 
 
 @pytest.mark.parametrize(
