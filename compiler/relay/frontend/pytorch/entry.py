@@ -47,7 +47,8 @@ def from_pytorch(
     use_parser_friendly_name : bool
         Whether names of parameters and nodes have underscores instead of colons and dots.
     keep_quantized_weight : bool
-        Taken for compatibility: models that PyTorch has quantized are not supported.
+        Whether the weights of layers that PyTorch has quantized are parameters of bytes; by default they are real
+        numbers, which the module quantizes.
 
     Returns
     -------
@@ -82,7 +83,13 @@ def from_pytorch(
     span = mint("graph", type(script_module).__name__, mint_use("from_pytorch", _VOCABULARY))
     with derived_from(span):
         mod, params = convert_model(
-            script_module, input_infos, dict(custom_convert_map or {}), default_dtype, use_parser_friendly_name, span
+            script_module,
+            input_infos,
+            dict(custom_convert_map or {}),
+            default_dtype,
+            use_parser_friendly_name,
+            keep_quantized_weight,
+            span,
         )
         for instrument in active_instruments():
             instrument.module_created(mod)

@@ -14,7 +14,8 @@ from compiler.ir.origin import Span, derived_from
 from compiler.relay.frontend.pytorch.dtypes import dtype_name
 from compiler.relay.frontend.pytorch.inputs import input_variables
 from compiler.relay.frontend.pytorch.registry import Argument, apply, find
-from compiler.relay.frontend.pytorch.script import settled_value, type_name
+from compiler.relay.frontend.pytorch.script import type_name
+from compiler.relay.frontend.pytorch.tensors import settled_value
 from compiler.relay.frontend.pytorch.weights import Weights, tensor_constant
 from compiler.relay.frontend.shared.errors import ConversionError, UnsupportedOperatorError, naming_node
 from compiler.relay.frontend.span_filling import mint_layer

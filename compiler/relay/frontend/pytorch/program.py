@@ -16,6 +16,7 @@ from compiler.relay.frontend.pytorch import converters as _converters
 from compiler.relay.frontend.pytorch.dtypes import dtype_name, tensor, using_float
 from compiler.relay.frontend.pytorch.exported import import_program
 from compiler.relay.frontend.pytorch.inputs import input_variables
+from compiler.relay.frontend.pytorch.quantization import keeping_scales
 from compiler.relay.frontend.pytorch.reader import ModelSource, input_infos_of, read_model
 from compiler.relay.frontend.pytorch.script import Importer
 from compiler.relay.frontend.pytorch.weights import Weights
@@ -36,14 +37,15 @@ def convert_model(
     custom: Mapping[str, Callable[..., Any]],
     default: str,
     friendly: bool,
+    keep_quantized: bool,
     span: Span,
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """Return the module of a model, and its weights; see :func:`from_pytorch`."""
     default = dtype_name(default)
     model = read_model(model)
     infos = input_infos_of(model) if infos is None else infos
-    weights = Weights(friendly)
-    with using_float(default):
+    weights = Weights(friendly, keep_quantized)
+    with using_float(default), keeping_scales():
         if isinstance(model, torch.jit.ScriptModule):
             inputs, result = _script(model, infos, custom, default, weights, span)
         else:

@@ -13,13 +13,15 @@ from compiler.ir.origin import Span, derived_from
 from compiler.relay.expr import Tuple
 from compiler.relay.frontend.pytorch import control_flow
 from compiler.relay.frontend.pytorch.mutation import Views
-from compiler.relay.frontend.pytorch.registry import Argument, apply, find
+from compiler.relay.frontend.pytorch.quantization import on_real_numbers
+from compiler.relay.frontend.pytorch.registry import Argument, find
+from compiler.relay.frontend.pytorch.tensors import settled_value
 from compiler.relay.frontend.pytorch.weights import Weights, tensor_constant
 from compiler.relay.frontend.shared.errors import ConversionError, UnsupportedOperatorError, naming_node
-from compiler.relay.frontend.shared.folding import dtype_of, settle
+from compiler.relay.frontend.shared.folding import dtype_of
 from compiler.relay.frontend.span_filling import mint_layer
 
-__all__ = ["Importer", "settled_value", "type_name"]
+__all__ = ["Importer", "type_name"]
 
 _STRUCTURE = frozenset(
     {
@@ -140,7 +142,7 @@ class Importer:
                 Argument(a.name, v, a.has_default_value() and a.default_value == v if _is_plain(v) else False)
                 for a, v in zip(schema.arguments, inputs, strict=True)
             ] if schema is not None else [Argument(f"x{i}", v) for i, v in enumerate(inputs)]  # fmt: skip
-            result = settled_value(apply(convert, arguments))
+            result = on_real_numbers(kind, arguments, convert)
             if schema is not None and isinstance(inputs[0] if inputs else None, RelayExpr):
                 result = self.views.record(schema, inputs[0], result, convert, arguments)
         if len(outputs) == 1:
@@ -157,6 +159,8 @@ class Importer:
         self._paths[output.debugName()] = path
         if isinstance(value, torch.Tensor):
             value = self._weights.variable(path, self._weight_name(output, path), value)
+        elif isinstance(value, torch.ScriptObject):
+            value = self._weights.packed(path, self._weight_name(output, path), value)
         self.values[output.debugName()] = value
 
     def _weight_name(self, output: Any, path: str) -> str:
@@ -194,17 +198,6 @@ def _place(node: Any) -> str:
     places = [f"{m['file'] or m['path']}:{m['line'] or m['number']}" for m in _USER_LINE.finditer(node.sourceRange())]
     own = [place for place in places if "site-packages/torch" not in place]
     return next(iter(own or places), "")
-
-
-def settled_value(value: Any) -> Any:
-    """Return what a converter gives, with every new expression in it typed."""
-    if isinstance(value, list):
-        for i, item in enumerate(value):
-            value[i] = settled_value(item)
-        return value
-    if isinstance(value, tuple):
-        return tuple(settled_value(item) for item in value)
-    return settle(value) if isinstance(value, RelayExpr) else value
 
 
 def _structure(node: Any, kind: str, inputs: list[Any]) -> Sequence[Any]:

@@ -28,6 +28,7 @@ __all__ = [
     "reshape",
     "scalar",
     "settle",
+    "settled_value",
     "size",
     "static_shape",
     "transpose",
@@ -115,3 +116,14 @@ def repeated(values: Any, count: int) -> list[int]:
     """Return one number for each of some axes; a single one stands for all."""
     numbers = extents(values)
     return numbers * count if len(numbers) == 1 else numbers
+
+
+def settled_value(value: Any) -> Any:
+    """Return what a converter gives, with every new expression in it typed."""
+    if isinstance(value, list):
+        for i, item in enumerate(value):
+            value[i] = settled_value(item)
+        return value
+    if isinstance(value, tuple):
+        return tuple(settled_value(item) for item in value)
+    return settle(value) if isinstance(value, RelayExpr) else value

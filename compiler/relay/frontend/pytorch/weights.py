@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from compiler.relay.expr import Var
 from compiler.relay.frontend.pytorch.dtypes import dtype_name
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import constant
+from compiler.relay.frontend.shared.folding import constant, ops
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import NDArray
 
-__all__ = ["Weights", "friendly", "tensor_constant", "tensor_data"]
+__all__ = ["PackedWeight", "Weights", "friendly", "tensor_constant", "tensor_data"]
 
 
 def friendly(name: str) -> str:
@@ -43,6 +45,60 @@ def tensor_constant(tensor: torch.Tensor) -> Any:
     return constant(tensor_data(tensor), dtype_name(tensor.dtype))
 
 
+@dataclass(frozen=True, slots=True)
+class PackedWeight:
+    """The weight and the bias of a quantized layer, as PyTorch packs them.
+
+    Attributes
+    ----------
+    variable : Var
+        The weight, as bytes or as real numbers.
+    scales : np.ndarray
+        One for each output.
+    bias : np.ndarray or None
+        Real numbers.
+    windows : dict of str to object
+        Strides, padding, dilation and groups of a convolution.
+    """
+
+    variable: Var
+    scales: np.ndarray[Any, Any]
+    bias: np.ndarray[Any, Any] | None
+    windows: dict[str, Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of the weight."""
+        return tuple(int(extent) for extent in self.variable.checked_type.concrete_shape)
+
+    def integers(self) -> Any:
+        """Return the weight as bytes."""
+        if self.variable.checked_type.dtype == "int8":
+            return self.variable
+        return ops.qnn.quantize(self.variable, constant(self.scales), constant(0, "int32"), axis=0, out_dtype="int8")
+
+    def real(self) -> Any:
+        """Return the weight as real numbers."""
+        if self.variable.checked_type.dtype == "float32":
+            return self.variable
+        return ops.qnn.dequantize(self.variable, constant(self.scales), constant(0, "int32"), axis=0)
+
+    def bias_constant(self) -> Any:
+        """Return the bias as a constant, None if there is none."""
+        return None if self.bias is None else constant(self.bias)
+
+
+def _scales(weight: torch.Tensor) -> np.ndarray[Any, Any]:
+    """Return the scales of a quantized weight, one for each output."""
+    if weight.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
+        scales, zeros = torch.full(weight.shape[:1], weight.q_scale()), torch.tensor(weight.q_zero_point())
+    else:
+        scales, zeros = weight.q_per_channel_scales(), weight.q_per_channel_zero_points()
+    if weight.dtype != torch.qint8 or zeros.any():
+        raise ConversionError(f"quantized weights must be qint8 without zero points, got {weight.dtype}")
+    return np.asarray(scales.float().numpy())
+
+
 class Weights:
     """The variables of a model's weights, made when they are first used.
 
@@ -50,10 +106,13 @@ class Weights:
     ----------
     use_friendly_names : bool
         Whether names have underscores instead of colons and dots.
+    keep_quantized : bool
+        Whether quantized weights are parameters as bytes, not as real numbers.
     """
 
-    def __init__(self, use_friendly_names: bool) -> None:
+    def __init__(self, use_friendly_names: bool, keep_quantized: bool = False) -> None:
         self._use_friendly_names = use_friendly_names
+        self._keep_quantized = keep_quantized
         self._by_path: dict[str, Var] = {}
         self.params: dict[str, NDArray] = {}
 
@@ -81,3 +140,35 @@ class Weights:
             self._by_path[path] = Var(name, TensorType(tuple(tensor.shape), dtype))
             infer_expr(self._by_path[path])
         return self._by_path[path]
+
+    def packed(self, path: str, name: str, packed: torch.ScriptObject) -> PackedWeight:
+        """Return what a quantized layer has packed.
+
+        Parameters
+        ----------
+        path, name : str
+            As of :meth:`variable`.
+        packed : torch.ScriptObject
+
+        Raises
+        ------
+        ConversionError
+            If it holds something else than a weight of eight bits.
+        """
+        kind = str(packed._type()).rpartition(".")[2]
+        unpack = _UNPACK.get(kind)
+        if unpack is None:
+            raise ConversionError(f"an object of {kind} is not supported")
+        weight, bias = getattr(torch.ops.quantized, unpack)(packed)
+        windows = {name: getattr(packed, name)() for name in _WINDOWS} if unpack.startswith("conv") else {}
+        stored = weight.int_repr() if self._keep_quantized else weight.dequantize()
+        bias = None if bias is None else bias.detach().numpy()
+        return PackedWeight(self.variable(f"{path}.weight", name, stored), _scales(weight), bias, windows)
+
+
+_UNPACK = {
+    "Conv2dPackedParamsBase": "conv2d_unpack",
+    "Conv3dPackedParamsBase": "conv3d_unpack",
+    "LinearPackedParamsBase": "linear_unpack",
+}
+_WINDOWS = ("stride", "padding", "dilation", "groups")

@@ -28,6 +28,9 @@ from compiler.relay.frontend.pytorch.converters import (
     normalization as _normalization,
 )
 from compiler.relay.frontend.pytorch.converters import (
+    quantized as _quantized,
+)
+from compiler.relay.frontend.pytorch.converters import (
     recurrent as _recurrent,
 )
 from compiler.relay.frontend.pytorch.converters import (
@@ -58,6 +61,7 @@ _FAMILIES = (
     _indexing,
     _matmul,
     _normalization,
+    _quantized,
     _recurrent,
     _reductions,
     _scalars,

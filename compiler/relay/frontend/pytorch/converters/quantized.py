@@ -1,0 +1,187 @@
+"""Layers that PyTorch has quantized: sums of products of bytes, in the units of another scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.pytorch.converters.matmul import linear
+from compiler.relay.frontend.pytorch.quantization import Quantized, quantized, real, scales_of, with_scales
+from compiler.relay.frontend.pytorch.registry import converter, converters
+from compiler.relay.frontend.pytorch.tensors import constant, dims_of, ops, rank_of, reshape
+from compiler.relay.frontend.pytorch.weights import PackedWeight
+from compiler.relay.frontend.shared.errors import ConversionError
+
+
+@converter("quantize_per_tensor")
+def _quantize_per_tensor(x: RelayExpr, scale: float, zero_point: int, dtype: int) -> Any:
+    return quantized(x, scale, zero_point, dtype)
+
+
+@converter("dequantize")
+def _dequantize(x: RelayExpr) -> Any:
+    return real(x)
+
+
+@converter("int_repr")
+def _int_repr(x: RelayExpr) -> Any:
+    return x
+
+
+def _units(x: RelayExpr) -> Quantized:
+    q = scales_of(x)
+    if q is None:
+        raise ConversionError("its input must be quantized")
+    return q
+
+
+def _requantized(total: Any, q: Quantized, weight: PackedWeight, scale: float, zero: int, relu: bool, axis: int) -> Any:
+    """Return sums of products, and a bias in their units, as bytes of a result's scale."""
+    units = (np.float32(q.scale) * weight.scales).astype("float32")
+    if weight.bias is not None:
+        total = ops.nn.bias_add(total, constant(np.rint(weight.bias / units).astype("int32")), axis=axis)
+    out = Quantized(float(scale), int(zero), q.dtype)
+    given = units[0] if (units == units[0]).all() else units
+    y = ops.qnn.requantize(
+        total,
+        constant(given),
+        constant(0, "int32"),
+        *out.parameters,
+        axis=axis,
+        out_dtype=q.dtype,
+        rounding="TONEAREST",
+    )
+    if relu:
+        y = ops.maximum(y, constant(out.zero, out.dtype))
+    return with_scales(y, out)
+
+
+def _convolution(count: int, relu: bool) -> Callable[..., Any]:
+    def convert(qx: RelayExpr, packed_weight: PackedWeight, output_scale: float, output_zero_point: int) -> Any:
+        q, w = _units(qx), packed_weight
+        if count != 2:
+            raise ConversionError("only quantized convolutions over two axes are supported")
+        total = ops.qnn.conv2d(
+            qx,
+            w.integers(),
+            constant(q.zero, "int32"),
+            constant(0, "int32"),
+            constant(q.scale, "float32"),
+            constant(w.scales),
+            kernel_size=w.shape[2:],
+            channels=w.shape[0],
+            strides=w.windows["stride"],
+            padding=(*w.windows["padding"], *w.windows["padding"]),
+            dilation=w.windows["dilation"],
+            groups=w.windows["groups"],
+            out_dtype="int32",
+        )
+        return _requantized(total, q, w, output_scale, output_zero_point, relu, 1)
+
+    return convert
+
+
+converters({f"quantized::conv{n}d{end}": _convolution(n, bool(end)) for n in (1, 2, 3) for end in ("", "_relu")})
+
+
+def _dense(relu: bool) -> Callable[..., Any]:
+    def convert(x: RelayExpr, W_prepack: PackedWeight, Y_scale_i: float, Y_zero_point_i: int) -> Any:
+        q, w = _units(x), W_prepack
+        rows = x if rank_of(x) == 2 else reshape(x, [-1, dims_of(x)[-1]])
+        total = ops.qnn.dense(
+            rows,
+            w.integers(),
+            constant(q.zero, "int32"),
+            constant(0, "int32"),
+            constant(q.scale, "float32"),
+            constant(w.scales),
+            units=w.shape[0],
+            out_dtype="int32",
+        )
+        y = _requantized(total, q, w, Y_scale_i, Y_zero_point_i, relu, 1)
+        if rank_of(x) == 2:
+            return y
+        return with_scales(reshape(y, [*dims_of(x)[:-1], w.shape[0]]), _units(y))
+
+    return convert
+
+
+converters({"quantized::linear": _dense(False), "quantized::linear_relu": _dense(True)})
+
+
+def _dynamic(relu: bool) -> Callable[..., Any]:
+    def convert(X: RelayExpr, W_prepack: PackedWeight, reduce_range: bool = False) -> Any:
+        """Quantize the input by its own range, seven bits of it where ``reduce_range`` is set."""
+        top = 127.0 if reduce_range else 255.0
+        low, high = ops.minimum(ops.min(X), 0.0), ops.maximum(ops.max(X), 0.0)
+        scale = ops.maximum(ops.divide(ops.subtract(high, low), top), float(np.finfo(np.float32).tiny))
+        zero = ops.clip(ops.round(ops.divide(ops.negative(low), scale)), 0.0, top)
+        codes = ops.clip(ops.add(ops.round(ops.divide(X, scale)), zero), 0.0, top)
+        y = linear(ops.multiply(ops.subtract(codes, zero), scale), W_prepack.real(), W_prepack.bias_constant())
+        return ops.nn.relu(y) if relu else y
+
+    return convert
+
+
+converters({"quantized::linear_dynamic": _dynamic(False), "quantized::linear_relu_dynamic": _dynamic(True)})
+
+
+def _elementwise(function: str, relu: bool) -> Callable[..., Any]:
+    def convert(qa: RelayExpr, qb: RelayExpr, scale: float, zero_point: int) -> Any:
+        y = getattr(ops, function)(real(qa), real(qb))
+        return quantized(ops.nn.relu(y) if relu else y, scale, zero_point, _units(qa).dtype)
+
+    return convert
+
+
+converters(
+    {
+        f"quantized::{name}{end}": _elementwise(function, bool(end))
+        for name, function in (("add", "add"), ("mul", "multiply"))
+        for end in ("", "_relu")
+    }
+)
+
+
+@converter("quantized::mul_scalar")
+def _mul_scalar(qa: RelayExpr, b: float) -> Any:
+    """The bytes stay; a negative factor would turn them round."""
+    q = _units(qa)
+    if b <= 0:
+        raise ConversionError(f"a product with {b} is not supported, only with positive numbers")
+    return with_scales(ops.copy(qa), Quantized(q.scale * b, q.zero, q.dtype))
+
+
+@converter("quantized::add_scalar")
+def _add_scalar(qa: RelayExpr, b: float) -> Any:
+    q = _units(qa)
+    return quantized(ops.add(real(qa), float(b)), q.scale, q.zero, q.dtype)
+
+
+@converter("quantized::cat")
+def _cat(qx: Any, dim: int, scale: float, zero_point: int) -> Any:
+    return quantized(ops.concatenate([real(x) for x in qx], axis=dim), scale, zero_point, _units(qx[0]).dtype)
+
+
+@converter("quantized::relu6")
+def _relu6(qx: RelayExpr, inplace: bool = False) -> Any:
+    q = _units(qx)
+    return quantized(ops.clip(real(qx), 0.0, 6.0), q.scale, q.zero, q.dtype)
+
+
+@converter("quantized::hardswish")
+def _hardswish(input: RelayExpr, output_scale: float, output_zero_point: int) -> Any:
+    x = real(input)
+    y = ops.multiply(x, ops.divide(ops.clip(ops.add(x, 3.0), 0.0, 6.0), 6.0))
+    return quantized(y, output_scale, output_zero_point, _units(input).dtype)
+
+
+@converter("quantized::leaky_relu")
+def _leaky_relu(
+    qx: RelayExpr, negative_slope: float, inplace: bool, output_scale: float, output_zero_point: int
+) -> Any:
+    y = ops.nn.leaky_relu(real(qx), negative_slope)
+    return quantized(y, output_scale, output_zero_point, _units(qx).dtype)

@@ -1,0 +1,149 @@
+"""Quantized tensors of PyTorch: bytes, and beside them the scale and the zero point that PyTorch's tensors carry."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.pytorch.registry import Argument, Convert, apply
+from compiler.relay.frontend.pytorch.tensors import constant, ops, settled_value
+from compiler.relay.frontend.shared.errors import ConversionError
+
+__all__ = ["Quantized", "keeping_scales", "on_real_numbers", "quantized", "real", "scales_of", "with_scales"]
+
+_DTYPES = {12: "int8", 13: "uint8", 14: "int32", torch.qint8: "int8", torch.quint8: "uint8", torch.qint32: "int32"}
+"""The quantized types of PyTorch, and the numbers that TorchScript has for them."""
+
+_OF_THEIR_OWN = {"aten::sigmoid": (1 / 256, 0), "aten::hardsigmoid": (1 / 256, 0), "aten::tanh": (2 / 256, 128)}
+"""Operators whose results have scales of their own; that of any other has those of its first argument."""
+
+_ON_BYTES = frozenset({"aten::dequantize", "aten::int_repr", "aten::size", "aten::dim", "aten::q_scale"})
+"""Operators that want quantized tensors as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantized:
+    """What the bytes of a tensor stand for.
+
+    Attributes
+    ----------
+    scale : float
+    zero : int
+    dtype : str
+        Of the bytes.
+    """
+
+    scale: float
+    zero: int
+    dtype: str
+
+    @property
+    def parameters(self) -> tuple[Any, Any]:
+        """Scale and zero point as constants."""
+        return constant(self.scale, "float32"), constant(self.zero, "int32")
+
+
+_SCALES: ContextVar[dict[RelayExpr, Quantized] | None] = ContextVar("_SCALES", default=None)
+
+
+@contextmanager
+def keeping_scales() -> Iterator[None]:
+    """Within it tensors keep what they were quantized with, for one import."""
+    token = _SCALES.set({})
+    try:
+        yield
+    finally:
+        _SCALES.reset(token)
+
+
+def scales_of(x: object) -> Quantized | None:
+    """Return what a tensor was quantized with; None if its elements are what they are."""
+    return (_SCALES.get() or {}).get(x) if isinstance(x, RelayExpr) else None
+
+
+def real(x: RelayExpr) -> Any:
+    """Return the real numbers that a quantized tensor stands for.
+
+    Raises
+    ------
+    ConversionError
+        If it is not quantized.
+    """
+    q = scales_of(x)
+    if q is None:
+        raise ConversionError("its input must be quantized")
+    return ops.qnn.dequantize(x, *q.parameters)
+
+
+def with_scales(x: RelayExpr, q: Quantized) -> Any:
+    """Return bytes of which it is noted what they stand for."""
+    notes = _SCALES.get()
+    assert notes is not None
+    notes[x] = q
+    return x
+
+
+def quantized(x: RelayExpr, scale: float, zero: int, dtype: int | str) -> Any:
+    """Return real numbers as bytes.
+
+    Parameters
+    ----------
+    x : Expr
+    scale : float
+    zero : int
+    dtype : int or str
+        A number is that of TorchScript.
+
+    Raises
+    ------
+    ConversionError
+        If the data type is no quantized one.
+    """
+    name = dtype if isinstance(dtype, str) else _DTYPES.get(dtype, "")
+    if not name:
+        raise ConversionError(f"data type {dtype} is not supported for quantized tensors")
+    q = Quantized(float(scale), int(zero), name)
+    return with_scales(ops.qnn.quantize(x, *q.parameters, out_dtype=name), q)
+
+
+def on_real_numbers(kind: str, arguments: Sequence[Argument], convert: Convert) -> Any:
+    """Return what an operator makes of its arguments, settled; one that knows nothing of bytes gets real numbers.
+
+    Parameters
+    ----------
+    kind : str
+    arguments : sequence of Argument
+    convert : callable
+        The operator's converter.
+    """
+    first = next((q for q in map(scales_of, _flat([a.value for a in arguments])) if q is not None), None)
+    if first is None or kind.startswith("quantized::") or kind in _ON_BYTES:
+        return settled_value(apply(convert, arguments))
+    scale, zero = _OF_THEIR_OWN.get(kind, (first.scale, first.zero))
+    made_real = [dataclasses.replace(a, value=_as_real(a.value)) for a in arguments]
+    return _as_bytes(settled_value(apply(convert, made_real)), Quantized(scale, zero, first.dtype))
+
+
+def _flat(arguments: Sequence[Any]) -> Iterator[Any]:
+    for argument in arguments:
+        yield from argument if isinstance(argument, (list, tuple)) else (argument,)
+
+
+def _as_real(argument: object) -> Any:
+    if isinstance(argument, (list, tuple)):
+        return [_as_real(item) for item in argument]
+    return real(argument) if isinstance(argument, RelayExpr) and scales_of(argument) is not None else argument
+
+
+def _as_bytes(result: object, q: Quantized) -> Any:
+    if isinstance(result, (list, tuple)):
+        return type(result)(_as_bytes(item, q) for item in result)
+    is_real = isinstance(result, RelayExpr) and result.checked_type.dtype == "float32"
+    return quantized(result, q.scale, q.zero, q.dtype) if is_real and isinstance(result, RelayExpr) else result
