@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
 from app.artifacts import Answer, Measurement, Options, OriginId, Problem
 from app.panes import table
@@ -23,6 +23,8 @@ class Page(Selection):
     contents: Mapping[str, object | None]
     """By pane; None where the answer holds nothing for it."""
     timeline: list[TimelineGroup]
+    bare: Collection[str] = ()
+    """The panes of listings that have shown no text yet: nothing of an earlier answer can stay in them."""
 
     @property
     def failed(self) -> bool:
@@ -32,11 +34,23 @@ class Page(Selection):
     @property
     def redrawn(self) -> list[Pane]:
         """The panes that this answer draws anew; a failed script leaves what it did not reach."""
-        return [
-            pane
-            for pane in table.PANES
-            if pane.redrawn and (self.contents[pane.name] is not None or not (self.failed or pane.on_demand))
-        ]
+        return [self.explained(pane) for pane in table.PANES if pane.redrawn and self._draws(pane)]
+
+    def _reached(self, pane: Pane) -> bool:
+        return self.contents[pane.name] is not None or pane.name in self.bare
+
+    def _draws(self, pane: Pane) -> bool:
+        return self._reached(pane) or not (self.failed or pane.on_demand)
+
+    def explained(self, pane: Pane) -> Pane:
+        """Return the row of a pane; where a script did not reach its end, that is why there is no text."""
+        problem = next((problem for problem in self.answer.problems if problem.severity == "error"), None)
+        if problem is None or not pane.listing:
+            return pane
+        end = "was stopped" if self.answer.status in ("timeout", "limit") else f"ended with {problem.kind}"
+        where = f" at line {problem.line}" if problem.line else ""
+        title = (table.find(pane.copy_of) or pane).title
+        return replace(pane, empty=f"No {title}: the script {end}{where} before it made any.")
 
     @property
     def live(self) -> list[Pane]:
@@ -53,7 +67,7 @@ class Page(Selection):
         """The panes, and ``strip``, that still show an earlier answer."""
         if not self.failed:
             return []
-        panes = [pane.name for pane in table.PANES if table.compiled(pane) and self.contents[pane.name] is None]
+        panes = [pane.name for pane in table.PANES if table.compiled(pane) and not self._reached(pane)]
         return [*panes, *([] if self.redraws_timeline else ["strip"])]
 
     @property
@@ -87,7 +101,7 @@ def origin_rows(answer: Answer) -> list[OriginRow]:
     return [(origin.id, origin.level, origin.line or 0, origin.parents) for origin in answer.origins]
 
 
-def page(answer: Answer, view: View, options: Options | None = None) -> Page:
+def page(answer: Answer, view: View, options: Options | None = None, bare: Collection[str] = ()) -> Page:
     """Return the page of an answer.
 
     Parameters
@@ -97,7 +111,9 @@ def page(answer: Answer, view: View, options: Options | None = None) -> Page:
         Which units and steps are looked at.
     options : Options, optional
         Those of the workspace; by default the default ones.
+    bare : collection of str, optional
+        The panes of listings that have shown no text yet.
     """
     selection = select(answer, view, options or Options())
     contents = {pane.name: pane.producer(pane, selection) for pane in table.PANES}
-    return Page(**vars(selection), contents=contents, timeline=timeline(selection.steps))
+    return Page(**vars(selection), contents=contents, timeline=timeline(selection.steps), bare=bare)

@@ -124,9 +124,15 @@ def _assemble(task: Assemble, _: Sequence[Decoded]) -> Packed:
 
 
 def _panes(task: RenderPanes, answers: Sequence[Decoded]) -> Html:
-    shown = page(answers[0].answer, task.view, task.options)
+    shown = page(answers[0].answer, task.view, task.options, _bare(task.shown))
     contents = {name: _omitted(content, task.shown) for name, content in shown.contents.items()}
     return Html(_template("panes/_answer.html", page=replace(shown, contents=contents)))
+
+
+def _bare(shown: Sequence[str]) -> list[str]:
+    """Return the panes without a text until now, by the keys of what a page shows; none where it does not say."""
+    filled = {key.partition(":")[0] for key in shown if ":" in key}
+    return [pane.name for pane in table.PANES if pane.listing and pane.name not in filled] if shown else []
 
 
 def _omitted(content: object | None, shown: Sequence[str]) -> object | None:
@@ -139,7 +145,7 @@ def _page(task: RenderPage, answers: Sequence[Decoded]) -> PageParts:
     macros = _environment().get_template("panes/_macros.html").module
     context = {"page": shown, "script": task.script, "compiled": task.compiled, "swap": ""}
     panes = {
-        pane.name: _template(pane.template, pane=pane, content=shown.contents[pane.name], **context)
+        pane.name: _template(pane.template, pane=shown.explained(pane), content=shown.contents[pane.name], **context)
         for pane in table.PANES
     }
     return PageParts(

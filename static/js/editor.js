@@ -26,13 +26,17 @@ const style = HighlightStyle.define([
 
 const setLines = StateEffect.define();
 
-/** Classes of whole lines: {tints: Map, related: Set, failed: Set, running: number}, by 1-based line of a text. */
+/** Classes of whole lines: {tints: Map, related: Set, failed: Set, running: number}, by 1-based line of a text; tints and
+ * links are of the lines where statements begin. */
 const lines = StateField.define({
   create: () => ({ tints: new Map(), related: new Set(), failed: new Set(), running: null, of: null, marks: Decoration.none }),
   update(value, transaction) {
     let next = value;
     for (const effect of transaction.effects) if (effect.is(setLines)) next = { ...next, ...effect.value };
-    if (next !== value) return { ...next, of: transaction.state.doc, marks: decorate(transaction.state.doc, next) };
+    const { state, startState } = transaction;
+    // The text is parsed in the background: where statements end is known piece by piece.
+    const parsed = value.of === state.doc && syntaxTree(state) !== syntaxTree(startState);
+    if (next !== value || parsed) return { ...next, of: state.doc, marks: decorate(state, next) };
     return transaction.docChanged ? { ...value, marks: value.marks.map(transaction.changes) } : value;
   },
   provide: (field) => EditorView.decorations.from(field, (value) => value.marks),
@@ -63,11 +67,14 @@ function spread(state, tints) {
   return all;
 }
 
-function decorate(doc, { tints, related, failed, running }) {
+function decorate(state, { tints, related, failed, running }) {
+  const { doc } = state;
   const marks = [];
+  const tinted = spread(state, tints);
+  const lit = new Set([...related].filter((number) => number <= doc.lines).flatMap((number) => statement(state, number)));
   for (let number = 1; number <= doc.lines; number += 1) {
-    const tint = tints.get(number);
-    const names = [tint && `t${tint}`, related.has(number) && "related", failed.has(number) && "failed-line", number === running && "running-line"].filter(Boolean);
+    const tint = tinted.get(number);
+    const names = [tint && `t${tint}`, lit.has(number) && "related", failed.has(number) && "failed-line", number === running && "running-line"].filter(Boolean);
     if (names.length) marks.push(Decoration.line({ class: names.join(" ") }).range(doc.line(number).from));
   }
   return Decoration.set(marks);
@@ -165,8 +172,8 @@ export const editor = {
   get focused() { return view.hasFocus; },
   focus() { view.focus(); },
   remeasure() { view.requestMeasure(); },
-  tint: (tints) => update({ tints: spread(view.state, tints) }),
-  relate: (related) => update({ related: new Set([...related].filter((n) => n <= view.state.doc.lines).flatMap((n) => statement(view.state, n))) }),
+  tint: (tints) => update({ tints }),
+  relate: (related) => update({ related }),
   running: (line) => update({ running: line ?? null }),
   reveal(number) {
     if (number < 1 || number > view.state.doc.lines) return;

@@ -2,10 +2,11 @@
 import { compile, run } from "./compile.js";
 import { moveFocused, sideOf } from "./dock-drag.js";
 import { $, $$, readJson } from "./dom.js";
+import { openFind } from "./find.js";
 import { ladder, toggleLadder } from "./ladder.js";
 import { duplicate, enlarge, focusPane, setOpen } from "./layout.js";
 import { remember } from "./memory.js";
-import { PANES } from "./panes.js";
+import { LISTINGS, PANES } from "./panes.js";
 import { share } from "./share.js";
 import { state, tell } from "./state.js";
 import { setOption, stepBy, toggleDiff } from "./steps.js";
@@ -15,10 +16,11 @@ const apple = /Mac|iP(hone|ad)/.test(navigator.platform);
 const plain = {
   "?": () => $("#help").showModal(),
   g: () => tell("reveal"),
-  m: () => enlarge(document.activeElement.closest(".pane")?.dataset.pane ?? $(".pane.alone")?.dataset.pane ?? "loops"),
+  m: () => enlarge(focusedPane() ?? $(".pane.alone")?.dataset.pane ?? "loops"),
   d: toggleDiff,
   x: closePane,
   c: duplicatePane,
+  "/": () => openFind(focusedListing() ?? LISTINGS.find((pane) => $(`#body-${pane}`).checkVisibility())),
   "[": () => stepBy(-1),
   "]": () => stepBy(1),
 };
@@ -44,8 +46,13 @@ export function startKeys() {
   describeOptions();
 }
 
+const focusedPane = () => document.activeElement.closest(".pane")?.dataset.pane;
+
+/** The pane that has the focus, if it shows a listing. */
+const focusedListing = () => LISTINGS.find((pane) => pane === focusedPane());
+
 function closePane() {
-  const pane = document.activeElement.closest(".pane")?.dataset.pane;
+  const pane = focusedPane();
   if (!pane) return;
   setOpen(pane, false);
   // The focus goes on to what is open, not back to the top of the page.
@@ -54,7 +61,7 @@ function closePane() {
 
 /** Open another pane of the focused one's kind, if there may be several. */
 function duplicatePane() {
-  const pane = document.activeElement.closest(".pane")?.dataset.pane;
+  const pane = focusedPane();
   if (pane && $(`#pane-${pane} [data-duplicate]`)) duplicate(pane);
 }
 
@@ -94,9 +101,11 @@ function pressed(event) {
   const mod = apple ? event.metaKey : event.ctrlKey;
   if (mod && event.key === "Enter") return act(event, event.shiftKey ? toggleLadder : toggleRun);
   if (mod && event.key.toLowerCase() === "s") return act(event, share);
+  // The browser's own finds only in the lines that have been fetched.
+  if (mod && event.key.toLowerCase() === "f" && focusedListing()) return act(event, () => openFind(focusedListing()));
   if (event.altKey && /^Digit[1-9]$/.test(event.code)) return act(event, () => focusPane(PANES[Number(event.code.slice(5)) - 1].name));
   if (event.altKey && !mod && event.code in sizes) return act(event, () => resize(sizes[event.code]));
-  if (event.key === "Escape" && !$("dialog[open]")) {
+  if (event.key === "Escape" && !$("dialog[open]") && !event.target.closest?.(".find")) {
     for (const menu of $$("details.menu")) menu.open = false;
     tell("leave");
     return tell("unpin");

@@ -18,7 +18,7 @@ export function startLinking() {
   on("answered", readAnswer);
   on("text", (pane) => { readPane(pane); colour(); relight(); });
   on("drawn", () => { mark(); relight(); });
-  on("chunk", (pane) => { collect(pane); paint(pane); relight(); });
+  on("chunk", (pane) => { collect(pane); paint(pane); markCursor(pane); relight(); });
   takePin();
   readAnswer();
   const panes = $("#panes");
@@ -324,11 +324,17 @@ function keys(event) {
 /** Put the cursor of a listing at a line, as the arrow keys would. */
 export const goToLine = (pane, index) => setCursor(pane, index, true);
 
+/** Mark the line that the cursor of a listing is at, once it has been fetched. */
+function markCursor(pane) {
+  const line = $(`#body-${pane} .l[data-i="${cursors.get(pane)}"]`);
+  line?.classList.add("cursor");
+  return line;
+}
+
 function setCursor(pane, index, byKey) {
   $(`#body-${pane} .l.cursor`)?.classList.remove("cursor");
   cursors.set(pane, index);
-  const line = $(`#body-${pane} .l[data-i="${index}"]`);
-  line?.classList.add("cursor");
+  const line = markCursor(pane);
   if (!byKey) return;
   scrollTo(pane, [index]);
   const place = { pane, footprint: model.of(pane, index) };

@@ -15,7 +15,8 @@ export function startTips() {
   });
   $("#pane-asm").addEventListener("pointerleave", hide);
   on("cursor", ({ pane, line }) => {
-    const mnemonic = pane === "asm" && line ? $(".k", line) : null;
+    const finding = document.activeElement.closest(".find"); // it would cover the next matches
+    const mnemonic = pane === "asm" && line && !finding ? $(".k", line) : null;
     if (mnemonic) show(mnemonic);
     else hide();
   });

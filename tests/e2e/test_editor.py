@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from playwright.sync_api import Page, expect
 
+from app.sandbox import Runner
+from tests.app.fixtures import AnswerRunner, full_answer
 from tests.e2e.conftest import Console
 from tests.e2e.steps import violations, write
 
@@ -226,3 +229,17 @@ def test_problems_are_counted_and_listed(fixed: str, open_page: Callable[..., Pa
     page.keyboard.press("Control+Shift+M")
     page.keyboard.press("Escape")
     expect(page.locator(".cm-panel-lint")).to_have_count(0)
+
+
+def test_all_lines_of_a_statement_have_its_colour_however_late_they_are_parsed(
+    serve: Callable[[Runner], str], open_page: Callable[..., Page]
+) -> None:
+    before = 4_000
+    origins = [msgspec.structs.replace(origin, line=before + 1) for origin in full_answer().origins]
+    page = open_page(serve(AnswerRunner(msgspec.structs.replace(full_answer(), origins=origins))))
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 8})
+    write(page, "x = [1, 2]\n" * before + "C = compute(\n    (1, 2),\n    3,\n)\n")
+    statement = page.locator(".cm-line", has_text=re.compile(r"^C = compute|^    |^\)"))
+    expect(statement).to_have_count(4)
+    for number in range(4):
+        expect(statement.nth(number)).to_have_class(re.compile(r"\bt\d"))

@@ -16,7 +16,7 @@ from app.workers.in_process import InProcess
 from tests.app.fixtures import AnswerRunner, full_answer, listing
 from tests.app.test_recipes import cuda_answer, cuda_row
 from tests.e2e.conftest import Console
-from tests.e2e.steps import write
+from tests.e2e.steps import settled, write
 
 LINES = 3_000
 GROUPS = {"graph": ("graph", "relay", "graph"), "loops": ("loop", "python", "function")}
@@ -74,6 +74,20 @@ def test_what_a_refused_compilation_leaves_is_marked_as_stale(
     console.said.clear()
     write(page, "fine = True")
     expect(page.locator(".stale")).to_have_count(0)
+
+
+def test_a_link_whose_script_fails_says_so_in_every_pane(fixed: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(fixed)
+    write(page, "raise X")
+    expect(page.locator("#pane-asm")).to_contain_class("stale")  # an earlier text stays
+    page.click("#share-button")
+    expect(page).to_have_url(re.compile(r"/z/\w+"))
+    other = open_page(page.url)
+    settled(other)
+    for pane, title in {"loops": "Loop IR", "llvm": "LLVM IR", "asm": "Assembly"}.items():
+        said = f"No {title}: the script ended with ValueError at line 1 before it made any."
+        expect(other.locator(f"#body-{pane} .empty")).to_have_text(said)
+    expect(other.locator("#pane-asm")).not_to_contain_class("stale")
 
 
 @pytest.mark.parametrize("view", ["/", "/?view=read"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import compiler as tvm
@@ -80,6 +81,14 @@ def _require_harmless(source: str, kind: str) -> None:
             "#include <math.h>", "#include <stdbool.h>", "#include <stddef.h>", "#include <stdint.h>",
             "#include <stdlib.h>", "#include <string.h>", "#include <metal_stdlib>",
         }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["Ä", "Bß漢字", "a b", 'x"y', "%"])
+def test_llvm_takes_names_in_any_script(name: str) -> None:
+    s, args = _scheduled("c", names=("A" + name, "B" + name))
+    values, result = tvm.nd.array(np.arange(128, dtype="float32")), tvm.nd.empty((128,), "float32")
+    tvm.build(s, args, "llvm", name=name)(values, result)
+    np.testing.assert_array_equal(result.numpy(), values.numpy() + 1)
 
 
 @pytest.mark.parametrize("kind", LANGUAGES + ASSEMBLIES)

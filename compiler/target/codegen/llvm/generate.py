@@ -249,7 +249,7 @@ def emit(
     return signatures, tidy(str(llvm))
 
 
-_QUOTED = re.compile(r'([%@])"([A-Za-z_.$][\w.$]*)"')
+_QUOTED = re.compile(r'([%@])"([A-Za-z_.$][\w.$]*)"', re.ASCII)
 _SPACES = re.compile(r"(?<=\S) +(?=, !dbg)|(?<=phi) (?= )|(?<=select) (?= )| +$", re.M)
 
 
