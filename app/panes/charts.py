@@ -308,6 +308,7 @@ def _bars(
     bars: list[Bar] = []
     slanted = pitch < UPRIGHT_PITCH
     letters = SLANTED_LETTERS if slanted else int(pitch / LETTER)
+    labels = _labels([m.name for m in kernels], letters)
     for index, (m, value) in enumerate(zip(kernels, values, strict=True)):
         height = max(height_of(value), 1.5) if value else 0.0
         factors = speedups(values[: index + 1])
@@ -318,7 +319,7 @@ def _bars(
                 y=base - height,
                 width=round(BAR_SHARE * pitch, 2),
                 height=height,
-                label=_short(m.name, letters),
+                label=labels[index],
                 value=f"{'≈ ' if m.estimated else ''}{number(value)}" if value else "✗",
                 factor="" if slanted else factor,
                 estimated=m.estimated,
@@ -376,14 +377,18 @@ def _rate(m: Measurement, rated: bool) -> float:
     return rate if MIN_RATE <= rate <= MAX_RATE else 0.0
 
 
-_CALL = re.compile(r"(?:^|\.)(\w+)\(")
+_CALL = re.compile(r"(?:^|\.)(\w+)\(([^\W\d][\w.]*)?")
 
 
-def _short(name: str, letters: int) -> str:
-    """Return the primitive's name of a call, or the beginning of any other name."""
-    call = _CALL.search(name)
-    text = call[1] if call else name
-    return text if len(text) <= letters else text[: letters - 1] + "…"
+def _labels(names: Sequence[str], letters: int) -> list[str]:
+    """Return short names: of a call the primitive's name, with the axis where several calls have it."""
+    calls = [_CALL.search(name) for name in names]
+    shorts = [call[1] if call else name for call, name in zip(calls, names, strict=True)]
+    told = [
+        f"{short} {call[2]}" if call and call[2] and shorts.count(short) > 1 else short
+        for call, short in zip(calls, shorts, strict=True)
+    ]
+    return [text if len(text) <= letters else text[: letters - 1] + "…" for text in told]
 
 
 def _ceiling(value: float) -> float:

@@ -115,7 +115,7 @@ def conditions(measurements: Sequence[Measurement]) -> str:
         return ""
     shared = [count(kernels[-1].threads, "thread"), *sorted({machine_of(m) for m in kernels})]
     if all(m.checked == "ok" for m in kernels):
-        shared.append("checked ✓")
+        shared.append("✓ results of the unscheduled definition")
     if len({m.source for m in kernels}) == 1:
         shared.append(wording(kernels[-1].source).label)
     return " · ".join(text for text in shared if text)

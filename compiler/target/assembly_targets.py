@@ -39,10 +39,10 @@ class AssemblyTarget:
 
 
 HOST = "host"
-"""Key of the machine that this runs on."""
+"""Key of the code that was built, for the target that it was built for."""
 
 _TABLE = (
-    AssemblyTarget(HOST, "This machine"),
+    AssemblyTarget(HOST, "as built"),
     AssemblyTarget("x86-64-sse2", "x86-64, SSE2 (128 bits)", "x86_64-unknown-linux-gnu", "x86-64"),
     AssemblyTarget("x86-64-avx2", "x86-64, AVX2 and FMA (256 bits)", "x86_64-unknown-linux-gnu", "haswell"),
     AssemblyTarget(
@@ -68,7 +68,7 @@ def assembly_targets() -> dict[str, AssemblyTarget]:
     Returns
     -------
     dict of str to AssemblyTarget
-        This machine first.
+        What was built first.
     """
     return {row.key: row for row in _TABLE}
 

@@ -75,20 +75,20 @@ function toggleRun() {
   run();
 }
 
-const ELSEWHERE = "The selector of the Assembly pane shows the same code for other CPUs.";
+const ELSEWHERE = "What the Assembly pane shows for other CPUs is only to look at.";
 
 /** The header names the target of what is shown; the one of the options holds where the script names none. */
 export function describeOptions() {
   const { target: chosen = "llvm -mcpu=native", threads = 1, opt_level: level = 3 } = state.options;
   const used = readJson("answer").target;
   const own = Boolean(used) && used !== chosen;
-  const words = [(own ? used : chosen).replace(/^llvm -mcpu=/, "llvm · "), `${threads} thread${threads === 1 ? "" : "s"}`];
+  const words = [`Build: ${(own ? used : chosen).replace(/^llvm -mcpu=/, "llvm · ")}`, `${threads} thread${threads === 1 ? "" : "s"}`];
   if (own) words[0] += " (script)";
   if (level !== 3) words.push(`O${level}`);
   $("#options-summary").textContent = words.join(" · ");
   $("#target-hint").textContent = own
-    ? `The script names its own target, ${used}. This one holds where a script names none. ${ELSEWHERE}`
-    : `What Target("llvm") means where the script itself names no target. ${ELSEWHERE}`;
+    ? `The script names its own target, ${used}, and is built for it. This one holds where a script names none. ${ELSEWHERE}`
+    : `The script is built, measured and run for this target. ${ELSEWHERE}`;
 }
 
 function changeTheme() {

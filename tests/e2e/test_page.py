@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from app.artifacts import Answer, Request, Snapshot, Step, Unit
 from app.sandbox import Job, Limits, Runner
 from tests.app.fixtures import FixedRunner, full_answer, listing
+from tests.app.runners import Script, ScriptedRunner, wait_until
 from tests.e2e.conftest import Console
 from tests.e2e.steps import lines, settled, violations, write
 
@@ -303,6 +304,22 @@ def test_an_older_answer_never_overwrites_a_newer_one(
     page.wait_for_timeout(500)
     expect(page.locator("#state")).to_contain_text("compiled in")
     expect(page.locator(".problem")).to_have_count(0)
+
+
+def test_a_key_ends_the_job_of_the_text_before(serve: Callable[[Runner], str], open_page: Callable[..., Page]) -> None:
+    runner = ScriptedRunner()
+    runner.scripts["endless"] = Script(until=threading.Event())
+    page = open_page(serve(runner))
+    page.click(".cm-content")
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text("endless")
+    wait_until(lambda: runner.requests[-1].script == "endless")
+    job = runner.jobs[-1]
+    assert not job.cancelled.is_set()
+    page.keyboard.press("!")
+    wait_until(job.cancelled.is_set)
+    settled(page)
+    assert runner.requests[-1].script == "endless!"
 
 
 class LongRunner(FixedRunner):

@@ -162,3 +162,10 @@ def test_predictions_are_met_within_a_factor_of_two() -> None:
     assert predictions_met(ladder, {1: 1.0, 2: 4.9}) == (1, 2)
     assert predictions_met(ladder, {1: 4.0, 2: 20.0, 7: 1.0}) == (2, 2)
     assert predictions_met(ladder, {}) is None
+
+
+def test_steps_of_one_primitive_are_told_apart_by_their_axes() -> None:
+    names = ["default", "C.split(i, factor=32)", "C.split(k.outer, 4)", "C.vectorize(j)"]
+    drawn = chart([rung(name, 1.0, step=step) for step, name in enumerate(names)])
+    assert drawn is not None
+    assert [bar.label for bar in drawn.bars] == ["default", "split i", "split k.outer", "vectorize"]

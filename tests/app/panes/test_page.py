@@ -155,10 +155,15 @@ def test_a_benchmark_says_what_its_measurements_share() -> None:
     good = Measurement(name="k", kind="kernel", seconds=0.01, threads=2, cpu="Test CPU", checked="ok")
     unchecked = Measurement(name="k", kind="kernel", seconds=0.01, threads=2, cpu="Test CPU")
     clean = msgspec.structs.replace(good, source="server")
-    assert conditions([good]) == "2 threads · Test CPU · checked ✓ · as the script reports"
+    assert (
+        conditions([good]) == "2 threads · Test CPU · ✓ results of the unscheduled definition · as the script reports"
+    )
     assert conditions([good, unchecked]) == "2 threads · Test CPU · as the script reports"
-    assert conditions([clean]) == "2 threads · Test CPU · checked ✓ · measured by this server"
-    assert conditions([good, clean]) == "2 threads · Test CPU · checked ✓"
+    assert (
+        conditions([clean])
+        == "2 threads · Test CPU · ✓ results of the unscheduled definition · measured by this server"
+    )
+    assert conditions([good, clean]) == "2 threads · Test CPU · ✓ results of the unscheduled definition"
     assert conditions([]) == ""
 
 
