@@ -55,7 +55,7 @@ class IterMapResult(Sequence[IterSumExpr]):
     errors : list of str
         Why.
     padding_predicate : PrimExpr
-        Where an iterator is outside of what it stands for, in terms of the iterators with padding; false without.
+        Where iterators that are extended are outside of what they stand for; false without such.
     """
 
     indices: list[IterSumExpr] = field(default_factory=list)
@@ -423,6 +423,9 @@ def iter_map_simplify(
     for var, domain in input_iters.items():
         analyzer.bind(var, domain)
     detected = detect_iter_map(indices, input_iters, predicate, check_level, simplify_trivial_iterators)
+    if not detected.indices and _level(check_level) is not IterMapLevel.Bijective:
+        # what holds of all values of the iterators holds of those that the predicate leaves
+        detected = detect_iter_map(indices, input_iters, True, check_level, simplify_trivial_iterators)
     if not detected.indices:
         return [analyzer.simplify(index) for index in indices]
-    return [analyzer.simplify(normalize_iter_map_to_expr(s)) for s in detected.indices]
+    return [normalize_iter_map_to_expr(s) for s in detected.indices]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from compiler.arith.analyzer import Analyzer
-from compiler.arith.iter_map import IterMark, IterSplitExpr, IterSumExpr
+from compiler.arith.iter_map import IterMark, IterSplitExpr, IterSumExpr, write_split
 from compiler.ir.primexpr import NE, And, IntImm, Or, PrimExpr, binary, const
 
 
@@ -39,7 +39,7 @@ class PaddedMark:
 
     def predicate(self, analyzer: Analyzer) -> PrimExpr:
         """Return where the mark is outside of what it stands for."""
-        value = IterSumExpr((IterSplitExpr(self.mark),), const(0, self.mark.source.dtype))
+        value = write_split(IterSplitExpr(self.mark), analyzer)
         block, within = value // self.multiple, value % self.multiple
         end = analyzer.simplify(self.left + self.split.extent)
         rest = analyzer.simplify(end % self.multiple)

@@ -290,7 +290,7 @@ class IterMapRewriter(Functor):
         return unit, digits, groups, reach
 
     def _innermost(self, splits: Sequence[IterSplitExpr]) -> int:
-        constants = [(split.scale.value, i) for i, split in enumerate(splits) if isinstance(split.scale, IntImm)]
+        constants = [(split.scale.value, -i) for i, split in enumerate(splits) if isinstance(split.scale, IntImm)]
         if not constants:
             if len(splits) == 1:
                 return 0
@@ -298,7 +298,7 @@ class IterMapRewriter(Functor):
         least, at = min(constants)
         if least <= 0 and len(splits) > 1:
             raise NotAffine(f"the scale {least} of a split is not positive")
-        return at
+        return -at
 
     def _dividing_all(self, splits: Sequence[IterSplitExpr]) -> int:
         for i, split in enumerate(splits):
@@ -309,10 +309,11 @@ class IterMapRewriter(Functor):
     def _next_place(self, splits: Sequence[IterSplitExpr], reach: PrimExpr, unit: PrimExpr) -> tuple[int, PrimExpr]:
         """Return which split comes next, and its scale in units: one that begins where those below end, or within."""
         scale = reach * unit
-        for i, split in enumerate(splits):
+        last_first = list(enumerate(splits))[::-1]
+        for i, split in last_first:
             if self._analyzer.can_prove_equal(split.scale, scale):
                 return i, reach
-        for i, split in enumerate(splits):
+        for i, split in last_first:
             is_within = self._allows_overlaps and self._divides(unit, split.scale)
             if is_within and self._analyzer.can_prove(And(split.scale > 0, split.scale <= scale)):
                 return i, self._ratio(split.scale, unit)

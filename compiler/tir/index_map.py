@@ -333,10 +333,14 @@ class IndexMap(Node):
         domains = self._domains(shape)
         if self.inverse_index_map is not None:
             return self.inverse_index_map, const(False)
-        for padded in self._padded(domains):
+        for at, padded in enumerate(self._padded(domains)):
             inverse = self._inverted(padded)
             if inverse is not None:
-                return inverse, _outside(inverse, self.initial_indices, domains, self.map_shape(_extents(padded)))
+                new_shape = self.map_shape(_extents(padded))
+                free = self._free(domains, inverse, new_shape) if at == 1 else None
+                if free is None:
+                    free = _outside(inverse, self.initial_indices, domains, new_shape)
+                return inverse, free
         raise ArgumentError(f"IndexMap.non_surjective_inverse: {self} is not one to one over {_shown(domains)}")
 
     def _domains(self, shape: Sequence[ExprLike | Range]) -> dict[Var, Range]:
@@ -357,6 +361,20 @@ class IndexMap(Node):
         simplify = Analyzer().simplify
         back = [simplify(values.get(var, domains[var].min)) for var in self.initial_indices]
         return IndexMap(tuple(outputs), tuple(back))
+
+    def _free(self, domains: Mapping[Var, Range], inverse: IndexMap, shape: Sequence[PrimExpr]) -> PrimExpr | None:
+        """Return which new indices are padding, index by index; None where that is not known.
+
+        The domains were rounded up to what all divisors of the map divide, which is where its iterators end too.
+        """
+        detected = detect_iter_map(self.final_indices, domains, True, IterMapLevel.NoCheck)
+        if not detected.indices or isinstance(detected.padding_predicate, IntImm):
+            return None
+        back = dict(zip(self.initial_indices, inverse.final_indices, strict=True))
+        analyzer = Analyzer()
+        for var, dim in zip(inverse.initial_indices, shape, strict=True):
+            analyzer.bind(var, Range.from_fields(const(0, var.dtype), dim))
+        return analyzer.simplify(substitute(detected.padding_predicate, back))
 
     def _padded(self, domains: Mapping[Var, Range]) -> Iterator[dict[Var, Range]]:
         """Yield the domains, then larger ones that the divisors of the map divide evenly."""
