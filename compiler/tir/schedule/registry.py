@@ -145,7 +145,8 @@ class Primitive:
         label = call_text(sch, self.name, self._parameters, given) if instruments else ""
         try:
             try:
-                outputs = self._run(sch, self._recorded(sch, given), given.get("decision"))
+                recorded = self._recorded(sch, given)
+                outputs = self._run(sch, recorded, given.get("decision"))
             except IllegalStepError as error:
                 raise rendered(error, self.name, sch.error_render_level) from None
         except TVMError as error:
@@ -157,6 +158,8 @@ class Primitive:
             step = self._seen(sch, f"{label} -> {made}" if made else label)
             for instrument in instruments:
                 instrument.tir_step_applied(sch, step)
+        for name, role in self._roles.items():
+            role.completed(sch, given[name], recorded)
         return outputs
 
     def _seen(self, sch: Schedule, label: str) -> ScheduleStep:

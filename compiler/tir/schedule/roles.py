@@ -64,6 +64,18 @@ class Role:
         """
         return value
 
+    def completed(self, sch: Schedule, value: Any, given: Mapping[str, Any]) -> None:
+        """Carry out what an argument asks for besides, as steps of their own, when the primitive has been applied.
+
+        Parameters
+        ----------
+        sch : Schedule
+        value : object
+            What the user gave.
+        given : mapping of str to object
+            All arguments, as a trace keeps them.
+        """
+
 
 class _Variable(Role):
     """A block or a loop; a block may be named."""

@@ -27,8 +27,8 @@ from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.schedule.buffers import ReplaceBuffers
 from compiler.tir.schedule.conditions import scope_root
 from compiler.tir.schedule.primitives.cache import Insertion, Place, insert_stage
-from compiler.tir.schedule.primitives.layout import nest_of_axes
 from compiler.tir.schedule.registry import primitive
+from compiler.tir.schedule.relayout import nest_of_axes
 from compiler.tir.schedule.roles import BLOCK
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState

@@ -13,6 +13,7 @@ from compiler.ir.substitute import free_vars, post_order_visit, substitute
 from compiler.tir.analysis.block_access import get_block_read_write_region
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.schedule.bindings import conjunction
 from compiler.tir.schedule.buffers import BlockMutator
 from compiler.tir.schedule.conditions import (
     check_complete_block,
@@ -347,9 +348,12 @@ class _Consumer:
             _refuse_body(self.state, self.block)
         return values
 
-    def within(self, values: Mapping[Var, PrimExpr], analyzer: Analyzer) -> PrimExpr | None:
-        """Return the condition under which there is such an iteration; None where there always is."""
-        conditions: list[PrimExpr] = []
+    def within(
+        self, values: Mapping[Var, PrimExpr], element: Sequence[PrimExpr], analyzer: Analyzer
+    ) -> PrimExpr | None:
+        """Return the condition under which an iteration needs an element; None where one always does."""
+        needed = substitute(self.indices, values)
+        conditions = [a.equal(b) for a, b in zip(needed, element, strict=True) if not analyzer.can_prove_equal(a, b)]
         for axis in self.block.block.iter_vars:
             value, dom = values[axis.var], axis.dom
             assert isinstance(dom, Range)
@@ -376,6 +380,7 @@ class _InlineStores(_Inline):
         self._consumer = consumer
         self._producer = producer.block
         self._is_inside = False
+        self._predicate: PrimExpr | None = None
         self._analyzer = facts_at(producer)
 
     def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
@@ -387,8 +392,11 @@ class _InlineStores(_Inline):
         for axis in n.block.iter_vars:
             if axis.dom is not None:
                 self._analyzer.bind(axis.var, axis.dom, override=True)
-        new: Stmt = self.visit_Node(n)
+        new: BlockRealize = self.visit_Node(n)
         self._is_inside = not outside
+        if outside and self._predicate is not None:
+            values = dict(zip((axis.var for axis in n.block.iter_vars), n.iter_values, strict=True))
+            return rebuild(new, predicate=conjunction(n.predicate, substitute(self._predicate, values)))
         return new
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
@@ -405,9 +413,12 @@ class _InlineStores(_Inline):
                 self._refuse_opaque()
             return new
         values = self._consumer.axes_of(new.indices)
-        store = _ReplaceLoads(self.buffer, new.value).visit(self._consumer.store)
+        store: BufferStore = _ReplaceLoads(self.buffer, new.value).visit(self._consumer.store)
         store = substitute(store, values)
-        condition = self._consumer.within(values, self._analyzer)
+        condition = self._consumer.within(values, new.indices, self._analyzer)
+        if condition is not None and n is self._producer.body:
+            self._predicate = condition
+            return store
         return store if condition is None else IfThenElse(condition, store)
 
 

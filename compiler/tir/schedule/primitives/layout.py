@@ -6,27 +6,25 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from compiler.arith import Analyzer, iter_map_simplify
+from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.node import Node, rebuild
-from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import IterVar, Not, Or, PrimExpr, Range, Var, as_exprs, const, convert, is_const_int
-from compiler.ir.substitute import free_vars, post_order_visit, substitute
-from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, as_exprs, const, convert, is_const_int
+from compiler.ir.substitute import free_vars
+from compiler.tir.block import Block, BlockRealize
+from compiler.tir.buffer import Buffer
 from compiler.tir.index_map import IndexMap
-from compiler.tir.op import assume
-from compiler.tir.schedule.bindings import with_predicate
-from compiler.tir.schedule.buffers import ReplaceBuffers, inserted, renamed_buffer, statements_of
+from compiler.tir.schedule.buffer_traversal import traversals
+from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer
 from compiler.tir.schedule.conditions import buffer_of
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.regions import axis_values
-from compiler.tir.schedule.registry import primitive
+from compiler.tir.schedule.registry import primitive, primitives
+from compiler.tir.schedule.relayout import Padding, Relayout, nest_of_axes
 from compiler.tir.schedule.roles import BLOCK, Role
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.tree import ancestors, blocks_in, loops_above, with_child
-from compiler.tir.stmt import BufferStore, Evaluate, For, ForKind, Stmt
+from compiler.tir.schedule.tree import ancestors, loops_above, with_child
+from compiler.tir.stmt import Stmt
 
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BufferChoice",
     "IndexMapping",
-    "nest_of_axes",
     "plain_nest",
     "set_axis_separator",
     "transform_block_layout",
@@ -86,7 +83,16 @@ class IndexMapping(Role):
         kind, index = given["buffer"]
         buffer = buffer_of(sch.state, block, index, kind)
         dtype = buffer.shape[0].dtype if buffer.shape else "int32"
-        return IndexMap.from_func(value, len(buffer.shape), index_dtype=dtype)
+        return IndexMap.from_func_with_separators(value, len(buffer.shape), index_dtype=dtype)[0]
+
+    def completed(self, sch: Schedule, value: Any, given: Mapping[str, Any]) -> None:
+        """Separate the axes that ``IndexMap.AXIS_SEPARATOR`` stands between."""
+        if not self._of_buffer or isinstance(value, (IndexMap, str)):
+            return
+        count = len(given["index_map"].initial_indices)
+        separators = IndexMap.from_func_with_separators(value, count)[1]
+        if separators:
+            primitives["set_axis_separator"].method()(sch, given["block"], given["buffer"], separators)
 
 
 class PadValue(Role):
@@ -148,13 +154,16 @@ def transform_layout(
     old = buffer_of(state, block, buffer[1], buffer[0])
     home = home_of(state, block, old)
     new = renamed_buffer(old, old.name, old.storage_scope, index_map.map_shape(old.shape))
-    rewrite = _Relayout(state, home, old, new, index_map)
+    rewrite = Relayout(state, home, old, new, index_map)
     if not assume_injective_transform:
         inverse, free = _inverse(state, block, old, index_map)
         if not is_const_int(free, 0):
             if pad_value is None:
                 _refuse_padding(state, block, old, new, index_map, free)
+            elif pad_value.final_indices[0].dtype != old.dtype:
+                _refuse_pad_value(state, block, old, pad_value)
             rewrite.padding = Padding(inverse, free, pad_value)
+            rewrite.traversals = traversals(home.block, old)
     replace_buffer(state, home, rewrite, {old: new})
 
 
@@ -179,6 +188,16 @@ def _refuse_padding(
         "The transformation would introduce padding",
         f"The transformation {index_map} applied on buffer {old.name} of shape {list(old.shape)} would result in shape "
         f"{list(new.shape)}.  However, this would introduce padding wherever {free} is true.",
+        block.block,
+    )
+
+
+def _refuse_pad_value(state: ScheduleState, block: StmtSRef, old: Buffer, pad_value: IndexMap) -> None:
+    refuse(
+        state.mod,
+        "The padding has another type than the buffer",
+        f"Buffer {old.name} has elements of type {old.dtype}, but the transformation fills padding with {pad_value}, "
+        f"which is of type {pad_value.final_indices[0].dtype}.",
         block.block,
     )
 
@@ -289,46 +308,6 @@ def plain_nest(state: ScheduleState, block: StmtSRef, realize: BlockRealize) -> 
     return loops[0].loop if loops else realize
 
 
-def nest_of_axes(
-    block: Block, axes: Sequence[IterVar], values: Mapping[Var, PrimExpr], names: str = "ax"
-) -> tuple[Stmt, Block]:
-    """Return a loop for each of some axes, around a block whose old axes have values in terms of them.
-
-    Parameters
-    ----------
-    block : Block
-    axes : sequence of IterVar
-        The new axes.
-    values : mapping of Var to PrimExpr
-        What the old axes are.
-    names : str
-        What the loops are called, before a number.
-
-    Returns
-    -------
-    tuple of Stmt and Block
-        The outermost loop, and the block.
-    """
-    inner = Block(
-        tuple(axes),
-        substitute(block.reads, values),
-        substitute(block.writes, values),
-        block.name_hint,
-        substitute(block.body, values),
-        None if block.init is None else substitute(block.init, values),
-        block.alloc_buffers,
-        substitute(block.match_buffers, values),
-        block.annotations,
-    )
-    loops = [Var(f"{names}{index}", axis.var.dtype) for index, axis in enumerate(axes)]
-    with derived_from(current_span() | block.span):
-        stmt: Stmt = BlockRealize(tuple(loops), const(True, "bool"), inner)
-        for var, axis in zip(reversed(loops), reversed(list(axes)), strict=True):
-            assert axis.dom is not None
-            stmt = For(var, axis.dom.min, axis.dom.extent, ForKind.SERIAL, stmt)
-    return stmt, inner
-
-
 def replace_leaf(state: ScheduleState, nest: Stmt, block: StmtSRef, stmt: Stmt, new: Block) -> None:
     """Put loops around a rewritten block in the place of those that were around it."""
     scope = next(above for above in ancestors(block) if above.is_block)
@@ -384,133 +363,3 @@ def replace_buffer(
     state.replace(home, new, rewrite.reuse)
     state.replace_parameters(home, buffers)
     state.refresh(home)
-
-
-class Padding:
-    """The elements of a new layout that stand for none of the old one.
-
-    Parameters
-    ----------
-    inverse : IndexMap
-        From the new indices to the old ones.
-    free : PrimExpr
-        Where there is no old one, in terms of the indices that ``inverse`` takes.
-    value : IndexMap or None
-        What they hold, from their indices.
-    """
-
-    def __init__(self, inverse: IndexMap, free: PrimExpr, value: IndexMap | None) -> None:
-        self.inverse = inverse
-        self._free = free
-        self._value = value
-
-    def at(self, indices: Sequence[PrimExpr]) -> tuple[PrimExpr, PrimExpr]:
-        """Return whether an index is free, and what it holds then."""
-        assert self._value is not None
-        condition = substitute(self._free, dict(zip(self.inverse.initial_indices, indices, strict=True)))
-        return condition, self._value.map_indices(indices)[0]
-
-
-class _Relayout(ReplaceBuffers):
-    """Accesses the elements of a buffer in another layout."""
-
-    def __init__(self, state: ScheduleState, home: StmtSRef, old: Buffer, new: Buffer, index_map: IndexMap) -> None:
-        ReplaceBuffers.__init__(self, {old: new})
-        self.padding: Padding | None = None
-        self._state = state
-        self._home = home
-        self._old = old
-        self._new = new
-        self._map = index_map
-        self._ranges: dict[Var, Range] = {}
-
-    def _mapped(self, indices: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
-        analyzer = self._facts()
-        mapped = self._map.map_indices(indices, analyzer)
-        used = {var: self._ranges[var] for index in mapped for var in free_vars(index) if var in self._ranges}
-        return tuple(iter_map_simplify(mapped, used))
-
-    def _facts(self) -> Analyzer:
-        analyzer = Analyzer()
-        for var, bounds in self._ranges.items():
-            analyzer.bind(var, bounds)
-        return analyzer
-
-    def visit_For(self, n: For) -> Stmt:
-        self._ranges[n.loop_var] = Range.from_fields(n.min, n.extent)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
-
-    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
-        if n.buffer is not self._old:
-            return ReplaceBuffers.visit_BufferLoad(self, n)
-        return rebuild(n, buffer=self._new, indices=self._mapped(self._visit_tuple(n.indices)))
-
-    def visit_BufferStore(self, n: BufferStore) -> Stmt:
-        if n.buffer is not self._old:
-            return ReplaceBuffers.visit_BufferStore(self, n)
-        indices = self._mapped(self._visit_tuple(n.indices))
-        return rebuild(n, buffer=self._new, value=self.visit(n.value), indices=indices)
-
-    def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
-        if n.buffer is not self._old:
-            return ReplaceBuffers.visit_BufferRegion(self, n)
-        return BufferRegion(self._new, self._map.map_ranges(n.region, self._facts()))
-
-    def visit_MatchBufferRegion(self, n: MatchBufferRegion) -> MatchBufferRegion:
-        if n.source.buffer is self._old:
-            refuse(
-                self._state.mod,
-                "A region of the buffer is matched",
-                f"A region of the buffer {self._old.name} is matched in a block inside of {{0}}",
-                self._home.block,
-            )
-        return self.visit_Node(n)  # type: ignore[no-any-return]
-
-    def rewrite_block(self, n: Block) -> Block:
-        for axis in n.iter_vars:
-            if axis.dom is not None:
-                self._ranges[axis.var] = axis.dom
-        new = ReplaceBuffers.rewrite_block(self, n)
-        if self.padding is not None and n is self._home.block:
-            new = self._padded(new)
-        return new
-
-    def _padded(self, home: Block) -> Block:
-        """Return the block that holds the buffer with a statement that fills the elements that are free."""
-        axes = [
-            IterVar(Range.from_fields(const(0, dim.dtype), dim), Var(f"v_axis{at}", dim.dtype), IterVar.DataPar)
-            for at, dim in enumerate(self._new.shape)
-        ]
-        indices = tuple([axis.var for axis in axes])
-        assert self.padding is not None
-        condition, value = self.padding.at(indices)
-        region = (BufferRegion(self._new, tuple([Range.from_fields(i, const(1, i.dtype)) for i in indices])),)
-        statements = statements_of(home.body)
-        writes = [at for at, stmt in enumerate(statements) if _writes(stmt, self._new)]
-        if writes:
-            body: Stmt = BufferStore(self._new, value, indices)
-            block = Block(tuple(axes), (), region, f"{self._new.name}_pad", body)
-        else:
-            equal = BufferLoad(self._new, indices) == value
-            body = Evaluate(assume(Or(Not(condition), equal)))
-            block = Block(tuple(axes), region, (), f"buffer_{self._new.name}_assumptions", body)
-        stmt, _ = nest_of_axes(block, axes, {}, "axis")
-        if writes:
-            stmt = with_predicate(stmt, substitute(condition, _axes_to_loops(stmt)))
-        return rebuild(home, body=inserted(home.body, writes[-1] + 1 if writes else 0, stmt))
-
-
-def _axes_to_loops(stmt: Stmt) -> dict[Var, PrimExpr]:
-    realize = next(blocks_in(stmt))
-    return axis_values(realize)
-
-
-def _writes(stmt: Stmt, buffer: Buffer) -> bool:
-    stores: list[Node] = []
-
-    def collect(n: Node) -> None:
-        if isinstance(n, BufferStore) and n.buffer is buffer:
-            stores.append(n)
-
-    post_order_visit(stmt, collect)
-    return bool(stores)

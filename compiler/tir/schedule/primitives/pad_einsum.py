@@ -16,8 +16,9 @@ from compiler.tir.op import if_then_else
 from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer
 from compiler.tir.schedule.conditions import check_complete_or_reduction_block, scope_root
 from compiler.tir.schedule.error import refuse
-from compiler.tir.schedule.primitives.layout import nest_of_axes, plain_nest
+from compiler.tir.schedule.primitives.layout import plain_nest
 from compiler.tir.schedule.registry import primitive
+from compiler.tir.schedule.relayout import nest_of_axes
 from compiler.tir.schedule.roles import BLOCK
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState

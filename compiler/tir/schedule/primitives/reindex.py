@@ -24,9 +24,10 @@ from compiler.tir.schedule.primitives.cache import (
     only_writer,
     place_behind,
 )
-from compiler.tir.schedule.primitives.layout import BufferChoice, IndexMapping, nest_of_axes
+from compiler.tir.schedule.primitives.layout import BufferChoice, IndexMapping
 from compiler.tir.schedule.primitives.navigation import consumers_of
 from compiler.tir.schedule.registry import primitive
+from compiler.tir.schedule.relayout import nest_of_axes
 from compiler.tir.schedule.roles import BLOCK
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState

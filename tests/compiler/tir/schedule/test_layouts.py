@@ -13,6 +13,7 @@ from compiler.ir.error import ArgumentError
 from compiler.tir.index_map import IndexMap
 from compiler.tir.schedule import ScheduleError
 from compiler.tir.schedule.testing import verify_trace_roundtrip
+from compiler.tir.script import tir as T
 from tests.compiler.tir.schedule.programs import BLUR, CHAIN, MATMUL, MATMUL_RELU, Program
 
 Steps = Callable[[Any], object]
@@ -105,6 +106,45 @@ def test_padding_needs_a_value() -> None:
         sch.transform_layout("B", ("write", 0), lambda i, j: (i // 5, j, i % 5))
 
 
+def test_padding_is_stored_with_the_elements() -> None:
+    """As TVM 0.19 has it where loops store all elements in order; else loops of their own fill the padding."""
+
+    @T.prim_func
+    def doubled(A: T.Buffer((14,), "int32"), B: T.Buffer((14,), "int32")):
+        for i in range(14):
+            with T.block("B"):
+                vi = T.axis.spatial(14, i)
+                B[vi] = A[vi] * 2
+
+    sch = tvm.tir.Schedule(doubled)
+    sch.transform_layout("B", "B", lambda i: (i // 4, i % 4), pad_value=lambda i, j: i * 100 + j)
+    text = sch.mod.script()
+    assert (
+        "T.if_then_else(v_axis0 == 3 and 2 <= v_axis1, v_axis0 * 100 + v_axis1, A[v_axis0 * 4 + v_axis1] * 2)" in text
+    )
+    result = tvm.nd.array(np.zeros((4, 4), "int32"))
+    tvm.build(sch.mod, target="llvm")(tvm.nd.array(np.arange(14, dtype="int32")), result)
+    np.testing.assert_array_equal(result.numpy().ravel(), [*range(0, 28, 2), 302, 303])
+
+    backwards = tvm.tir.Schedule(doubled)
+    loop = backwards.get_loops("B")[0]
+    backwards.parallel(loop)
+    backwards.transform_layout("B", "B", lambda i: (i // 4, i % 4), pad_value=7)
+    assert 'T.block("B_pad")' in backwards.mod.script()
+    with pytest.raises(ScheduleError, match="elements of type int32, but the transformation fills padding"):
+        tvm.tir.Schedule(doubled).transform_layout(
+            "B", "B", lambda i: (i // 4, i % 4), pad_value=lambda i, j: T.float32(0)
+        )
+
+
+def test_separators_between_indices_are_a_step_of_their_own() -> None:
+    sch = CHAIN.schedule()
+    sch.transform_layout("B", ("write", 0), lambda i, j: (i // 4, j, IndexMap.AXIS_SEPARATOR, i % 4))
+    assert "axis_separators=[2]" in sch.mod.script()
+    assert [step.kind.name for step in sch.trace.insts][-2:] == ["TransformLayout", "SetAxisSeparator"]
+    verify_trace_roundtrip(sch, CHAIN.schedule().mod)
+
+
 def test_a_map_of_axes_is_one_to_one() -> None:
     with pytest.raises(ScheduleError, match="not one to one"):
         CHAIN.schedule().transform_block_layout("B", lambda i, j: (i + j,))
@@ -125,8 +165,12 @@ def test_a_map_and_its_inverse_cancel_out() -> None:
 
 
 @pytest.mark.parametrize("extent", [1, 4, 7, 30, 32])
-def test_what_is_free_is_what_no_element_is_mapped_to(extent: int) -> None:
-    index_map = IndexMap.from_func(lambda i: (i // 8, i % 8 // 2, i % 2), index_dtype="int32")
+@pytest.mark.parametrize(
+    "function",
+    [lambda i: (i // 8, i % 8 // 2, i % 2), lambda i: (i // 4 // 3, i // 4 % 3, i % 4), lambda i: (i % 6, i // 6)],
+)
+def test_what_is_free_is_what_no_element_is_mapped_to(extent: int, function: Callable[[Any], Any]) -> None:
+    index_map = IndexMap.from_func(function, index_dtype="int32")
     inverse, free = index_map.non_surjective_inverse([extent])
     used = {tuple(int(x) for x in index_map.map_indices([i])) for i in range(extent)}
     shape = [int(dim) for dim in index_map.map_shape([extent])]

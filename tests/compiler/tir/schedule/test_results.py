@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
+import compiler as tvm
 from compiler.tir.schedule.testing import verify_trace_roundtrip
+from compiler.tir.script import tir as T
 from tests.compiler.tir.schedule.programs import BLUR, CHAIN, MATMUL, MATMUL_RELU, PADDED, ROW_MAXIMUM, Program
 
 Steps = Callable[[Any], object]
@@ -162,3 +165,30 @@ def test_a_scheduled_program_computes_the_same(program: Program, steps: Steps) -
     steps(sch)
     program.check(sch)
     verify_trace_roundtrip(sch, program.func)
+
+
+def test_a_consumer_of_some_elements_is_inlined_where_it_needs_them() -> None:
+    @T.prim_func
+    def every_second(A: T.Buffer((16,), "int32"), C: T.Buffer((2, 3), "int32")):
+        B = T.alloc_buffer((16,), "int32")
+        for i in range(16):
+            with T.block("B"):
+                vi = T.axis.spatial(16, i)
+                B[vi] = A[vi] * 2
+        for i, j in T.grid(2, 3):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[(vi * 3 + vj) * 2 + 1] + 1
+
+    sch = tvm.tir.Schedule(every_second)
+    sch.reverse_compute_inline("C")
+    assert "T.where(" in sch.mod.script()
+    result = tvm.nd.array(np.zeros((2, 3), "int32"))
+    tvm.build(sch.mod, target="llvm")(tvm.nd.array(np.arange(16, dtype="int32")), result)
+    np.testing.assert_array_equal(result.numpy().ravel(), [3, 7, 11, 15, 19, 23])
+
+
+def test_axes_of_fused_and_split_loops_are_written_as_tvm_writes_them() -> None:
+    sch = CHAIN.schedule()
+    sch.split(sch.fuse(*loops(sch, "B")), factors=[None, 8])
+    assert "(i_j_fused_0 * 8 + i_j_fused_1) // 16" in sch.mod.script()

@@ -1,0 +1,233 @@
+"""Accessing a buffer in another layout, and filling what that leaves free."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from compiler.arith import Analyzer, iter_map_simplify
+from compiler.ir.node import Node, rebuild
+from compiler.ir.origin import current_span, derived_from
+from compiler.ir.primexpr import IterVar, Not, Or, PrimExpr, Range, Var, const
+from compiler.ir.substitute import free_vars, post_order_visit, substitute
+from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
+from compiler.tir.index_map import IndexMap
+from compiler.tir.op import assume, if_then_else
+from compiler.tir.schedule.bindings import with_predicate
+from compiler.tir.schedule.buffer_traversal import Traversal
+from compiler.tir.schedule.buffers import ReplaceBuffers, inserted, statements_of
+from compiler.tir.schedule.error import refuse
+from compiler.tir.schedule.regions import axis_values
+from compiler.tir.schedule.sref import StmtSRef
+from compiler.tir.schedule.state import ScheduleState
+from compiler.tir.schedule.tree import blocks_in
+from compiler.tir.stmt import BufferStore, Evaluate, For, ForKind, Stmt
+
+__all__ = ["Padding", "Relayout", "nest_of_axes"]
+
+
+def nest_of_axes(
+    block: Block, axes: Sequence[IterVar], values: Mapping[Var, PrimExpr], names: str = "ax"
+) -> tuple[Stmt, Block]:
+    """Return a loop for each of some axes, around a block whose old axes have values in terms of them.
+
+    Parameters
+    ----------
+    block : Block
+    axes : sequence of IterVar
+        The new axes.
+    values : mapping of Var to PrimExpr
+        What the old axes are.
+    names : str
+        What the loops are called, before a number.
+
+    Returns
+    -------
+    tuple of Stmt and Block
+        The outermost loop, and the block.
+    """
+    inner = Block(
+        tuple(axes),
+        substitute(block.reads, values),
+        substitute(block.writes, values),
+        block.name_hint,
+        substitute(block.body, values),
+        None if block.init is None else substitute(block.init, values),
+        block.alloc_buffers,
+        substitute(block.match_buffers, values),
+        block.annotations,
+    )
+    loops = [Var(f"{names}{index}", axis.var.dtype) for index, axis in enumerate(axes)]
+    with derived_from(current_span() | block.span):
+        stmt: Stmt = BlockRealize(tuple(loops), const(True, "bool"), inner)
+        for var, axis in zip(reversed(loops), reversed(list(axes)), strict=True):
+            assert axis.dom is not None
+            stmt = For(var, axis.dom.min, axis.dom.extent, ForKind.SERIAL, stmt)
+    return stmt, inner
+
+
+class Padding:
+    """The elements of a new layout that stand for none of the old one.
+
+    Parameters
+    ----------
+    inverse : IndexMap
+        From the new indices to the old ones.
+    free : PrimExpr
+        Where there is no old one, in terms of the indices that ``inverse`` takes.
+    value : IndexMap or None
+        What they hold, from their indices.
+    """
+
+    def __init__(self, inverse: IndexMap, free: PrimExpr, value: IndexMap | None) -> None:
+        self.inverse = inverse
+        self._free = free
+        self._value = value
+
+    def at(self, indices: Sequence[PrimExpr]) -> tuple[PrimExpr, PrimExpr]:
+        """Return whether an index is free, and what it holds then."""
+        assert self._value is not None
+        condition = substitute(self._free, dict(zip(self.inverse.initial_indices, indices, strict=True)))
+        return condition, self._value.map_indices(indices)[0]
+
+
+class Relayout(ReplaceBuffers):
+    """Accesses the elements of a buffer in another layout.
+
+    Attributes
+    ----------
+    padding : Padding or None
+        What fills the elements that stand for none of the old layout.
+    traversals : list of Traversal
+        The loops that store all elements, which then store the padding too.  Where there are none, loops of their own
+        fill it, behind what stores elements; what is only read is taken to be filled like that.
+    """
+
+    def __init__(self, state: ScheduleState, home: StmtSRef, old: Buffer, new: Buffer, index_map: IndexMap) -> None:
+        ReplaceBuffers.__init__(self, {old: new})
+        self.padding: Padding | None = None
+        self._state = state
+        self._home = home
+        self._old = old
+        self._new = new
+        self._map = index_map
+        self._ranges: dict[Var, Range] = {}
+        self.traversals: list[Traversal] = []
+
+    def _mapped(self, indices: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
+        analyzer = self._facts()
+        mapped = self._map.map_indices(indices, analyzer)
+        used = {var: self._ranges[var] for index in mapped for var in free_vars(index) if var in self._ranges}
+        return tuple(iter_map_simplify(mapped, used))
+
+    def _facts(self) -> Analyzer:
+        analyzer = Analyzer()
+        for var, bounds in self._ranges.items():
+            analyzer.bind(var, bounds)
+        return analyzer
+
+    def visit_For(self, n: For) -> Stmt:
+        for traversal in self.traversals:
+            if traversal.loop is n:
+                return self._filled(traversal)
+        self._ranges[n.loop_var] = Range.from_fields(n.min, n.extent)
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def _filled(self, traversal: Traversal) -> Stmt:
+        """Return loops over all elements of the new layout, which store the padding too."""
+        old = traversal.block
+        axes = self._axes()
+        indices = tuple([axis.var for axis in axes])
+        assert self.padding is not None
+        condition, value = self.padding.at(indices)
+        back = self.padding.inverse.map_indices(indices)
+        own = dict(zip(traversal.axes, back, strict=True))
+        element = substitute(self.visit(traversal.store.value), own)
+        body = BufferStore(self._new, if_then_else(condition, value, element), indices)
+        reads = tuple([self.visit(region) for region in substitute(old.reads, own)])
+        block = rebuild(old, iter_vars=tuple(axes), reads=reads, writes=(_element(self._new, indices),), body=body)
+        stmt, self.reuse[old] = nest_of_axes(block, axes, {}, "axis")
+        return stmt
+
+    def _axes(self) -> list[IterVar]:
+        """Return an axis for each dimension of the new layout."""
+        return [
+            IterVar(Range.from_fields(const(0, dim.dtype), dim), Var(f"v_axis{at}", dim.dtype), IterVar.DataPar)
+            for at, dim in enumerate(self._new.shape)
+        ]
+
+    def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
+        if n.buffer is not self._old:
+            return ReplaceBuffers.visit_BufferLoad(self, n)
+        return rebuild(n, buffer=self._new, indices=self._mapped(self._visit_tuple(n.indices)))
+
+    def visit_BufferStore(self, n: BufferStore) -> Stmt:
+        if n.buffer is not self._old:
+            return ReplaceBuffers.visit_BufferStore(self, n)
+        indices = self._mapped(self._visit_tuple(n.indices))
+        return rebuild(n, buffer=self._new, value=self.visit(n.value), indices=indices)
+
+    def visit_BufferRegion(self, n: BufferRegion) -> BufferRegion:
+        if n.buffer is not self._old:
+            return ReplaceBuffers.visit_BufferRegion(self, n)
+        return BufferRegion(self._new, self._map.map_ranges(n.region, self._facts()))
+
+    def visit_MatchBufferRegion(self, n: MatchBufferRegion) -> MatchBufferRegion:
+        if n.source.buffer is self._old:
+            refuse(
+                self._state.mod,
+                "A region of the buffer is matched",
+                f"A region of the buffer {self._old.name} is matched in a block inside of {{0}}",
+                self._home.block,
+            )
+        return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def rewrite_block(self, n: Block) -> Block:
+        for axis in n.iter_vars:
+            if axis.dom is not None:
+                self._ranges[axis.var] = axis.dom
+        new = ReplaceBuffers.rewrite_block(self, n)
+        if self.padding is not None and not self.traversals and n is self._home.block:
+            new = self._padded(new)
+        return new
+
+    def _padded(self, home: Block) -> Block:
+        """Return the block that holds the buffer with a statement that fills the elements that are free."""
+        axes = self._axes()
+        indices = tuple([axis.var for axis in axes])
+        assert self.padding is not None
+        condition, value = self.padding.at(indices)
+        region = (_element(self._new, indices),)
+        statements = statements_of(home.body)
+        writes = [at for at, stmt in enumerate(statements) if _writes(stmt, self._new)]
+        if writes:
+            body: Stmt = BufferStore(self._new, value, indices)
+            block = Block(tuple(axes), (), region, f"{self._new.name}_pad", body)
+        else:
+            equal = BufferLoad(self._new, indices) == value
+            body = Evaluate(assume(Or(Not(condition), equal)))
+            block = Block(tuple(axes), region, (), f"buffer_{self._new.name}_assumptions", body)
+        stmt, _ = nest_of_axes(block, axes, {}, "axis")
+        if writes:
+            stmt = with_predicate(stmt, substitute(condition, _axes_to_loops(stmt)))
+        return rebuild(home, body=inserted(home.body, writes[-1] + 1 if writes else 0, stmt))
+
+
+def _element(buffer: Buffer, indices: Sequence[PrimExpr]) -> BufferRegion:
+    return BufferRegion(buffer, tuple([Range.from_fields(index, const(1, index.dtype)) for index in indices]))
+
+
+def _axes_to_loops(stmt: Stmt) -> dict[Var, PrimExpr]:
+    realize = next(blocks_in(stmt))
+    return axis_values(realize)
+
+
+def _writes(stmt: Stmt, buffer: Buffer) -> bool:
+    stores: list[Node] = []
+
+    def collect(n: Node) -> None:
+        if isinstance(n, BufferStore) and n.buffer is buffer:
+            stores.append(n)
+
+    post_order_visit(stmt, collect)
+    return bool(stores)
