@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-__all__ = ["pipeline_executor_build_enabled", "pipeline_executor_enabled"]
+from compiler.contrib.unavailable import UnavailableName
+
+__all__ = [
+    "PipelineConfig",
+    "PipelineExecutorFactoryModule",
+    "PipelineModule",
+    "build",
+    "pipeline_executor_build_enabled",
+    "pipeline_executor_enabled",
+]
+
+_REASON = "models do not run in stages here; relay.build makes a model of each stage"
+
+PipelineConfig = UnavailableName("tvm.contrib.pipeline_executor_build.PipelineConfig", _REASON)
+PipelineExecutorFactoryModule = UnavailableName("tvm.contrib.pipeline_executor.PipelineExecutorFactoryModule", _REASON)
+PipelineModule = UnavailableName("tvm.contrib.pipeline_executor.PipelineModule", _REASON)
+build = UnavailableName("tvm.contrib.pipeline_executor_build.build", _REASON)
 
 
 def pipeline_executor_enabled() -> bool:

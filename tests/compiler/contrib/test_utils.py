@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from compiler import names
-from compiler.contrib import cc, clang, download, pickle_memoize, tar, utils
+from compiler.contrib import cc, clang, download, pickle_memoize, pipeline_executor, tar, utils
 from compiler.ir.error import ArgumentError, BuildError, UnavailableError
 
 
@@ -88,3 +88,9 @@ def test_parts_that_do_not_exist_here_can_be_named_but_not_called() -> None:
     for call in (partition, collage.collage.CostEstimator):
         with pytest.raises(UnavailableError, match=r"^tvm\.relay\..*: compilers are chosen by"):
             call({})
+
+
+def test_models_in_stages_are_refused() -> None:
+    assert not pipeline_executor.pipeline_executor_enabled()
+    with pytest.raises(UnavailableError, match=r"PipelineConfig: models do not run in stages here"):
+        pipeline_executor.PipelineConfig()
