@@ -18,6 +18,7 @@ let following = true; // a student follows whoever presents, until he leaves
 let presenting = null; // null until the first news: a teacher who reloads the page goes on presenting
 let sent = "";
 let timer = 0;
+let sending = Promise.resolve(); // what is on its way must not arrive after the end of the presentation
 let line = 0;
 let pupils = []; // what the teacher's list shows
 
@@ -101,12 +102,12 @@ function follow(before) {
 
 /** Take over what the teacher has on his screen. */
 function apply({ script, options, view, line: at, step }) {
-  ownOptions ??= state.options;
+  own ??= { options: state.options, view: { ...state.view } };
   const changed = JSON.stringify([options, view]) !== JSON.stringify([shownOptions, shownView]);
   showAs({ step, script });
   if (changed) {
     state.options = { ...options };
-    Object.assign(state.view, view);
+    choose(view);
     [shownOptions, shownView] = [options, view];
     tell("options");
   }
@@ -116,14 +117,22 @@ function apply({ script, options, view, line: at, step }) {
 
 let shownOptions = null;
 let shownView = null;
-let ownOptions = null; // those of the student, while he follows
+let own = null; // the student's options and view, while he follows
+
+/** Take over the units, steps and machines of a view; what it does not name is as by default. */
+function choose({ closed, opened, ...chosen }) { // which panes are open is everybody's own affair
+  ({ closed, opened } = state.view);
+  for (const name of Object.keys(state.view)) delete state.view[name];
+  Object.assign(state.view, { unit: -1, of_graph: -1, ...chosen, closed, opened });
+}
 
 /** Show one's own work again. */
 function goBack() {
   showOwn();
-  if (!ownOptions) return;
-  state.options = ownOptions;
-  ownOptions = shownOptions = null;
+  if (!own) return;
+  state.options = own.options;
+  choose(own.view);
+  own = shownOptions = null;
   tell("options");
 }
 
@@ -152,11 +161,14 @@ function startTeacher() {
 
 function present() {
   if (!presenting || timer) return;
-  timer = setTimeout(() => { timer = 0; send(); }, PRESENT_MS);
+  timer = setTimeout(() => {
+    timer = 0;
+    if (presenting) sending = send();
+  }, PRESENT_MS);
 }
 
 async function send() {
-  const { closed, opened, ...view } = state.view; // which panes are open is everybody's own affair
+  const { closed, opened, ...view } = state.view;
   const steps = Object.fromEntries(Object.entries(view).filter(([, value]) => value !== "" && String(value).length < 400));
   const body = { step: currentStep(), script: editor.text, options: state.options, view: steps, line };
   if (JSON.stringify(body) === sent) return;
@@ -166,6 +178,7 @@ async function send() {
 async function togglePresenting() {
   presenting = !presenting;
   sent = "";
+  await sending;
   if (presenting) await send();
   else await ask(`${address}/presented`, "DELETE");
   draw();

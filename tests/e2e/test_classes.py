@@ -9,7 +9,9 @@ from playwright.sync_api import Page, expect
 
 from app import create_app
 from tests.e2e.conftest import serving
-from tests.e2e.steps import settled, violations, write
+from tests.e2e.steps import MATMUL, settled, violations, write
+
+CHOSEN_PRIMITIVE = "#strip .schedule [aria-pressed=true]"
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +89,22 @@ def test_students_see_what_the_teacher_does_and_leave_with_one_key(teacher: Page
     expect(student.locator(".cm-content")).to_have_text("theirs = 3")
     teacher.click("#class-present")
     expect(student.locator(".cm-content")).to_have_text("mine = 1")
+
+
+def test_the_steps_that_a_teacher_chooses_are_followed_and_left_again(teacher: Page, join: Callable[..., Page]) -> None:
+    student = join()
+    for page in (teacher, student):
+        write(page, MATMUL)
+        expect(page.locator(CHOSEN_PRIMITIVE)).to_contain_text("vectorize")
+    teacher.click("#class-present")
+    teacher.locator("#strip .schedule button", has_text="split").click()
+    expect(student.locator(CHOSEN_PRIMITIVE)).to_contain_text("split")
+    student.locator("#lesson-body").press("Escape")
+    expect(student.locator(CHOSEN_PRIMITIVE)).to_contain_text("vectorize")
+    student.click("#class-follow")
+    expect(student.locator(CHOSEN_PRIMITIVE)).to_contain_text("split")
+    teacher.locator("#strip .schedule button", has_text="vectorize").click()
+    expect(student.locator(CHOSEN_PRIMITIVE)).to_contain_text("vectorize")
 
 
 def test_a_teacher_goes_on_presenting_after_a_reload(teacher: Page, join: Callable[..., Page]) -> None:
