@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from random import Random
+from unittest import mock
+
 import pytest
 
 import compiler as tvm
+from compiler.tir.sanitizer import Fault, Sanitized
 from tests.outside.classic_kernels import RUNNER, faults, from_here, outcome
 from tests.outside.classic_te import CLASSIC, from_classic
-from tests.outside.kernel_scripts import Kernel, Store, kernel
+from tests.outside.kernel_mutations import mutants, reports, unreported
+from tests.outside.kernel_scripts import Kernel, Loop, Store, kernel
 from tests.outside.run_kernel_scripts import SYNCHRONIZED
 
 SAMPLE = range(10)
@@ -44,3 +50,27 @@ def test_schedules_become_the_kernels_of_classic_tvm() -> None:
     programs = list(range(20))
     for seed, here, classic in zip(programs, from_here(programs), from_classic(programs, RUNNER), strict=True):
         assert "error" in classic or here["outlines"][SYNCHRONIZED] == classic["outlines"][SYNCHRONIZED], seed
+
+
+def test_what_depends_on_the_order_of_threads_is_reported() -> None:
+    exchange = [Store("S", "tx + 4", "A[tx] + k"), Store("C", "bx * 4 + tx", "C[bx * 4 + tx] * 3 + S[7 - tx]")]
+    made = Kernel(4, 1, [Loop("k", "3", exchange)])
+    (answer,) = from_here([made.script()])
+    func = tvm.script.from_source(answer["text"])
+    assert not faults(made, func)
+    reported: Counter[str] = Counter()
+    for kind, mutant in mutants(func, Random(0)):
+        reported[kind] += bool(reports(made, mutant))
+        assert not unreported(made, mutant), f"{kind}: {mutant}"
+    assert reported["barrier removed"] == 2
+    assert reported["barrier moved"] == 2
+    assert reported["memory halved"] == 1
+
+
+def test_the_order_of_threads_decides_about_a_race() -> None:
+    """Without orders in which results differ, no mutant would count as missed."""
+    swap = Kernel(8, 1, [Store("S", "tx", "0"), Store("S", "tx", "A[tx]"), Store("C", "bx * 8 + tx", "S[7 - tx]")])
+    func = tvm.script.from_source(swap.script())
+    assert Fault.DATA_RACE in reports(swap, func)
+    with mock.patch.object(Sanitized, "add"):
+        assert unreported(swap, func)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import product
 from typing import Any
 
@@ -199,6 +199,49 @@ def test_random_schedules(first: int) -> None:
             check(module)
             compared += 1
     assert compared
+
+
+def places_of_lanes(module: IRModule) -> dict[tuple[str, bool], Counter[tuple[int, int]]]:
+    """Return how often each lane of a warp accesses each byte, by buffer and direction, thread by thread."""
+    [(_, func)] = module.items()
+    kernel = KernelCode(_Launches.of(func))
+    axes = [*kernel.blocks, *kernel.threads]
+    run = ThreadSource([kernel.variables[axis.tag] for axis in axes]).generator(kernel.code)
+    counted: dict[tuple[str, bool], Counter[tuple[int, int]]] = defaultdict(Counter)
+    for block in product(*(range(axis.extent.value) for axis in kernel.blocks)):
+        positions = product(*(range(axis.extent.value) for axis in reversed(kernel.threads)))
+        for position, place in enumerate(positions):
+            thread = RecordingThread()
+            for _ in run(thread, *block, *reversed(place)):
+                pass
+            for key, elements in thread.places.items():
+                site = thread.sites[key]
+                lanes = counted[site.access.buffer.name, site.writes]
+                lanes.update((position % 32, element * 4) for element in elements)
+    return counted
+
+
+def test_lanes_that_a_condition_keeps_away() -> None:
+    """Where lanes do different things, each of them does what its thread does."""
+    guarded = 0
+    for seed in range(8):
+        made = random_program(seed)
+        module = device_module(made.schedule, made.args)
+        [kernel] = explain_kernels(module)
+        if "shuffle" in str(module) or not all(access.exact for access in kernel.accesses):
+            continue
+        if any(access.addresses is None for access in kernel.accesses):
+            continue  # what memory holds decides
+        computed: dict[tuple[str, bool], Counter[tuple[int, int]]] = defaultdict(Counter)
+        for access in kernel.accesses:
+            assert access.addresses is not None
+            rows, lanes = np.nonzero(access.addresses >= 0)
+            busy = zip(lanes.tolist(), access.addresses[rows, lanes].tolist(), strict=True)
+            computed[access.buffer, access.writes].update(busy)
+        traced = {key: places for key, places in places_of_lanes(module).items() if key in computed}
+        assert traced == {key: places for key, places in computed.items() if places}, f"seed {seed}: {module}"
+        guarded += "if " in str(module) or "if_then_else" in str(module)
+    assert guarded > 2
 
 
 def test_words_of_a_bank() -> None:
