@@ -132,7 +132,7 @@ def test_a_text_is_kept_and_compared_with_whatever_comes(explorer: str, open_pag
     settled(page)
     expect(page.locator("#body-asm .l.removed").first).to_be_visible()
     expect(page.locator("#body-asm .l.added").first).to_be_visible()
-    expect(page.locator("#facts-asm")).to_contain_text("whole schedule · as built (llvm) → up to ")
+    expect(page.locator("#facts-asm")).to_contain_text("whole schedule · as built → up to ")
     page.click("#strip .chip[data-prefix='3']")
     settled(page)
     expect(page.locator("#facts-asm")).to_contain_text("+0 −0")
