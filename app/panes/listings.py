@@ -7,7 +7,7 @@ placeholders of known height, fetched by content hash when they come near the vi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypedDict
@@ -18,6 +18,8 @@ from app.artifacts import Line, Listing, OriginId
 from app.panes.highlighting import highlight
 
 CHUNK_LINES = 200
+BLOCK_LINES = 25
+"""Lines of a chunk that the browser skips together where they are out of sight; ``code.css`` has their height."""
 FIRST_CHUNKS = 2
 MAX_CHUNKS, MAX_CHUNK_LETTERS = 200, 32_000
 """Highlighted chunks that a process keeps, and how long the text of each may be."""
@@ -39,6 +41,24 @@ class Chunk:
     index: int
     size: int
     lines: list[DrawnLine] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Lines that the browser draws together, or not at all while they are out of sight."""
+
+    start: int
+    lines: Sequence[DrawnLine]
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is as high as the style sheet says of blocks that are not drawn."""
+        return len(self.lines) == BLOCK_LINES
+
+
+def blocks(lines: Sequence[DrawnLine], first: int = 0) -> list[Block]:
+    """Return lines in blocks of :data:`BLOCK_LINES`; ``first`` is the index of the first line."""
+    return [Block(first + at, lines[at : at + BLOCK_LINES]) for at in range(0, len(lines), BLOCK_LINES)]
 
 
 @lru_cache(MAX_CHUNKS)

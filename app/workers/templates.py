@@ -13,6 +13,7 @@ from app.panes import table
 from app.panes.charts import climb
 from app.panes.gpu import access_cost, access_title
 from app.panes.kernels import race_words, short_name
+from app.panes.listings import blocks
 from app.panes.messages import message_words
 from app.panes.numbers import conditions, duration, how_measured, number, operations, size
 from app.panes.sources import sources, wording
@@ -35,6 +36,7 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     for function in (
         access_cost,
         access_title,
+        blocks,
         climb,
         conditions,
         data_block,

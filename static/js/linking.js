@@ -11,7 +11,7 @@ const model = new LinkModel();
 const elements = new Map(); // pane -> set number -> lines in the document
 const cursors = new Map(); // pane -> index of the line that the arrow keys are at
 let marked = new Map(); // axes of the schedule and nodes of the drawing -> footprint
-let lit = [];
+let lit = new Set();
 let pinned = null; // {pane, footprint}
 
 export function startLinking() {
@@ -221,23 +221,26 @@ function relight() {
 
 /** Light up what links to a place; null puts the lights out. */
 function show(place) {
-  for (const node of lit) node.classList.remove("related");
-  lit = [];
   const footprint = place?.footprint ?? EMPTY;
   const active = !isEmpty(footprint);
+  editor.relate(active ? footprint.sources : new Set()); // first: it lays out the page, which has not changed yet
   document.body.classList.toggle("linking", active);
-  editor.relate(active ? footprint.sources : new Set());
-  if (!active) return;
-  for (const pane of LISTINGS) {
-    const bySet = elements.get(pane);
-    for (const set of model.relatedSets(pane, footprint)) for (const line of bySet?.get(set) ?? []) light(line);
-  }
-  for (const [node, mine] of marked) if (meets(mine, footprint)) light(node);
+  const now = active ? related(footprint) : new Set();
+  // Most of what is lit often stays so, and costs nothing then.
+  for (const node of lit) if (!now.has(node)) node.classList.remove("related");
+  for (const node of now) if (!node.classList.contains("related")) node.classList.add("related");
+  lit = now;
 }
 
-function light(node) {
-  node.classList.add("related");
-  lit.push(node);
+/** The lines, axes and nodes that link to a footprint. */
+function related(footprint) {
+  const nodes = new Set();
+  for (const pane of LISTINGS) {
+    const bySet = elements.get(pane);
+    for (const set of model.relatedSets(pane, footprint)) for (const line of bySet?.get(set) ?? []) nodes.add(line);
+  }
+  for (const [node, mine] of marked) if (meets(mine, footprint)) nodes.add(node);
+  return nodes;
 }
 
 /** Scroll every other pane to the first line that links. */

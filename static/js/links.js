@@ -146,7 +146,10 @@ export const EMPTY = { loops: new Set(), graphs: new Set(), sources: new Set(), 
 export const fromSource = (lines) => ({ ...EMPTY, sources: new Set(lines) });
 export const isEmpty = (footprint) => !footprint.loops.size && !footprint.graphs.size && !footprint.sources.size;
 
-const overlap = (mine, theirs) => [...mine].some((line) => theirs.has(line));
+function overlap(mine, theirs) {
+  for (const line of mine) if (theirs.has(line)) return true;
+  return false;
+}
 
 export function meets(a, b) {
   const level = ["loops", "graphs"].find((name) => a[name].size && b[name].size);

@@ -41,15 +41,24 @@ s[B].unroll(inner)
 f = tvm.build(s, [A, I, B], target="llvm")
 """
 """Makes a listing of more than 5,000 lines."""
+ROW = 19.5
+"""Pixels of a line."""
 
 FIRST_PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
-LIT = """(index) => new Promise((resolve) => {
-  const line = document.querySelectorAll("#body-asm .l")[index];
-  const began = performance.now();
-  line.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
-  requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now() - began)));
-})"""
-"""Points at an instruction and waits for the paint."""
+WATCH_POINTER = """() => {
+  window.lit = [];
+  document.querySelector("#body-asm").addEventListener("pointerover", ({ target, timeStamp }) => {
+    if (!target.closest(".l")) return;
+    requestAnimationFrame(() => requestAnimationFrame(() => window.lit.push(performance.now() - timeStamp)));
+  });
+}"""
+"""Notes how long after the pointer moved the frame with what it lights is there: when the next one begins."""
+UNREAD = """() => {
+  const waiting = document.querySelectorAll(".pane.listing:not(.closed) .chunk.waiting");
+  waiting[0]?.scrollIntoView();
+  return waiting.length;
+}"""
+"""Brings lines that were not fetched yet into view, and counts such chunks."""
 
 
 def first(page: Page, address: str, runs: int) -> Iterator[tuple[str, list[float]]]:
@@ -124,10 +133,18 @@ def hover(page: Page, address: str, runs: int) -> Iterator[tuple[str, list[float
     if page.locator("#state.failed").count():
         raise RuntimeError(f"the long script was not compiled: {page.locator('#state').text_content()}")
     lines = page.evaluate("JSON.parse(document.querySelector('#links-asm').textContent).lines.length")
-    taken = []
+    while page.evaluate(UNREAD):  # as whoever has read all of it
+        page.wait_for_timeout(100)
+    page.evaluate("document.querySelectorAll('.code').forEach((body) => { body.scrollTop = 0; })")
+    page.evaluate(WATCH_POINTER)
+    box = page.locator("#body-asm").bounding_box()
+    assert box is not None
+    rows = int(box["height"] / ROW) - 2
     for run in range(runs):
-        taken.append(page.evaluate(LIT, 20 + 7 * run))
-    yield f"pointer to paint, {lines:,} lines", taken
+        page.wait_for_timeout(100 + 1000 / 60 * run / runs)  # at any moment between two frames
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + ROW * (1 + 5 * run % rows))
+        page.wait_for_function(f"window.lit.length > {run}")
+    yield f"pointer to paint, {lines:,} lines", page.evaluate("window.lit")
 
 
 NEXT_STEP = """(key) => new Promise((resolve) => {

@@ -344,6 +344,27 @@ def test_a_long_text_arrives_where_one_looks(serve: Callable[[Runner], str], ope
     expect(page.locator("#body-loops .l.related")).to_be_in_viewport()
 
 
+LAID_OUT = """() => [...document.querySelectorAll("#body-loops .l")]
+  .filter((line) => line.checkVisibility({ contentVisibilityAuto: true })).map(({ dataset }) => Number(dataset.i))"""
+BELOW_THE_FIRST = """(line) => {
+  const [top, first] = [line, document.querySelector("#body-loops .l")].map((one) => one.getBoundingClientRect().top);
+  return (top - first) / parseFloat(getComputedStyle(line).height);
+}"""
+
+
+def test_lines_out_of_sight_cost_nothing_and_are_where_one_looks(
+    serve: Callable[[Runner], str], open_page: Callable[..., Page]
+) -> None:
+    page = open_page(serve(LongRunner()))
+    body = page.locator("#body-loops")
+    page.wait_for_function(f"({LAID_OUT})()[0] === 0")
+    assert len(page.evaluate(LAID_OUT)) < body.locator(".l").count() / 2
+    assert body.locator('.l[data-i="399"]').evaluate(BELOW_THE_FIRST) == pytest.approx(399, abs=0.1)
+    body.evaluate("body => { body.scrollTop = 350 * parseFloat(getComputedStyle(body.querySelector('.l')).height); }")
+    page.wait_for_function(f"({LAID_OUT})().includes(355)")
+    expect(body.locator('.l[data-i="355"]')).to_be_in_viewport()
+
+
 def test_a_text_that_the_server_forgot_comes_back(
     serve: Callable[[Runner], str], open_page: Callable[..., Page], console: Console
 ) -> None:
