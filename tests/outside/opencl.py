@@ -45,6 +45,14 @@ def _devices(cl):
         return []
 
 
+def lacks_a_type(built):
+    """Return whether kernels compute with half precision, and the device does not."""
+    context, _ = context_and_queue()
+    (kernels,) = built.imported_modules
+    needed = "cl_khr_fp16"
+    return needed in kernels.get_source() and needed not in context.devices[0].extensions
+
+
 def launch_through_opencl(built, arrays):
     """Let the kernels that a module imports run by OpenCL when the module is called with some arrays."""
     context, commands = context_and_queue()
