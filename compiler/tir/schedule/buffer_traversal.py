@@ -50,7 +50,7 @@ def traversals(home: Block, buffer: Buffer) -> list[Traversal]:
     list of Traversal
         Empty where some element is stored otherwise.
     """
-    found: list[Traversal] = []
+    storing: list[Traversal] = []
     stores = 0
 
     def collect(n: Node) -> None:
@@ -58,10 +58,10 @@ def traversals(home: Block, buffer: Buffer) -> list[Traversal]:
         stores += isinstance(n, BufferStore) and n.buffer is buffer
         traversal = _traversal(n, buffer) if isinstance(n, For) else None
         if traversal is not None:
-            found.append(traversal)
+            storing.append(traversal)
 
     post_order_visit(home, collect)
-    return found if len(found) == stores else []
+    return storing if len(storing) == stores else []
 
 
 def _traversal(outermost: For, buffer: Buffer) -> Traversal | None:

@@ -79,17 +79,21 @@ class Flow:
         self._frame_of: dict[str, Frame] = {}
         self._loop_merges: set[str] = set()
         self._condition_of: dict[str, str] = {}
+        self._guards: dict[str, list[tuple[str, bool]]] = {}
         if any(node.op in CONTROL_NODES for node in nodes.values()):
             for frame in self._frames():
                 self._frame_of.update(dict.fromkeys(frame.exits, frame))
                 self._loop_merges.update(frame.merges)
-            self._condition_of = dict(self._branches())
+            under: dict[str, frozenset[tuple[str, int]]] = {}
+            self._condition_of = dict(self._branches(under))
+            self._guards = {name: self._guard(frame, under) for name, frame in self._frame_of.items()}
 
     def needs(self, name: str) -> list[str]:
         """Return the values that a node cannot be computed without."""
         node = self._nodes[name]
         if name in self._frame_of:
-            return [self._data(entry)[0] for entry in self._frame_of[name].entries]
+            entries = [self._data(entry)[0] for entry in self._frame_of[name].entries]
+            return entries + [condition for condition, _ in self._guards[name]]
         condition = [self._condition_of[name]] if name in self._condition_of else []
         return [source for source in node.input if not source.startswith("^")] + condition
 
@@ -104,6 +108,15 @@ class Flow:
         if name not in self._frame_of:
             raise ModelError("it is no value that a loop carries")
         return self._frame_of[name]
+
+    def guards(self, name: str) -> list[tuple[str, bool]]:
+        """Return the conditions of the branches that the loop of an ``Exit`` node lies in, and what each has to be.
+
+        Parameters
+        ----------
+        name : str
+        """
+        return self._guards[name]
 
     def condition(self, name: str) -> str:
         """Return what decides which of its two inputs a ``Merge`` node takes, the second where it is true.
@@ -179,9 +192,14 @@ class Flow:
             name = node.input[0]
         return name
 
-    def _branches(self) -> Iterator[tuple[str, str]]:
-        """Return the ``Merge`` nodes of branches with their conditions."""
-        under: dict[str, frozenset[tuple[str, int]]] = {}
+    def _guard(self, frame: Frame, under: Mapping[str, frozenset[tuple[str, int]]]) -> list[tuple[str, bool]]:
+        """Return the conditions under which a loop is alive, but for those of the loops around it."""
+        loops = {other.condition for other in self._frame_of.values()}
+        alive: frozenset[tuple[str, int]] = frozenset().union(*(under.get(entry, ()) for entry in frame.entries))
+        return [(condition, branch == 1) for condition, branch in sorted(alive) if condition not in loops]
+
+    def _branches(self, under: dict[str, frozenset[tuple[str, int]]]) -> Iterator[tuple[str, str]]:
+        """Return the ``Merge`` nodes of branches with their conditions, and note under which each node is alive."""
         for name in self._in_order():
             node = self._nodes[name]
             came = [self._under(under, source) for source in node.input]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import reduce
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, TypeAlias
 
@@ -252,7 +253,7 @@ class _Walk:
         """Return the results of a node of a loop or a branch; both branches get what a ``Switch`` gets."""
         if node.op == "Exit":
             frame = self._flow.frame(node.name)
-            after = self._loop(frame, values)
+            after = self._loop(frame, values, self._alive(self._flow.guards(node.name), values))
             values.update({name: [after[place]] for name, place in frame.exits.items()})
             return [after[frame.exits[node.name]]]
         inputs = [_result(values, name, "it") for name in node.input if not name.startswith("^")]
@@ -261,7 +262,13 @@ class _Walk:
             return [*_branch(condition, *inputs[:2]), ops.cast(condition, "int32")]
         return [inputs[0]] * 2
 
-    def _loop(self, frame: Frame, values: Values) -> Sequence[RelayExpr]:
+    def _alive(self, guards: Sequence[tuple[str, bool]], values: Values) -> RelayExpr | None:
+        """Return whether the conditions of branches are what they have to be; None if there are none."""
+        conditions = [(_result(values, name, "it"), wanted) for name, wanted in guards]
+        alive = [condition if wanted else ops.logical_not(condition) for condition, wanted in conditions]
+        return reduce(ops.logical_and, alive) if alive else None
+
+    def _loop(self, frame: Frame, values: Values, alive: RelayExpr | None) -> Sequence[RelayExpr]:
         def at_the_end(names: Sequence[str], state: Sequence[RelayExpr]) -> list[RelayExpr]:
             turn = {**values, **{name: [value] for name, value in zip(frame.merges, state, strict=True)}}
             self.convert(self.order(names, turn), turn)
@@ -271,6 +278,7 @@ class _Walk:
             [_result(values, name, "it") for name in frame.initial],
             lambda state: at_the_end([frame.condition], state)[0],
             lambda state: at_the_end(frame.handed_on, state),
+            alive,
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.control_flow import repeated
-from compiler.relay.frontend.shared.folding import known
+from compiler.relay.frontend.shared.folding import known, ops
 
 __all__ = ["looped"]
 
@@ -18,6 +18,7 @@ def looped(
     initial: Sequence[RelayExpr],
     condition: Callable[[Sequence[RelayExpr]], RelayExpr],
     body: Callable[[Sequence[RelayExpr]], Sequence[RelayExpr]],
+    alive: RelayExpr | None = None,
 ) -> Sequence[RelayExpr]:
     """Return the values after a loop.
 
@@ -27,7 +28,14 @@ def looped(
         The values that the first turn begins with.
     condition, body : callable
         From the values before a turn to whether there is one, and to those after it.
+    alive : Expr, optional
+        Whether the branch that the loop lies in is taken.  Where it is not, the loop's condition may never become
+        false, and a loop that several results of the branch need is run before the branch is chosen.
     """
+    if alive is not None and (taken := known(alive)) is not None:
+        if not taken.item():
+            return initial
+        alive = None
     state = initial
     for _ in range(MAX_TURNS):
         goes_on = known(condition(state))
@@ -36,4 +44,6 @@ def looped(
         if not goes_on.item():
             return state
         state = body(state)
-    return repeated(initial, condition, body)
+    if alive is None:
+        return repeated(initial, condition, body)
+    return repeated(initial, lambda state: ops.logical_and(alive, condition(state)), body)

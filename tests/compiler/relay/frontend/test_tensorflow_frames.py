@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,19 @@ from compiler.relay.frontend.tensorflow.messages import GraphDef
 
 
 def graph_of(*nodes: str) -> Any:
-    """Return a graph of lines such as ``y = Add a b``; constants are written as ``c = Const 2.5``."""
+    """Return a graph of lines such as ``y = Add a b``; constants are written as ``c = Const 2.5`` or ``Const no``."""
     graph = GraphDef()
     for line in nodes:
         name, _, operator, *inputs = line.split()
         node = graph.node.add(name=name, op=operator)
         if operator == "Const":
             tensor = node.attr.add(key="value").value.tensor
-            tensor.dtype = 1
-            tensor.float_val.append(float(inputs[0]))
+            if inputs[0] == "no":
+                tensor.dtype = 10
+                tensor.bool_val.append(False)
+            else:
+                tensor.dtype = 1
+                tensor.float_val.append(float(inputs[0]))
         else:
             node.input.extend(inputs)
         if operator == "Enter":
@@ -73,6 +76,44 @@ def test_merges_of_two_branches_are_conditions(x: float, value: float, index: in
     assert run(graph_of(*BRANCH), x, "merge:1") == index
 
 
+LOOP_IN_A_BRANCH = (
+    *(line for line in LOOP if not line.startswith("start = ")),
+    "zero = Const 0",
+    "positive = Greater x zero",
+    "branch = Switch x positive",
+    "start = Enter branch:1",
+    "no = Neg branch",
+    "twice = Add exit exit",
+    "value = Merge no exit",
+    "sum = Merge no twice",
+    "both = Sub sum value",
+)
+
+
+@pytest.mark.parametrize(("x", "after"), [(1.5, 24), (-3, 0)])
+def test_a_loop_that_two_results_of_a_branch_need_is_not_run_in_the_other_branch(x: float, after: float) -> None:
+    """Doubled, a number below zero stays below the limit for ever."""
+    assert run(graph_of(*LOOP_IN_A_BRANCH), x, "both") == after
+
+
+def test_a_loop_is_run_where_its_branch_is_the_one_that_is_not_true() -> None:
+    other = without(LOOP_IN_A_BRANCH, "positive", "positive = LessEqual x zero")
+    for node in other.node:
+        swapped = {"start": ["branch"], "no": ["branch:1"], "value": ["exit", "no"], "sum": ["twice", "no"]}
+        if node.name in swapped:
+            del node.input[:]
+            node.input.extend(swapped[node.name])
+    assert run(other, 1.5, "both") == 24
+    assert run(other, -3, "both") == 0
+
+
+def test_a_loop_in_a_branch_that_is_known_not_to_be_taken_is_left_out() -> None:
+    graph = without(LOOP_IN_A_BRANCH, "positive", "positive = Const no")
+    mod, _ = relay.frontend.from_tensorflow(graph, shape={"x": ()}, outputs=["both"])
+    assert "loop" not in str(mod)
+    assert run(graph, 5, "both") == 0
+
+
 def without(nodes: tuple[str, ...], name: str, instead: str) -> Any:
     return graph_of(*(instead if line.startswith(f"{name} = ") else line for line in nodes))
 
@@ -92,79 +133,3 @@ def without(nodes: tuple[str, ...], name: str, instead: str) -> Any:
 def test_what_is_no_loop_or_branch_is_named(graph: Any, output: str, message: str) -> None:
     with pytest.raises((ConversionError, ModelError), match=message):
         relay.frontend.from_tensorflow(graph, shape={"x": ()}, outputs=[output])
-
-
-tf = pytest.importorskip("tensorflow")
-v1 = tf.compat.v1
-
-
-def doubled(x: Any) -> Any:
-    """As many turns as the values ask for."""
-    return v1.while_loop(lambda i, x: tf.reduce_sum(x) < 100.0, lambda i, x: (i + 1, tf.abs(x) * 2.0 + 0.5), [0, x])
-
-
-def counted(x: Any) -> Any:
-    """Five turns, which are known."""
-    return v1.while_loop(lambda i, x: i < 5, lambda i, x: (i + 1, x * 1.5 + 1.0), [0, x])[1]
-
-
-def with_an_invariant(x: Any) -> Any:
-    y = tf.exp(x)
-    return v1.while_loop(lambda z: tf.reduce_sum(z) < 50.0, lambda z: z + tf.abs(y) + 0.1, [tf.zeros([3])])
-
-
-def loop_in_a_loop(x: Any) -> Any:
-    def inner(v: Any) -> Any:
-        return v1.while_loop(lambda v: tf.reduce_max(v) < 20.0, lambda v: v * 1.5 + 1.0, [v])
-
-    return v1.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, inner(tf.abs(v) / 4.0)), [0, x])[1]
-
-
-def decided(x: Any) -> Any:
-    """Two results of each branch."""
-    return v1.cond(tf.reduce_sum(x) > 0.0, lambda: (x + 1.0, x * 2.0), lambda: (x - 1.0, tf.abs(x)))
-
-
-def constants(x: Any) -> Any:
-    """Branches that take nothing from outside."""
-    return v1.cond(x[0] > 0.0, lambda: tf.constant([1.0, 2.0]), lambda: tf.constant([3.0, 4.0]))
-
-
-def branches_in_branches(x: Any) -> Any:
-    return v1.cond(x[0] > 0.0, lambda: counted(x), lambda: v1.cond(x[1] < -2.0, lambda: x * 3.0, lambda: doubled(x)[1]))
-
-
-def branch_in_a_loop(x: Any) -> Any:
-    def body(v: Any) -> Any:
-        return v1.cond(tf.reduce_max(v) > 3.0, lambda: tf.abs(v) + 4.0, lambda: tf.abs(v) * 2.0 + 0.3)
-
-    return v1.while_loop(lambda v: tf.reduce_sum(v) < 40.0, body, [x])
-
-
-FUNCTIONS = (
-    *(doubled, counted, with_an_invariant, loop_in_a_loop),
-    *(decided, constants, branches_in_branches, branch_in_a_loop),
-)
-
-
-@pytest.fixture(scope="module")
-def first_generation() -> Any:
-    v1.disable_control_flow_v2()
-    yield
-    v1.enable_control_flow_v2()
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_frames_compute_what_tensorflow_does(first_generation: None, function: Callable[..., Any], sign: int) -> None:
-    x = np.array([0.5, 1.25, 3.0], "float32") * sign
-    graph = tf.Graph()
-    with graph.as_default():
-        results = function(v1.placeholder(tf.float32, [3], name="x"))
-        results = list(results) if isinstance(results, (list, tuple)) else [results]
-        with v1.Session() as session:
-            expected = session.run(results, {"x:0": x})
-    mod, params = relay.frontend.from_tensorflow(graph.as_graph_def(), outputs=[result.name for result in results])
-    computed = relay.create_executor("vm", mod=mod).evaluate()(x, **params)
-    for own, reference in zip([computed] if hasattr(computed, "numpy") else computed, expected, strict=True):
-        np.testing.assert_allclose(own.numpy(), reference, rtol=1e-5)
