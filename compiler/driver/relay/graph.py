@@ -13,6 +13,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.origin import derived_from
 from compiler.ir.types import Type
+from compiler.relay.analysis.aliases import is_alias
 from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.expr import Call, Constant, GraphExpr, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
@@ -21,9 +22,6 @@ from compiler.relay.transform.rewriter import typed
 from compiler.relay.ty import TensorType, TupleType, tensor_types
 from compiler.runtime.ndarray import NDArray
 from compiler.runtime.reference_call import Nest
-
-RESHAPES = frozenset(("reshape", "squeeze", "expand_dims", "nn.batch_flatten", "copy"))
-"""Operators whose result has the elements of their first argument, in the same order."""
 
 
 @dataclass(slots=True, eq=False)
@@ -250,10 +248,7 @@ def _evaluated(expr: GraphExpr) -> tuple[GraphExpr, ...]:
 
 def _is_alias(function: Function) -> bool:
     body = function.body
-    if not isinstance(body, Call) or len(body.args) != 1 or body.args[0] not in function.params:
-        return False
-    same_type = isinstance(body.checked_type, TensorType)
-    return same_type and isinstance(body.op, RelayOp) and body.op.name in RESHAPES
+    return isinstance(body, Call) and is_alias(body) and body.args[0] in function.params
 
 
 def _nest(t: Type) -> Nest:

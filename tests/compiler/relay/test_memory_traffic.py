@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler import relay
+from compiler import relay, transform
 from compiler.ir.module import IRModule
 from compiler.relay.analysis import list_op_freqs, memory_traffic
 
@@ -24,6 +24,19 @@ def test_fusion_keeps_what_is_between_in_registers() -> None:
     traffic = memory_traffic(fused)
     assert (traffic.kernels, traffic.bytes_read, traffic.bytes_written) == (1, SIZE, SIZE)
     assert list_op_freqs(fused) == {"add": 1, "negative": 1, "exp": 1}
+
+
+def test_memory_in_another_shape_is_no_kernel() -> None:
+    x = relay.var("x", shape=(4, 2, 4))
+    flat = relay.nn.batch_flatten(relay.exp(x))
+    module = relay.transform.InferType()(IRModule.from_expr(relay.Function([x], flat)))
+    fused = relay.transform.InferType()(relay.transform.FuseOps(0)(module))
+    for shown in (module, fused):
+        traffic = memory_traffic(shown)
+        assert (traffic.kernels, traffic.bytes_read, traffic.bytes_written) == (1, SIZE, SIZE)
+    with transform.PassContext(opt_level=0):
+        calls = relay.build(module, target="llvm").program.calls
+    assert [call.alias for call in calls] == [False, True]
 
 
 def test_unknown_sizes_count_nothing() -> None:
