@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
-from app.artifacts import NOISE
+from app.artifacts import NOISE, Problem
 from app.lessons.evidence import Evidence
 from app.panes import table
 
@@ -394,11 +394,24 @@ def judge(checks: list[Check], evidence: Evidence) -> list[Verdict]:
     """Return what each check comes to; a script that fails passes none."""
     errors = [problem for problem in evidence.answer.problems if problem.severity == "error"]
     if evidence.answer.status != "ok" or errors:
-        reason = errors[0].message if errors else "the script did not end"
-        return [
-            Verdict(words=check.sentence, passed=False, detail=f"the script fails: {reason}"[:400]) for check in checks
-        ]
+        detail = _late(errors) if evidence.answer.status == "timeout" else _failed(errors)
+        return [Verdict(words=check.sentence, passed=False, detail=detail) for check in checks]
     return [check.verdict(evidence) for check in checks]
+
+
+def _failed(errors: list[Problem]) -> str:
+    """Return why a script passes no check."""
+    return f"the script fails: {errors[0].message if errors else 'the script did not end'}"[:400]
+
+
+def _late(errors: list[Problem]) -> str:
+    """Return what to do about a script whose time was over before it ended; Run's longer time does not count here."""
+    line = next((problem.line for problem in errors if problem.line), None)
+    where = f", at line {line}," if line else ""
+    return (
+        f"the script was stopped{where} as its time was over: check again, which helps where the server was busy; "
+        "if it does not, make the shapes smaller or leave out what the step does not ask for"
+    )
 
 
 def measured(evidence: Evidence, of: Quantity) -> float | None:

@@ -192,6 +192,14 @@ def test_a_script_that_fails_passes_nothing() -> None:
     assert (made.passed, made.detail) == (False, "the script fails: axis j")
 
 
+def test_a_script_whose_time_was_over_is_told_what_helps() -> None:
+    stopped = Problem(kind="Timeout", message="it was stopped, and Run gives it more time", line=7)
+    made = verdict({"kind": "right"}, answer=Answer(status="timeout", problems=[stopped], units=ANSWER.units))
+    assert not made.passed
+    assert "stopped, at line 7, as its time was over: check again" in made.detail
+    assert "Run" not in made.detail  # which no check looks at
+
+
 def test_what_a_hostile_script_answers_is_cut() -> None:
     answer = Answer(console=[Console("stdout", "x" * 100_000)])
     assert len(verdict({"kind": "printed", "text": "y"}, answer=answer).detail) <= 400
