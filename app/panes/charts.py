@@ -25,7 +25,8 @@ BAR_SHARE = 0.52
 """Width of a bar relative to the pitch."""
 LETTER = 6.4
 """Width of a letter of a label."""
-LEFT, RIGHT, TOP, BOTTOM = 48, 116, 22, 36
+LEFT, RIGHT, TOP, BOTTOM = 48, 116, 34, 36
+"""Around the plot; at the top there is room for the unit, and below it for the value of a bar that is as high."""
 PLOT_HEIGHT = 128
 ROOM = 760
 """Default width of a chart."""

@@ -18,7 +18,8 @@ from app.artifacts import Measurement
 from app.panes.charts import MAX_RATE, MIN_RATE, by_threads
 from app.panes.numbers import number
 
-LEFT, RIGHT, TOP, BOTTOM = 56, 30, 18, 34
+LEFT, RIGHT, TOP, BOTTOM = 56, 30, 22, 34
+"""Around the plot; at the top stand the unit and the roof's figures, where no point comes."""
 HEIGHT = 170
 MIN_WIDTH, MAX_WIDTH = 300, 560
 MARGIN = 1.6
@@ -26,7 +27,9 @@ MARGIN = 1.6
 MAX_TICKS = 7
 
 LABEL_WIDTH, LABEL_HEIGHT = 26, 11
-"""Room that the label of a point takes, in pixels."""
+"""Room that the label of a point takes, in pixels, from the point on."""
+RADIUS, LABEL_OFFSET = 4, 7
+"""Of a point, and from its middle to its label."""
 
 
 @dataclass(frozen=True)
@@ -143,15 +146,25 @@ def roofline(measurements: Sequence[Measurement], room: int) -> Roofline | None:
 
 
 def _labelled(points: Sequence[Point]) -> list[Point]:
-    """Return the points with labels that do not cover each other: the lower of two that are near moves down."""
+    """Return the points with labels that cover neither each other nor other points: what is in the way moves down."""
     placed: list[Point] = []
     for point in sorted(points, key=lambda point: point.y):
         label_y = point.y
-        for other in sorted(placed, key=lambda other: other.label_y):
-            if abs(other.x - point.x) < LABEL_WIDTH and abs(other.label_y - label_y) < LABEL_HEIGHT:
-                label_y = other.label_y + LABEL_HEIGHT
+        while (free := _free_below(point, label_y, placed, points)) is not None:
+            label_y = free
         placed.append(replace(point, label_y=label_y))
     return placed
+
+
+def _free_below(point: Point, label_y: float, placed: Sequence[Point], points: Sequence[Point]) -> float | None:
+    """Return the place below what a label would cover; None where it covers nothing."""
+    labels = [other.label_y + LABEL_HEIGHT for other in placed if abs(other.x - point.x) < LABEL_WIDTH]
+    reach = LABEL_HEIGHT / 2 + RADIUS
+    circles = [other.y + reach for other in points if LABEL_OFFSET - RADIUS < other.x - point.x < LABEL_WIDTH]
+    heights = [*((free, LABEL_HEIGHT) for free in labels), *((free, reach) for free in circles)]
+    return min(
+        (free for free, height in heights if abs(free - height - label_y) < height and free > label_y), default=None
+    )
 
 
 def _point(m: Measurement, x: float, y: float, across: Scale, up: Scale, roof: float) -> Point:

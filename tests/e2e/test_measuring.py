@@ -180,20 +180,60 @@ def test_parallel_steps_have_a_second_bar_for_one_thread(explorer: str, open_pag
     assert page.locator("#bench tbody tr.prefix", has_text="1 thread").count() == 1
 
 
-def test_an_estimate_stays_one_in_a_link(explorer: str, open_page: Callable[..., Page]) -> None:
-    """What a ladder could only estimate is written as such, wherever the ladder is opened."""
-    shared = {"threads": 1, "checked": "unchecked", "error": None, "cpu": "Test", "target": "llvm", "host": ""}
-    slow = {"name": "default", "seconds": 40.0, "gflops": 0.5, "step": 0, "note": "estimated, not measured: a part"}
-    fast = {"name": "split(i)", "seconds": 2.0, "gflops": 10.0, "step": 1, "note": "", "spread": 0.0}
-    rungs = [{**shared, "kind": "prefix", "estimated": rung is slow, **rung} for rung in (slow, fast)]
+def link_with(explorer: str, measurements: list[dict[str, object]]) -> str:
+    """Return the address of a link that keeps a ladder; what is no step has a kind."""
+    defaults = {"kind": "prefix", "spread": 0.0, "repeats": 1, "number": 1, "threads": 1, "checked": "unchecked"}
+    defaults |= {"cpu": "Test", "target": "llvm", "note": "", "host": "", "estimated": False}
     fields = ["name", "kind", "seconds", "spread", "repeats", "number", "threads", "flops", "gflops", "traffic"]
     fields += ["checked", "error", "cpu", "target", "note", "step", "host", "estimated"]
-    defaults = {"spread": 0.0, "repeats": 1, "number": 1}
-    texts = [json.dumps([{**defaults, **rung}.get(name) for name in fields]) for rung in rungs]
-    view = {"rungs": "2026-01-01T00:00:00Z", **{f"rung{at}": text for at, text in enumerate(texts)}}
+    view = {"rungs": "2026-01-01T00:00:00Z"}
+    for at, measurement in enumerate(measurements):
+        told = {"step": None if "kind" in measurement else at, **defaults, **measurement}
+        view[f"rung{at}"] = json.dumps([told.get(name) for name in fields])
     asked = json.dumps({"workspace": {"script": MATMUL}, "view": view}).encode()
     with urlopen(Request(f"{explorer}/api/links", asked, {"Content-Type": "application/json"})) as answer:
-        page = open_page(f"{explorer}/z/{json.load(answer)['id']}")
+        return f"{explorer}/z/{json.load(answer)['id']}"
+
+
+COVERED = """() => [...document.querySelectorAll("#bench .chart")].flatMap((chart) => {
+  const texts = [...chart.querySelectorAll("text:not([transform])")];
+  const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2;
+  return texts.flatMap((text, at) => [...texts.slice(at + 1), ...chart.querySelectorAll("circle")]
+    .filter((other) => text.textContent && meet(text.getBoundingClientRect(), other.getBoundingClientRect()))
+    .map((other) => `${text.textContent} and ${other.textContent || other.parentElement.textContent}`));
+})"""
+"""Words of charts that cannot be read, as other words or points stand there."""
+
+
+def test_nothing_in_a_chart_stands_on_words(explorer: str, open_page: Callable[..., Page]) -> None:
+    """Steps that exceed what was measured as the peak are the highest, and two are at nearly one place."""
+    rates = [0.2, 0.3, 130.0, 128.0, 131.0]
+    steps = [
+        {"name": f"step{at}", "seconds": 1 / rate, "gflops": rate, "flops": 1e9, "traffic": 1e8 / (1 + 0.2 * at)}
+        for at, rate in enumerate(rates)
+    ]
+    peak = {"name": "peak", "kind": "peak", "seconds": 0.01, "gflops": 98.0, "flops": 1e9}
+    memory = {"name": "memory", "kind": "bandwidth", "seconds": 0.1, "traffic": 1e9}
+    link = link_with(explorer, [*steps, peak, memory])
+    for width in (390, 1280):
+        page = open_page(link, width=width, height=800)
+        if width == 390:
+            page.click("#tabs button:has-text('Benchmark')")
+        expect(page.locator("#bench .roofline .point")).to_have_count(len(rates))
+        expect(page.locator("#bench .unit").first).to_have_text("GFLOP/s, logarithmic")
+        assert page.evaluate(COVERED) == []
+
+
+def test_an_estimate_stays_one_in_a_link(explorer: str, open_page: Callable[..., Page]) -> None:
+    """What a ladder could only estimate is written as such, wherever the ladder is opened."""
+    slow = {
+        "name": "default",
+        "seconds": 40.0,
+        "gflops": 0.5,
+        "estimated": True,
+        "note": "estimated, not measured: a part",
+    }
+    page = open_page(link_with(explorer, [slow, {"name": "split(i)", "seconds": 2.0, "gflops": 10.0, "spread": 0.0}]))
     expect(page.locator("#bench tbody tr.prefix")).to_have_count(2)
     expect(page.locator("#bench g.bar.estimated")).to_have_count(1)
     expect(page.locator("#bench tr.estimated")).to_contain_text("≈ 40 s")
