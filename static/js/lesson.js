@@ -60,11 +60,12 @@ const article = () => $(`[data-step-text="${progress.step}"]`);
 const save = () => keepProgress(lesson.name, progress);
 
 function clicked({ target }) {
+  const from = shown; // the step that Back and Next go from, also when it is the one that a teacher shows
   if (following && target.closest(OWN_WORK)) tell("leave");
   const chosen = target.closest("[data-lesson-step]");
   if (chosen) open(Number(chosen.dataset.lessonStep));
-  if (target.id === "lesson-previous") open(progress.step - 1);
-  if (target.id === "lesson-next") next();
+  if (target.id === "lesson-previous") open(from - 1);
+  if (target.id === "lesson-next") next(from);
   if (target.id === "lesson-check") check();
   if (target.id === "lesson-reset") editor.text = step().start;
   if (target.matches("[data-take-answer]")) editor.text = step().answer;
@@ -91,10 +92,10 @@ function showText(number) {
   for (const text of $$("[data-step-text]")) text.hidden = Number(text.dataset.stepText) !== number;
 }
 
-/** A step without checks is done when it was read. */
-function next() {
-  if (!step().checks) pass();
-  if (progress.step < lesson.steps.length) open(progress.step + 1);
+/** Go to the step after one; a step without checks is done when its reader goes on from it. */
+function next(from) {
+  if (from === progress.step && !step().checks) pass();
+  if (from < lesson.steps.length) open(from + 1);
   else location.assign("/learn");
 }
 
@@ -115,12 +116,12 @@ function mark() {
   }
   const checked = step().checks > 0;
   const ready = !checked || progress.done.includes(progress.step);
-  $("#lesson-previous").disabled = progress.step === 1;
+  $("#lesson-previous").disabled = shown === 1;
   $("#lesson-check").hidden = !checked;
   $("#lesson-check").textContent = step().measuring ? "Measure and check" : "Check";
   $("#lesson-check").classList.toggle("primary", !ready);
   $("#lesson-next").classList.toggle("primary", ready);
-  $("#lesson-next").textContent = progress.step < lesson.steps.length ? "Next" : "Finish";
+  $("#lesson-next").textContent = shown < lesson.steps.length ? "Next" : "Finish";
 }
 
 // Checking

@@ -121,6 +121,25 @@ def test_a_teacher_goes_on_presenting_after_a_reload(teacher: Page, join: Callab
     expect(student.locator("[data-lesson-step='1']")).to_have_attribute("aria-current", "step")
 
 
+def test_back_and_next_go_from_the_step_that_is_shown(teacher: Page, join: Callable[..., Page]) -> None:
+    student = join()
+    first, second = (student.locator(f"[data-lesson-step='{number}']") for number in (1, 2))
+    back = student.locator("#lesson-previous")
+    expect(back).to_be_disabled()
+    teacher.click("#class-present")
+    teacher.click("[data-lesson-step='2']")
+    expect(second).to_have_attribute("aria-current", "step")
+    back.click()
+    expect(first).to_have_attribute("aria-current", "step")
+    second.click()
+    teacher.click("[data-lesson-step='1']")
+    student.click("#class-follow")
+    expect(first).to_have_attribute("aria-current", "step")
+    expect(back).to_be_disabled()
+    student.click("#lesson-next")
+    expect(second).to_have_attribute("aria-current", "step")
+
+
 def test_an_edit_leaves_too(teacher: Page, join: Callable[..., Page]) -> None:
     student = join()
     write(student, "mine = 1")
