@@ -108,14 +108,14 @@ def machine_of(measurement: Measurement) -> str:
     return f"{measurement.host} ({measurement.cpu})" if measurement.host else measurement.cpu
 
 
-def conditions(measurements: Sequence[Measurement]) -> str:
+def conditions(measurements: Sequence[Measurement]) -> list[str]:
     """Return what a benchmark's measurements have in common: threads, processor, source, that they were checked."""
     kernels = [m for m in measurements if m.kind in ("kernel", "prefix")]
     if not kernels:
-        return ""
+        return []
     shared = [count(kernels[-1].threads, "thread"), *sorted({machine_of(m) for m in kernels})]
     if all(m.checked == "ok" for m in kernels):
         shared.append("✓ results of the unscheduled definition")
     if len({m.source for m in kernels}) == 1:
         shared.append(wording(kernels[-1].source).label)
-    return " · ".join(text for text in shared if text)
+    return [text for text in shared if text]

@@ -177,7 +177,8 @@ def memory_words(built: BuiltGraph | Executable) -> list[str]:
         return []
     plan = built.memory
     unit, scale = ("MB", 1e6) if plan.unshared >= 1e6 else ("KB", 1e3)
-    return [f"activations {plan.shared / scale:,.1f} {unit} ({plan.unshared / scale:,.1f} {unit} without reuse)"]
+    shared, unshared = (f"{value / scale:,.1f} {unit}" for value in (plan.shared, plan.unshared))
+    return [f"activations {shared}" + (f" ({unshared} without reuse)" if shared != unshared else "")]
 
 
 NO_KERNEL = "the model has no kernel of this name now"

@@ -24,6 +24,12 @@ export function fetchQuietly(address) {
   fetch(address, { priority: "low", headers: { "HX-Request": "true" } }).then((response) => response.arrayBuffer()).catch(() => null);
 }
 
+/** Say facts beside a title, each shown whole or not at all. */
+export function tellFacts(box, words) {
+  box.replaceChildren(...words.map((word, index) => element("span", {}, index ? ` · ${word}` : word)));
+  box.title = words.join(" · ");
+}
+
 let hide;
 
 /** Say something in passing; screen readers hear it from a region that was on the page before, as not all heed one that appears. */

@@ -1,5 +1,5 @@
 // The control flow of the LLVM IR or the assembly that is shown: blocks lead to their lines, lines to their block.
-import { $, $$, element } from "./dom.js";
+import { $, $$, element, tellFacts } from "./dom.js";
 import { ladder } from "./ladder.js";
 import { goToLine } from "./linking.js";
 import { PANES } from "./panes.js";
@@ -88,8 +88,7 @@ function show(html) {
   body.innerHTML = html; // rendered and escaped by our own server
   const drawing = $("#flow");
   const words = drawing ? drawing.dataset.facts.split("|") : [];
-  $("#facts-flow").replaceChildren(...words.map((word, index) => element("span", {}, index ? ` · ${word}` : word)));
-  $("#facts-flow").title = words.join(" · ");
+  tellFacts($("#facts-flow"), words);
   offer(drawing?.dataset.functions.split("|") ?? [], drawing?.dataset.function);
   if (!drawing) return;
   Object.assign(drawing.dataset, { width: drawing.getAttribute("width"), height: drawing.getAttribute("height") });

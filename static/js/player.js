@@ -1,5 +1,5 @@
 // Plays a loop nest step by step: what it reads and writes, where it is, and what caches make of it.
-import { $, element, toast } from "./dom.js";
+import { $, element, tellFacts, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { live, servedBy, whole } from "./player-cache.js";
 import { Grid, coloursOf, indices } from "./player-grid.js";
@@ -98,8 +98,7 @@ function begin(made) {
   $("#player-scrub").max = String(trace.steps - 1);
   $("#player-model").replaceChildren(...trace.models.map(({ name }, at) => element("option", { value: String(at) }, name)));
   $("#player-model").value = String(trace.models.length - 1);
-  $("#facts-player").textContent = `${trace.name} · ${trace.size}${trace.complete ? "" : ", cut off"}`;
-  $("#facts-player").title = $("#facts-player").textContent;
+  tellFacts($("#facts-player"), [trace.name, trace.size, ...(trace.complete ? [] : ["cut off"])]);
   $("#player-lines").replaceChildren(...trace.lines.map((line) => element("li", {}, line || " ")));
   makeGrids();
   panel();

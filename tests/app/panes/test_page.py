@@ -155,16 +155,12 @@ def test_a_benchmark_says_what_its_measurements_share() -> None:
     good = Measurement(name="k", kind="kernel", seconds=0.01, threads=2, cpu="Test CPU", checked="ok")
     unchecked = Measurement(name="k", kind="kernel", seconds=0.01, threads=2, cpu="Test CPU")
     clean = msgspec.structs.replace(good, source="server")
-    assert (
-        conditions([good]) == "2 threads · Test CPU · ✓ results of the unscheduled definition · as the script reports"
-    )
-    assert conditions([good, unchecked]) == "2 threads · Test CPU · as the script reports"
-    assert (
-        conditions([clean])
-        == "2 threads · Test CPU · ✓ results of the unscheduled definition · measured by this server"
-    )
-    assert conditions([good, clean]) == "2 threads · Test CPU · ✓ results of the unscheduled definition"
-    assert conditions([]) == ""
+    known, right = ["2 threads", "Test CPU"], "✓ results of the unscheduled definition"
+    assert conditions([good]) == [*known, right, "as the script reports"]
+    assert conditions([good, unchecked]) == [*known, "as the script reports"]
+    assert conditions([clean]) == [*known, right, "measured by this server"]
+    assert conditions([good, clean]) == [*known, right]
+    assert conditions([]) == []
 
 
 def test_a_flood_is_cut_before_it_is_drawn() -> None:
