@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from compiler.arith.analyzer import Analyzer
+from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, CommReducer, IntImm, IterVar, PrimExpr, StringImm, Var, const, is_const_int
+from compiler.ir.primexpr import Call, Cast, CommReducer, IntImm, IterVar, PrimExpr, StringImm, Var, const, is_const_int
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
@@ -20,15 +21,18 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, IfThenElse, LetStmt, Stmt, seq
 from compiler.tir.transform.pass_base import PrimFuncPass
 
-SHUFFLING_KINDS = ("cuda", "rocm", "metal")
-"""Kinds of targets whose threads of a warp can pass values to each other."""
+WARP_KINDS = ("cuda", "rocm", "metal")
+"""Kinds of targets whose warps can wait for their own threads only."""
+SHUFFLING_KINDS = ("cuda", "metal")
+"""Those whose threads of a warp can pass values to each other, see :func:`_shuffled`."""
 
 
 class LowerThreadAllreduce(PrimFuncPass):
     """Carry out the reductions across threads.
 
     Where the threads are a part of a warp, or some full warps, and the target can shuffle, values pass between
-    registers; otherwise they pass through shared memory, half as many threads at each step::
+    registers; otherwise they pass through shared memory, half as many threads at each step.  The block waits for each
+    step, or the warp, where all threads that still take part are of one::
 
         reduce_scope(x + y):                             T.tvm_storage_sync("shared")
             T.tvm_thread_allreduce(1, a, True,           red_buf0[threadIdx_x] = a
@@ -47,8 +51,9 @@ class LowerThreadAllreduce(PrimFuncPass):
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         target = func.attrs.get("target")
-        warp = 1 if target is None or str(target.kind) not in SHUFFLING_KINDS else int(target.thread_warp_size)
-        return func.with_body(_Lower(warp).visit(func.body))
+        kind = "" if target is None else str(target.kind)
+        warp = int(target.thread_warp_size) if target is not None and kind in WARP_KINDS else 1
+        return func.with_body(_Lower(warp, kind in SHUFFLING_KINDS).visit(func.body))
 
 
 @dataclass
@@ -91,8 +96,9 @@ class _Plan:
 
 
 class _Lower(Mutator):
-    def __init__(self, warp: int) -> None:
+    def __init__(self, warp: int, shuffles: bool) -> None:
         self._warp = warp
+        self._shuffles = shuffles
         self._axes: list[tuple[IterVar, PrimExpr]] = []
         self._combiner: CommReducer | None = None
         self._replaced: dict[Var, BufferLoad] = {}
@@ -119,7 +125,9 @@ class _Lower(Mutator):
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         result = self._replaced.get(n.buffer.data)
-        return self.visit_Node(n) if result is None else result
+        if result is None:
+            return self.visit_Node(n)  # type: ignore[no-any-return]
+        return result if result.dtype == n.dtype else Cast(n.dtype, result)  # bool, which lies in memory as int8
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         body = self.visit(n.body)
@@ -144,7 +152,7 @@ class _Lower(Mutator):
         plan = self._plan(values, call.args[2 + 2 * size :])
         self._carry_out(plan)
         for result, place in zip(results, plan.results, strict=True):
-            self._replaced[result.buffer.data if isinstance(result, BufferLoad) else result] = place  # type: ignore[index]
+            self._replaced[_memory_of(result)] = place
         body = seq(plan.statements)
         for buffer in reversed(plan.scratch):
             body = _allocated(buffer, body)
@@ -180,11 +188,16 @@ class _Lower(Mutator):
             self._by_shared_memory(plan)
 
     def _within_warps(self, plan: _Plan) -> bool:
-        """Return whether the threads are neighbours: a part of a warp that divides it, or so many full warps."""
-        neighbours = self._analyzer.can_prove_equal(plan.index, self._innermost(plan.extent))
-        if self._warp == 1 or not neighbours or plan.extent & (plan.extent - 1):
+        """Return whether the threads are neighbours: all or a part of one warp, or so many full warps."""
+        if not (self._shuffles and self._shares_warps(plan) and all(_shuffled(e.dtype) for e in plan.values)):
             return False
-        return plan.extent <= self._warp**2
+        return plan.extent <= self._warp or (plan.extent % self._warp == 0 and plan.extent <= self._warp**2)
+
+    def _shares_warps(self, plan: _Plan) -> bool:
+        """Return whether the first threads that reduce together, as many as a warp has, are of one warp."""
+        if self._warp == 1 or not self._analyzer.can_prove_equal(plan.index, self._innermost(plan.extent)):
+            return False
+        return plan.groups == 1 or plan.extent % self._warp == 0 or self._warp % plan.extent == 0
 
     def _innermost(self, extent: int) -> PrimExpr:
         """Return the position of a thread in the block, if its first axes have as many threads as reduce."""
@@ -205,12 +218,14 @@ class _Lower(Mutator):
         """Let each step combine the values of the upper half of the threads with those of the lower half."""
         buffers = plan.memory(plan.groups * plan.extent, "red_buf", "shared")
         begin = plan.group * plan.extent
+        warp = self._warp if self._shares_warps(plan) else 1
 
         def places(offset: int) -> list[BufferLoad]:
             return [_element(b, self._analyzer.simplify(begin + plan.index + offset)) for b in buffers]
 
         def step(distance: int, active: int) -> None:
-            plan.add(IfThenElse(plan.index < active, plan.combine(places(0), places(distance))), _wait())
+            waiting = _wait("warp" if 1 < distance <= warp else "shared")  # the next step reads what so many stored
+            plan.add(IfThenElse(plan.index < active, plan.combine(places(0), places(distance))), waiting)
 
         plan.add(_wait(), *[_store(e, value) for e, value in zip(places(0), plan.values, strict=True)], _wait())
         width = 1 << (plan.extent.bit_length() - 1)
@@ -239,11 +254,16 @@ class _Lower(Mutator):
     def _reduce_warp(
         self, plan: _Plan, own: list[BufferLoad], others: list[BufferLoad], mask: BufferLoad, width: int
     ) -> None:
+        """Reduce the first ``width`` threads of each warp; its first thread has the result."""
         plan.add(_store(mask, Call("uint32", WARP_ACTIVEMASK, ())))
         while width > 1:
-            width //= 2
-            moved = [self._shuffle(WARP_SHUFFLE_DOWN, mask, e, const(width)) for e in own]
-            plan.add(*[_store(e, value) for e, value in zip(others, moved, strict=True)], plan.combine(own, others))
+            distance = 1 << ((width - 1).bit_length() - 1)
+            moved = [self._shuffle(WARP_SHUFFLE_DOWN, mask, e, const(distance)) for e in own]
+            plan.add(*[_store(e, value) for e, value in zip(others, moved, strict=True)])
+            combined = plan.combine(own, others)
+            partnered = 2 * distance == width
+            plan.add(combined if partnered else IfThenElse(plan.index % self._warp + distance < width, combined))
+            width = distance
 
     def _reduce_warps(self, plan: _Plan, own: list[BufferLoad], others: list[BufferLoad], mask: BufferLoad) -> None:
         """Pass the results of the warps through shared memory to the first warp, and its result to all."""
@@ -267,6 +287,20 @@ class _Lower(Mutator):
         return Call(value.dtype, op, (mask, value, self._analyzer.simplify(lane), warp, warp))  # type: ignore[arg-type]
 
 
+def _shuffled(dtype: str) -> bool:
+    """Return whether the threads of a warp pass such values to each other: registers of 32 bits or more, and halves."""
+    return dt.bits(dtype) >= 32 or dtype == "float16"
+
+
+def _memory_of(result: PrimExpr) -> Var:
+    """Return the memory that gets a result, named by its pointer, or by an element, as which a bool is an int8."""
+    element = result.value if isinstance(result, Cast) else result
+    memory = element.buffer.data if isinstance(element, BufferLoad) else element
+    if not isinstance(memory, Var):
+        raise LoweringError(f"LowerThreadAllreduce: expected memory for the result, got {show(result)}")
+    return memory
+
+
 def _element(buffer: Buffer, index: PrimExpr) -> BufferLoad:
     return BufferLoad(buffer, (index,))
 
@@ -275,8 +309,8 @@ def _store(element: BufferLoad, value: PrimExpr) -> Stmt:
     return BufferStore(element.buffer, value, element.indices)
 
 
-def _wait() -> Stmt:
-    return Evaluate(Call("int32", STORAGE_SYNC, (StringImm("shared"),)))
+def _wait(scope: str = "shared") -> Stmt:
+    return Evaluate(Call("int32", STORAGE_SYNC, (StringImm(scope),)))
 
 
 def _allocated(buffer: Buffer, body: Stmt) -> Stmt:

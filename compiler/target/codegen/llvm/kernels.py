@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from llvmlite import ir
@@ -55,6 +55,8 @@ class LLVMDevice:
         The intrinsic of each thread axis.
     barrier : str
         The intrinsic that lets the threads of a block wait.
+    warp_barrier : callable
+        Writes what lets the threads of a warp wait, and see what the others of it stored.
     warp : mapping of str to str
         The intrinsics of operators on the threads of a warp.
     stack : int
@@ -69,6 +71,7 @@ class LLVMDevice:
     convention: str
     axes: Mapping[str, str]
     barrier: str
+    warp_barrier: Callable[[ModuleState, Builder], object]
     warp: Mapping[str, str] = field(default_factory=dict)
     stack: int = 0
     functions: str = (
@@ -81,6 +84,17 @@ def _axes(block: str, thread: str) -> dict[str, str]:
     return {f"{of}.{a}": f"{name}.{a}" for of, name in (("blockIdx", block), ("threadIdx", thread)) for a in "xyz"}
 
 
+def _nvptx_warp_barrier(shared: ModuleState, builder: Builder) -> None:
+    builder.call(shared.declare("llvm.nvvm.bar.warp.sync", VOID, [I32]), [ir.Constant(I32, -1)])
+
+
+def _amdgcn_warp_barrier(shared: ModuleState, builder: Builder) -> None:
+    """The threads of a wavefront run in step: nothing must move over the place."""
+    builder.fence("release", "wavefront")
+    builder.call(shared.declare("llvm.amdgcn.wave.barrier", VOID, []), [])
+    builder.fence("acquire", "wavefront")
+
+
 DEVICES: dict[str, LLVMDevice] = {
     "nvptx": LLVMDevice(
         triple="nvptx64-nvidia-cuda",
@@ -89,6 +103,7 @@ DEVICES: dict[str, LLVMDevice] = {
         convention="ptx_kernel",
         axes=_axes("llvm.nvvm.read.ptx.sreg.ctaid", "llvm.nvvm.read.ptx.sreg.tid"),
         barrier="llvm.nvvm.barrier0",
+        warp_barrier=_nvptx_warp_barrier,
         warp={
             WARP_ACTIVEMASK.name: "llvm.nvvm.activemask",
             WARP_SHUFFLE.name: "llvm.nvvm.shfl.sync.idx",
@@ -101,6 +116,7 @@ DEVICES: dict[str, LLVMDevice] = {
         convention="amdgpu_kernel",
         axes=_axes("llvm.amdgcn.workgroup.id", "llvm.amdgcn.workitem.id"),
         barrier="llvm.amdgcn.s.barrier",
+        warp_barrier=_amdgcn_warp_barrier,
         stack=5,
     ),
 }
@@ -216,6 +232,9 @@ class _KernelStatements(Statements):
 
     def _wait(self, n: Call) -> None:
         scope = n.args[0].value if isinstance(n.args[0], StringImm) else str(n.args[0])
+        if scope == "warp":
+            self._device.warp_barrier(self.state.shared, self.state.builder)
+            return
         if not scope.startswith("shared"):
             raise BuildError(f"build: there is no barrier for memory of scope {scope!r}")
         self.state.builder.call(self.state.shared.declare(self._device.barrier, VOID, []), [])

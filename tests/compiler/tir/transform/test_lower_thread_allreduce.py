@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from compiler import te, tir
+from compiler.driver.build import build
+from compiler.driver.emulate import emulate
 from compiler.driver.lower import lower
 from compiler.ir.error import LoweringError
-from compiler.ir.primexpr import Call
+from compiler.ir.primexpr import Call, StringImm
+from compiler.runtime import ndarray as nd
 from compiler.target.target import Target
 from compiler.tir.builtin import STORAGE_SYNC
 from compiler.tir.device_ops import WARP_SHUFFLE_DOWN
@@ -52,6 +55,12 @@ def shuffles(func: PrimFunc) -> int:
     return len([call for call in nodes(func, Call) if call.op is WARP_SHUFFLE_DOWN])
 
 
+def waits(func: PrimFunc) -> list[str]:
+    """Return for whom threads wait, at each barrier."""
+    calls = [call for call in nodes(func, Call) if call.op is STORAGE_SYNC]
+    return [call.args[0].value for call in calls if isinstance(call.args[0], StringImm)]
+
+
 def scopes(func: PrimFunc) -> set[str]:
     return {n.buffer_var.type_annotation.storage_scope for n in nodes(func, Allocate)}
 
@@ -64,7 +73,9 @@ def test_values_pass_through_shared_memory(columns: int, threads: int, groups: i
     check_row_sums(func, 2 * groups, columns)
 
 
-@pytest.mark.parametrize(("threads", "groups", "steps"), [(32, 1, 5), (8, 8, 3), (2, 16, 1), (16, 4, 4)])
+@pytest.mark.parametrize(
+    ("threads", "groups", "steps"), [(32, 1, 5), (8, 8, 3), (2, 16, 1), (16, 4, 4), (3, 1, 2), (5, 1, 3), (24, 1, 5)]
+)
 def test_threads_of_one_warp_shuffle(threads: int, groups: int, steps: int) -> None:
     func = lowered(row_sums(groups, 2 * threads, threads, groups), GPU)
     assert shuffles(func) == steps
@@ -73,7 +84,7 @@ def test_threads_of_one_warp_shuffle(threads: int, groups: int, steps: int) -> N
     check_row_sums(func, groups, 2 * threads)
 
 
-@pytest.mark.parametrize(("threads", "groups"), [(64, 1), (128, 2)])
+@pytest.mark.parametrize(("threads", "groups"), [(64, 1), (128, 2), (96, 2)])
 def test_results_of_several_warps_pass_through_shared_memory(threads: int, groups: int) -> None:
     func = lowered(row_sums(2 * groups, threads, threads, groups), GPU)
     assert shuffles(func)
@@ -81,20 +92,68 @@ def test_results_of_several_warps_pass_through_shared_memory(threads: int, group
     check_row_sums(func, 2 * groups, threads)
 
 
-@pytest.mark.parametrize(("threads", "groups", "axis"), [(12, 1, "threadIdx.x"), (8, 4, "threadIdx.y")])
-def test_threads_that_divide_no_warp_or_are_no_neighbours_use_shared_memory(
+@pytest.mark.parametrize(("threads", "groups", "axis"), [(12, 3, "threadIdx.x"), (8, 4, "threadIdx.y")])
+def test_threads_of_groups_that_divide_no_warp_or_are_no_neighbours_use_shared_memory(
     threads: int, groups: int, axis: str
 ) -> None:
     func = lowered(row_sums(groups, threads, threads, groups, axis), GPU)
     assert not shuffles(func)
+    assert set(waits(func)) == {"shared"}
     check_row_sums(func, groups, threads)
 
 
+@pytest.mark.parametrize(("threads", "steps_of_a_warp"), [(33, 5), (40, 5), (100, 5)])
+def test_only_a_warp_waits_where_the_threads_left_are_of_one(threads: int, steps_of_a_warp: int) -> None:
+    """Each step's result is read by half as many threads; that of the last one by the whole block."""
+    func = lowered(row_sums(2, threads, threads), GPU)
+    assert not shuffles(func)
+    scopes_of_waits = waits(func)
+    assert scopes_of_waits.count("warp") == steps_of_a_warp
+    assert scopes_of_waits[-1] == "shared"
+    check_row_sums(func, 2, threads)
+    data = np.random.default_rng(0).integers(0, 100, (2, threads)).astype("int32")
+    sums = nd.array(np.zeros(2, "int32"))
+    emulate(row_sums(2, threads, threads), target="cuda")(nd.array(data), sums)
+    np.testing.assert_array_equal(sums.numpy(), data.sum(1))
+
+
 def test_a_warp_of_another_size_is_the_targets() -> None:
+    func = lowered(row_sums(1, 32, 32), Target("metal -thread_warp_size=16"))
+    assert shuffles(func) == 4 + 1
+    assert scopes(func) == {"local", "shared"}
     func = lowered(row_sums(1, 64, 64), Target("rocm"))
     assert Target("rocm").thread_warp_size == 64
-    assert shuffles(func) == 6
-    assert scopes(func) == {"local"}
+    assert waits(func) == ["shared", "shared", *["warp"] * 5, "shared"]
+    check_row_sums(func, 1, 64)
+
+
+@pytest.mark.parametrize(("dtype", "shuffled"), [("int8", False), ("float16", True), ("int64", True)])
+def test_values_of_a_register_are_shuffled(dtype: str, shuffled: bool) -> None:
+    source = te.placeholder((32,), dtype, name="A")
+    k = te.reduce_axis((0, 32), "k")
+    largest = te.compute((1,), lambda _: te.max(source[k], k), name="B")
+    s = te.create_schedule(largest.op)
+    s[largest].bind(largest.op.reduce_axis[0], te.thread_axis("threadIdx.x"))
+    assert bool(shuffles(lowered(lower(s, [source, largest])["main"], GPU))) == shuffled
+
+
+@pytest.mark.parametrize("target", ["cuda", "opencl", "metal", "rocm"])
+def test_threads_reduce_truth_values(target: str) -> None:
+    """A ``bool`` lies in memory as an ``int8``."""
+    either = te.comm_reducer(lambda a, b: tir.any(a, b), lambda dtype: tir.const(False, dtype))
+    source = te.placeholder((2, 32), "bool", name="A")
+    k = te.reduce_axis((0, 32), "k")
+    found = te.compute((2,), lambda i: either(source[i, k], axis=k), name="B")
+    s = te.create_schedule(found.op)
+    s[found].bind(found.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[found].bind(found.op.reduce_axis[0], te.thread_axis("threadIdx.x"))
+    data = np.zeros((2, 32), "bool")
+    data[1, 13] = True
+    result = nd.array(np.array([True, False]))
+    emulate(s, [source, found], target)(nd.array(data), result)
+    assert result.numpy().tolist() == [False, True]
+    (kernels,) = build(s, [source, found], target).imported_modules
+    assert "main_kernel" in kernels.get_source()
 
 
 @pytest.mark.parametrize("target", [None, GPU])
