@@ -42,7 +42,10 @@ PUBLIC = {
     "tvm.autotvm.callback": "compiler.driver.autotvm.callback",
     "tvm.autotvm.measure_option": "compiler.driver.autotvm.measure_methods:measure_option",
     "tvm.autotvm.record": "compiler.autotvm.task.record",
-    "tvm.autotvm.task.extract_from_program": "compiler.driver.autotvm.extraction:extract_from_program",
+    **{
+        f"tvm.autotvm.task.{name}": f"compiler.driver.autotvm.extraction:{name}"
+        for name in ("extract_from_multiple_program", "extract_from_program")
+    },
     "tvm.autotvm.task.relay_integration": "compiler.driver.autotvm.extraction",
     "tvm.autotvm.tuner": "compiler.driver.autotvm.tuner",
     "tvm.autotvm.tuner.XGBTuner": "compiler.driver.autotvm.model_based_tuner:XGBTuner",
@@ -364,6 +367,7 @@ COMPLETED_BY = {
     "tvm.topi.image": ("compiler.relay.op",),
     "tvm.topi.nn": ("compiler.relay.op",),
     "tvm.topi.vision": ("compiler.relay.op",),
+    "autotvm templates": ("compiler.driver.relay.operator_templates",),
     "functions": (
         "compiler.runtime.packed_func",
         "compiler.contrib.cblas",

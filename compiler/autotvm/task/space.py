@@ -70,6 +70,8 @@ class ConfigSpace:
     """
 
     is_fallback = False
+    is_defined = False
+    """Whether the values of all knobs are given: the template defines none any more."""
 
     def __init__(self) -> None:
         self.space_map: dict[str, Knob] = {}
@@ -466,6 +468,8 @@ class ConfigEntity(ConfigSpace):
     constraints : sequence
         Accepted as TVM does.
     """
+
+    is_defined = True
 
     def __init__(
         self, index: int, code_hash: str | None, entity_map: Mapping[str, Entity], constraints: Sequence[object]

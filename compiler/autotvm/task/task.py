@@ -10,6 +10,7 @@ from compiler.autotvm.task.context import ApplyConfig, DispatchContext
 from compiler.autotvm.task.space import ConfigSpace, InstantiationError
 from compiler.autotvm.task.workload import Workload, args_to_workload, deserialize_args, serialize_args
 from compiler.ir.error import ArgumentError, unknown_name
+from compiler.ir.extension import extension_point
 from compiler.target.target import Target, TargetLike
 from compiler.te.flops import schedule_flops
 from compiler.te.operation import PlaceholderOp
@@ -17,6 +18,8 @@ from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
 
 __all__ = ["TASK_TABLE", "Task", "TaskTemplate", "create", "get_config", "template"]
+
+_TEMPLATES = "autotvm templates"
 
 TaskFunction = Callable[..., tuple[Schedule, Sequence[Any]]]
 
@@ -97,6 +100,8 @@ class Task:
     @property
     def func(self) -> TaskTemplate:
         """The template."""
+        if self.name not in TASK_TABLE:
+            extension_point(_TEMPLATES).load_rooms()
         if self.name not in TASK_TABLE:
             raise unknown_name("autotvm.task", self.name, TASK_TABLE)
         return TASK_TABLE[self.name]

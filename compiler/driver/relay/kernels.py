@@ -21,6 +21,7 @@ from compiler.driver.relay.lower import (
     lower_group,
     structural_key,
 )
+from compiler.driver.relay.operator_templates import is_tuned
 from compiler.ir.error import BuildError
 from compiler.ir.instrument import active_instruments, first_answer, uninstrumented
 from compiler.ir.module import BaseFunc, GlobalVar, IRModule
@@ -163,8 +164,9 @@ class KernelCompiler:
         return NamedKernel(named.name, self._compile(lowered.function, named.name))
 
     def _compiled(self, function: Function, name: str, key: StructuralKey) -> CompiledKernel:
-        # Instruments hear of every kernel, made from its own lines; what programs say about operators may change.
-        if active_instruments() or self._options is None or has_program_strategy(function):
+        # Instruments hear of every kernel, made from its own lines; what programs and records say may change.
+        is_own = bool(active_instruments()) or is_tuned() or has_program_strategy(function)
+        if is_own or self._options is None:
             return self._compile(function, name)
         cache_key = (self._options, key)
         kernel = _cache.get(cache_key)

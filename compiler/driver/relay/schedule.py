@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
+from compiler.driver.relay.operator_templates import configuration_of
 from compiler.relay.expr import Call
 from compiler.relay.op_strategy import ScheduleMaker
 from compiler.relay.operator import OpPattern, operator_of
@@ -11,6 +13,7 @@ from compiler.target.target import Target
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
 from compiler.topi.schedules import gpu, schedule_rule_for
+from compiler.topi.schedules.choice import chosen_by
 
 
 def schedule_group(
@@ -42,5 +45,6 @@ def schedule_group(
         return gpu.schedule_group(outputs, target)
     op = operator_of(hardest)
     if op.schedule is not None:
-        return op.schedule(hardest.attrs, list(outputs), target)
+        with chosen_by(partial(configuration_of, hardest, target)):
+            return op.schedule(hardest.attrs, list(outputs), target)
     return schedule_rule_for(op.pattern)(outputs, target)

@@ -48,8 +48,8 @@ def tune_model(
 ) -> str:
     """Search for schedules of a model's kernels, and write what is measured.
 
-    Operators whose strategies have templates of AutoTVM are tuned by these.  The schedules of ``topi`` are no
-    templates: where a model has none, or if it is asked for, the auto-scheduler searches.
+    Operators that have templates of AutoTVM, such as convolutions and products of matrices, are tuned by these.  Where
+    a model has none, or if it is asked for, the auto-scheduler searches.
 
     Parameters
     ----------

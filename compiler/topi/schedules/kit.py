@@ -17,6 +17,7 @@ __all__ = [
     "MIN_PARALLEL_WORK",
     "accumulators",
     "divisor",
+    "divisors",
     "even_tile",
     "extent",
     "is_worth_parallel",
@@ -73,7 +74,23 @@ def divisor(number: int | None, limit: int) -> int:
     -------
     int
     """
-    return 1 if number is None else next(d for d in range(min(limit, number), 0, -1) if number % d == 0)
+    return divisors(number, limit)[-1]
+
+
+def divisors(number: int | None, limit: int) -> list[int]:
+    """Return the divisors of a number up to a limit, in order.
+
+    Parameters
+    ----------
+    number : int or None
+        None, an extent that is not a constant, has the divisor 1 only.
+    limit : int
+
+    Returns
+    -------
+    list of int
+    """
+    return [1] if number is None else [d for d in range(1, min(limit, number) + 1) if number % d == 0]
 
 
 def even_tile(number: int, limit: int) -> int:

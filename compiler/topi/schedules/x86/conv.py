@@ -18,10 +18,12 @@ from compiler.target.target import Target
 from compiler.te import Schedule, Tensor
 from compiler.topi.compute import RowVectors
 from compiler.topi.schedules.anchor import Group, find_anchor, tiled_group
+from compiler.topi.schedules.choice import choose
 from compiler.topi.schedules.kit import (
     MIN_LANES,
     accumulators,
     divisor,
+    divisors,
     even_tile,
     extent,
     parallel,
@@ -45,6 +47,7 @@ _MAX_BLOCKS = 4
 """Blocks of a packed tile: with three columns, that many fill 16 registers with 12 sums."""
 _MAX_BLOCKS_OF_MANY_REGISTERS = 3
 """The same where a tile has seven columns or more: loads are then few enough, and fewer tiles read the weights."""
+_MAX_TUNED_BLOCKS = 8
 
 
 def schedule_conv(attrs: object, outputs: Sequence[Tensor], target: Target) -> Schedule:
@@ -80,7 +83,10 @@ def _packed(group: Group, target: Target) -> None:
     """Vectors are the last axis; the tile is of blocks and columns."""
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     n, c, h, w, b = group.result.op.axis
-    blocks, columns = _packed_tile(_blocks_of_a_group(group), extent(w) or 1, target)
+    total = _blocks_of_a_group(group)
+    blocks, columns = _packed_tile(total, extent(w) or 1, target)
+    blocks = choose("tile_blocks", blocks, divisors(total, _MAX_TUNED_BLOCKS))
+    columns = _choose_columns(group, columns, target)
     co, ci = s.split(c, factor=blocks)
     wo, wi = s.split(w, factor=columns)
     s.reorder(n, co, h, wo, ci, wi, b)
@@ -128,7 +134,7 @@ def _packed_depthwise(group: Group, target: Target) -> None:
     """Nothing is broadcast: with the window unrolled, a vector of the data serves several columns."""
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     n, c, h, w, b = group.result.op.axis
-    columns = even_tile(extent(w) or 1, accumulators(target) // 2)
+    columns = _choose_columns(group, even_tile(extent(w) or 1, accumulators(target) // 2), target)
     wo, wi = s.split(w, factor=columns)
     s.reorder(n, c, h, wo, wi, b)
     partition_partial_tile(s, w, wo, columns)
@@ -138,10 +144,17 @@ def _packed_depthwise(group: Group, target: Target) -> None:
     window_h, window_w = tile.op.reduce_axis
     tile_n, tile_c, tile_h, tile_w, tile_b = tile.op.axis
     tile.reorder(window_h, window_w, tile_n, tile_c, tile_h, tile_w, tile_b)
-    tile.unroll(window_w)
+    if choose("unroll_window", 1, (0,)):
+        tile.unroll(window_w)
     tile.unroll(tile_w)
     tile.vectorize(tile_b)
     parallel(s, [n, c, h])
+
+
+def _choose_columns(group: Group, usual: int, target: Target) -> int:
+    """Return how many columns of a row a tile has, whose vectors are of channels."""
+    width = extent(group.anchor.axis[-2]) or 1
+    return choose("tile_columns", usual, range(1, min(width, 2 * accumulators(target)) + 1))
 
 
 def _rows(group: Group, target: Target) -> None:
@@ -153,6 +166,7 @@ def _rows(group: Group, target: Target) -> None:
     group_channels = None if channels is None else channels // rows.groups
     registers = max(rows.vector // tile_lanes(target, group.tile.dtype), 1)
     block = divisor(group_channels, min(accumulators(target) // registers, _MAX_ROW_CHANNELS))
+    block = choose("tile_channels", block, divisors(group_channels, _MAX_ROW_CHANNELS))
     co, ci = s.split(c, factor=block)
     wo, wi = s.split(w, factor=rows.vector)
     s.reorder(n, co, *middle, wo, ci, wi)
@@ -180,7 +194,7 @@ def _channels_last(group: Group, target: Target) -> None:
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     *outer, w, c = group.result.op.axis
     lanes = tile_lanes(target)
-    columns = even_tile(extent(w) or 1, accumulators(target) // 2)
+    columns = _choose_columns(group, even_tile(extent(w) or 1, accumulators(target) // 2), target)
     block = divisor(extent(c), lanes)
     co, ci = s.split(c, factor=block if block >= MIN_LANES else lanes)
     wo, wi = s.split(w, factor=columns)

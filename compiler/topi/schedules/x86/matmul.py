@@ -14,9 +14,11 @@ from compiler.target.target import Target
 from compiler.te import ComputeOp, Schedule, Tensor
 from compiler.topi.compute import PanelProduct
 from compiler.topi.schedules.anchor import Group, find_anchor, partial_sums_group, tiled_group
+from compiler.topi.schedules.choice import choose
 from compiler.topi.schedules.kit import (
     accumulators,
     divisor,
+    divisors,
     even_tile,
     extent,
     parallel,
@@ -32,6 +34,7 @@ _MANY_ACCUMULATORS = 16
 _PANEL_COUNTS = (4, 3, 6, 5, 2, 1)
 """Panels that a tile covers, the best first."""
 _MAX_TILE_ROWS = 8
+_MAX_TUNED_ROWS = 16
 _DOT_TILE = 4
 
 
@@ -66,6 +69,8 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     *outer, i, j = group.result.op.axis
     count, rows = _panel_tile(group, product, target)
+    count = choose("tile_panels", count, divisors(_panel_count(group, product), max(_PANEL_COUNTS)))
+    rows = _choose_rows(anchor, -2, rows, _MAX_TUNED_ROWS)
     jo, ji = s.split(j, factor=count * product.width)
     io, ii = s.split(i, factor=rows)
     s.reorder(*([jo, *outer] if product.is_shared else [*outer, jo]), io, ii, ji)
@@ -99,15 +104,25 @@ def _panels(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Sch
 
 def _panel_tile(group: Group, product: PanelProduct, target: Target) -> tuple[int, int]:
     """Return how many panels, and how many rows, a tile covers."""
-    *_, i, j = group.result.op.axis
+    i = group.result.op.axis[-2]
     available = accumulators(target)
     is_wide = available > _MANY_ACCUMULATORS
     registers = max(product.width // tile_lanes(target, group.tile.dtype), 1)
-    total = -(-(extent(j) or product.width) // product.width)
+    total = _panel_count(group, product)
     count = next(n for n in (_PANEL_COUNTS if is_wide else (1,)) if total % n == 0)
     # Four of many registers are left for a row of the panel.
     limit = (available - 4 if is_wide else available) // (count * registers)
     return count, even_tile(extent(i) or 6, max(min(limit, _MAX_TILE_ROWS), 1))
+
+
+def _panel_count(group: Group, product: PanelProduct) -> int:
+    """Return how many panels the result covers."""
+    return -(-(extent(group.result.op.axis[-1]) or product.width) // product.width)
+
+
+def _choose_rows(anchor: ComputeOp, axis: int, usual: int, most: int) -> int:
+    """Return how many rows of the result a tile has; which axis of the anchor they are is given."""
+    return choose("tile_rows", usual, range(1, min(extent(anchor.axis[axis]) or most, most) + 1))
 
 
 def _partial_sums(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) -> Schedule:
@@ -115,8 +130,10 @@ def _partial_sums(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) 
     group = partial_sums_group(outputs, anchor)
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     *outer, i, j = group.result.op.axis
-    io, ii = s.split(i, factor=divisor(extent(i), _DOT_TILE))
-    jo, ji = s.split(j, factor=_DOT_TILE)
+    rows = _choose_rows(anchor, -3, divisor(extent(i), _DOT_TILE), 2 * _DOT_TILE)
+    columns = choose("tile_columns", _DOT_TILE, range(1, 2 * _DOT_TILE + 1))
+    io, ii = s.split(i, factor=rows)
+    jo, ji = s.split(j, factor=columns)
     s.reorder(*outer, jo, io, ii, ji)
     s.unroll(ii)
     s.unroll(ji)
@@ -126,7 +143,8 @@ def _partial_sums(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) 
     tile.unroll(tile_i)
     tile.unroll(tile_j)
     tile.vectorize(lanes)
-    partition_partial_tile(s, j, jo, _DOT_TILE)
+    partition_partial_tile(s, i, io, rows)
+    partition_partial_tile(s, j, jo, columns)
     parallel(s, [*outer, jo])
     return group.schedule
 

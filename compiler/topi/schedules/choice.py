@@ -1,0 +1,78 @@
+"""Numbers of a schedule that tuning may choose: the usual ones, unless a configuration says others.
+
+A schedule asks :func:`choose` for its numbers as it comes to them.  While the space of a task is defined, each of them
+is a knob whose first value is the usual one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from compiler.autotvm.task.space import ConfigSpace
+from compiler.ir.error import ArgumentError, show
+
+__all__ = ["choose", "chosen_by"]
+
+Configuration = Callable[[], ConfigSpace | None]
+
+_CONFIGURATION: ContextVar[Configuration | None] = ContextVar("configuration of a schedule", default=None)
+
+
+@contextmanager
+def chosen_by(configuration: Configuration) -> Iterator[None]:
+    """Let a configuration choose the numbers of the schedules that are made meanwhile.
+
+    Parameters
+    ----------
+    configuration : callable
+        Returns the configuration, or the space that is being defined; None, or one that nobody tuned, for the usual
+        numbers.  It is called for schedules that have numbers to choose only.
+
+    Yields
+    ------
+    None
+    """
+    token = _CONFIGURATION.set(configuration)
+    try:
+        yield
+    finally:
+        _CONFIGURATION.reset(token)
+
+
+def choose(name: str, usual: int, candidates: Iterable[int]) -> int:
+    """Return a number of a schedule.
+
+    Parameters
+    ----------
+    name : str
+        Of the knob.
+    usual : int
+        What it is where nobody tunes.
+    candidates : iterable of int
+        What else it may be.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ArgumentError
+        If a configuration does not say the number, or says one that it must not be.
+    """
+    configuration = _CONFIGURATION.get()
+    config = None if configuration is None else configuration()
+    if config is None or config.is_fallback:
+        return usual
+    allowed = [usual, *(number for number in candidates if number != usual)]
+    if not config.is_defined:
+        config.define_knob(name, allowed)
+    try:
+        number = config[name].val
+    except (KeyError, AttributeError):
+        raise ArgumentError(f"the configuration says no number for {name}, which the schedule has") from None
+    if number not in allowed:
+        raise ArgumentError(f"the configuration's {name} must be one of {allowed}, got {show(number)}")
+    return int(number)
