@@ -133,6 +133,7 @@ PUBLIC = {
     "tvm.relay.expr.RefRead": "compiler.relay.reference:RefRead",
     "tvm.relay.expr.RefWrite": "compiler.relay.reference:RefWrite",
     "tvm.relay.frontend": "compiler.relay.frontend",
+    "tvm.relay.frontend.change_datatype": "compiler.relay.frontend.change_datatype",
     "tvm.relay.frontend.common": "compiler.relay.frontend.common",
     "tvm.relay.fromtext": "compiler.relay.parser:fromtext",
     "tvm.relay.load_param_dict": "compiler.runtime.params:load_param_dict",
@@ -199,6 +200,7 @@ PUBLIC = {
     },
     "tvm.script.tir.target": "compiler.target.target:Target",
     "tvm.target": "compiler.target",
+    "tvm.target.datatype": "compiler.tir.datatype",
     "tvm.te": "compiler.te",
     "tvm.te.hybrid": "compiler.te.hybrid",
     "tvm.testing": "compiler.testing",
@@ -390,6 +392,7 @@ COMPLETED_BY = {
     "passes": (
         "compiler.tir.transform",
         "compiler.relay.transform",
+        "compiler.relay.frontend.change_datatype",
         "compiler.relay.frontend.span_filling",
         "compiler.driver.pipeline",
     ),
@@ -451,7 +454,6 @@ UNAVAILABLE = {
         f"tvm.relay.frontend.{name}": "such models come by way of ONNX"
         for name in ("caffe", "caffe2", "coreml", "darknet", "mxnet", "mxnet_qnn_op_utils", "oneflow", "paddlepaddle")
     },
-    "tvm.target.datatype": "number formats of one's own are not read here",
     "tvm.micro": _NO_BOARD,
     "tvm.relax": "graphs are Relay's here",
     **{

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from compiler.driver.build_device import build_for_device, is_device
-from compiler.driver.lower import lower
+from compiler.driver.lower import lower, lower_custom_types
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, TargetError, expected, show
 from compiler.ir.instrument import active_instruments
@@ -81,6 +81,7 @@ def build(
     else:
         module = lower(inputs, args if isinstance(inputs, Schedule) else None, name=name, binds=binds)
     _check(module, chosen)
+    module = lower_custom_types(module, chosen)
     if is_device(chosen):
         return build_for_device(module, chosen, name)
     if any(_uses({BF16}, func) for _, func in module.items() if isinstance(func, PrimFunc)):

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.driver.pipeline import phases
+from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.origin import NO_SPAN, derived_from
 from compiler.ir.transform import PassContext
+from compiler.target.target import Target
 from compiler.te.schedule import Schedule
 from compiler.te.to_tir import schedule_to_prim_func
 from compiler.tir.analysis.features import features
@@ -18,6 +20,8 @@ from compiler.tir.block import contains_block
 from compiler.tir.function import PrimFunc
 from compiler.tir.printer_loops import SIMPLE_MODE
 from compiler.tir.stmt import ForKind
+from compiler.tir.transform.bind_target import BindTarget
+from compiler.tir.transform.lower_custom_datatypes import LowerCustomDatatypes
 
 
 def lower(
@@ -62,6 +66,35 @@ def lower(
         for instrument in active_instruments():
             instrument.lower_end(module)
     return module
+
+
+def lower_custom_types(module: IRModule, target: Target) -> IRModule:
+    """Return a lowered module without custom types, whose operations depend on the target.
+
+    Parameters
+    ----------
+    module : IRModule
+        What :func:`lower` returned.
+    target : Target
+        What code is made for.
+
+    Returns
+    -------
+    IRModule
+        The very module where it uses no such types.
+
+    Raises
+    ------
+    DTypeError
+        If the program does not say what an operation becomes on this target.
+    """
+    if not dt.CUSTOM_TYPES.any_registered():
+        return module
+    lowered = LowerCustomDatatypes()(BindTarget(target)(module))
+    changed = (
+        isinstance(func, PrimFunc) and lowered[var.name_hint].body is not func.body for var, func in module.items()
+    )
+    return lowered if any(changed) else module
 
 
 def _lowered(module: IRModule, simple_mode: bool) -> IRModule:

@@ -117,7 +117,7 @@ def const(value: ExprLike, dtype: str | None = None) -> PrimExpr:
     count = dt.lanes(dtype)
     if count != 1:
         return Broadcast(const(value, dt.element(dtype)), count)
-    return FloatImm(dtype, float(value)) if dt.is_float(dtype) or dt.is_custom(dtype) else IntImm(dtype, int(value))
+    return FloatImm(dtype, float(value)) if dt.is_real(dtype) else IntImm(dtype, int(value))
 
 
 def convert(value: ExprLike) -> PrimExpr:
@@ -176,13 +176,17 @@ def cast(dtype: str, value: ExprLike) -> PrimExpr:
     if dt.lanes(dtype) > 1 and dt.lanes(e.dtype) == 1:
         return Broadcast(cast(dt.element(dtype), e), dt.lanes(dtype))
     if isinstance(e, IntImm):
-        if dt.is_float(dtype):
+        if dt.is_float(dtype) or (dt.is_custom(dtype) and abs(e.value) <= _EXACT_IN_SINGLE):
             return FloatImm(dtype, float(e.value))
         if dt.is_integral(dtype):
             return IntImm(dtype, wrap_int(e.value, dtype))
-    if isinstance(e, FloatImm):
+    if isinstance(e, FloatImm) and not dt.is_custom(e.dtype):  # only the program knows how that would be rounded
         return _converted(dtype, e)
     return Cast(dtype, e)
+
+
+_EXACT_IN_SINGLE = 1 << 24
+"""Up to here single precision has all integers: constants of custom types are given to their program in it."""
 
 
 def _converted(dtype: str, e: FloatImm) -> PrimExpr:
@@ -190,6 +194,8 @@ def _converted(dtype: str, e: FloatImm) -> PrimExpr:
     if dt.is_float(dtype):
         fits = not dt.float_overflow(dtype) <= abs(e.value) < math.inf
         return FloatImm(dtype, e.value) if fits else Cast(dtype, e)
+    if dt.is_custom(dtype) and e.dtype == "float32":
+        return FloatImm(dtype, e.value)
     if dt.is_bool(dtype) or not dt.is_integral(dtype) or not math.isfinite(e.value):
         return Cast(dtype, e)
     low, high = dt.int_range(dtype)
@@ -252,12 +258,19 @@ def match_types(a: ExprLike, b: ExprLike, operation: str) -> tuple[PrimExpr, Pri
 
 
 def _common_type(left: dt.DType, right: dt.DType) -> str | None:
-    """A float wins over an integer, more bits win over fewer, and unsigned over signed, as in TVM."""
+    """A float wins over a custom type, that over an integer, more bits over fewer, unsigned over signed, as in TVM."""
     if left.code in ("handle", "void") or right.code in ("handle", "void"):
         return None
-    integers = ("bool", "int", "uint")
-    winner = max(left, right, key=lambda d: (d.code not in integers, d.bits, d.code == "uint"))
+    if left.code != right.code and left.is_custom and right.is_custom:
+        return None
+    winner = max(left, right, key=_rank)
     return dt.with_lanes(f"{winner.code}{winner.bits}", left.lanes)
+
+
+def _rank(kind: dt.DType) -> tuple[int, int, bool]:
+    """Return by what the type of two operands is chosen."""
+    integer = kind.code in ("bool", "int", "uint")
+    return 0 if integer else 1 if kind.is_custom else 2, kind.bits, kind.code == "uint"
 
 
 def as_exprs(values: Any) -> tuple[PrimExpr, ...]:

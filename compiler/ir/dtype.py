@@ -39,6 +39,11 @@ class DType(NamedTuple):
     bits: int
     lanes: int
 
+    @property
+    def is_custom(self) -> bool:
+        """Whether elements are of a type that the program registered."""
+        return self.code.startswith(_CUSTOM)
+
 
 class CustomDataTypes:
     """The data types that programs registered, by name, with their codes."""
@@ -122,6 +127,15 @@ class CustomDataTypes:
         """
         return code in self._codes.values()
 
+    def any_registered(self) -> bool:
+        """Return whether there is any such type.
+
+        Returns
+        -------
+        bool
+        """
+        return bool(self._codes)
+
 
 CUSTOM_TYPES = CustomDataTypes()
 
@@ -161,7 +175,7 @@ def custom_name(dtype: str) -> str:
 @cache
 def is_custom(dtype: str) -> bool:
     """Return whether elements are of a type that the program registered."""
-    return parse(dtype).code.startswith(_CUSTOM)
+    return parse(dtype).is_custom
 
 
 @cache
@@ -248,6 +262,12 @@ def is_float(dtype: str) -> bool:
 
 
 @cache
+def is_real(dtype: str) -> bool:
+    """Return whether elements are floating point, or of a type that the program registered, which stand for such."""
+    return is_float(dtype) or is_custom(dtype)
+
+
+@cache
 def is_integral(dtype: str) -> bool:
     """Return whether elements are integers of either sign, truth values included."""
     return parse(dtype).code in ("int", "uint", "bool")
@@ -285,13 +305,13 @@ _OVERFLOWS = {
 
 @cache
 def float_overflow(dtype: str) -> float:
-    """Return the smallest magnitude that a floating-point type rounds to infinity.
+    """Return the smallest magnitude that a floating-point type rounds to infinity; infinity where none is known.
 
     Raises
     ------
     DTypeError
         If ``dtype`` is not that of a floating-point scalar.
     """
-    if not is_float(dtype) or lanes(dtype) > 1:
+    if not is_real(dtype) or lanes(dtype) > 1:
         raise DTypeError(f"dtype: expected that of a floating-point scalar, got {show(dtype)}")
     return _OVERFLOWS.get(dtype, math.inf)

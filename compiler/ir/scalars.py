@@ -135,7 +135,7 @@ class FloatImm(PrimExpr):
     Parameters
     ----------
     dtype : str
-        A floating-point type.
+        A floating-point type, or a custom one.
     value : float
         Infinities and what is no number included.
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from llvmlite import binding
 
 from compiler.ir.error import ArgumentError, BuildError
+from compiler.runtime.myfloat import FUNCTIONS, myfloat_address
 from compiler.runtime.object_file import undefined_symbols
 from compiler.runtime.packed_call import VARIABLE, call_address
 from compiler.runtime.threads import openmp
@@ -71,6 +72,9 @@ def require_symbols(names: list[str]) -> None:
     """
     for name in names:
         if binding.address_of_symbol(name):
+            continue
+        if name in FUNCTIONS and not any(hasattr(lib, name) for lib in _libraries()):
+            binding.add_symbol(name, myfloat_address(name))
             continue
         library = next((lib for lib in _libraries() if hasattr(lib, name)), None)
         if library is None:

@@ -52,6 +52,8 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
 
         kind: np.dtype[Any] = np.dtype(getattr(ml_dtypes, _ML_DTYPES[name]))
         return kind
+    if dt.is_custom(name):  # a record of its bits, which nothing takes for a number
+        return np.dtype([(name, f"u{dt.storage_bytes(name)}")])
     try:
         return np.dtype(name)
     except TypeError:
@@ -71,6 +73,8 @@ def tvm_dtype(kind: np.dtype[Any]) -> str:
     str
         As TVM spells it, e.g. ``e5m2_float8``.
     """
+    if kind.names is not None and len(kind.names) == 1:
+        return str(kind.names[0])
     name = str(kind)
     return _OF_ML_DTYPES.get(name, name)
 
@@ -187,11 +191,15 @@ class NDArray:
         Raises
         ------
         ArgumentError
-            If the shapes differ.
+            If the shapes differ, or one of the types is a custom one and the other another.
         """
         values = source.view() if isinstance(source, NDArray) else np.asarray(source)
         if values.shape != self._memory.shape:
             raise ArgumentError(f"copyfrom: source must have shape {self._memory.shape}, got {values.shape}")
+        if values.dtype != self._memory.dtype and (dt.is_custom(self.dtype) or values.dtype.names is not None):
+            raise ArgumentError(
+                f"copyfrom: elements of {tvm_dtype(values.dtype)} become {self.dtype} by a cast in a program only"
+            )
         np.copyto(self._memory, values, casting="unsafe")
         return self
 

@@ -33,6 +33,7 @@ def libinfo() -> dict[str, str]:
         "USE_ROCM": "OFF",
         "USE_RPC": "OFF",
         "USE_MICRO": "OFF",
+        "USE_BYODT_POSIT": "OFF",
     }
 
 

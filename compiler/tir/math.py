@@ -51,7 +51,7 @@ def _unary(name: str, reference: Callable[..., Any], doc: str) -> Callable[[Expr
 
     def build(x: ExprLike) -> PrimExpr:
         e = convert(x)
-        if not dt.is_float(e.dtype) and not dt.is_integral(e.dtype):
+        if not dt.is_real(e.dtype) and not dt.is_integral(e.dtype):
             raise DTypeError(f"{name}: expected a number, got {e.dtype} in {show(e)}")
         return Call(e.dtype, op, (e,))
 

@@ -26,6 +26,7 @@ from compiler.ir.primexpr import (
     const,
     convert,
 )
+from compiler.tir.datatype import minimum_of
 
 
 def min_value(dtype: str) -> PrimExpr:
@@ -39,9 +40,9 @@ def min_value(dtype: str) -> PrimExpr:
     Returns
     -------
     PrimExpr
-        A constant of that type.
+        A constant of that type; of a custom type, what ``tvm.target.datatype.register_min_func`` says.
     """
-    return _limit("min_value", dtype, 0)
+    return minimum_of(dtype) if dt.is_custom(dtype) else _limit("min_value", dtype, 0)
 
 
 def max_value(dtype: str) -> PrimExpr:

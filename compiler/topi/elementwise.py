@@ -123,7 +123,7 @@ def _not(e: PrimExpr) -> PrimExpr:
 
 
 def _negative(e: PrimExpr) -> PrimExpr:
-    return e * tir.const(-1, e.dtype) if dt.is_float(e.dtype) else tir.const(0, e.dtype) - e
+    return e * tir.const(-1, e.dtype) if dt.is_real(e.dtype) else tir.const(0, e.dtype) - e
 
 
 _NUMBERS, _ANY, _BOOL = "of a number type", "of any type", "bool"
@@ -183,7 +183,7 @@ def clip(x: Tensor, a_min: float, a_max: float) -> Tensor:
 
 
 def _bound(value: float, dtype: str) -> PrimExpr:
-    if dt.is_float(dtype):
+    if dt.is_real(dtype):
         return tir.const(float(value), dtype)
     low, high = dt.int_range(dtype)
     return tir.const(low if value <= low else high if value >= high else int(value), dtype)

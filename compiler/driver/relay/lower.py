@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from compiler import te
-from compiler.driver.lower import lower
+from compiler.driver.lower import lower, lower_custom_types
 from compiler.driver.relay.schedule import schedule_group
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
@@ -140,6 +138,7 @@ def lower_group(function: Function, name: str, target: Target, instruments: Sequ
         module = lower(definition.schedule, [*definition.inputs, *definition.outputs], name=name)
         if "gpu" in target.keys:
             module = LaunchSingleThread()(module)
+        module = lower_custom_types(module, target)
     return LoweredKernel(
         name=name,
         function=function,
@@ -154,15 +153,11 @@ def lower_group(function: Function, name: str, target: Target, instruments: Sequ
 
 def tensor_bytes(tensor: Tensor) -> int:
     """Return the size of a tensor whose extents are numbers."""
-    size = np.dtype("uint8" if tensor.dtype == "bool" else _plain(tensor.dtype)).itemsize
+    size = dt.storage_bytes(tensor.dtype)
     for extent in tensor.shape:
         assert isinstance(extent, IntImm), "kernels have static shapes"
         size *= extent.value
-    return int(size)
-
-
-def _plain(dtype: str) -> str:
-    return "float16" if dtype == "bfloat16" else dtype
+    return size
 
 
 class _Group:
@@ -302,7 +297,7 @@ def has_program_strategy(function: Function) -> bool:
 
 def _has_code(dtype: str) -> bool:
     parsed = dt.parse(dtype)
-    return parsed.code in ("bool", "float") or (parsed.code in ("int", "uint") and parsed.bits >= 8)
+    return parsed.code in ("bool", "float") or parsed.is_custom or (parsed.code in ("int", "uint") and parsed.bits >= 8)
 
 
 def kernel_name(function: Function, module: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from compiler.ir.extension import lazy_package
 
 _HOMES = {
+    "compiler.relay.frontend.change_datatype": ("ChangeDatatype",),
     "compiler.relay.frontend.keras": ("from_keras",),
     "compiler.relay.frontend.onnx": ("from_onnx",),
     "compiler.relay.frontend.pytorch": ("from_pytorch",),
@@ -26,6 +27,7 @@ _HOMES = {
 __all__ = [name for names in _HOMES.values() for name in names]
 
 if TYPE_CHECKING:
+    from compiler.relay.frontend.change_datatype import ChangeDatatype as ChangeDatatype
     from compiler.relay.frontend.keras import from_keras as from_keras
     from compiler.relay.frontend.onnx import from_onnx as from_onnx
     from compiler.relay.frontend.pytorch import from_pytorch as from_pytorch

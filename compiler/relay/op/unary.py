@@ -47,7 +47,7 @@ class FixedPointMultiplyAttrs(Attrs):
 def floating(types: Types, attrs: Attrs) -> Type:
     """The output has the type of the input, which must be floating-point."""
     data = tensor(types[0], "data")
-    if not dt.is_float(data.dtype):
+    if not dt.is_real(data.dtype):
         raise RelationError(f"data must be floating-point, got {data}; cast it first")
     return data
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir import dtype as dt
 from compiler.ir.module import IRModule
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, Var, const
@@ -131,6 +132,8 @@ class _Folder(GraphMutator):
         op = relay_op(new)
         if op is None or op.stateful or op.name in _KEPT or (_is_qnn(op) and not self._fold_qnn):
             return new
+        if _is_custom(type_of(call)):
+            return new
         from_type = _FROM_TYPES.get(op.name)
         if from_type is not None:
             value = from_type(new, type_of(call.args[0]))
@@ -139,6 +142,12 @@ class _Folder(GraphMutator):
         if op.reference is None or any(v is None for v in values) or _grows(type_of(call), values):
             return new
         return _evaluate(op, new, values, type_of(call))
+
+
+def _is_custom(t: Type) -> bool:
+    """Return whether a result has numbers that only machine code computes with, as its own program says."""
+    fields = t.fields if isinstance(t, TupleType) else (t,)
+    return any(isinstance(field, TensorType) and dt.is_custom(field.dtype) for field in fields)
 
 
 def _evaluate(op: RelayOp, call: Call, values: list[Any], t: Type) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir import dtype as dt
 from compiler.ir.attr_kinds import INT
 from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.types import Type
@@ -29,7 +30,7 @@ def _relation(types: Types, attrs: SoftmaxAttrs) -> Type:
     """The output has the type of the data."""
     data = tensor(types[0], "data")
     normalize_axis(attrs.axis, len(data.dims))
-    if not data.dtype.startswith(("float", "bfloat")):
+    if not (data.dtype.startswith(("float", "bfloat")) or dt.is_custom(data.dtype)):
         raise RelationError(f"data must be floating-point, got {data.dtype}")
     return data
 
