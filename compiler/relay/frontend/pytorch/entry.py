@@ -38,7 +38,8 @@ def from_pytorch(
         made of it.  Put it into eval mode first.
     input_infos : sequence of tuple, optional
         For each input its name, and its shape, or a pair of shape and data type: ``("x", (1, 3, 224, 224))``,
-        ``("ids", ((1, 128), "int64"))``.  By default those that it was traced or exported with.
+        ``("ids", ((1, 128), "int64"))``.  For a dict of tensors, those of each key: ``("batch", {"ids": (1, 128)})``;
+        its tensors are inputs of the name ``batch_ids``.  By default those that it was traced or exported with.
     custom_convert_map : mapping of str to callable, optional
         Converters of operators by name (``aten::relu``), which come before those that there are: each takes the list
         of a node's arguments and the list of their data types, and returns an expression.

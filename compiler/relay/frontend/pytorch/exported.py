@@ -52,6 +52,11 @@ def import_program(
     values, given = _weights_and_inputs(functional, weights)
     dtypes = [_dtype_of(node) for node in given]
     inputs = input_variables(infos, [node.name for node in given], dtypes, default)
+    if any(isinstance(described, dict) for described in inputs):
+        raise ArgumentError(
+            "from_pytorch: the tensors of a dict are inputs of their own in an exported program: "
+            f"{', '.join(node.name for node in given)}"
+        )
     values.update(zip(given, inputs, strict=True))
     for node in functional.graph.nodes:
         if node.op == "call_function":

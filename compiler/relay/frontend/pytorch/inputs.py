@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.ir.error import ArgumentError, TVMError, show
@@ -11,7 +11,7 @@ from compiler.relay.frontend.pytorch.dtypes import dtype_name
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import AnyDim, TensorType
 
-__all__ = ["input_variables"]
+__all__ = ["input_variables", "parameters"]
 
 
 def input_variables(infos: Any, names: Sequence[str], dtypes: Sequence[str | None], default: str) -> list[Any]:
@@ -20,7 +20,8 @@ def input_variables(infos: Any, names: Sequence[str], dtypes: Sequence[str | Non
     Parameters
     ----------
     infos : sequence of tuple
-        What the user gives: ``(name, shape)`` or ``(name, (shape, dtype))``.
+        What the user gives: ``(name, shape)`` or ``(name, (shape, dtype))``; a list or a dict of them in place of the
+        shape where the input is one.
     names : sequence of str
         What the model calls its inputs.
     dtypes : sequence of (str or None)
@@ -41,11 +42,26 @@ def input_variables(infos: Any, names: Sequence[str], dtypes: Sequence[str | Non
             f"{show([info[0] if isinstance(info, (list, tuple)) and info else info for info in infos])}"
         )
     variables = [_variable(info, dtype or default) for info, dtype in zip(infos, dtypes, strict=True)]
-    own = [v.name_hint for v in variables if isinstance(v, Var)]
+    own = [v.name_hint for v in parameters(variables)]
     twice = sorted({name for name in own if own.count(name) > 1})
     if twice:
         raise ArgumentError(f"from_pytorch: input_infos names {', '.join(map(repr, twice))} twice")
     return variables
+
+
+def parameters(given: Sequence[Any]) -> list[Var]:
+    """Return the parameters of ``main`` one by one, those of lists and dicts in their order.
+
+    Parameters
+    ----------
+    given : sequence of (Var, Tuple or dict)
+        As :func:`input_variables` returns them.
+    """
+    own: list[Var] = []
+    for item in given:
+        fields = item.values() if isinstance(item, dict) else item.fields if isinstance(item, Tuple) else None
+        own += [item] if fields is None else parameters(list(fields))
+    return own
 
 
 def _variable(info: Any, dtype: str) -> Any:
@@ -54,6 +70,8 @@ def _variable(info: Any, dtype: str) -> Any:
             f"from_pytorch: each of input_infos must be (name, shape) or (name, (shape, dtype)), got {show(info)}"
         )
     name, shape = info
+    if isinstance(shape, Mapping):
+        return {key: _variable((f"{name}_{key}", inner), dtype) for key, inner in shape.items()}
     if _is_typed(shape):
         shape, dtype = shape
     if isinstance(shape, (list, tuple)) and shape and all(isinstance(s, (list, tuple)) for s in shape):

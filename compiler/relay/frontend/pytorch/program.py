@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
-from compiler.ir.error import show
+from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import Span
@@ -15,7 +15,7 @@ from compiler.relay.expr import Tuple
 from compiler.relay.frontend.pytorch import converters as _converters
 from compiler.relay.frontend.pytorch.dtypes import dtype_name, tensor, using_float
 from compiler.relay.frontend.pytorch.exported import import_program
-from compiler.relay.frontend.pytorch.inputs import input_variables
+from compiler.relay.frontend.pytorch.inputs import input_variables, parameters
 from compiler.relay.frontend.pytorch.quantization import keeping_scales
 from compiler.relay.frontend.pytorch.reader import ModelSource, input_infos_of, read_model
 from compiler.relay.frontend.pytorch.script import Importer
@@ -51,8 +51,7 @@ def convert_model(
         else:
             inputs, result = import_program(model, infos, custom, default, weights, span)
         body = as_expression(result)
-    variables: list[Any] = [v for given in inputs for v in (given.fields if isinstance(given, Tuple) else (given,))]
-    return infer_module(IRModule({"main": Function((*variables, *weights.variables), body)})), weights.params
+    return infer_module(IRModule({"main": Function((*parameters(inputs), *weights.variables), body)})), weights.params
 
 
 def as_expression(value: Any) -> Any:
@@ -90,7 +89,20 @@ def _script(
     _module, *given = graph.inputs()
     names = [value.debugName().split(".")[0] for value in given]
     inputs = input_variables(infos, names, [_traced_dtype(value) for value in given], default)
+    _check_dicts(names, given, inputs)
     return inputs, importer.graph(graph, inputs)
+
+
+def _check_dicts(names: Sequence[str], given: Sequence[Any], inputs: Sequence[Any]) -> None:
+    for name, value, described in zip(names, given, inputs, strict=True):
+        is_dict = value.type().kind() == "DictType"
+        if is_dict and not isinstance(described, dict):
+            raise ArgumentError(
+                f"from_pytorch: input {name!r} of the model is a dict: give the shapes of its tensors by their keys, "
+                f"such as ({name!r}, {{'key': (1, 3)}})"
+            )
+        if isinstance(described, dict) and not is_dict:
+            raise ArgumentError(f"from_pytorch: input_infos gives a dict for input {name!r}, which is {value.type()}")
 
 
 def _traced_dtype(value: Any) -> str | None:

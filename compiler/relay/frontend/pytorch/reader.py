@@ -153,6 +153,11 @@ def input_infos_of(model: Model) -> list[tuple[str, tuple[tuple[int, ...], str]]
     for value in list(model.forward.graph.inputs())[1:]:
         name, kind = value.debugName().split(".")[0], value.type()
         shape = kind.sizes() if kind.kind() == "TensorType" else None
+        if kind.kind() == "DictType":
+            raise ArgumentError(
+                f"from_pytorch: the model does not say the shapes of its input {name!r}, a dict: give input_infos, "
+                f"such as [({name!r}, {{'key': (1, 3, 224, 224)}})]"
+            )
         if shape is None or None in shape or kind.dtype() is None:
             raise ArgumentError(
                 f"from_pytorch: the model does not say the shape of its input {name!r}: give input_infos, such as "

@@ -1,5 +1,6 @@
 """Scripts with control flow, and what is wrong with models and inputs."""
 
+import numpy as np
 import pytest
 
 from compiler import relay
@@ -89,3 +90,48 @@ def test_custom_converters_come_first():
     custom = {"aten::relu": lambda inputs, types: relay.tanh(inputs[0])}
     mod, _ = relay.frontend.from_pytorch(script, [("x", (3,))], custom)
     assert "tanh(%x)" in str(mod)
+
+
+class Batch(nn.Module):
+    def forward(self, batch: dict[str, torch.Tensor], scale: torch.Tensor) -> torch.Tensor:
+        return batch["values"] * scale + batch["offset"]
+
+
+@pytest.fixture(scope="module")
+def batch():
+    inputs = {"offset": torch.tensor([1, 2]), "values": torch.tensor([[0.5, -2.0]])}, torch.tensor([3.0, 4.0])
+    return Batch(), inputs, torch.jit.trace(Batch(), inputs, strict=False)
+
+
+def test_dicts_of_tensors_are_inputs_by_their_keys(batch):
+    model, (given, scale), script = batch
+    described = {"values": (1, 2), "offset": ((2,), "int64")}
+    for program in (script, torch.jit.script(model)):
+        mod, _ = relay.frontend.from_pytorch(program, [("batch", described), ("scale", (2,))])
+        assert [p.name_hint for p in mod["main"].params] == ["batch_values", "batch_offset", "scale"]
+        run = relay.create_executor("debug", mod=mod).evaluate()
+        result = run(given["values"].numpy(), given["offset"].numpy(), scale.numpy())
+        np.testing.assert_array_equal(result.numpy(), model(given, scale).numpy())
+
+
+@pytest.mark.parametrize(
+    ("infos", "message"),
+    [
+        ([("b", [(1, 2), (2,)]), ("s", (2,))], "input 'batch' of the model is a dict: give the shapes"),
+        ([("b", {"x": (1, 2)}), ("s", (2,))], "a dict has no 'values': its keys are 'x'"),
+        ([("b", {"values": (1, 2)}), ("s", {"x": (2,)})], "gives a dict for input 'scale', which is Tensor"),
+        ([("s", {"x": (1, 2)}), ("s_x", (2,))], "input_infos names 's_x' twice"),
+        (None, "does not say the shapes of its input 'batch', a dict"),
+    ],
+)
+def test_dicts_that_are_described_otherwise_are_refused(batch, infos, message):
+    with pytest.raises((ArgumentError, ConversionError), match=message):
+        relay.frontend.from_pytorch(torch.jit.script(batch[0]), infos)
+
+
+def test_exported_programs_have_the_tensors_of_a_dict_as_inputs(batch):
+    model, inputs, _ = batch
+    program = torch.export.export(model, inputs)
+    with pytest.raises(ArgumentError, match=r"inputs of their own in an exported program: batch_offset, batch_values"):
+        relay.frontend.from_pytorch(program, [("batch", {"offset": (2,)}), ("x", (2,)), ("y", (2,))])
+    assert [p.name_hint for p in relay.frontend.from_pytorch(program)[0]["main"].params][-1] == "scale"

@@ -130,6 +130,8 @@ def _getitem(values: Any, idx: Any = None, i: Any = None, key: Any = None, n: An
     index = next(v for v in (idx, i, key, n) if v is not None)
     if is_expression(index) and known(index) is None:
         raise ConversionError("an element of a list is taken whose number only the running program knows")
+    if isinstance(values, dict) and index not in values:
+        raise ConversionError(f"a dict has no {index!r}: its keys are {', '.join(map(repr, values))}")
     return values[number(index, "the index") if is_expression(index) else index]
 
 
