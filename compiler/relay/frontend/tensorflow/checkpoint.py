@@ -24,6 +24,8 @@ _FOOTER_BYTES = 48
 _MAGIC = 0xDB4775248B80FB57
 _TRAILER_BYTES = 5
 """After each block: how it is compressed, and a checksum."""
+MAX_KEY_BYTES = 1 << 26
+"""Bytes of all keys together: a key says how much of the one before it begins with, so few bytes can stand for many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +117,19 @@ def _entries(index: bytes) -> Iterator[tuple[bytes, bytes]]:
     footer = index[-_FOOTER_BYTES:]
     _, at = _handle(footer, 0)
     blocks, _ = _handle(footer, at)
+    free, keys = 0, 0
     for _, place in _block(index, *blocks):
-        yield from _block(index, *_handle(place, 0)[0])
+        (offset, size), _ = _handle(place, 0)
+        if offset < free:
+            raise ModelError(
+                f"from_tensorflow: the index of the checkpoint is damaged: blocks overlap at byte {offset:,}"
+            )
+        free = offset + size
+        for key, value in _block(index, offset, size):
+            keys += len(key)
+            if keys > MAX_KEY_BYTES:
+                raise ModelError(f"from_tensorflow: the keys of the checkpoint take more than {MAX_KEY_BYTES:,} bytes")
+            yield key, value
 
 
 def _handle(data: bytes, at: int) -> tuple[tuple[int, int], int]:

@@ -25,8 +25,8 @@ _MODEL = "saved_model.pb"
 _INDEX = "variables/variables.index"
 _VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
 _ASSIGNMENTS = frozenset({"Assign", "AssignVariableOp"})
-_MOST_BYTES = 1 << 32
-"""What a file of an archive may hold when it is unpacked."""
+MAX_UNPACKED = 1 << 31
+"""Bytes of all files of an archive together."""
 
 Files = Callable[[str], "bytes | None"]
 """The contents of a file of a SavedModel by its name there; None if it has none."""
@@ -59,24 +59,27 @@ def archive_files(data: bytes, label: str) -> Files:
     Raises
     ------
     ModelError
-        If the archive is damaged or holds no SavedModel, or several.
+        If the archive is damaged or too large when unpacked, or holds no SavedModel, or several.
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, ValueError, OSError, EOFError):
         raise ModelError(f"from_tensorflow: {label} is a damaged ZIP archive; its end may be missing") from None
     members = {member.filename: member for member in archive.infolist()}
-    found = [name for name in members if PurePosixPath(name).name == _MODEL]
-    if len(found) != 1:
-        raise ModelError(f"from_tensorflow: {label} must hold one SavedModel, with its {_MODEL}; found {len(found)}")
-    folder = found[0].removesuffix(_MODEL)
+    unpacked = sum(member.file_size for member in members.values())
+    if unpacked > MAX_UNPACKED:
+        raise ModelError(
+            f"from_tensorflow: {label} holds {unpacked:,} bytes when unpacked; {MAX_UNPACKED:,} are allowed"
+        )
+    models = [name for name in members if PurePosixPath(name).name == _MODEL]
+    if len(models) != 1:
+        raise ModelError(f"from_tensorflow: {label} must hold one SavedModel, with its {_MODEL}; found {len(models)}")
+    folder = models[0].removesuffix(_MODEL)
 
     def read(name: str) -> bytes | None:
         member = members.get(folder + name)
         if member is None:
             return None
-        if member.file_size > _MOST_BYTES:
-            raise ModelError(f"from_tensorflow: {name} holds {member.file_size:,} bytes; {_MOST_BYTES:,} are allowed")
         try:
             return archive.read(member)
         except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as exc:
@@ -135,9 +138,13 @@ def _put_variables(graph: Message, files: Files) -> None:
             "a ZIP archive of it"
         )
     checkpoint = Checkpoint(index, lambda number, count: _shard(files, number, count))
+    held = 0
     for name, key in _keys(graph):
         stored = checkpoint.tensor(key) if name in variables else None
         if stored is not None:
+            held += len(stored.content)
+            if held > MAX_UNPACKED:
+                raise ModelError(f"from_tensorflow: the variables hold more than {MAX_UNPACKED:,} bytes together")
             _become_constant(variables[name], stored)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+import struct
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from compiler import relay
 from compiler.ir.error import TVMError
-from compiler.relay.frontend.tensorflow import ModelError
+from compiler.relay.frontend.tensorflow import ModelError, saved_model
 
 DATA = Path(__file__).parent / "data"
 INDEX = "v2/variables/variables.index"
@@ -85,6 +86,53 @@ def test_damage_is_named(files: dict[str, bytes]) -> None:
         relay.frontend.from_tensorflow(packed(files | {INDEX: files[INDEX][:-9]}))
     with pytest.raises(ModelError, match=r"saved_model.pb of the graph is damaged"):
         relay.frontend.from_tensorflow(packed(files | {"v2/saved_model.pb": files["v2/saved_model.pb"][:-9]}))
+
+
+def varint(number: int) -> bytes:
+    return (bytes([number & 127 | 128]) + varint(number >> 7)) if number > 127 else bytes([number])
+
+
+def block(*entries: tuple[int, bytes, bytes]) -> bytes:
+    """Return a block of a table; each entry says how much of the key before it its own begins with."""
+    heads = (varint(shared) + varint(len(key)) + varint(len(value)) for shared, key, value in entries)
+    contents = (head + key + value for head, (_, key, value) in zip(heads, entries, strict=True))
+    return b"".join(contents) + struct.pack("<I", 0)
+
+
+def table(data: bytes, times: int = 1) -> bytes:
+    """Return a table that names its only block of data so many times."""
+    places = block(*[(0, b"k", varint(0) + varint(len(data)))] * times)
+    footer = varint(0) + varint(0) + varint(len(data) + 5) + varint(len(places))
+    return data + bytes(5) + places + bytes(5) + footer.ljust(40, b"\0") + struct.pack("<Q", 0xDB4775248B80FB57)
+
+
+def test_a_small_index_does_not_grow(files: dict[str, bytes]) -> None:
+    longer = block(*((length, b"a", b"") for length in range(12_000)))
+    with pytest.raises(ModelError, match="the keys of the checkpoint take more than 67,108,864 bytes"):
+        relay.frontend.from_tensorflow(packed(files | {INDEX: table(longer)}))
+    with pytest.raises(ModelError, match="the index of the checkpoint is damaged: blocks overlap at byte 0"):
+        relay.frontend.from_tensorflow(packed(files | {INDEX: table(block((0, b"a", b"")), times=2)}))
+
+
+def test_what_would_take_much_memory_is_refused(files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = sum(map(len, files.values()))
+    monkeypatch.setattr(saved_model, "MAX_UNPACKED", whole - 1)
+    with pytest.raises(ModelError, match=rf"holds {whole:,} bytes when unpacked; {whole - 1:,} are allowed"):
+        relay.frontend.from_tensorflow(packed(files))
+    monkeypatch.setattr(saved_model, "MAX_UNPACKED", 100)
+    with pytest.raises(ModelError, match="the variables hold more than 100 bytes together"):
+        saved_model.freeze(lambda name: files.get(f"v2/{name}"), "the model")
+
+
+def test_names_in_an_archive_lead_nowhere(files: dict[str, bytes], tmp_path: Path) -> None:
+    """They are looked up in the archive, and never opened."""
+    (tmp_path / "variables").mkdir()
+    (tmp_path / "variables" / "variables.index").write_bytes(files[INDEX])
+    graph = files["v2/saved_model.pb"]
+    with pytest.raises(ModelError, match=r"has 4 variables, but no variables/variables\.index"):
+        relay.frontend.from_tensorflow(packed({f"{tmp_path}/saved_model.pb": graph}))
+    with pytest.raises(ModelError, match=r"has 4 variables, but no variables/variables\.index"):
+        relay.frontend.from_tensorflow(packed({"../../saved_model.pb": graph}))
 
 
 def test_an_index_with_a_changed_byte_is_read_or_refused(files: dict[str, bytes]) -> None:
