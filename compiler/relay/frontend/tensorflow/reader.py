@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError, Message
 
 from compiler.ir.error import ArgumentError, show
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
+from compiler.relay.frontend.shared.tensors import bounded
 from compiler.relay.frontend.tensorflow.messages import GraphDef, SavedModel
 from compiler.relay.frontend.tensorflow.saved_model import archive_files, directory_files, freeze
 
@@ -180,6 +181,8 @@ def _listed_elements(key: str, tensor: Message, dtype: str, count: int) -> np.nd
     listed = list(getattr(tensor, "half_val" if half else _VALUES.get(dtype, "int_val")))
     if len(listed) > count:
         raise ModelError(f"attribute {key!r} holds {len(listed):,} elements, but its shape has {count:,}")
+    if len(listed) < count:
+        bounded(count)
     values = np.zeros(count, "uint16" if half else dtype)
     values[: len(listed)] = listed
     values[len(listed) :] = listed[-1] if listed else 0

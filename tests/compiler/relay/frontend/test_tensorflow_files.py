@@ -84,6 +84,16 @@ def test_contradictions_name_the_node() -> None:
         relay.frontend.from_tensorflow(unknown)
 
 
+def test_an_element_that_stands_for_many_is_bounded() -> None:
+    graph = graph_of(("c", "Const", []), ("y", "Neg", ["c"]))
+    tensor = graph.node[0].attr.add(key="value").value.tensor
+    tensor.dtype = 1
+    tensor.float_val.append(1)
+    tensor.tensor_shape.dim.add(size=1 << 30)
+    with pytest.raises(ConversionError, match=r"node 'c' \(Const\): it needs a constant of 1,073,741,824 elements"):
+        relay.frontend.from_tensorflow(graph)
+
+
 def test_damage_is_always_a_clear_error(network: bytes) -> None:
     random = np.random.default_rng(0)
     for cut in range(1, len(network), len(network) // 25):
