@@ -346,9 +346,8 @@ class Expressions(Functor):
         name, *args = n.args
         if not isinstance(name, StringImm):
             raise BuildError(f"code generation: {n.op} takes the name of a function first, got {name}")
-        called = self.program.extern(
-            name.value, n.dtype, [a.dtype if not isinstance(a, StringImm) else "" for a in args]
-        )
+        types = [a.dtype if not isinstance(a, StringImm) else "" for a in args]
+        called = self.program.extern(name.value, n.dtype, types, n.span)
         self.out.write(f"{called}(")
         for number, argument in enumerate(args):
             self.write(", " if number else "", argument)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from compiler.ir.error import BuildError
+from compiler.ir.origin import Span, user_place
 from compiler.ir.primexpr import Var
 from compiler.runtime.signature import Signature
 from compiler.target.codegen.source.language import KEYWORDS, Language
@@ -92,7 +93,7 @@ class Program:
         ]
         return full
 
-    def extern(self, name: str, result: str, arguments: Sequence[str]) -> str:
+    def extern(self, name: str, result: str, arguments: Sequence[str], span: Span) -> str:
         """Declare a function that is elsewhere; return its name.
 
         Parameters
@@ -102,9 +103,11 @@ class Program:
             The data type that it returns.
         arguments : sequence of str
             Data types of its arguments; empty for a text.
+        span : Span
+            What the call comes from, for messages.
         """
         if not (name.isascii() and name.isidentifier()) or name in KEYWORDS:
-            raise BuildError(f"code generation: {name!r} is no name of a function")
+            raise BuildError(f"code generation: {name!r}{user_place(span)} is no name of a function")
         if name in self.language.reserved:
             return name  # the headers declare it
         template = self.language.spelling.extern
