@@ -19,7 +19,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.extension import extension_point
 from compiler.ir.op import Op, registered_ops
 from compiler.ir.types import Type
-from compiler.relay.expr import Call, Expr, GraphExpr, TupleWrapper, as_expr, const
+from compiler.relay.expr import Call, Expr, GraphExpr, Tuple, TupleWrapper, as_expr, const
 from compiler.relay.graph_node import mint_here
 from compiler.relay.op_documentation import Documentation, Parameter
 from compiler.relay.op_levels import support_level
@@ -100,12 +100,15 @@ class Input:
         The data type that a number becomes.
     is_list : bool
         Whether it is a list of tensors: the results of a call with several are listed one by one.
+    may_be_empty : bool
+        Whether a list may have no tensors.
     """
 
     doc: str
     default: Any = REQUIRED
     dtype: str | None = None
     is_list: bool = False
+    may_be_empty: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,13 +322,13 @@ class RelayOp(Op):
         Raises
         ------
         ArgumentError
-            If it is neither.
+            If it is neither, or a list without tensors where there must be some.
         """
-        if isinstance(value, RelayExpr):
-            return value
         if self.inputs[name].is_list and isinstance(value, TupleWrapper):
             value = list(value)
         value = as_expr(value)
+        if isinstance(value, Tuple) and not (value.fields or self.inputs[name].may_be_empty):
+            raise ArgumentError(f"{self.name}: {name} must not be empty")
         if isinstance(value, RelayExpr):
             return value
         if isinstance(value, (bool, int, float, np.ndarray, np.generic)):

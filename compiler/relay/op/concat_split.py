@@ -121,7 +121,11 @@ def _concatenate_gradient(call: Call, grad: Expr) -> list[RelayExpr]:
 concatenate = register(
     "concatenate",
     doc="Concatenate tensors along an axis.",
-    inputs={"data": Input("A tuple of tensors that have the same extents along the other axes.", is_list=True)},
+    inputs={
+        "data": Input(
+            "A tuple of tensors that have the same extents along the other axes.", is_list=True, may_be_empty=False
+        )
+    },
     attrs=ConcatenateAttrs,
     relation=concatenate_relation,
     pattern=OpPattern.INJECTIVE,
@@ -153,7 +157,7 @@ def _stack_gradient(call: Call, grad: Expr) -> list[Expr]:
 stack = register(
     "stack",
     doc="Stack tensors of one shape along a new axis.",
-    inputs={"data": Input("A tuple of tensors of one shape.", is_list=True)},
+    inputs={"data": Input("A tuple of tensors of one shape.", is_list=True, may_be_empty=False)},
     attrs=StackAttrs,
     relation=_stack_relation,
     pattern=OpPattern.INJECTIVE,

@@ -112,3 +112,9 @@ def test_results_of_a_call_are_listed_one_by_one(combine):
     parts = relay.split(relay.var("x", shape=(6,)), 2)
     assert len(combine(parts).args[0].fields) == 2
     assert combine(parts).args[0].fields[1].index == 1
+
+
+@pytest.mark.parametrize("combine", [relay.concatenate, relay.stack])
+def test_nothing_cannot_be_combined(combine):
+    with pytest.raises(ValueError, match="data must not be empty"):
+        combine([], axis=0)
