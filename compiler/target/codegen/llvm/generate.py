@@ -250,7 +250,9 @@ def emit(
 
 
 _QUOTED = re.compile(r'([%@])"([A-Za-z_.$][\w.$]*)"', re.ASCII)
-_SPACES = re.compile(r"(?<=\S) +(?=, !dbg)|(?<=phi) (?= )|(?<=select) (?= )| +$", re.M)
+"""Its groups are all that stays of a match."""
+_SPACES = re.compile(r" (?:(?<=\S ) *(?=, !dbg)|(?<=phi )(?= )|(?<=select )(?= )| *$)", re.M)
+"""Begins with what all of its cases begin with, so that the search goes from space to space."""
 
 
 def tidy(text: str) -> str:
@@ -270,7 +272,8 @@ def tidy(text: str) -> str:
     -------
     str
     """
-    return _SPACES.sub("", _QUOTED.sub(r"\1\2", text))
+    # The pieces between the quotes, joined: a substitution would expand its template for every name.
+    return _SPACES.sub("", "".join(_QUOTED.split(text)))
 
 
 def _timed(make: Callable[[], T]) -> tuple[T, float]:
