@@ -1,6 +1,6 @@
 // Draws the elements of a buffer as cells.  What a cell is says its pattern, not its colour alone: what is read has a dot,
 // what is written a diagonal, lanes have numbers, and what a thread wrote has the hatching of its iteration.
-import { element } from "./dom.js";
+import { element } from "../dom.js";
 
 const GAP = 1;
 const MAX_CELL = 22;

@@ -1,5 +1,5 @@
 // What modelled caches make of the accesses: until now, and in all.
-import { element } from "./dom.js";
+import { element } from "../dom.js";
 
 const KINDS = ["hit", "compulsory", "capacity", "conflict"];
 const KIND_WORDS = { hit: "hits", compulsory: "compulsory", capacity: "capacity", conflict: "conflict" };
