@@ -352,6 +352,8 @@ class Problem(Struct, frozen=True, kw_only=True):
     severity: Literal["error", "warning"] = "error"
     trace: list[str] = []
     """The user's own frames, innermost last, one string each."""
+    cut_short: bool = False
+    """Whether the script did not come to its end; the answer's message says where what it did until then is shown."""
 
 
 MeasurementKind = Literal["kernel", "prefix", "numpy", "peak", "bandwidth"]

@@ -51,10 +51,10 @@ MAX_TRACE = 4_000
 MAX_LAST_LINE = 500
 """Characters of a traceback's last line that are shown."""
 _DAMAGED = (
-    "the script changed Python itself, or closed what its process writes to, so that the explorer could not go on; "
-    "what was seen until then is shown"
+    "the script changed Python itself, or closed what its process writes to, so that the explorer could not go on"
 )
-_LEFT = "the script ended its own process before its end; what it did until then is shown"
+_LEFT = "the script ended its own process before its end"
+_REST_SHOWN = "; what was done until then is shown"
 _LEFT_NOTE = "the script left its process before its end"
 Describe = Callable[[Outcome, int | None, str], Problem]
 Severity = Literal["error", "warning"]
@@ -63,8 +63,8 @@ Severity = Literal["error", "warning"]
 def _timeout(outcome: Outcome, line: int | None, who: str) -> Problem:
     where = f" while line {line} ran native code" if line else ""
     why = ", as others wait" if outcome.interrupted else ""
-    message = f"{who} was stopped after {outcome.wall_seconds:.1f} s{where}{why}; what it did until then is shown"
-    return Problem(kind="Timeout", message=message, line=line)
+    message = f"{who} was stopped after {outcome.wall_seconds:.1f} s{where}{why}"
+    return Problem(kind="Timeout", message=message, line=line, cut_short=True)
 
 
 def _memory(outcome: Outcome, line: int | None, who: str) -> Problem:
@@ -82,7 +82,7 @@ def _output(outcome: Outcome, line: int | None, who: str) -> Problem:
 
 def _crash(outcome: Outcome, line: int | None, who: str) -> Problem:
     if outcome.exit_code == EXIT_DAMAGED:
-        return Problem(kind="Crash", message=_DAMAGED, line=line)
+        return Problem(kind="Crash", message=_DAMAGED, line=line, cut_short=True)
     if outcome.exit_code == EXIT_RAISED:
         log.error("the recorder failed: %s", quoted(outcome.console, MAX_TRACE))  # a script may have written it
         last = outcome.console.strip().rpartition("\n")[2][:MAX_LAST_LINE]
@@ -199,6 +199,10 @@ def assemble(messages: Sequence[bytes], outcome: Outcome, source: Source = "scri
     source : str
         Who made the measurements; every one is marked with it, whatever the child says.
     """
+    return _with_rest_told(_assembled(messages, outcome, source))
+
+
+def _assembled(messages: Sequence[bytes], outcome: Outcome, source: Source) -> Answer:
     assembly = _Assembly()
     for raw in messages:
         assembly.take(raw)
@@ -220,7 +224,7 @@ def assemble(messages: Sequence[bytes], outcome: Outcome, source: Source = "scri
         return msgspec.structs.replace(answer, status="crash", problems=[problem])
     if outcome.status == "ok" and assembly.line is not None:
         answer = _noted(answer, _LEFT_NOTE)
-        return _with_problem(answer, "crash", Problem(kind="Crash", message=_LEFT, line=assembly.line))
+        return _with_problem(answer, "crash", Problem(kind="Crash", message=_LEFT, line=assembly.line, cut_short=True))
     if outcome.status in ENDS and answer.status != "timeout":
         ended, describe = ENDS[outcome.status]
         answer = _with_problem(answer, ended, describe(outcome, assembly.line, WHO[source]))
@@ -241,6 +245,18 @@ def _noted(answer: Answer, note: str) -> Answer:
         msgspec.structs.replace(m, note=f"{m.note} · {note}" if m.note else note) for m in answer.measurements
     ]
     return msgspec.structs.replace(answer, measurements=measurements)
+
+
+def _with_rest_told(answer: Answer) -> Answer:
+    """Return an answer whose problems say that what was done before them is shown, where anything is."""
+    printed = any(entry.stream != "note" for entry in answer.console)
+    if not (answer.units or answer.measurements or printed):
+        return answer
+    problems = [
+        msgspec.structs.replace(problem, message=problem.message + _REST_SHOWN) if problem.cut_short else problem
+        for problem in answer.problems
+    ]
+    return msgspec.structs.replace(answer, problems=problems)
 
 
 def _with_problem(answer: Answer, status: Status, problem: Problem) -> Answer:

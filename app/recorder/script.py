@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 
+import msgspec
+
 from app.artifacts import SCRIPT_NAME, Console, Problem
 from app.recorder.failures import exit_code, exit_note, printable, problem, problems_of
 from app.recorder.frames import deepest_line
@@ -188,7 +190,8 @@ class Script:
                     afterwards()
         except BudgetExceeded as exc:
             message = self._stopped(deepest_line(exc.__traceback__), budget_seconds)
-            self._end(_Ending((problem("Timeout", message, exc),), timed_out=True))
+            stopped = msgspec.structs.replace(problem("Timeout", message, exc), cut_short=True)
+            self._end(_Ending((stopped,), timed_out=True))
         except SystemExit as exc:
             code = exit_code(exc)
             if code is not None and not (type(code) is int and code == 0):
@@ -217,11 +220,7 @@ class Script:
     def give_up_kernel(self, line: int | None, seconds: float) -> None:
         """Note that the script does not come back from a kernel that it called at ``line``."""
         where = f"line {line}" if line else "the script"
-        message = (
-            f"{where} runs a kernel for more than {seconds:g} s; what the script did until then is shown, and Run runs "
-            "it in full"
-        )
-        self._give_up(message, line)
+        self._give_up(f"{where} runs a kernel for more than {seconds:g} s, and Run runs it in full", line)
 
     def give_up(self, line: int | None, seconds: float) -> None:
         """Note that the script did not stop at the end of its time."""
@@ -229,23 +228,23 @@ class Script:
 
     def left(self, line: int | None, code: int) -> None:
         """Note that the script ended its process by itself."""
-        message = f"the script left by os._exit({code}); what it did until then is shown"
-        self._end(_Ending((Problem(kind="Exit", message=message, line=line),)))
+        message = f"the script left by os._exit({code})"
+        self._end(_Ending((Problem(kind="Exit", message=message, line=line, cut_short=True),)))
 
     def _stopped(self, line: int | None, seconds: float) -> str:
         where = f" at line {line}" if line else ""
         if self._interrupted_after is not None:
             after = f"after {self._interrupted_after:.1f} s, as others wait"
-            return f"the script was stopped{where} {after}; what it did until then is shown"
+            return f"the script was stopped{where} {after}"
         more = ", and Run gives it more time" if self._hurried else ""
-        return f"the script was stopped{where} after {seconds:g} s; what it did until then is shown{more}"
+        return f"the script was stopped{where} after {seconds:g} s{more}"
 
     def _give_up(self, message: str, line: int | None) -> None:
         """Note the verdict of a watchdog, which counts only while the script's own end has not been noted.
 
         On a busy machine the script may still come to its end while the watchdog, in its thread, shows what was seen.
         """
-        self._given_up = _Ending((Problem(kind="Timeout", message=message, line=line),), timed_out=True)
+        self._given_up = _Ending((Problem(kind="Timeout", message=message, line=line, cut_short=True),), timed_out=True)
 
     def _end(self, ending: _Ending) -> None:
         """Note the script's own end; the first one counts."""

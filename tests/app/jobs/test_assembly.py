@@ -5,7 +5,19 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from app.artifacts import Answer, Drawing, GraphNode, Line, Listing, Measurement, Problem, Snapshot, drawing_key
+from app.artifacts import (
+    Answer,
+    Console,
+    Drawing,
+    GraphNode,
+    Line,
+    Listing,
+    Measurement,
+    Problem,
+    Snapshot,
+    Unit,
+    drawing_key,
+)
 from app.jobs import answers, assembly
 from app.jobs.answers import pack
 from app.jobs.assembly import MAX_LINE_LETTERS, MAX_LINES, MAX_VALUES, assemble
@@ -128,3 +140,24 @@ def test_measurements_of_a_script_that_left_its_process_say_so() -> None:
     notes = [m.note for m in assemble(left, OK).measurements]
     assert notes == ["slow · the script left its process before its end", "the script left its process before its end"]
     assert [m.note for m in assemble(ended, OK).measurements] == ["slow"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        (Answer(units=[Unit(name="matmul")]), True),
+        (Answer(console=[Console("stdout", "before\n")]), True),
+        (Answer(console=[Console("note", "live preview")]), False),
+        (Answer(), False),
+    ],
+)
+@pytest.mark.parametrize("told_by", ["script", "server"])
+def test_who_was_stopped_is_told_what_is_shown_where_something_is(answer: Answer, shown: bool, told_by: str) -> None:
+    outcome = Outcome(status="timeout", wall_seconds=9)
+    if told_by == "script":
+        problem = Problem(kind="Timeout", message="the script was stopped after 2 s", cut_short=True)
+        answer = msgspec.structs.replace(answer, status="timeout", problems=[problem])
+    assembled = assemble([msgspec.json.encode(Snapshot(answer=answer))], outcome)
+    assert [problem.message.endswith("; what was done until then is shown") for problem in assembled.problems] == [
+        shown
+    ]
