@@ -11,6 +11,9 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** Let a text be scrolled as far as a width before its lines are: of those out of sight, no width is known. */
+export const widen = (text, width) => text.style.setProperty("--wide", `${width}px`);
+
 /** An element of a drawing, with its text. */
 export function svgElement(tag, attributes = {}, text = "") {
   const made = document.createElementNS(document.querySelector("svg").namespaceURI, tag);

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from app.sandbox import Runner
 from tests.e2e.steps import lines, settled, violations
-from tests.e2e.test_page import LongRunner
+from tests.e2e.test_page import LongRunner, WideRunner
 
 
 def find(page: Page, pane: str, text: str, keys: str = "/") -> Locator:
@@ -43,6 +43,23 @@ def test_lines_that_have_not_been_fetched_are_found(
     page.keyboard.press("Shift+Enter")
     page.keyboard.press("Shift+Enter")
     expect(count).to_have_text("11 of 11")  # and round
+
+
+CURRENT_IN_VIEW = """() => {
+  const [box, frame] = [[...CSS.highlights.get("found-current")][0], document.querySelector("#body-loops")]
+    .map((one) => one.getBoundingClientRect());
+  return frame.left < box.left && box.right < frame.right && frame.top < box.top && box.bottom < frame.bottom;
+}"""
+
+
+def test_the_end_of_a_long_line_that_was_out_of_sight_is_shown(
+    serve: Callable[[Runner], str], open_page: Callable[..., Page]
+) -> None:
+    page = open_page(serve(WideRunner()))
+    expect(find(page, "loops", "e280")).to_have_text("1 of 1")
+    page.wait_for_function(CURRENT_IN_VIEW)
+    settled(page)
+    assert page.evaluate(CURRENT_IN_VIEW)
 
 
 def test_the_field_opens_and_closes_by_keyboard(fixed: str, open_page: Callable[..., Page]) -> None:

@@ -85,6 +85,7 @@ def test_everything_works_by_keyboard(fixed: str, open_page: Callable[..., Page]
     page.keyboard.press("ArrowDown")
     expect(page.locator("#announce")).to_contain_text("vfmadd231ps")
     expect(page.locator("#tip")).to_contain_text("Fused multiply-add")
+    assert violations(page) == []
     expect(page.locator("#body-loops .l.related")).to_have_count(2)
     page.keyboard.press("Enter")
     page.keyboard.press("Home")
@@ -357,12 +358,34 @@ def test_lines_out_of_sight_cost_nothing_and_are_where_one_looks(
 ) -> None:
     page = open_page(serve(LongRunner()))
     body = page.locator("#body-loops")
-    page.wait_for_function(f"({LAID_OUT})()[0] === 0")
+    page.wait_for_function(f"() => ({LAID_OUT})()[0] === 0")
     assert len(page.evaluate(LAID_OUT)) < body.locator(".l").count() / 2
     assert body.locator('.l[data-i="399"]').evaluate(BELOW_THE_FIRST) == pytest.approx(399, abs=0.1)
     body.evaluate("body => { body.scrollTop = 350 * parseFloat(getComputedStyle(body.querySelector('.l')).height); }")
-    page.wait_for_function(f"({LAID_OUT})().includes(355)")
+    page.wait_for_function(f"() => ({LAID_OUT})().includes(355)")
     expect(body.locator('.l[data-i="355"]')).to_be_in_viewport()
+
+
+class WideRunner(FixedRunner):
+    """Answers with two steps of long lines; one far below is the longest, and ends with a name of its own."""
+
+    def start(self, request: bytes, files: Mapping[str, bytes] | None = None, limits: Limits | None = None) -> Job:
+        texts = [
+            listing(
+                "loop",
+                "python",
+                "\n".join(f"x = {n} + {name * (900 if n == 280 else 300)}e{n}" for n in range(300)),
+                {},
+            )
+            for name in "yz"
+        ]
+        steps = [Step(group="lowering", name="Unroll", phase=1, listing=text.key) for text in texts]
+        answer = Answer(
+            units=[Unit(name="wide", steps=steps)],
+            listings={text.key: text for text in texts},
+            origins=full_answer().origins,
+        )
+        return self.job(msgspec.json.encode(Snapshot(answer=answer)))
 
 
 def test_a_text_that_the_server_forgot_comes_back(

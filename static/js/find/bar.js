@@ -1,5 +1,5 @@
 // The field that finds words in a listing: in all of its lines, those that have not been fetched too.
-import { $, $$, announce, element } from "../dom.js";
+import { $, $$, announce, element, widen } from "../dom.js";
 import { goToLine } from "../linking.js";
 import { paneOf } from "../panes.js";
 import { on } from "../state.js";
@@ -170,8 +170,14 @@ class Bar {
     if (!box) return;
     const frame = this.body.getBoundingClientRect();
     const numbers = $(".l > b", this.body).offsetWidth;
-    if (box.right > frame.right - 16) this.body.scrollLeft += box.right - frame.right + 48;
+    if (box.right > frame.right - 16) this.scrollTo(this.body.scrollLeft + box.right - frame.right + 48);
     else if (box.left < frame.left + numbers) this.body.scrollLeft -= frame.left + numbers - box.left + 48;
+  }
+
+  scrollTo(left) {
+    const width = left + this.body.clientWidth;
+    if (width > this.body.scrollWidth) widen(this.body, width);
+    this.body.scrollLeft = left;
   }
 
   tell() {
