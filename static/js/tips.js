@@ -1,49 +1,49 @@
 // What an assembly instruction does, beside the pointer or the cursor line.
-import { $ } from "./dom.js";
+import { $, $$, element } from "./dom.js";
 import { on } from "./state.js";
 
-let texts = {};
+let texts = new Map(); // pane -> what each of its mnemonics does
+let pointed = false; // whether the pointer asked for what is shown
 
 export function startTips() {
   on("answered", read);
   on("text", read);
   read();
-  $("#pane-asm").addEventListener("pointerover", ({ target }) => {
+  $("#panes").addEventListener("pointerover", ({ target }) => {
     const mnemonic = target.closest(".l .k");
-    if (mnemonic) show(mnemonic);
-    else hide();
+    if (textOf(mnemonic)) show(mnemonic, true);
+    else leave();
   });
-  $("#pane-asm").addEventListener("pointerleave", hide);
-  on("cursor", ({ pane, line }) => {
+  $("#panes").addEventListener("pointerleave", leave);
+  on("cursor", ({ line }) => {
     const finding = document.activeElement.closest(".find"); // it would cover the next matches
-    const mnemonic = pane === "asm" && line && !finding ? $(".k", line) : null;
-    if (mnemonic) show(mnemonic);
+    const mnemonic = line && !finding ? $(".k", line) : null;
+    if (textOf(mnemonic)) show(mnemonic, false);
     else hide();
   });
   document.addEventListener("focusout", hide);
 }
 
 function read() {
-  const block = $("#instructions");
-  texts = block ? JSON.parse(block.textContent) : {};
+  texts = new Map($$("script.instructions").map((block) => [block.closest(".code").dataset.pane, JSON.parse(block.textContent)]));
 }
 
-function show(mnemonic) {
-  const text = texts[mnemonic.textContent];
-  if (!text) {
-    hide();
-    return;
-  }
+const textOf = (mnemonic) => mnemonic && texts.get(mnemonic.closest(".code").dataset.pane)?.[mnemonic.textContent];
+
+function show(mnemonic, byPointer) {
+  pointed = byPointer;
   const tip = $("#tip");
-  tip.replaceChildren();
-  const name = document.createElement("strong");
-  name.textContent = mnemonic.textContent;
-  tip.append(name, text);
+  tip.replaceChildren(element("strong", {}, mnemonic.textContent), textOf(mnemonic));
   tip.hidden = false;
   const box = mnemonic.getBoundingClientRect();
   tip.style.left = `${Math.max(8, Math.min(box.left, innerWidth - tip.offsetWidth - 8))}px`;
   const below = box.bottom + 6;
   tip.style.top = `${below + tip.offsetHeight < innerHeight ? below : box.top - tip.offsetHeight - 6}px`;
+}
+
+/** What the cursor asked for stays while panes scroll below a pointer that rests. */
+function leave() {
+  if (pointed) hide();
 }
 
 function hide() {

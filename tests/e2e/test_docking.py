@@ -8,7 +8,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import FloatRect, Page, expect
 
+from app.sandbox import Runner
 from tests.e2e.steps import MATMUL, violations, write
+from tests.e2e.test_page import WideRunner
 
 FOLLOWS = """([one, other, side]) => {
   const [a, b] = [one, other].map((name) => document.querySelector(`#pane-${name}`).getBoundingClientRect());
@@ -71,8 +73,21 @@ def test_the_middle_of_a_pane_swaps_and_a_side_of_the_page_is_a_row(fixed: str, 
     assert box(page, "#pane-schedule") == llvm
     drag(page, "console", "bench", 0.5, 0.99)
     page.mouse.up()
-    page.wait_for_function("document.querySelector('#pane-console').getBoundingClientRect().width > 1400")
+    page.wait_for_function("() => document.querySelector('#pane-console').getBoundingClientRect().width > 1400")
     expect_place(page, "console", "bottom", "source")
+
+
+def test_a_pane_that_moves_stays_scrolled(serve: Callable[[Runner], str], open_page: Callable[..., Page]) -> None:
+    page = open_page(serve(WideRunner()))
+    text = page.locator("#body-loops")
+    text.evaluate("body => body.scrollTo(body.scrollLeft, body.scrollHeight)")
+    expect(text.locator('.l[data-i="280"]')).to_be_in_viewport()
+    text.evaluate("body => body.scrollTo(4000, 200)")  # as only the long line, out of sight now, lets it be
+    assert text.evaluate("body => [body.scrollLeft, body.scrollTop]") == [4000, 200]
+    drag(page, "loops", "bench", 0.1, 0.5)
+    page.mouse.up()
+    expect_place(page, "bench", "right", "loops")
+    assert text.evaluate("body => [body.scrollLeft, body.scrollTop]") == [4000, 200]
 
 
 def test_escape_leaves_a_dragged_pane_where_it_was(fixed: str, open_page: Callable[..., Page]) -> None:
@@ -99,7 +114,7 @@ def test_panes_move_by_keys(fixed: str, open_page: Callable[..., Page]) -> None:
     expect_place(page, "loops", "right", "source")
     page.focus("#pane-source .heading")
     page.keyboard.press("Alt+Shift+ArrowUp")
-    page.wait_for_function("document.querySelector('#pane-source').getBoundingClientRect().width > 1400")
+    page.wait_for_function("() => document.querySelector('#pane-source').getBoundingClientRect().width > 1400")
 
 
 def test_a_link_keeps_where_panes_stand(fixed: str, open_page: Callable[..., Page]) -> None:
@@ -166,7 +181,8 @@ def test_two_panes_of_a_kind_show_different_passes_and_machines(explorer: str, o
     expect(page.locator("#body-asm-2")).to_contain_text("fmla")
     expect(page.locator("#body-asm")).to_contain_text("vfmadd")
     expect(page.locator("#body-asm")).not_to_contain_text("fmla")
-    page.locator("#body-asm-2 .l", has_text="fmla").first.hover()
+    page.locator("#body-asm-2 .l .k:text-is('fmla')").first.hover()
+    expect(page.locator("#tip")).to_contain_text("multiply")
     expect(page.locator("#body-asm .l.related", has_text="vfmadd").first).to_be_attached()
     expect(page.locator("#body-llvm-2 .l.related").first).to_be_attached()
     assert violations(page) == []
