@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.relay.expr import Call
 from compiler.relay.operator import RelayOp
-from compiler.relay.ty import TensorType
+from compiler.relay.ty import TupleType
 
 __all__ = ["is_alias"]
 
@@ -18,12 +18,12 @@ def is_alias(call: Call) -> bool:
     Parameters
     ----------
     call : Call
-        With an inferred type.
+        Whose type may be unknown yet.
 
     Returns
     -------
     bool
     """
-    if len(call.args) != 1 or not isinstance(call.checked_type, TensorType):
+    if len(call.args) != 1 or isinstance(call.checked_type_, TupleType):
         return False
     return isinstance(call.op, RelayOp) and call.op.name in RESHAPES

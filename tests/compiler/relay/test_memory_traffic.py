@@ -29,7 +29,9 @@ def test_fusion_keeps_what_is_between_in_registers() -> None:
 def test_memory_in_another_shape_is_no_kernel() -> None:
     x = relay.var("x", shape=(4, 2, 4))
     flat = relay.nn.batch_flatten(relay.exp(x))
-    module = relay.transform.InferType()(IRModule.from_expr(relay.Function([x], flat)))
+    untyped = IRModule.from_expr(relay.Function([x], flat))
+    assert memory_traffic(untyped).kernels == 1
+    module = relay.transform.InferType()(untyped)
     fused = relay.transform.InferType()(relay.transform.FuseOps(0)(module))
     for shown in (module, fused):
         traffic = memory_traffic(shown)
