@@ -134,6 +134,7 @@ PUBLIC = {
     "tvm.relay.expr.RefRead": "compiler.relay.reference:RefRead",
     "tvm.relay.expr.RefWrite": "compiler.relay.reference:RefWrite",
     "tvm.relay.frontend": "compiler.relay.frontend",
+    "tvm.relay.frontend.ChangeDatatype": "compiler.relay.frontend.change_datatype:ChangeDatatype",
     "tvm.relay.frontend.change_datatype": "compiler.relay.frontend.change_datatype",
     "tvm.relay.frontend.common": "compiler.relay.frontend.common",
     "tvm.relay.fromtext": "compiler.relay.parser:fromtext",
