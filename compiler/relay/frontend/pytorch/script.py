@@ -194,8 +194,15 @@ def type_name(value: Any) -> str:
 
 
 def _place(node: Any) -> str:
-    """Return the line of the user's program that a node is of; that of PyTorch's own code if there is no other."""
-    places = [f"{m['file'] or m['path']}:{m['line'] or m['number']}" for m in _USER_LINE.finditer(node.sourceRange())]
+    """Return the line of the user's program that a node is of; that of PyTorch's own code if there is no other.
+
+    It is empty where a file tells none that PyTorch can read.
+    """
+    try:
+        text = node.sourceRange()
+    except (RuntimeError, UnicodeDecodeError):
+        return ""
+    places = [f"{m['file'] or m['path']}:{m['line'] or m['number']}" for m in _USER_LINE.finditer(text)]
     own = [place for place in places if "site-packages/torch" not in place]
     return next(iter(own or places), "")
 

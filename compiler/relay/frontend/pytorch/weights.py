@@ -160,10 +160,11 @@ class Weights:
         if unpack is None:
             raise ConversionError(f"an object of {kind} is not supported")
         weight, bias = getattr(torch.ops.quantized, unpack)(packed)
+        scales = _scales(weight)
         windows = {name: getattr(packed, name)() for name in _WINDOWS} if unpack.startswith("conv") else {}
         stored = weight.int_repr() if self._keep_quantized else weight.dequantize()
         bias = None if bias is None else bias.detach().numpy()
-        return PackedWeight(self.variable(f"{path}.weight", name, stored), _scales(weight), bias, windows)
+        return PackedWeight(self.variable(f"{path}.weight", name, stored), scales, bias, windows)
 
 
 _UNPACK = {

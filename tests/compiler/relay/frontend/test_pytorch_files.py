@@ -119,3 +119,15 @@ def test_other_files_are_named(tmp_path: Path) -> None:
         relay.frontend.from_pytorch(b"\x80\x02}q\x00.")
     with pytest.raises(ArgumentError, match="script_module must be"):
         relay.frontend.from_pytorch(3)
+
+
+def test_a_file_is_read_whatever_it_says_of_its_lines() -> None:
+    data = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(script_file())) as archive, zipfile.ZipFile(data, "w") as damaged:
+        names = archive.namelist()
+        for name in names:
+            content = archive.read(name)
+            damaged.writestr(name, b"\xff" * len(content) if name.endswith(".debug_pkl") else content)
+    assert any(name.endswith(".debug_pkl") for name in names)
+    mod, _ = relay.frontend.from_pytorch(data.getvalue())
+    assert "nn.conv2d" in str(mod)
