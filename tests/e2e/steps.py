@@ -86,8 +86,8 @@ def settled(page: Page) -> None:
 
 
 def lines(page: Page, pane: str) -> list[str]:
-    """Return the lines that a listing shows."""
-    return page.locator(f"#body-{pane} .l > span").all_inner_texts()
+    """Return the lines of a listing, those out of sight too: the browser knows no inner text of them."""
+    return page.locator(f"#body-{pane} .l > span").all_text_contents()
 
 
 def violations(page: Page) -> list[str]:
