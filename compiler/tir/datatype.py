@@ -7,15 +7,17 @@ numbers a function that says what the operation becomes, usually a call of a C l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, expected
 from compiler.ir.extension import public_module
-from compiler.ir.primexpr import BinaryOp, Call, Cast, CmpOp, FloatImm, PrimExpr, StringImm, const
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import BinaryOp, Call, Cast, CmpOp, FloatImm, PrimExpr, const
 from compiler.runtime.packed_func import get_global_func, register_func
-from compiler.tir.builtin import CALL_PURE_EXTERN, IF_THEN_ELSE
+from compiler.tir.builtin import call_pure_extern
 
 __all__ = [
     "create_lower_func",
@@ -158,14 +160,19 @@ def register_op(
         If a ``Cast`` lacks the type that it converts to, or a lowering of the operation is registered already.
     """
     if op_name == "Cast" and dest_type_name is None:
-        raise ArgumentError("datatype.register_op: dest_type_name must be given for a Cast: the type converted to")
-    register_func(_lowering_name(op_name, target, src_type_name, dest_type_name, intrinsic_name), lower_func)
+        raise ArgumentError(
+            "register_op: the lowering of a Cast says what it converts to: dest_type_name must be given"
+        )
+    name = _lowering_name(op_name, target, src_type_name, dest_type_name, intrinsic_name)
+    if get_global_func(name, allow_missing=True) is not None:
+        raise ArgumentError(f"register_op: {name!r} is taken: its lowering is registered already")
+    register_func(name, lower_func)
 
 
 def _lowering_name(op_name: str, target: str, source: str, destination: str | None, intrinsic: str | None) -> str:
     """Return the name of the global function that lowers an operation, as TVM spells it."""
-    detail = [destination] if op_name == "Cast" else ["intrin", intrinsic] if intrinsic else []
-    return ".".join(map(str, [_LOWER, target, op_name, *detail, source]))
+    last = f"{destination}.{source}" if op_name == "Cast" else source
+    return ".".join(part for part in (_LOWER, target, op_name, intrinsic, last) if part)
 
 
 def lowering_of(
@@ -280,14 +287,13 @@ def create_min_lower_func(extern_func_map: Mapping[int, str], type_name: str) ->
     DTypeError
         When it is called with a width that no function is known for.
     """
+    functions = _Functions(dict(extern_func_map.items()))
 
-    def smallest(num_bits: int) -> PrimExpr:
-        dtype = f"custom[{type_name}]{num_bits}"
-        if num_bits not in extern_func_map:
-            raise DTypeError(f"min_value: no function is known for {dtype}, only for {_shown(extern_func_map)} bits")
-        return Call(dtype, CALL_PURE_EXTERN, (StringImm(extern_func_map[num_bits]),))
+    def minimum(bits: int) -> PrimExpr:
+        dtype = f"custom[{type_name}]{bits}"
+        return functions.call(bits, dtype, dtype)
 
-    return smallest
+    return minimum
 
 
 def create_lower_func(extern_func_map: Mapping[Width, str]) -> Lowering:
@@ -309,40 +315,52 @@ def create_lower_func(extern_func_map: Mapping[Width, str]) -> Lowering:
     DTypeError
         When it is called with an operation of a width that no function is known for.
     """
+    functions = _Functions(extern_func_map)
+    return lambda op: functions.call(_width(op), stored_type(op.dtype), type(op).__name__, *_operands(op))
 
-    def lower(op: PrimExpr) -> PrimExpr:
-        width = _widths(op)
-        if width not in extern_func_map:
+
+@dataclass(frozen=True, slots=True)
+class _Functions:
+    """The C functions for one operation, by the widths that it is done in."""
+
+    names: Mapping[Width, str]
+
+    def call(self, width: Width, dtype: str, what: str, *args: PrimExpr) -> PrimExpr:
+        """Return a call of the function for a width; an error says what it was wanted for."""
+        if width not in self.names:
+            known = ", ".join(map(_in_bits, self.names)) or "none"
             raise DTypeError(
-                f"LowerCustomDatatypes: no function is known for {type(op).__name__} of {width} bits,"
-                f" only for {_shown(extern_func_map)}"
+                f"tvm.target.datatype: no function is known for {what} of {_in_bits(width)} bits, only for {known}"
             )
-        return Call(stored_type(op.dtype), CALL_PURE_EXTERN, (StringImm(extern_func_map[width]), *_operands(op)))
-
-    return lower
+        return call_pure_extern(dtype, self.names[width], *args)
 
 
-def _shown(keys: Iterable[Width]) -> str:
-    return ", ".join(map(str, keys))
+def _in_bits(width: Width) -> str:
+    return " to ".join(map(str, width)) if isinstance(width, tuple) else str(width)
 
 
-def _widths(op: PrimExpr) -> Width:
-    """Return the width by which the function for an operation is looked up."""
-    if isinstance(op, Cast):
-        return dt.bits(op.value.dtype), dt.bits(op.dtype)
-    return dt.bits(op.a.dtype if isinstance(op, CmpOp) else op.dtype)
+def _width(op: PrimExpr) -> Width:
+    """Return the width by which the function for an operation is found."""
+    match op:
+        case Cast():
+            return dt.bits(op.value.dtype), dt.bits(op.dtype)
+        case CmpOp():
+            return dt.bits(op.a.dtype)
+    return dt.bits(op.dtype)
 
 
 def _operands(op: PrimExpr) -> tuple[PrimExpr, ...]:
-    if isinstance(op, Cast):
-        return (op.value,)
-    if isinstance(op, FloatImm):
-        return (const(op.value, "float32"),)
-    if isinstance(op, Call):
-        return tuple(op.args)
-    if isinstance(op, BinaryOp):
-        return op.a, op.b
-    raise DTypeError(f"LowerCustomDatatypes: a {type(op).__name__} is no operation that becomes a call")
+    """Return what the function for an operation is called with; of a number, its value in single precision."""
+    match op:
+        case FloatImm():
+            return (const(op.value, "float32"),)
+        case Cast():
+            return (op.value,)
+        case BinaryOp():
+            return op.a, op.b
+        case Call():
+            return op.args
+    raise DTypeError(f"tvm.target.datatype: {type(op).__name__} has no operands that a function could be called with")
 
 
 def stored_type(dtype: str) -> str:
@@ -375,7 +393,7 @@ def lower_ite(ite_op: Call) -> PrimExpr:
     -------
     PrimExpr
     """
-    return Call(stored_type(ite_op.dtype), IF_THEN_ELSE, ite_op.args)
+    return rebuild(ite_op, dtype=stored_type(ite_op.dtype))
 
 
 def lower_call_pure_extern(op: Call) -> PrimExpr:
@@ -389,7 +407,7 @@ def lower_call_pure_extern(op: Call) -> PrimExpr:
     -------
     PrimExpr
     """
-    return Call(stored_type(op.dtype), CALL_PURE_EXTERN, op.args)
+    return rebuild(op, dtype=stored_type(op.dtype))
 
 
 if not TYPE_CHECKING:
