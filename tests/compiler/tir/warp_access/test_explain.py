@@ -224,7 +224,7 @@ def places_of_lanes(module: IRModule) -> dict[tuple[str, bool], Counter[tuple[in
 def test_lanes_that_a_condition_keeps_away() -> None:
     """Where lanes do different things, each of them does what its thread does."""
     guarded = 0
-    for seed in range(8):
+    for seed in range(12):
         made = random_program(seed)
         module = device_module(made.schedule, made.args)
         [kernel] = explain_kernels(module)
