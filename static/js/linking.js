@@ -277,7 +277,7 @@ function showHeart() {
     const related = model.relatedLines(pane, footprint);
     if (!related.length) continue;
     heartShown.add(pane);
-    scrollTo(pane, related);
+    scrollTo(pane, related.slice(related.length >> 1)); // its first lines load what the others compute with
   }
 }
 

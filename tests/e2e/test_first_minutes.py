@@ -9,6 +9,20 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.steps import MATMUL, SPLIT_LINE, lines, settled, violations, write
 
+IS_SHOWN = """([pane, kind, text]) => {
+  const { top, bottom } = document.querySelector(`#body-${pane}`).getBoundingClientRect();
+  const isShown = (box) => box.top >= top && box.bottom <= bottom;
+  const wanted = [...document.querySelectorAll(`#body-${pane} ${kind}`)].filter((line) => line.textContent.match(text));
+  return wanted.some((line) => isShown(line.getBoundingClientRect()));
+}"""
+"""Whether a line of some kind, with some text, is in sight."""
+ARITHMETIC = "fmadd|mulps|fmla"
+
+
+def shows(page: Page, pane: str, kind: str = ".l", text: str = "") -> None:
+    """Wait until a line is in sight."""
+    page.wait_for_function(IS_SHOWN, arg=[pane, kind, text])
+
 
 def test_the_first_page_shows_the_matmul_at_every_level(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
@@ -16,7 +30,7 @@ def test_the_first_page_shows_the_matmul_at_every_level(explorer: str, open_page
     expect(page.locator(".cm-content")).to_contain_text("te.create_schedule")
     assert any("T.parallel" in line for line in lines(page, "loops"))
     assert any("<32 x float>" in line for line in lines(page, "llvm"))
-    assert any(re.search("fmadd|mulps|fmla", line) for line in lines(page, "asm"))
+    assert any(re.search(ARITHMETIC, line) for line in lines(page, "asm"))
     chips = page.locator("#strip .chip").all_inner_texts()
     assert [chip.split("\n")[0] for chip in chips] == [
         *("default", "split ×3", "reorder", "vectorize", "parallel", "unroll"),
@@ -58,7 +72,7 @@ def test_a_mistake_stands_at_its_line_and_the_panes_stay(explorer: str, open_pag
 def test_pointing_at_a_line_lights_up_what_belongs_to_it(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     write(page, MATMUL)
-    page.locator("#body-asm .l", has_text=re.compile("fmadd|mulps|fmla")).first.hover()
+    page.locator("#body-asm .l", has_text=re.compile(ARITHMETIC)).first.hover()
     compute = 1 + next(n for n, line in enumerate(MATMUL.splitlines()) if "te.compute" in line)
     expect(page.locator(f".cm-line:nth-child({compute})")).to_have_class(re.compile("related"))
     for pane in ("loops", "llvm", "asm"):
@@ -76,7 +90,7 @@ def test_a_pinned_line_stays_until_escape_and_brings_its_counterparts(
     page.locator("#body-loops .l:has-text('cse_var_1 + 32')").last.click()
     page.mouse.move(5, 5)
     for pane in ("llvm", "asm"):
-        expect(page.locator(f"#body-{pane} .l.related").first).to_be_in_viewport()
+        shows(page, pane, ".l.related")
     page.keyboard.press("Escape")
     expect(page.locator(".related")).to_have_count(0)
 
@@ -84,11 +98,11 @@ def test_a_pinned_line_stays_until_escape_and_brings_its_counterparts(
 def test_a_pinned_line_is_followed_from_tab_to_tab_on_a_phone(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, width=390, height=700)
     page.click("#tabs button:has-text('Assembly')")
-    expect(page.locator("#body-asm .l", has_text=re.compile("fmadd|mulps|fmla")).first).to_be_in_viewport()
+    shows(page, "asm", text=ARITHMETIC)
     page.click("#tabs button:has-text('Loop')")
     page.locator("#body-loops .l", has_text="T.Broadcast").first.click()
     page.click("#tabs button:has-text('LLVM')")
-    expect(page.locator("#body-llvm .l.related").first).to_be_in_viewport()
+    shows(page, "llvm", ".l.related")
 
 
 def test_a_step_of_the_schedule_shows_the_program_up_to_it(explorer: str, open_page: Callable[..., Page]) -> None:
@@ -190,7 +204,7 @@ def test_a_link_opens_exactly_what_was_shared(explorer: str, open_page: Callable
     other = open_page(address)
     settled(other)
     assert lines(other, "loops") == shown
-    expect(other.locator("#body-asm .l", has_text=re.compile("fmadd|mulps|fmla")).first).to_be_in_viewport()
+    shows(other, "asm", text=ARITHMETIC)
     assert "".join(other.locator(".cm-line").all_inner_texts()) == "".join(page.locator(".cm-line").all_inner_texts())
 
 

@@ -11,7 +11,7 @@ from compiler import relay
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.relay.interpreter import ConstructorValue, Interpreter, InterpreterError, RefValue
-from compiler.relay.operator import RelayOp
+from compiler.relay.operator import Input, RelayOp
 from compiler.relay.prelude import Prelude
 
 nn: Any = relay.op.nn
@@ -39,7 +39,7 @@ def test_a_shared_expression_is_evaluated_once() -> None:
         count.append(x)
         return x
 
-    shared = RelayOp("test.counted", inputs=("data",), reference=reference)(relay.const(1.0))
+    shared = RelayOp("test.counted", inputs={"data": Input("A value.")}, reference=reference)(relay.const(1.0))
     evaluate(relay.Tuple((shared, shared, relay.Tuple((shared,)))))
     assert len(count) == 1
 
