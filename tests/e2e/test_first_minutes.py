@@ -87,6 +87,8 @@ def test_a_pinned_line_stays_until_escape_and_brings_its_counterparts(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(explorer, height=640)
+    for pane in ("llvm", "asm"):
+        page.evaluate("(pane) => { document.querySelector(`#body-${pane}`).scrollTop = 0; }", pane)
     page.locator("#body-loops .l:has-text('cse_var_1 + 32')").last.click()
     page.mouse.move(5, 5)
     for pane in ("llvm", "asm"):
