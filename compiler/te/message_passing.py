@@ -35,7 +35,7 @@ def range_from_zero(extent: PrimExpr) -> Range:
     return Range.from_fields(const(0, extent.dtype), extent)
 
 
-def pass_down_domain(stage: StageState, domains: Domains, analyzer: Analyzer) -> None:
+def pass_down_domain(stage: StageState, domains: Domains, analyzer: Analyzer, *, as_asked: bool = False) -> None:
     """Add the domains of all axes whose parents have one.
 
     Parameters
@@ -46,15 +46,16 @@ def pass_down_domain(stage: StageState, domains: Domains, analyzer: Analyzer) ->
         Domains of some axes, to begin with those of the operation; it is added to.
     analyzer : Analyzer
         Simplifies extents.
+    as_asked : bool
+        Whether loops are as long as the schedule asked for, even beyond the axis that they are made of: one that is not
+        bound yet may be bound to more threads than there are elements.
     """
     for relation in stage.relations:
         if all(parent in domains for parent in relation.parents):
             extents = relation.extents_down(domains, analyzer)
             for child, extent, asked in zip(relation.children, extents, relation.requested_extents(), strict=True):
-                launched = asked is not None and _is_launched(stage, child)
-                domains[child] = range_from_zero(
-                    asked.astype(extent.dtype) if asked is not None and launched else extent
-                )
+                kept = asked is not None and (as_asked or _is_launched(stage, child))
+                domains[child] = range_from_zero(asked.astype(extent.dtype) if asked is not None and kept else extent)
 
 
 def _is_launched(stage: StageState, axis: IterVar) -> bool:

@@ -81,7 +81,7 @@ def _partial_results(stage: Stage, op: ComputeOp, reduction: Reduce, axis: IterV
     family = connected_axes(stage, {axis})
     analyzer = Analyzer()
     domains: Domains = {a: domain(a) for a in op.root_iter_vars}
-    pass_down_domain(stage, domains, analyzer)
+    pass_down_domain(stage, domains, analyzer, as_asked=True)
     begin = domains[axis].min
     domains[axis] = range_from_zero(domains[axis].extent)
     values = loop_values(stage.leaf_iter_vars, domains)

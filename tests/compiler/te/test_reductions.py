@@ -222,6 +222,20 @@ def test_partial_results_start_from_the_identity_and_their_reduction_from_init(s
     _check(s, [A, D, B], [a, d], expected.astype("float32"))
 
 
+@pytest.mark.parametrize("asked", ["factor", "nparts"])
+def test_parts_of_a_reduction_are_as_many_as_asked_for_beyond_its_axis(asked: str) -> None:
+    """Like TVM, lest a loop that is bound to 64 threads later have fewer than the other stages of its kernel."""
+    A = te.placeholder((4, 5), name="A")
+    k = te.reduce_axis((0, 5), name="k")
+    B = te.compute((4,), lambda i: te.max(A[i, k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    outer, inner = s[B].split(k, **{asked: 64})
+    partial = s.rfactor(B, inner if asked == "factor" else outer)
+    assert partial.shape[0].value == 64
+    a = -1 - RNG.random((4, 5), "float32")
+    _check(s, [A, B], [a], a.max(axis=1))
+
+
 def test_a_variable_that_nothing_gives_a_value_is_refused_by_build() -> None:
     n, scale = te.size_var("n"), te.size_var("scale")
     X = te.placeholder((n,), name="X")
