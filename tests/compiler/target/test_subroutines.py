@@ -1,6 +1,7 @@
 """Returning values, and calls between the functions of a module."""
 
 import ctypes
+import re
 
 import numpy as np
 import pytest
@@ -114,6 +115,25 @@ def test_an_extern_call_of_a_function_of_the_module_calls_it():
     call = tir.call_extern("float32", "twice", y)
     main = function([y], tir.Evaluate(tir.ret(call + 1.0)), "main")
     assert tvm.build(tvm.IRModule({"main": main, "twice": twice}), target="llvm")["main"](1.5) == 4.0
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "wide", "result"),
+    [("abs", "int8", 0x1FF, 1), ("abs", "int16", 0x1FFFE, 2), ("toupper", "uint8", 0x161, ord("A"))],
+)
+def test_narrow_arguments_of_c_fill_their_registers(name, dtype, wide, result):
+    """``abs`` and ``toupper`` take an int, whose upper bits a conversion to fewer bits leaves as they were."""
+    x = tir.Var("x", "int32")
+    call = tir.call_extern("int32", name, x.astype(dtype))
+    assert tvm.build(function([x], tir.Evaluate(tir.ret(call))), target="llvm")(wide) == result
+
+
+def test_risc_v_extends_arguments_of_32_bits_by_their_sign():
+    x = tir.Var("x", "uint32")
+    call = tir.call_extern("int32", "f", x.astype("uint16"), x)
+    target = "llvm -mtriple=riscv64-unknown-linux-gnu -mcpu=generic-rv64 -mattr=+m,+a,+f,+d"
+    source = tvm.build(function([x], tir.Evaluate(tir.ret(call))), target=target).get_source("ll")
+    assert re.search(r"call i32 @f\(i16 zeroext %\S+, i32 signext %\S+\)", source), source
 
 
 def test_a_call_with_another_number_of_arguments_is_refused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -10,6 +11,7 @@ from llvmlite import ir
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.op import Op
+from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm
 from compiler.target.codegen.llvm.argument_stacks import call_packed_lowered, stack_alloca, struct_get, struct_set
 from compiler.target.codegen.llvm.packed_calls import call_packed, call_traced, text_constant
@@ -220,19 +222,45 @@ def _name_of(n: Call) -> str:
     return name.value
 
 
+_SYMBOL = re.compile(r"[A-Za-z_.$][\w.$@]*", re.ASCII)
+"""The names that linkers find functions by."""
+
+
 def _extern(e: Emitter, n: Call) -> ir.Value:
     name = _name_of(n)
     if name in e.state.shared.functions:
         return call_function(e, n, e.state.shared.functions[name], n.args[1:])
+    if not _SYMBOL.fullmatch(name):
+        raise BuildError(
+            f"call_extern: {name!r}{user_place(n.span)} is no name of a function: letters, digits and underscores"
+        )
     values = [_c_argument(e, a) for a in n.args[1:]]
     result = VOID if dt.is_void(n.dtype) else register_type(n.dtype)
     if isinstance(result, ir.VectorType):
         function = e.state.shared.declare(name, scalar_of(result), [scalar_of(v.type) for v in values])
-        return e.state.lanewise(function, values, result)
+        return e.state.lanewise(function, values, result, _extensions(e, n))
     function = e.state.shared.declare(name, result, [v.type for v in values])
     if list(function.function_type.args) != [v.type for v in values] or function.function_type.return_type != result:
-        raise BuildError(f"call_extern: {name!r} is called with arguments of different types")
-    return e.state.builder.call(function, values)
+        raise BuildError(
+            f"call_extern: {name!r} is called{user_place(n.span)} with arguments of other types than before; cast them"
+        )
+    return e.state.builder.call(function, values, arg_attrs=_extensions(e, n))
+
+
+def _extensions(e: Emitter, n: Call) -> dict[int, tuple[str]]:
+    """Return how the caller fills the registers of narrow arguments, on whose upper bits functions in C may rely.
+
+    On RISC-V those of 32 bits are narrow too, and are extended by their uppermost bit even where they are unsigned.
+    """
+    word = 64 if e.state.shared.target.triple.startswith("riscv64") else 32
+    by_lane = dt.lanes(n.dtype) > 1
+    attributes: dict[int, tuple[str]] = {}
+    for place, argument in enumerate(n.args[1:]):
+        dtype = argument.dtype
+        if dt.is_integral(dtype) and dt.bits(dtype) < word and (by_lane or dt.lanes(dtype) == 1):
+            signed = dt.is_int(dtype) or dt.bits(dtype) == 32
+            attributes[place] = ("signext" if signed else "zeroext",)
+    return attributes
 
 
 def _c_argument(e: Emitter, a: PrimExpr) -> ir.Value:

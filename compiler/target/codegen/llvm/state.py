@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -205,15 +205,22 @@ class FunctionState:
         """Give heap memory back."""
         self.builder.call(self.shared.declare("free", VOID, [POINTER]), [pointer])
 
-    def lanewise(self, function: ir.Function, args: Sequence[ir.Value], result: ir.Type) -> ir.Value:
-        """Call a scalar function for each lane of its arguments."""
+    def lanewise(
+        self,
+        function: ir.Function,
+        args: Sequence[ir.Value],
+        result: ir.Type,
+        attributes: Mapping[int, Sequence[str]] | None = None,
+    ) -> ir.Value:
+        """Call a scalar function for each lane of its arguments; arguments may have attributes by their places."""
         count = lanes_of(args[0].type)
         if count == 1:
-            return self.builder.call(function, args)
+            return self.builder.call(function, args, arg_attrs=attributes)
         vector = poison(ir.VectorType(scalar_of(result), count))
         for lane in range(count):
             index = ir.Constant(I32, lane)
-            one = self.builder.call(function, [self.builder.extract_element(a, index) for a in args])
+            lanes = [self.builder.extract_element(a, index) for a in args]
+            one = self.builder.call(function, lanes, arg_attrs=attributes)
             vector = self.builder.insert_element(vector, one, index)
         return vector
 
