@@ -43,6 +43,13 @@ from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.thread_elements import ThreadElements, apart, apart_after_steps
 
+_ORDERED = {
+    **dict.fromkeys(("shared", "shared.dyn"), ("shared", "shared.dyn", "warp")),
+    "warp": ("warp",),
+    "global": ("global",),
+}
+"""By the scope of a barrier, the memory whose accesses it orders; a block that waits waits in each of its warps."""
+
 
 class ThreadSync(PrimFuncPass):
     """Let the threads of a block wait for each other where one reads or overwrites what another one stored.
@@ -250,7 +257,7 @@ class _Plan(Functor):
     def visit_Evaluate(self, n: Evaluate) -> _Summary:
         if isinstance(n.value, Call) and n.value.op is STORAGE_SYNC:
             scope = n.value.args[0]
-            return _Summary([], [], isinstance(scope, StringImm) and scope.value == self._scope)
+            return _Summary([], [], isinstance(scope, StringImm) and self._scope in _ORDERED.get(scope.value, ()))
         return self._leaf(n.value)
 
     def _leaf(self, *values: PrimExpr) -> _Summary:

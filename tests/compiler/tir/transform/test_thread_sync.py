@@ -11,14 +11,14 @@ from compiler.tir.transform import ThreadSync
 from tests.compiler.tir.transform.programs import apply, nodes, program
 
 
-def waits(body: str) -> int:
-    """Return how often the threads of a kernel wait, after the pass, in the text of its body."""
+def waits(body: str, scope: str = "shared") -> int:
+    """Return how often the threads of a kernel wait, after the pass, in the text of its body; B has the scope."""
     lines = "\n".join("    " + line for line in body.strip("\n").splitlines())
     shared = (
-        "    p = T.allocate([16], 'int32', 'shared')\n    B = T.decl_buffer((16,), 'int32', data=p, scope='shared')"
+        f"    p = T.allocate([16], 'int32', '{scope}')\n    B = T.decl_buffer((16,), 'int32', data=p, scope='{scope}')"
     )
     func = program(f"with T.launch_thread('threadIdx.x', 8) as tx:\n{shared}\n{lines}")
-    return sum(call.op is STORAGE_SYNC for call in nodes(apply(func, ThreadSync("shared")), Call))
+    return sum(call.op is STORAGE_SYNC for call in nodes(apply(func, ThreadSync(scope)), Call))
 
 
 def test_what_other_threads_stored() -> None:
@@ -32,6 +32,24 @@ def test_what_an_iteration_leaves_behind() -> None:
     assert waits("for i in range(4):\n    B[tx] = A[tx + i]") == 0
     assert waits("for i in range(4):\n    B[tx + i] = A[tx + i]\n    C[tx] = B[tx]") == 2
     assert waits("for i in range(8):\n    B[i] = A[i]\nfor i in range(8):\n    C[tx] = C[tx] + B[i]") == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "memory", "barriers"),
+    [
+        ("shared", "shared", 1),
+        ("shared", "shared.dyn", 1),
+        ("shared", "warp", 1),
+        ("warp", "warp", 1),
+        ("warp", "shared", 2),
+        ("global", "shared", 2),
+    ],
+)
+def test_barriers_that_are_written_by_hand_count_for_the_memory_that_they_order(
+    written: str, memory: str, barriers: int
+) -> None:
+    body = f"B[tx] = A[tx]\nT.evaluate(T.tvm_storage_sync('{written}'))\nC[tx] = B[7 - tx]"
+    assert waits(body, memory) == barriers
 
 
 def test_threads_wait_only_where_all_of_them_come() -> None:
