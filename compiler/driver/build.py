@@ -11,6 +11,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, TargetError, expected, show
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import BaseFunc, IRModule
+from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Cast, IterVar
 from compiler.runtime.module import Module
 from compiler.target.codegen.llvm import codegen, runtime_module
@@ -170,31 +171,37 @@ def _check(module: IRModule, target: Target) -> None:
     for name, func in functions:
         if not isinstance(func, PrimFunc):
             raise ArgumentError(f"build: function {name!r} must be a PrimFunc, got {type(func).__name__} {show(func)}")
-        tags = [] if is_device(target) else thread_tags(func)
-        if tags:
+        bound = {} if is_device(target) else _bound_loops(func)
+        if bound:
+            tags = ", ".join(f"{tag}{user_place(loop.span)}" for tag, loop in bound.items())
             raise TargetError(
-                f"build: function {name!r} binds loops to {', '.join(tags)}, and target {str(target)!r} has no such "
-                "threads; use parallel, vectorize or unroll for a CPU"
+                f"build: function {name!r} binds loops to {tags}, and target {str(target)!r} has no such threads; "
+                "use parallel, vectorize or unroll for a CPU"
             )
 
 
 def thread_tags(func: PrimFunc) -> list[str]:
     """Return the thread axes that a function's loops are bound to, in order of first use."""
+    return list(_bound_loops(func))
+
+
+def _bound_loops(func: PrimFunc) -> dict[str, AttrStmt | For]:
+    """Return the first statement that binds a loop to each thread axis, in order."""
     visitor = _ThreadTags()
     visitor.visit(func.body)
-    return list(visitor.tags)
+    return visitor.tags
 
 
 class _ThreadTags(StmtVisitor):
     def __init__(self) -> None:
-        self.tags: dict[str, None] = {}
+        self.tags: dict[str, AttrStmt | For] = {}
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
         if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
-            self.tags[n.node.thread_tag] = None
+            self.tags.setdefault(n.node.thread_tag, n)
         self.visit_Node(n)
 
     def visit_For(self, n: For) -> None:
         if n.thread_binding is not None:
-            self.tags[n.thread_binding.thread_tag] = None
+            self.tags.setdefault(n.thread_binding.thread_tag, n)
         self.visit_Node(n)

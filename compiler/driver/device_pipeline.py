@@ -17,6 +17,8 @@ from typing import NamedTuple
 from compiler.ir.error import TargetError
 from compiler.ir.module import IRModule
 from compiler.ir.transform import Pass, PassContext
+from compiler.target.codegen.source import LANGUAGES
+from compiler.target.codegen.source.data_types import require_stored_types
 from compiler.target.device_limits import device_limits
 from compiler.target.target import Target
 from compiler.tir.function import PrimFunc
@@ -25,6 +27,7 @@ from compiler.tir.transform.bf16_compute_legalize import BF16ComputeLegalize
 from compiler.tir.transform.bf16_storage_legalize import BF16StorageLegalize
 from compiler.tir.transform.bind_target import AnnotateEntryFunc, BindTarget
 from compiler.tir.transform.combine_context_call import CombineContextCall
+from compiler.tir.transform.fp8_legalize import FP8ComputeLegalize, FP8StorageLegalize
 from compiler.tir.transform.function_passes import Filter
 from compiler.tir.transform.infer_fragment import InferFragment
 from compiler.tir.transform.inject_ptx_async_copy import USE_ASYNC_COPY, InjectPTXAsyncCopy
@@ -106,9 +109,14 @@ def split_for_device(module: IRModule, target: Target, packed: bool = True) -> S
         If the target is one of a CPU, which launches no kernels.
     LoweringError
         If a function touches memory outside of all thread axes, or threads had to wait where not all of them come.
+    BuildError
+        If the target's language cannot store a data type.
     """
     if "gpu" not in target.keys:
         raise TargetError(f"split_for_device: target {str(target)!r} has no device that kernels are launched on")
+    language = LANGUAGES.get(target.kind)
+    if language is not None:
+        require_stored_types(language, module)
     whole = target if target.host is not None else target.with_host("llvm")
     assert whole.host is not None
     mixed = _run(module, mixed_passes(whole, packed))
@@ -147,6 +155,7 @@ def thread_passes(target: Target) -> list[Pass]:
     return [
         BindTarget(target),
         BF16ComputeLegalize(),
+        FP8ComputeLegalize(),
         VerifyMemory(),
         AnnotateEntryFunc(),
         *([StaticSharedMemory()] if target.kind in _TYPED_MEMORY else []),
@@ -182,6 +191,7 @@ def mixed_passes(target: Target, packed: bool = True) -> list[Pass]:
         SplitHostDevice(),
         MakePackedAPI() if packed else prim_func_pass(_bind_host, opt_level=0, name="BindHost"),
         BF16StorageLegalize(),
+        FP8StorageLegalize(),
         LowerDeviceKernelLaunch(),
     ]
 

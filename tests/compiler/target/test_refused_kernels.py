@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -14,7 +15,7 @@ import compiler as tvm
 from compiler import te
 from compiler.driver.emulate import emulate
 from compiler.driver.sanitize import sanitize
-from compiler.ir.error import BuildError, LoweringError, ScheduleError, TVMError
+from compiler.ir.error import BuildError, LoweringError, ScheduleError, TargetError, TVMError
 from compiler.ir.module import IRModule
 from compiler.ir.origin import OriginTable, recording
 from compiler.tir import PrimFunc
@@ -206,6 +207,8 @@ def _typed(dtype: str, threads: int = 8) -> Scheduled:
         ("webgpu", "uint64", "use uint32"),
         ("webgpu", "int8", "use int32"),
         ("webgpu", "bool", "cast to int32"),
+        ("webgpu", "bfloat16", "store float16 or float32"),
+        ("webgpu", "e5m2_float8", "store float16 or float32"),
         ("metal", "float64", "compute in float32"),
         ("webgpu -supports_float16=0", "float16", "compute in float32"),
         ("opencl -supports_float16=0", "float16", "compute in float32"),
@@ -236,6 +239,40 @@ def test_bfloat16_emulated() -> None:
     emulate(s, args, "cuda")(bits, result)
     sums = (result.astype("uint32") << 16).view("float32")
     np.testing.assert_array_equal(sums, np.full(8, 7, "float32"))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "number"), [("e4m3_float8", ml_dtypes.float8_e4m3fn), ("e5m2_float8", ml_dtypes.float8_e5m2)]
+)
+def test_numbers_of_eight_bits_are_computed_in_single_precision(dtype: str, number: type) -> None:
+    s, args = _typed(dtype)
+    values = np.array([0.5, 1, 1.5, 2, -3, 4, -8, 16], number)
+    result = np.zeros(8, "uint8")
+    emulate(s, args, "cuda")(values.view("uint8"), result)
+    np.testing.assert_array_equal(result.view(number), values + values[::-1])
+    assert "unsigned char* __restrict__ B" in tvm.build(s, args, "cuda").imported_modules[0].get_source()
+
+
+def test_a_language_of_cpus_names_the_loops_that_are_bound() -> None:
+    message = _refusal(lambda: _typed("float32"), "c", TargetError)
+    assert f"binds loops to threadIdx.x (line {_line_of(_typed, 's[b].bind')}), and target 'c' has no" in message
+
+
+def _calling(name: str) -> Scheduled:
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: tvm.tir.call_extern("float32", name, a[i]), name="B")
+    s = te.create_schedule(b.op)
+    s[b].bind(b.op.axis[0], te.thread_axis("threadIdx.x"))
+    return s, [a, b]
+
+
+@pytest.mark.parametrize("kind", ["nvptx", "rocm"])
+def test_functions_that_a_back_end_cannot_call(kind: str) -> None:
+    line = _line_of(_calling, "call_extern")
+    assert f"has no code for elsewhere (line {line}); target 'cuda'" in _refusal(
+        lambda: _calling("elsewhere"), kind, BuildError
+    )
+    assert f"(line {line}) is no name of a function" in _refusal(lambda: _calling(""), kind, BuildError)
 
 
 def test_a_thread_axis_that_no_language_has() -> None:

@@ -11,8 +11,11 @@ from llvmlite import ir
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError, TargetError
 from compiler.ir.module import IRModule
+from compiler.ir.node import Node
 from compiler.ir.op import Op
+from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Call, IterVar, StringImm
+from compiler.ir.substitute import post_order_visit
 from compiler.ir.types import PointerType
 from compiler.runtime.signature import Signature
 from compiler.target.codegen.llvm import pipeline
@@ -162,7 +165,7 @@ def kernel_code(module: IRModule, target: Target, with_locations: bool = False) 
         _write(shared, device, func, signature)
         signatures.append(signature)
     text = _with_stack(tidy(str(llvm)), device)
-    _require_code(text, target, device)
+    _require_code(text, target, device, module)
     return Generated(machine, signatures, text, with_locations)
 
 
@@ -285,12 +288,31 @@ def _with_stack(text: str, device: LLVMDevice) -> str:
     return _ALLOCA.sub(own, text)
 
 
-def _require_code(text: str, target: Target, device: LLVMDevice) -> None:
+def _require_code(text: str, target: Target, device: LLVMDevice, module: IRModule) -> None:
     """Refuse functions that the back end has no code for: LLVM would end the process."""
     for name in re.findall(r'^declare .*?@([\w.$-]+|"[^"]*")\(', text, re.M):
         own = name.startswith(("llvm.nvvm.", "llvm.amdgcn."))
         if not own and not re.match(device.functions, name):
+            place = next((user_place(n.span) for n in _extern_calls(module) if _calls(n, name)), "")
             raise BuildError(
-                f"build: target {target.kind!r} has no code for {name}; target 'cuda' or 'opencl' calls the device's "
-                "own function"
+                f"build: target {target.kind!r} has no code for {name}{place}; target 'cuda' or 'opencl' calls the "
+                "device's own function"
             )
+
+
+def _calls(n: Call, name: str) -> bool:
+    called = n.args[0]
+    return isinstance(called, StringImm) and called.value == name
+
+
+def _extern_calls(module: IRModule) -> list[Call]:
+    calls: list[Call] = []
+
+    def note(n: Node) -> None:
+        if isinstance(n, Call) and n.op in (builtin.CALL_EXTERN, builtin.CALL_PURE_EXTERN):
+            calls.append(n)
+
+    for _, func in module.items():
+        if isinstance(func, PrimFunc):
+            post_order_visit(func.body, note)
+    return calls

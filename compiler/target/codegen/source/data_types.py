@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.functor import Visitor
+from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Cast, Var
@@ -14,7 +17,10 @@ from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, BufferStore, For, LetStmt
 
-__all__ = ["require_data_types"]
+__all__ = ["require_data_types", "require_stored_types"]
+
+_STORED_AS_BITS = frozenset({"bfloat16", "e4m3_float8", "e5m2_float8"})
+"""Data types that lowering stores as integers, where nothing tells any more what they were."""
 
 
 def require_data_types(language: Language, func: PrimFunc) -> None:
@@ -31,10 +37,31 @@ def require_data_types(language: Language, func: PrimFunc) -> None:
     BuildError
         The message names what is of the type, the user's line, and the type to use in its place.
     """
-    types = _DataTypes(language, func)
+    missing = _missing(language, func)
+    types = _DataTypes(language, func, missing, lambda element: element not in language.types or element in missing)
     for param in func.params:
         types.require(param.dtype, param.name, param)
     types.visit(func.body)
+
+
+def require_stored_types(language: Language, module: IRModule) -> None:
+    """Check that a language can store the data types of functions that are lowered to integers on the way to it.
+
+    Parameters
+    ----------
+    language : Language
+    module : IRModule
+        Functions in which these types have not been lowered.
+
+    Raises
+    ------
+    BuildError
+        The message names what is of the type, the user's line, and the type to use in its place.
+    """
+    refused = _STORED_AS_BITS.intersection(language.missing)
+    for func in module.functions.values():
+        if refused and isinstance(func, PrimFunc):
+            _DataTypes(language, func, language.missing, refused.__contains__).visit(func.body)
 
 
 def _missing(language: Language, func: PrimFunc) -> dict[str, str]:
@@ -54,16 +81,21 @@ def _pointed_to(buffer: Buffer) -> str:
 
 
 class _DataTypes(Visitor):
-    def __init__(self, language: Language, func: PrimFunc) -> None:
+    """Refuses what is of a data type that is refused, and says what to use in place of those that are missing."""
+
+    def __init__(
+        self, language: Language, func: PrimFunc, missing: Mapping[str, str], refused: Callable[[str], bool]
+    ) -> None:
         self._language = language
-        self._missing = _missing(language, func)
+        self._missing = missing
+        self._refused = refused
         self._unstored = language.device.unstored if language.device else {}
         self._params = set(func.params)
 
     def require(self, dtype: str, what: str, n: Node) -> None:
         """Refuse a data type of something that a node has."""
         element = dt.element(dtype)
-        if element == "handle" or (element in self._language.types and element not in self._missing):
+        if element == "handle" or not self._refused(element):
             return
         cure = f"; {self._missing[element]}" if element in self._missing else ""
         raise BuildError(

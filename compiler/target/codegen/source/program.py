@@ -107,7 +107,10 @@ class Program:
             What the call comes from, for messages.
         """
         if not (name.isascii() and name.isidentifier()) or name in KEYWORDS:
-            raise BuildError(f"code generation: {name!r}{user_place(span)} is no name of a function")
+            raise BuildError(
+                f"call_extern: {name!r}{user_place(span)} is no name of a function: letters, digits and underscores, "
+                "and no word of the language"
+            )
         if name in self.language.reserved:
             return name  # the headers declare it
         template = self.language.spelling.extern
@@ -116,5 +119,8 @@ class Program:
         kinds = ", ".join(self.language.type(a) if a else "const char*" for a in arguments)
         line = template.format(type=self.language.type(result), name=name, parameters=kinds or "void")
         if self.definitions.setdefault(f"extern {name}", [line]) != [line]:
-            raise BuildError(f"call_extern: {name!r} is called with arguments of different types")
+            raise BuildError(
+                f"call_extern: {name!r} is called{user_place(span)} with arguments of other types than before; "
+                "cast them"
+            )
         return name

@@ -86,6 +86,7 @@ _PLAIN = {
     "uint16": "uint32",
     "uint64": "uint32",
 }
+_NARROW = "WGSL has no memory of elements of fewer than 32 bits but float16"
 
 _LARGEST = float.fromhex("0x1.fffffep+127")
 
@@ -101,6 +102,7 @@ WEBGPU = Language(
     },
     missing={
         **{dtype: f"WGSL has integers of 32 bits only: use {other}" for dtype, other in _PLAIN.items()},
+        **dict.fromkeys(("bfloat16", "e4m3_float8", "e5m2_float8"), f"{_NARROW}: store float16 or float32"),
         "float64": "WGSL has no double precision: compute in float32",
         "handle": "WGSL has no pointers to unknown memory: give the buffer its data type",
     },
