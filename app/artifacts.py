@@ -333,10 +333,13 @@ class Unit(Struct, frozen=True, kw_only=True):
     """How a graph's buffers are shared, in sentences."""
 
 
+ConsoleStream = Literal["stdout", "stderr", "note"]
+
+
 class Console(Struct, frozen=True):
     """A piece of the console: what the script wrote, or a note of the explorer."""
 
-    stream: Literal["stdout", "stderr", "note"]
+    stream: ConsoleStream
     text: str
 
 

@@ -13,11 +13,13 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from types import FrameType
 
 import msgspec
 
-from app.artifacts import SCRIPT_NAME, Console, Problem
+from app.artifacts import SCRIPT_NAME, Console, ConsoleStream, Problem
 from app.recorder.failures import exit_code, exit_note, printable, problem, problems_of
 from app.recorder.frames import deepest_line
 from app.sandbox.handler import INTERRUPT
@@ -34,40 +36,40 @@ class Transcript:
     """What the script wrote and what the explorer has to say, in order."""
 
     def __init__(self) -> None:
-        self.entries: list[Console] = []
+        self._pieces: list[tuple[ConsoleStream, str]] = []  # only ever appended to: a signal may break a write off
         self._size = 0
         self.dropped = 0
 
-    def write(self, stream: str, text: str) -> None:
-        """Add output; neighbours of one stream are joined."""
+    def write(self, stream: ConsoleStream, text: str) -> None:
+        """Add output."""
         text = printable(text)
         room = max(0, CONSOLE_LIMIT - self._size)
         self.dropped += max(0, len(text) - room)
         text = text[:room]
         self._size += len(text)
-        if not text:
-            return
-        if self.entries and self.entries[-1].stream == stream and stream != "note":
-            text = self.entries.pop().text + text
-        self.entries.append(Console(stream, text))  # type: ignore[arg-type]
+        if text:
+            self._pieces.append((stream, text))
 
     def note(self, text: str) -> None:
         """Add a remark of the explorer, once."""
-        if not any(e.stream == "note" and e.text == text for e in self.entries):
-            self.entries.append(Console("note", text))
+        if ("note", text) not in self._pieces:
+            self._pieces.append(("note", text))
 
     def finished(self) -> list[Console]:
-        """Return everything, with a remark when something was dropped."""
-        if not self.dropped:
-            return list(self.entries)
-        remark = f"output stops here: {self.dropped:,} more characters were dropped"
-        return [*self.entries, Console("note", remark)]
+        """Return everything, neighbours of one stream joined, with a remark when something was dropped."""
+        entries: list[Console] = []
+        for stream, pieces in groupby(self._pieces, key=itemgetter(0)):
+            texts = [text for _, text in pieces]
+            entries += [Console(stream, text) for text in (texts if stream == "note" else ["".join(texts)])]
+        if self.dropped:
+            entries.append(Console("note", f"output stops here: {self.dropped:,} more characters were dropped"))
+        return entries
 
 
 class _Stream(io.TextIOBase):
     """A text stream that writes into a transcript."""
 
-    def __init__(self, transcript: Transcript, name: str) -> None:
+    def __init__(self, transcript: Transcript, name: ConsoleStream) -> None:
         self._transcript = transcript
         self._name = name
 

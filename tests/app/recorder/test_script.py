@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import sys
 import threading
+from types import FrameType
+from typing import Any
 
 import msgspec
 import pytest
 
-from app.recorder.script import CONSOLE_LIMIT, Script
+from app.recorder.script import CONSOLE_LIMIT, BudgetExceeded, Script, Transcript
 
 
 def run(source: str, budget: float = 5.0) -> Script:
@@ -32,6 +36,35 @@ def test_an_output_flood_is_cut_and_counted() -> None:
     entries = script.transcript.finished()
     assert sum(len(e.text) for e in entries if e.stream == "stdout") == CONSOLE_LIMIT
     assert "800,000 more characters" in entries[-1].text
+
+
+def print_some(transcript: Transcript, text: str, opcodes: int) -> None:
+    """Print, and let the time end after so many of the interpreter's instructions."""
+    left = opcodes
+
+    def expire(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal left
+        if frame.f_code is not Transcript.write.__code__:
+            return None
+        frame.f_trace_opcodes = True
+        left -= event == "opcode"
+        if left == 0:
+            raise BudgetExceeded
+        return expire
+
+    before = sys.gettrace()
+    sys.settrace(expire)
+    with contextlib.suppress(BudgetExceeded):
+        transcript.write("stdout", text)
+    sys.settrace(before)
+
+
+def test_what_was_printed_stays_when_the_time_ends_in_the_middle_of_printing() -> None:
+    for opcodes in range(1, 200):
+        transcript = Transcript()
+        transcript.write("stdout", "printed before\n")
+        print_some(transcript, "printed last\n", opcodes)
+        assert transcript.finished()[0].text.startswith("printed before\n")
 
 
 @pytest.mark.parametrize(
