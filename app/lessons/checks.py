@@ -7,7 +7,7 @@ in words what it asks, and judges the :class:`~app.lessons.evidence.Evidence`.
 from __future__ import annotations
 
 import re
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, get_args
 
 from msgspec import Meta, Struct
 
@@ -15,7 +15,7 @@ from app.artifacts import NOISE, Problem
 from app.lessons.evidence import Evidence
 from app.panes import table
 
-__all__ = ["Check", "Verdict", "judge", "measured"]
+__all__ = ["KINDS", "Check", "Verdict", "judge", "measured"]
 
 Words = Annotated[str, Meta(max_length=300)]
 Pattern = Annotated[str, Meta(min_length=1, max_length=300)]
@@ -387,6 +387,8 @@ Check = (
     | Faster
     | Prediction
 )
+KINDS = tuple(kind.__struct_config__.tag for kind in get_args(Check))
+"""How lessons name them."""
 _REFERENCES: dict[Reference, str] = {"default": "the definition without a schedule", "numpy": "NumPy"}
 
 

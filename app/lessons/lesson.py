@@ -20,7 +20,7 @@ from markdown_it.token import Token
 from markupsafe import Markup
 from msgspec import Meta, Struct
 
-from app.lessons.checks import Check, Measuring, Prediction, Question
+from app.lessons.checks import KINDS, Check, Measuring, Prediction, Question
 from app.lessons.markdown import parse, render
 from app.panes import table
 
@@ -137,6 +137,12 @@ class Lesson:
         return {"closed": " ".join(closed), "opened": " ".join(opened)}
 
 
+def lesson_name(path: Path) -> str:
+    """Return how addresses name the lesson of a file; nothing where the file is not named like one."""
+    name = _NAME.fullmatch(path.stem)
+    return name[1].replace("_", "-") if name else ""
+
+
 def read_lesson(path: Path, own: bool = False) -> Lesson:
     """Read a lesson's file.
 
@@ -152,14 +158,17 @@ def read_lesson(path: Path, own: bool = False) -> Lesson:
     LessonError
         The file is not as a lesson must be.
     """
-    name = _NAME.fullmatch(path.stem)
-    if name is None:
+    name = lesson_name(path)
+    if not name:
         raise LessonError(f"{path.name}: a lesson's file is named like 03_split_loops.md")
     try:
         content = path.read_bytes()
         text = content.decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise LessonError(f"{path.name}: {error}") from error
+    except OSError as error:
+        raise LessonError(f"{path.name}: it cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = 1 + content[: error.start].count(b"\n")
+        raise LessonError(f"{path.name}: line {line}: this is no text in UTF-8") from error
     if len(content) > MAX_BYTES:
         raise LessonError(f"{path.name}: it is larger than {MAX_BYTES:,} bytes")
     try:
@@ -168,7 +177,7 @@ def read_lesson(path: Path, own: bool = False) -> Lesson:
     except LessonError as error:
         raise LessonError(f"{path.name}: {error}") from error
     revision = hashlib.sha256(content).hexdigest()[:16]
-    return Lesson(name[1].replace("_", "-"), settings, introduction, steps, revision, own)
+    return Lesson(name, settings, introduction, steps, revision, own)
 
 
 def _front(text: str) -> tuple[Settings, str, int]:
@@ -189,8 +198,18 @@ def _toml(text: str, kind: type[Kind], line: int) -> Kind:
     """Return TOML as a type."""
     try:
         return msgspec.convert(tomllib.loads(text), kind)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise LessonError(f"line {line}: {error}") from error
+    except msgspec.ValidationError as error:
+        raise LessonError(f"line {line}: {_told(str(error))}") from error
+
+
+def _told(problem: str) -> str:
+    """Say what msgspec found in the words of the file: the setting first, and of checks which kinds there are."""
+    words, _, place = problem.partition(" - at ")
+    setting = place.strip("`").removeprefix("$").removeprefix(".")
+    kinds = f"; kinds are {', '.join(KINDS)}" if setting.endswith(".kind") else ""
+    return f"{setting}: {words}{kinds}" if setting else words
 
 
 def _parts(text: str, above: int) -> tuple[Markup, tuple[Step, ...]]:

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.lessons.lesson import Lesson, LessonError, read_lesson
+from app.lessons.lesson import Lesson, LessonError, lesson_name, read_lesson
 
 __all__ = ["TEXTS", "Library"]
 
@@ -20,6 +20,8 @@ Stamp = tuple[int, int]
 @dataclass
 class _File:
     stamp: Stamp
+    name: str
+    """Of its lesson."""
     lesson: Lesson | None = None
     error: str = ""
 
@@ -58,6 +60,10 @@ class Library:
         """Return the lesson of that name."""
         return next((lesson for lesson in self.lessons if lesson.name == name), None)
 
+    def problem(self, name: str) -> str:
+        """Return what is wrong with the file that the lesson of that name would come from, or nothing."""
+        return next((file.error for file in self._current() if file.name == name), "")
+
     def _current(self) -> list[_File]:
         """Read what changed in the teacher's folder; a lesson whose file breaks stays as it was before."""
         if self.folder is None:
@@ -72,9 +78,9 @@ class Library:
         if before is not None and before.stamp == stamp:
             return before
         try:
-            return _File(stamp, read_lesson(path, own=True))
+            return _File(stamp, lesson_name(path), read_lesson(path, own=True))
         except LessonError as error:
-            return _File(stamp, before.lesson if before else None, str(error))
+            return _File(stamp, lesson_name(path), before.lesson if before else None, str(error))
 
 
 def _stamp(path: Path) -> Stamp:

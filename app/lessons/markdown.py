@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
 from markupsafe import Markup
 
 from app.panes.highlighting import highlight, renew_patience
@@ -20,9 +22,25 @@ def _colour(code: str, language: str, _attributes: str) -> str:
     return Markup('<pre tabindex="0"><code class="language-{}">{}\n</code></pre>\n').format(language, lines)
 
 
+def _image(
+    renderer: RendererHTML,
+    tokens: Sequence[Token],
+    index: int,
+    options: OptionsDict,
+    environment: MutableMapping[str, Any],
+) -> str:
+    """Return a picture, or a link where it is at another host, from which a page loads nothing."""
+    address = str(tokens[index].attrGet("src"))
+    if address.startswith("data:") or (address.startswith("/") and not address.startswith("//")):
+        return renderer.image(tokens, index, options, environment)
+    return Markup('<a href="{}">{}</a>').format(address, tokens[index].content or address)
+
+
 def _reader() -> MarkdownIt:
     """Return a reader that escapes HTML; addresses such as ``javascript:`` are no links."""
-    return MarkdownIt("commonmark", {"html": False, "highlight": _colour}).enable(["table"])
+    reader = MarkdownIt("commonmark", {"html": False, "highlight": _colour}).enable(["table"])
+    reader.add_render_rule("image", _image)
+    return reader
 
 
 _READER = _reader()

@@ -55,9 +55,11 @@ def lesson_of(name: str) -> Lesson:
     NotFound
         There is none of that name.
     """
-    lesson = current_services().lessons.find(name)
+    library = current_services().lessons
+    lesson = library.find(name)
     if lesson is None:
-        raise NotFound(f"there is no lesson {name!r}", field="lesson")
+        problem = library.problem(name)
+        raise NotFound(f"there is no lesson {name!r}{f' yet: {problem}' if problem else ''}", field="lesson")
     return lesson
 
 

@@ -15,7 +15,7 @@ from app.panes.gpu import access_cost, access_title
 from app.panes.kernels import race_words, short_name
 from app.panes.listings import blocks
 from app.panes.messages import message_words
-from app.panes.numbers import conditions, duration, how_measured, number, operations, size
+from app.panes.numbers import conditions, count, duration, how_measured, number, operations, size
 from app.panes.sources import sources, wording
 from app.panes.steps import describe
 from compiler.target.assembly_targets import assembly_target, assembly_targets
@@ -39,6 +39,7 @@ FILTERS: Mapping[str, Callable[..., object]] = {
         blocks,
         climb,
         conditions,
+        count,
         data_block,
         describe,
         duration,

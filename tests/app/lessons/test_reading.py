@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from flask.testing import FlaskClient
 
 from app.lessons import Lesson, LessonError, Library
 from app.lessons.lesson import read_lesson
@@ -48,20 +49,32 @@ def test_markdown_brings_no_html_of_its_own(tmp_path: Path) -> None:
     assert "&lt;script&gt;" in step.html
 
 
+def test_a_picture_at_another_host_is_a_link_as_pages_load_nothing_from_there(tmp_path: Path) -> None:
+    pictures = "![far](https://example.org/a.png) ![near](data:image/png;base64,AAAA) ![](//example.org/b.png)"
+    [step] = lesson(tmp_path, f"{FRONT}## One\n\n{pictures}\n\n{START}").steps
+    assert step.html.count("<img") == 1
+    assert '<a href="https://example.org/a.png">far</a>' in step.html
+    assert '<img src="data:image/png;base64,AAAA" alt="near"' in step.html
+    assert '<a href="//example.org/b.png">//example.org/b.png</a>' in step.html
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("# no settings", "01_a_b.md: line 1: a lesson begins with its settings"),
-        (f"+++\ntitle = 3\n+++\n## One\n{START}", r"line 1: Expected `str`, got `int` - at `\$.title`"),
+        (f"+++\ntitle = 3\n+++\n## One\n{START}", "line 1: title: Expected `str`, got `int`"),
         (f"+++\ntitle = \n+++\n## One\n{START}", "line 1: Invalid value"),
         (FRONT.replace("minutes = 5", 'minutes = 5\npanes = ["assembly"]') + "## One\n", "there is no pane 'assembly'"),
         (FRONT + "text", "it has no step"),
         (FRONT + "## One\n", "its first step needs a fence"),
         (FRONT + "## One\n" + START + CHECKS, "line 6: the step “One” has checks, but no answer"),
-        (FRONT + "## One\n" + START + CHECKS.replace("printed", "wished") + ANSWER, "line 11: Invalid value 'wished'"),
+        (
+            FRONT + "## One\n" + START + CHECKS.replace("printed", "wished") + ANSWER,
+            "'wished'; kinds are loops, loop count",
+        ),
         (
             FRONT + "## One\n" + START + CHECKS.replace("yes", "(") + ANSWER,
-            r"line 11: Expected a regular expression, got '\(': missing",
+            r"line 11: check\[0\]: Expected a regular expression, got '\(': missing",
         ),
         (FRONT + "## One\n" + START + "x" * (1 << 18), "larger than 262,144 bytes"),
     ],
@@ -74,6 +87,26 @@ def test_what_is_wrong_with_a_file_is_said_with_its_line(tmp_path: Path, text: s
 def test_a_file_of_another_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LessonError, match="named like"):
         lesson(tmp_path, FRONT, "Übung 1.md")
+
+
+def test_what_cannot_be_read_is_told_without_the_server_s_paths(tmp_path: Path, client: FlaskClient) -> None:
+    (tmp_path / "01_a.md").mkdir()
+    (tmp_path / "02_b.md").write_bytes(b"+++\n\xff")
+    library = client.application.extensions["strata"].lessons
+    library.folder = tmp_path
+    assert library.errors == [
+        "01_a.md: it cannot be read: Is a directory",
+        "02_b.md: line 2: this is no text in UTF-8",
+    ]
+    answer = client.get("/learn/b")
+    assert answer.status_code == 404
+    assert "There is no lesson &#39;b&#39; yet: 02_b.md: line 2" in answer.text
+
+
+def test_the_list_says_how_much_a_lesson_is(tmp_path: Path, client: FlaskClient) -> None:
+    (tmp_path / "a.md").write_text(f"{FRONT.replace('5', '1')}## One\n{START}", encoding="utf-8")
+    client.application.extensions["strata"].lessons.folder = tmp_path
+    assert "1 step · 1 minute<" in client.get("/learn").text
 
 
 def test_a_folder_is_read_again_when_it_changes(tmp_path: Path) -> None:
