@@ -2,12 +2,14 @@
 import { $, $$, announce, toast, readJson } from "./dom.js";
 import { editor } from "./editor.js";
 import { PANES } from "./panes.js";
+import { ask, unreached } from "./server.js";
 import { on, state, tell } from "./state.js";
 
 const PAUSE = { usual: 250, short: 150 }; // milliseconds without a key after which the text is compiled
 const QUICK = 200; // milliseconds of an answer after which the next pause is short
 const FADING = 400; // milliseconds after which what is shown loses colour
 const PATIENCE = 800;
+const AGAIN = 3000; // milliseconds after which a server that did not answer is asked again
 let pause = PAUSE.short; // of the typist, as long as the server is quick: a request too many costs it little
 let keyed = 0; // when the text changed last
 let timer = null; // of the next request
@@ -47,7 +49,7 @@ export function compile() {
     if (response.status === 204) return; // another request took its place
     if (response.ok) swap(html, arrived);
     else if (response.headers.has("Strata-Fragment")) swap(html, () => refused(response));
-    else if (response.status === 429) tooMany(response);
+    else if (response.status === 429) tooMany(response, compile);
     else fail("something went wrong on the server");
   });
 }
@@ -67,7 +69,12 @@ export function run() {
   running(true);
   $("#state").textContent = document.body.classList.contains("measuring") ? "waiting for the ladder …" : "running …";
   send(state.seq, "/run", async (response) => {
-    if (!response.ok) throw new TypeError("refused");
+    if (!response.ok) {
+      done();
+      if (response.status === 429) tooMany(response, run);
+      else fail("something went wrong on the server");
+      return;
+    }
     for await (const message of messages(response.body)) {
       if (!current(response.seq)) return;
       if (message.kind === "update") swap(message.html, () => editor.running(message.line));
@@ -101,14 +108,21 @@ const typed = () => new Promise((resolve) => { setTimeout(resolve, Math.max(0, k
 
 async function send(seq, address, receive) {
   try {
-    const response = await fetch(address, { method: "POST", body: form(), signal: asking.signal, headers: { "HX-Request": "true" } });
-    await receive(Object.assign(response, { seq }));
+    const response = await ask(address, { method: "POST", body: form(), signal: asking.signal, headers: { "HX-Request": "true" } });
+    if (!unreached(response)) await receive(Object.assign(response, { seq }));
+    else if (current(seq)) lost();
   } catch (error) {
     if (error.name === "AbortError" || !current(seq)) return;
-    done();
-    fail("the server does not answer");
-    if (!(error instanceof TypeError)) throw error; // what fetch throws when there is no network
+    lost();
+    if (!(error instanceof TypeError)) throw error; // what a stream throws that breaks off
   }
+}
+
+/** Without a server, ask until it is there again. */
+function lost() {
+  done();
+  fail("the server does not answer");
+  timer = setTimeout(compile, AGAIN);
 }
 
 /** The JSON lines of a stream as they come. */
@@ -155,10 +169,10 @@ function done() {
   running(false);
 }
 
-function tooMany(response) {
+function tooMany(response, again) {
   const seconds = Number(response.headers.get("Retry-After")) || 5;
   fail(`too many requests; next try in ${seconds} s`);
-  timer = setTimeout(compile, seconds * 1000);
+  timer = setTimeout(again, seconds * 1000);
 }
 
 /** Busy servers say when to come back. */
@@ -171,9 +185,10 @@ function refused(response) {
 
 function fail(message) {
   const box = $("#state");
-  box.textContent = `✗ ${message}`;
+  const words = `✗ ${message}`;
+  if (box.textContent !== words) toast(`${message}; what you see is stale`); // said once, however often it is tried
+  box.textContent = words;
   box.className = "state failed";
-  toast(`${message}; what you see is stale`);
 }
 
 function arrived() {

@@ -3,6 +3,7 @@ import { $, $$, element, tellFacts } from "./dom.js";
 import { ladder } from "./ladder.js";
 import { goToLine } from "./linking.js";
 import { PANES } from "./panes.js";
+import { ask } from "./server.js";
 import { on, state, tell } from "./state.js";
 
 const ZOOM = { in: 1.2, out: 1 / 1.2 };
@@ -46,7 +47,7 @@ async function load() {
   if (address === shown) return;
   shown = address;
   if (!key) { show('<p class="empty">The control flow of a function appears here when code was made of it.</p>'); return; }
-  const answer = await fetch(address, { headers: { "HX-Request": "true" } });
+  const answer = await ask(address, { headers: { "HX-Request": "true" } });
   const html = answer.ok || answer.headers.has("Strata-Fragment") ? await answer.text() : "";
   if (address !== shown) return;
   if (html) { show(html); await loadThroughput(key); }

@@ -1,6 +1,7 @@
 // The drawn graph: fetched by key, moved and zoomed, searched, walked by keyboard.
 import { $, $$, announce, fetchQuietly, narrow, toast } from "./dom.js";
 import { beginChange, showChange } from "./graph-change.js";
+import { ask, unreached } from "./server.js";
 import { on, tell } from "./state.js";
 
 const ZOOM = 1.2;
@@ -55,8 +56,9 @@ async function load() {
   shown = address;
   const body = $("#body-drawing");
   if (!key) { body.replaceChildren(); return; }
-  const answer = await fetch(`/graph/${address}`, { headers: { "HX-Request": "true" } });
+  const answer = await ask(`/graph/${address}`, { headers: { "HX-Request": "true" } });
   if (address !== shown) return;
+  if (unreached(answer)) { shown = ""; toast((await answer.json()).error.message); return; }
   if (!answer.ok && !answer.headers.has("Strata-Fragment")) { toast("This drawing has expired; compile again to see it"); return; }
   const html = await answer.text();
   if (address !== shown) return;

@@ -2,6 +2,7 @@
 import { $, element, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { LISTINGS, paneOf } from "./panes.js";
+import { ask } from "./server.js";
 import { keepInLinks, linkedView, state, workspaceJson } from "./state.js";
 
 const kept = new Map(); // pane -> {listing, label, link, state}: of a link, or of a state that becomes one when it is shared
@@ -18,7 +19,7 @@ export const LINK = "link";
  * @returns {Promise<boolean>} whether there is something to compare this pane with */
 export async function keepLink(pane, link) {
   const id = /^[\w-]+$/.exec(link.trim().replace(/[?#].*$/, "").replace(/\/+$/, "").replace(/^.*\//, ""))?.[0];
-  const answer = id && (await fetch(`/api/links/${id}/texts`, { method: "POST" }).catch(() => null)); // null is said below
+  const answer = id && (await ask(`/api/links/${id}/texts`, { method: "POST" }));
   if (!answer?.ok) {
     toast(answer?.status === 404 ? `There is no link ${id}` : "This link cannot be compared with now");
     return false;
@@ -50,7 +51,7 @@ export async function linkKept() {
   for (const pane of compared) {
     const text = kept.get(pane);
     if (!text || text.link) continue;
-    const answer = await fetch("/api/links", { method: "POST", headers: { "Content-Type": "application/json" }, body: await text.state });
+    const answer = await ask("/api/links", { method: "POST", headers: { "Content-Type": "application/json" }, body: await text.state });
     if (answer.ok) text.link = (await answer.json()).id;
   }
 }

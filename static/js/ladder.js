@@ -4,6 +4,7 @@ import { editor } from "./editor.js";
 import { pack, told, unpack } from "./ladder-link.js";
 import { recall, remember } from "./memory.js";
 import { forgetPredictions, predictions, togglePredicting } from "./predict.js";
+import { ask, post, unreached } from "./server.js";
 import { keepInLinks, on, state, tell, workspaceJson } from "./state.js";
 
 let running = null; // {id, source, seen}
@@ -75,8 +76,7 @@ export async function measure(address, workspace) {
 }
 
 async function start(address, workspace) {
-  const body = JSON.stringify(workspace ?? (await workspaceJson(editor.text)));
-  const response = await fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  const response = await post(address, workspace ?? (await workspaceJson(editor.text)));
   const answer = await response.json();
   if (!response.ok) {
     toast(answer.error.message);
@@ -127,7 +127,8 @@ function end(status, message) {
 
 async function stop() {
   const { id } = running;
-  await fetch(`/api/ladders/${id}`, { method: "DELETE" });
+  const answer = await ask(`/api/ladders/${id}`, { method: "DELETE" });
+  if (unreached(answer)) toast((await answer.json()).error.message);
 }
 
 function buttons(active) {

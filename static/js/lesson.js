@@ -3,6 +3,7 @@ import { $, $$, announce, narrow, readJson, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { measure } from "./ladder.js";
 import { keepProgress, readProgress } from "./lesson-progress.js";
+import { post } from "./server.js";
 import { on, tell, workspaceJson } from "./state.js";
 import { typedNumber } from "./typed-number.js";
 
@@ -148,12 +149,9 @@ async function judge(number, workspace) {
   say(measuring ? "Measuring …" : "Checking …");
   const ladder = measuring ? await measure(MEASURERS[measuring], workspace) : "";
   if (ladder === null) return say("It could not be measured; the Benchmark pane says why.");
-  const response = await fetch(`/api/lessons/${lesson.name}/steps/${number}/check`, {
-    method: "POST", headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ workspace, ladder, predictions: predictions() }),
-  }).catch(() => null);
-  const answer = await response?.json();
-  if (!response?.ok) return say(answer?.error.message ?? "The server does not answer.");
+  const response = await post(`/api/lessons/${lesson.name}/steps/${number}/check`, { workspace, ladder, predictions: predictions() });
+  const answer = await response.json();
+  if (!response.ok) return say(`It could not be checked: ${answer.error.message}.`);
   if (number === progress.step) show(answer);
   if (answer.passed) tell("lesson-passed", { number, workspace, ladder, predictions: predictions() });
   return undefined;

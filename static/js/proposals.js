@@ -1,6 +1,7 @@
 // What a loop or a stage of the schedule can take next: asked of the server, written into the script in one step.
 import { announce, toast } from "./dom.js";
 import { editor } from "./editor.js";
+import { post } from "./server.js";
 import { state, workspaceJson } from "./state.js";
 
 /**
@@ -25,16 +26,10 @@ export async function propose(place, factor) {
   const script = editor.text;
   if (state.options.prefix !== undefined) return { script, proposals: [], problem: "an earlier step is shown: choose the last primitive first" };
   const subject = { unit: state.view.unit, place, ...(factor ? { factor } : {}) };
-  try {
-    const body = JSON.stringify({ ...(await workspaceJson(script)), subject });
-    const response = await fetch("/api/proposals", { method: "POST", headers: { "Content-Type": "application/json" }, body });
-    const answer = await response.json();
-    if (!response.ok) return { script, proposals: [], problem: answer.error.message };
-    return { script, proposals: answer.proposals ?? [], problem: answer.problem ?? "" };
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error; // what fetch throws when there is no network
-    return { script, proposals: [], problem: "the server cannot be reached" };
-  }
+  const response = await post("/api/proposals", { ...(await workspaceJson(script)), subject });
+  const answer = await response.json();
+  if (!response.ok) return { script, proposals: [], problem: answer.error.message };
+  return { script, proposals: answer.proposals ?? [], problem: answer.problem ?? "" };
 }
 
 /** Write a proposal into the script, unless the script has changed since it was asked about.

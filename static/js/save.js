@@ -3,6 +3,7 @@ import { $, $$, element, readJson, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { ladder } from "./ladder.js";
 import { LISTINGS, paneOf } from "./panes.js";
+import { ask, post, unreached } from "./server.js";
 import { linkedView, state, workspaceJson } from "./state.js";
 
 /** The kinds of files that are made on request: form, title, hint, the pane that offers it, and whether models have it. */
@@ -58,8 +59,9 @@ function copyButton(pane) {
 
 /** Copy all lines of a pane's text, those that have not been fetched too. */
 async function copyText(pane) {
-  const answer = await fetch(`/listings/${$(`#body-${pane}`).dataset.listing}/file`).catch(() => null);
-  if (!answer?.ok) return toast("This text has expired; compile again to copy it");
+  const answer = await ask(`/listings/${$(`#body-${pane}`).dataset.listing}/file`);
+  if (unreached(answer)) return toast((await answer.json()).error.message);
+  if (!answer.ok) return toast("This text has expired; compile again to copy it");
   return copy(await answer.text(), `Copied ${paneOf(pane).title}`, "This browser does not let the page copy; save the text instead");
 }
 
@@ -94,10 +96,9 @@ async function savePage() {
 
 /** Save what the server makes of a request; returns the name of the file, or null where there is none, and says why. */
 async function saved(address, request) {
-  const headers = { "Content-Type": "application/json" };
-  const answer = await fetch(address, { method: "POST", headers, body: JSON.stringify(request) }).catch(() => null);
-  if (!answer?.ok) {
-    toast((await answer?.json().catch(() => null))?.error.message ?? "the server does not answer");
+  const answer = await post(address, request);
+  if (!answer.ok) {
+    toast((await answer.json()).error.message);
     return null;
   }
   const name = /filename="?([^";]+)/.exec(answer.headers.get("Content-Disposition"))?.[1] ?? "strata";

@@ -4,6 +4,7 @@ import { editor } from "./editor.js";
 import { linkKept } from "./kept.js";
 import { inLesson } from "./lesson.js";
 import { forget, recall, remember } from "./memory.js";
+import { ask, post, unreached } from "./server.js";
 import { linkedView, on, state, workspaceJson } from "./state.js";
 
 export function startShare() {
@@ -30,8 +31,7 @@ function address(path) {
 
 async function make() {
   await linkKept();
-  const body = JSON.stringify({ workspace: await workspaceJson(editor.text), view: linkedView() });
-  const response = await fetch("/api/links", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  const response = await post("/api/links", { workspace: await workspaceJson(editor.text), view: linkedView() });
   const answer = await response.json();
   if (!response.ok) {
     $("#share-menu").open = false;
@@ -65,11 +65,14 @@ async function copy(text) {
 async function remove() {
   const { link } = state;
   const tokens = (recall(`tokens.${link}`) ?? "").split(" ").filter(Boolean);
-  for (const token of tokens) await fetch(`/api/links/${link}`, { method: "DELETE", headers: { "X-Delete-Token": token } });
+  for (const token of tokens) {
+    const answer = await ask(`/api/links/${link}`, { method: "DELETE", headers: { "X-Delete-Token": token } });
+    if (unreached(answer)) return toast((await answer.json()).error.message);
+  }
   forget(`tokens.${link}`);
   state.link = "";
   address("/");
   $("#saved").textContent = "";
   $("#share-menu").open = false;
-  toast("The link is deleted, unless others shared the same content");
+  return toast("The link is deleted, unless others shared the same content");
 }

@@ -49,6 +49,8 @@ export function startSteps() {
     forget(target.dataset.pane);
     tell("options");
   });
+  // Without a server, whoever compiles tries again.
+  document.addEventListener("htmx:sendError", ({ target }) => { if (target.matches?.(".pane.listing")) tell("options"); });
   on("answered", mark);
   on("answered", compareAgain);
   on("text", mark);

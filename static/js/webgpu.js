@@ -1,6 +1,7 @@
 // Runs the schedule on the visitor's own GPU, through WebGPU.  What it measures stays in this browser and in its links.
 import { $, element, toast } from "./dom.js";
 import { editor } from "./editor.js";
+import { post } from "./server.js";
 import { keepInLinks, on, state, tell, workspaceJson } from "./state.js";
 import { pack, unpack } from "./webgpu-link.js";
 
@@ -44,21 +45,14 @@ async function run(prefixes) {
   buttons(true);
   say("The server writes the kernels in WGSL …");
   const asked = running;
-  let program = null;
-  let problem = "";
-  try {
-    ({ program, problem } = await prepared(prefixes));
-  } catch (error) {
-    problem = error.message;
-  }
+  const { program, problem } = await prepared(prefixes);
   if (running !== asked) return; // stopped meanwhile
   if (program) begin(program);
   else end(`Nothing to run: ${problem}`);
 }
 
 async function prepared(prefixes) {
-  const body = JSON.stringify({ ...(await workspaceJson(editor.text)), unit: state.view.unit, prefixes });
-  const response = await fetch("/api/webgpu", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  const response = await post("/api/webgpu", { ...(await workspaceJson(editor.text)), unit: state.view.unit, prefixes });
   const answer = await response.json();
   return response.ok ? answer : { program: null, problem: answer.error.message };
 }

@@ -307,6 +307,24 @@ def test_an_older_answer_never_overwrites_a_newer_one(
     expect(page.locator(".problem")).to_have_count(0)
 
 
+def test_a_server_that_is_gone_is_told_everywhere_and_asked_until_it_is_back(
+    fixed: str, open_page: Callable[..., Page], console: Console
+) -> None:
+    page = open_page(fixed)
+    page.context.set_offline(True)
+    write(page, "x = 1")
+    expect(page.locator("#state")).to_have_text("✗ the server does not answer")
+    for button in ("#ladder-button", "#share-button"):
+        page.evaluate("document.querySelector('#toast').textContent = ''")
+        page.click(button)
+        expect(page.locator("#toast")).to_have_text("the server does not answer")
+    expect(page.locator("#shared")).to_be_hidden()
+    assert not [said for said in console.said if "ERR_INTERNET_DISCONNECTED" not in said]
+    console.said.clear()
+    page.context.set_offline(False)
+    expect(page.locator("#state")).to_contain_text("compiled in")
+
+
 def test_a_key_ends_the_job_of_the_text_before(serve: Callable[[Runner], str], open_page: Callable[..., Page]) -> None:
     runner = ScriptedRunner()
     runner.scripts["endless"] = Script(until=threading.Event())

@@ -4,6 +4,7 @@ import { editor } from "../editor.js";
 import { live, servedBy, whole } from "./cache.js";
 import { Grid, coloursOf, indices } from "./grid.js";
 import { Progress, Trace } from "./trace.js";
+import { post } from "../server.js";
 import { on, state, tell, workspaceJson } from "../state.js";
 
 const PANE = "player";
@@ -68,14 +69,13 @@ export async function load() {
   $("#player-empty").textContent = "Running a small size of the program …";
   try {
     const asked = { ...(await workspaceJson(editor.text)), unit: state.view.unit };
-    const response = await fetch("/api/traces", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(asked) });
+    const response = await post("/api/traces", asked);
     const answer = await response.json();
-    if (!response.ok) throw new TypeError(answer.error.message);
     if (answer.trace) begin(new Trace(answer.trace));
-    else refuse(answer.problem);
+    else refuse(answer.error?.message ?? answer.problem);
   } catch (error) {
     refuse(error.message);
-    if (!(error instanceof TypeError)) throw error; // what fetch throws when there is no network
+    throw error;
   } finally {
     loading = false;
     $("#player-load").disabled = false;
