@@ -71,7 +71,7 @@ class PaneListing:
     def facts(self) -> list[str]:
         """The words of the title, most telling first."""
         if self.diff is not None:
-            return [f"+{self.diff.added} −{self.diff.removed}", f"{self.before_label} → {self.label}"]
+            return [self._difference(self.diff), self._sides]
         ranked = sorted(self.listing.summary.items(), key=lambda item: _FACT_RANK.get(item[0], len(_FACT_RANK)))
         facts = [fact for name, value in ranked if (fact := listing_fact(name, value))]
         if self.pane.stepped and not self.pane.changes_only:
@@ -79,6 +79,17 @@ class PaneListing:
         if self.left_out:
             facts.append(f"{self.left_out:,} without effect")
         return facts
+
+    @staticmethod
+    def _difference(diff: Diff) -> str:
+        return f"+{diff.added} −{diff.removed}" if diff.added or diff.removed else "no difference"
+
+    @property
+    def _sides(self) -> str:
+        """What is compared; a text that was kept at the same step, target and level is one of another script."""
+        if self.before_label == self.label:
+            return f"an earlier script → this one · {self.label}"
+        return f"{self.before_label} → {self.label}"
 
     @property
     def traced(self) -> str:

@@ -112,6 +112,8 @@ def _without_spills(lines: list[Line]) -> list[Line]:
 
 
 def _hot_loop(lines: list[Line]) -> list[Line]:
-    """Return the lines of the loop that is nested deepest; all of them where nothing loops."""
+    """Return the lines of the loop that is nested deepest; all of them, and a word about it, where nothing loops."""
     graph = hot_loop(control_flow([line.text for line in lines], "gas"))
-    return [lines[number] for number in graph.hot_lines] if graph is not None else lines
+    if graph is None:
+        return [Line("# nothing loops here: all of it is shown"), *lines]
+    return [lines[number] for number in graph.hot_lines]

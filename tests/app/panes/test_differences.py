@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.artifacts import Listing
 from app.panes.differences import CONTEXT, MAX_ALIGNED, MAX_SHOWN, Diff, diff
+from app.panes.listing_pane import PaneListing
+from app.panes.table import PANES
 from tests.app.fixtures import listing
 
 
@@ -61,3 +64,16 @@ def test_huge_differences_are_cut() -> None:
     assert (merged.added, merged.removed) == (size, size)
     assert len(merged.lines) <= MAX_SHOWN + 2
     assert "more lines" in merged.lines[-1].html
+
+
+@pytest.mark.parametrize(
+    ("now", "label", "facts"),
+    [
+        ("b", "up to split", ["+1 −1", "whole schedule → up to split"]),
+        ("a", "up to split", ["no difference", "whole schedule → up to split"]),
+        ("b", "whole schedule", ["+1 −1", "an earlier script → this one · whole schedule"]),
+    ],
+)
+def test_a_title_says_what_is_compared(now: str, label: str, facts: list[str]) -> None:
+    merged = diff(text(["a"]), text([now]))
+    assert PaneListing(PANES[0], text([now]), label, "whole schedule", merged).facts == facts

@@ -179,6 +179,12 @@ def test_filters_say_what_is_shown_of_assembly(
     assert [text for text in plain if text not in shown] == left_out
 
 
+def test_where_nothing_loops_all_is_shown_and_it_is_said() -> None:
+    straight = "f:\n\tretq\n"
+    shown = [line.text.strip() for line in from_assembly(straight, "f", None, {}, ["hot"]).lines]
+    assert shown == ["# nothing loops here: all of it is shown", "f:", "retq"]
+
+
 def test_comments_are_llvm_s_own() -> None:
     shown = [line.text for line in from_assembly(COMMENTED, "f", None, {}, ["comments"]).lines]
     assert sum("Spill" in text or "Reload" in text for text in shown) == 2
