@@ -3,11 +3,13 @@ import { $, announce, element, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { currentStep, inLesson, lessonName, showAs, showOwn } from "./lesson.js";
 import { recall, remember } from "./memory.js";
+import { ask as reach, unreached } from "./server.js";
 import { on, state, tell } from "./state.js";
 
 const PRESENT_MS = 300;
 const ATTEND_MS = 15_000;
 const LIST_MS = 2_000;
+const AGAIN_MS = 3_000; // after which a server that did not answer is asked again
 
 const name = new URLSearchParams(location.search).get("class");
 const secret = new URLSearchParams(location.hash.slice(1)).get("teacher"); // a fragment never leaves the browser
@@ -28,21 +30,38 @@ export function startClass() {
   if (!name) return;
   $("#teach").hidden = true;
   $("#class-bar").hidden = false;
-  const source = new EventSource(`${address}/events`);
-  source.addEventListener("news", ({ data }) => heard(JSON.parse(data)));
-  source.onerror = () => { if (source.readyState === EventSource.CLOSED) toast("This class has ended"); };
+  listen();
   if (secret) startTeacher();
   else startStudent();
   draw();
 }
 
+function listen() {
+  const source = new EventSource(`${address}/events`);
+  source.addEventListener("news", ({ data }) => heard(JSON.parse(data)));
+  source.onerror = () => { if (source.readyState === EventSource.CLOSED) listenAgain(); };
+}
+
+/** A stream that is refused does not say why: the class has ended, or its server is away. */
+async function listenAgain() {
+  const asked = new AbortController();
+  const { status } = await reach(`${address}/events`, { signal: asked.signal });
+  asked.abort();
+  if (status === 404) toast("This class has ended");
+  else setTimeout(listen, AGAIN_MS);
+}
+
+let reached = true; // whether the server answered when it was asked last
+
 async function ask(path, method, body) {
   const headers = { ...(body && { "Content-Type": "application/json" }), ...(secret && { "X-Class-Secret": secret }) };
-  const response = await fetch(path, { method, headers, body: body && JSON.stringify(body) }).catch(() => null);
-  if (response?.status === 204) return {};
-  const answer = await response?.json();
-  if (response?.ok) return answer;
-  toast(answer?.error.message ?? "The server does not answer");
+  const response = await reach(path, { method, headers, body: body && JSON.stringify(body) });
+  const before = reached;
+  reached = !unreached(response);
+  if (response.status === 204) return {};
+  const answer = await response.json();
+  if (response.ok) return answer;
+  if (reached || before) toast(answer.error.message); // of a server that is away it is said once
   return null;
 }
 

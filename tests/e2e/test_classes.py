@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app import create_app
-from tests.e2e.conftest import serving
+from tests.e2e.conftest import Console, serving
 from tests.e2e.steps import MATMUL, settled, violations, write
 
 CHOSEN_PRIMITIVE = "#strip .schedule [aria-pressed=true]"
@@ -66,6 +66,22 @@ def test_the_secret_stays_in_the_fragment(teacher: Page) -> None:
     assert secret not in teacher.evaluate("navigator.clipboard.readText()")
     assert asked
     assert all(secret not in address for address in asked)
+
+
+def test_a_class_goes_on_when_its_server_was_away_behind_a_proxy(
+    school: str, open_page: Callable[..., Page], console: Console
+) -> None:
+    page = open_page(f"{school}/learn/split")
+    made = page.request.post(f"{school}/api/classes", data={"lesson": "split"}).json()
+    page.route("**/events", lambda route: route.fulfill(status=502, body="Bad Gateway"), times=2)
+    page.goto(f"{school}/learn/split?class={made['id']}")
+    secret = {"X-Class-Secret": made["secret"]}
+    state = {"step": 2, "script": MATMUL}
+    page.request.put(f"{school}/api/classes/{made['id']}/presented", data=state, headers=secret)
+    expect(page.locator("#class-following")).to_be_visible()
+    expect(page.locator("#toast")).not_to_contain_text("ended")
+    assert not [said for said in console.said if "502" not in said]
+    console.said.clear()
 
 
 def test_students_see_what_the_teacher_does_and_leave_with_one_key(teacher: Page, join: Callable[..., Page]) -> None:

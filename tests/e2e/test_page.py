@@ -198,16 +198,13 @@ def test_what_is_pressed_and_what_is_linked_shows_in_the_colours_of_the_system_t
     fixed: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(fixed)
-    passes, chip, line = (
-        page.locator("#llvm-passes"),
-        page.locator(".chip[aria-pressed='true']"),
-        page.locator("#body-asm .related"),
-    )
+    passes, chip, line = (page.locator(name) for name in ("#llvm-passes", ".chip[aria-pressed='true']", ".l.related"))
     usual = passes.evaluate("button => getComputedStyle(button).backgroundColor")
     passes.click()
     expect(passes).not_to_have_css("background-color", usual)
+    settled(page)
+    page.locator("#body-asm .l", has_text="vfmadd").first.click()
     page.emulate_media(forced_colors="active")
-    page.locator("#body-loops .l", has_text="for ").first.hover()
     for element in (passes, chip.first, line.first):
         expect(element).to_have_css("outline-style", "solid")
 
