@@ -136,6 +136,26 @@ class TargetKind(str):
         """The options that targets of this kind take."""
         return [*_COMMON, *KINDS[self].options]
 
+    @staticmethod
+    def options_from_name(kind_name: str) -> dict[str, str]:
+        """Return the options that targets of a kind take, with the types of their values.
+
+        Parameters
+        ----------
+        kind_name : str
+
+        Returns
+        -------
+        dict of str to str
+
+        Raises
+        ------
+        TargetError
+            If there is no such kind.
+        """
+        kind = kind_named(kind_name)
+        return {option: option_type(kind, option).__name__ for option in kind.options}
+
 
 def kind_named(name: str) -> TargetKind:
     """Return the kind of a name.

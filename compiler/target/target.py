@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias, Union
 
@@ -13,10 +13,12 @@ from compiler.ir.codecs import register_codec
 from compiler.ir.context_stack import ContextStack
 from compiler.ir.error import TargetError
 from compiler.ir.extension import extension_point
+from compiler.runtime.device import device
 from compiler.runtime.native_code import host_cpu, host_features, host_triple
 from compiler.target import vector_registers
 from compiler.target.kinds import KINDS, TargetKind
 from compiler.target.options import Description, Options, describe, keys_of, option_text
+from compiler.target.target_features import TargetFeatures
 
 __all__ = ["Target", "TargetKind", "TargetLike", "host_attributes"]
 
@@ -52,7 +54,7 @@ class Target:
         The groups of targets that it belongs to: those given, its device, those of its kind.
     host : Target or None
         The target that launches a device's kernels.
-    triple, cpu, features : str
+    triple, cpu, llvm_features : str
         What LLVM is asked for; CPU and features are empty for other kinds than ``llvm``.
 
     Raises
@@ -75,7 +77,7 @@ class Target:
         if "devices" in self.attrs:
             self.attrs["devices"] = [Target(device) for device in self.attrs["devices"]]
         self.triple = self._text("mtriple") or host_triple()
-        self.cpu, self.features = self._cpu_and_features() if self.kind == "llvm" else ("", "")
+        self.cpu, self.llvm_features = self._cpu_and_features() if self.kind == "llvm" else ("", "")
         for feature in self.mattr:
             if feature[0] not in "+-" or len(feature) == 1:
                 raise TargetError(f"Target: -mattr takes features such as +avx2 or -avx512f, got {feature!r}")
@@ -152,6 +154,11 @@ class Target:
     # what schedules ask
 
     @property
+    def features(self) -> TargetFeatures:
+        """Facts about the processor as attributes, such as ``has_sve``."""
+        return TargetFeatures(self.triple if "mtriple" in self.attrs else "", self.cpu, self.llvm_features)
+
+    @property
     def num_cores(self) -> int:
         """Cores that schedules may count on, 0 where the target does not say."""
         return int(self.attrs.get("num-cores", 0))
@@ -161,13 +168,13 @@ class Target:
         """Width in bits of the widest vector registers that code for this target uses, 0 if it uses none."""
         if self.kind != "llvm":
             return 0
-        return vector_registers.vector_bits(self.triple, self.cpu, self.features)
+        return vector_registers.vector_bits(self.triple, self.cpu, self.llvm_features)
 
     @property
     def has_scalable_vectors(self) -> bool:
         """Whether the processor says while it runs how long its vectors are: SVE of AArch64, V of RISC-V."""
         extensions = _SCALABLE.get(self.triple.split("-")[0], ())
-        return self.kind == "llvm" and not set(extensions).isdisjoint(self.features.split(","))
+        return self.kind == "llvm" and not set(extensions).isdisjoint(self.llvm_features.split(","))
 
     @property
     def vector_registers(self) -> int:
@@ -176,7 +183,7 @@ class Target:
             return _SCALAR_REGISTERS
         if self.kind != "llvm":
             return 0
-        return vector_registers.vector_registers(self.triple, self.cpu, self.features)
+        return vector_registers.vector_registers(self.triple, self.cpu, self.llvm_features)
 
     def vector_width(self, dtype: str = "float32") -> int:
         """Return how many elements of a data type one vector register holds.
@@ -212,6 +219,36 @@ class Target:
     def max_function_args(self) -> int:
         """Parameters that a kernel may have, 0 where the target does not say."""
         return int(self.attrs.get("max_function_args", 0))
+
+    @property
+    def max_block_size_x(self) -> int:
+        """Threads of a block of a GPU along its first axis, 1 where the target does not say."""
+        return int(self.attrs.get("max_block_size_x", 1))
+
+    @property
+    def max_block_size_y(self) -> int:
+        """Threads of a block of a GPU along its second axis, 1 where the target does not say."""
+        return int(self.attrs.get("max_block_size_y", 1))
+
+    @property
+    def l2_cache_size_bytes(self) -> int:
+        """Bytes of the cache of a GPU, 0 where the target does not say."""
+        return int(self.attrs.get("l2_cache_size_bytes", 0))
+
+    @property
+    def supports_cooperative_matrix(self) -> bool:
+        """Whether the target says that a GPU multiplies matrices of a subgroup."""
+        return bool(self.attrs.get("supports_cooperative_matrix", False))
+
+    def get_target_device_type(self) -> int:
+        """Return the number of the kind of devices that code for this target runs on.
+
+        Returns
+        -------
+        int
+            As of ``tvm.device(target.kind.name).device_type``.
+        """
+        return int(device(self.kind.name).device_type)
 
     @property
     def vtcm_capacity(self) -> int:
@@ -289,6 +326,76 @@ class Target:
         return made, made.host
 
     canon_target_and_host = check_and_update_host_consist
+
+    @staticmethod
+    def canon_multi_target(multi_targets: TargetLike | Sequence[TargetLike] | None) -> list[Target] | None:
+        """Return what is given for one or several targets as a list of them.
+
+        Parameters
+        ----------
+        multi_targets : Target, str, dict, a sequence of them, or None
+
+        Returns
+        -------
+        list of Target, or None
+            None for None.
+        """
+        if multi_targets is None:
+            return None
+        if isinstance(multi_targets, (Target, str, Mapping)):
+            return [Target(multi_targets)]
+        return [Target(each) for each in multi_targets]
+
+    @staticmethod
+    def canon_multi_target_and_host(
+        target: TargetLike | Sequence[TargetLike] | Mapping[Any, TargetLike], target_host: TargetLike | None = None
+    ) -> list[Target]:
+        """Return what is given for one or several targets as a list of them with their hosts.
+
+        Parameters
+        ----------
+        target : Target, str, dict, or a sequence of them
+            Or, as older programs say it, a mapping of kinds of devices to them.
+        target_host : Target, str or dict, optional
+            The host of those that have none.
+
+        Returns
+        -------
+        list of Target
+
+        Raises
+        ------
+        AssertionError
+            If there is no target.
+        """
+        by_device = isinstance(target, Mapping) and "kind" not in target
+        targets = Target.canon_multi_target([*target.values()] if by_device else target)  # type: ignore[union-attr]
+        assert targets is not None, "Target is not None"
+        return [each if target_host is None else Target(each, each.host or target_host) for each in targets]
+
+    @staticmethod
+    def canon_target_map_and_host(
+        target_map: Mapping[TargetLike, Any], target_host: TargetLike | None = None
+    ) -> tuple[dict[Target, Any], Target | None]:
+        """Return a mapping whose keys are targets with one host, and the host.
+
+        Parameters
+        ----------
+        target_map : mapping of Target or str to object
+        target_host : Target, str or dict, optional
+            That of the first target when left out.
+
+        Returns
+        -------
+        tuple of dict and Target or None
+        """
+        targets: dict[Target, Any] = {}
+        host = Target.canon_target(target_host)
+        for given, value in target_map.items():
+            target, host = Target.canon_target_and_host(given, host)
+            assert target is not None
+            targets[target] = value
+        return targets, host
 
     @staticmethod
     def canon_target(target: TargetLike | None) -> Target | None:

@@ -7,12 +7,18 @@ import llvmlite.binding as llvmlite_binding  # the module ``llvm`` of this packa
 from compiler.ir.error import ArgumentError
 from compiler.runtime.llvm_intrinsics import has_intrinsic
 from compiler.runtime.native_code import host_cpu, host_triple
+from compiler.target.cpu_names import NAMES
+from compiler.target.processor_features import used_features
 from compiler.target.target import Target, TargetLike
 
 __all__ = [
+    "llvm_cpu_has_features",
+    "llvm_get_cpu_archlist",
+    "llvm_get_cpu_features",
     "llvm_get_intrinsic_name",
     "llvm_get_system_cpu",
     "llvm_get_system_triple",
+    "llvm_get_system_x86_vendor",
     "llvm_get_targets",
     "llvm_get_vector_width",
     "llvm_lookup_intrinsic_id",
@@ -109,9 +115,75 @@ def target_has_features(cpu_features: str | list[str], target: TargetLike | None
     -------
     bool
     """
-    features = Target.target_or_current(target).features.split(",")
     asked = [cpu_features] if isinstance(cpu_features, str) else cpu_features
-    return all(f"+{feature}" in features for feature in asked)
+    return set(asked) <= set(llvm_get_cpu_features(target))
+
+
+def llvm_get_cpu_features(target: TargetLike | None = None) -> list[str]:
+    """Return the features of a target's processor that LLVM makes use of.
+
+    Parameters
+    ----------
+    target : Target or str, optional
+        The current one, else this machine, when left out.
+
+    Returns
+    -------
+    list of str
+        As LLVM calls them: those that the target states, and those that can be seen in what LLVM emits.
+    """
+    made = Target.target_or_current(target)
+    stated = [feature for feature in made.llvm_features.split(",") if feature]
+    present = used_features(made.triple, made.cpu, made.llvm_features) | {f[1:] for f in stated if f[0] == "+"}
+    return sorted(present - {f[1:] for f in stated if f[0] == "-"})
+
+
+def llvm_cpu_has_features(cpu_features: str | list[str], target: TargetLike | None = None) -> bool:
+    """Return whether a target's processor has features, as :func:`target_has_features` does.
+
+    Parameters
+    ----------
+    cpu_features : str or list of str
+        As LLVM calls them, e.g. ``avx2``.
+    target : Target or str, optional
+        The current one, else this machine, when left out.
+
+    Returns
+    -------
+    bool
+    """
+    return target_has_features(cpu_features, target)
+
+
+def llvm_get_cpu_archlist(target: TargetLike | None = None) -> list[str]:
+    """Return the processors of a target's architecture that LLVM knows.
+
+    Parameters
+    ----------
+    target : Target or str, optional
+        The current one, else this machine, when left out.
+
+    Returns
+    -------
+    list of str
+        What ``-mcpu=`` takes.
+    """
+    architecture = Target.target_or_current(target).triple.split("-")[0]
+    return NAMES.get({"arm64": "aarch64"}.get(architecture, architecture), "").split()
+
+
+def llvm_get_system_x86_vendor() -> str:
+    """Return who made the x86 processor of this machine.
+
+    Returns
+    -------
+    str
+        ``amd``, ``intel`` or ``unknown``.
+    """
+    cpu = host_cpu()
+    if not host_triple().startswith("x86"):
+        return "unknown"
+    return "amd" if cpu.startswith(("znver", "bdver", "btver", "amdfam", "k8", "athlon", "opteron")) else "intel"
 
 
 _INTRINSICS: list[str] = [""]

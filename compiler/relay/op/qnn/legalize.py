@@ -40,7 +40,7 @@ def fast_dtypes(target: Target | None, data: str, weight: str) -> tuple[str, str
         return None
     if target.kind == "cuda":
         return "int8", "int8"
-    if target.mcpu and has_sse41(target.triple, target.cpu, target.features):
+    if target.mcpu and has_sse41(target.triple, target.cpu, target.llvm_features):
         return "uint8", "int8"
     return (weight, weight) if set(target.mattr) >= _DOT_PRODUCT else None
 

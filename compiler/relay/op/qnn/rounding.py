@@ -68,7 +68,7 @@ _STACK: ContextStack[RequantizeConfig] = ContextStack("RequantizeConfig")
 
 def _usual_dtype() -> str:
     target = Target.current()
-    fast = target is not None and bool(target.mcpu) and has_sse41(target.triple, target.cpu, target.features)
+    fast = target is not None and bool(target.mcpu) and has_sse41(target.triple, target.cpu, target.llvm_features)
     return "float32" if fast else _DEFAULT_DTYPE
 
 

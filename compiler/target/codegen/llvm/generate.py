@@ -120,7 +120,7 @@ def described(target: Target, signatures: Sequence[Signature], graph: str = "", 
     -------
     Description
     """
-    features = [f[1:] for f in target.features.split(",") if f.startswith("+")]
+    features = [f[1:] for f in target.llvm_features.split(",") if f.startswith("+")]
     return Description(
         triple=target.triple,
         features=features,

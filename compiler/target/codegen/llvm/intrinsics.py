@@ -305,7 +305,7 @@ def _check_processor(e: Emitter, name: str) -> None:
     triples = _PROCESSORS.get(name.split(".")[1], ())
     if triples and not target.triple.startswith(triples):
         raise BuildError(f"call_llvm_intrin: {name} is an intrinsic of {triples[0]}, the target is {target.triple}")
-    width = vector_bits(target.triple, target.cpu, target.features) if name.startswith("llvm.x86.avx512.") else 512
+    width = vector_bits(target.triple, target.cpu, target.llvm_features) if name.startswith("llvm.x86.avx512.") else 512
     if width < 512:
         raise BuildError(f"call_llvm_intrin: {name} needs a processor with AVX-512, the target is {target}")
 

@@ -49,7 +49,7 @@ def pair_product(emitter: Emitter, n: Add) -> ir.Value | None:
     if terms is None:
         return None
     target = emitter.state.shared.target
-    width = int16_vector_bits(target.triple, target.cpu, target.features) // 32
+    width = int16_vector_bits(target.triple, target.cpu, target.llvm_features) // 32
     part = next((w for w in _INTRINSICS if w <= width and w <= lanes), None)
     if part is None:
         return None

@@ -28,7 +28,7 @@ def machine_of(target: Target) -> binding.TargetMachine:
     -------
     llvmlite.binding.TargetMachine
     """
-    return llvm_machine.target_machine(target.triple, target.cpu, target.features, target.opt_level)
+    return llvm_machine.target_machine(target.triple, target.cpu, target.llvm_features, target.opt_level)
 
 
 def data_layout(target: Target) -> str:
@@ -42,7 +42,7 @@ def data_layout(target: Target) -> str:
     -------
     str
     """
-    return llvm_machine.data_layout(target.triple, target.cpu, target.features, target.opt_level)
+    return llvm_machine.data_layout(target.triple, target.cpu, target.llvm_features, target.opt_level)
 
 
 def parse(text: str) -> binding.ModuleRef:

@@ -66,7 +66,7 @@ def test_avx512_computes_what_numpy_does(name: str) -> None:
     sch.tensorize(sch.get_loops("C_update")[3], name)
     built = tvm.build(sch.mod, target=target)
     host = tvm.target.Target("llvm")
-    if vector_bits(host.triple, host.cpu, host.features) < 512:
+    if vector_bits(host.triple, host.cpu, host.llvm_features) < 512:
         pytest.skip("no AVX-512 here")
     rng = np.random.default_rng(3)
     a, b = rng.integers(0, 127, (6, 24)).astype("uint8"), rng.integers(-100, 100, (64, 24)).astype("int8")

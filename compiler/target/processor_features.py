@@ -1,0 +1,101 @@
+"""Features of processors, found by what LLVM uses: no list of CPUs is ever complete."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from compiler.target.llvm_machine import emitted_for
+
+__all__ = ["used_features"]
+
+_WIDE = '"min-legal-vector-width"="512"'
+
+
+@dataclass(frozen=True)
+class _Probe:
+    """A value of a type computed from %x and %y of another, and how the instructions for it look."""
+
+    type: str
+    value: str
+    instruction: str
+    attributes: str = ""
+    operands: str = ""
+    """Their type, where it is not that of the value."""
+
+    def program(self) -> str:
+        operands = self.operands or self.type
+        called = re.findall(r"call (.+?) (@[\w.]+)\((.*)\)", self.value)
+        declared = [f"declare {t} {name}({re.sub(r' %?[a-z0-9]+(?=,|$)', '', args)})" for t, name, args in called]
+        return "\n".join(
+            [
+                *declared,
+                f"define void @probe(ptr %p, {operands} %x, {operands} %y) {self.attributes} {{",
+                *(f"  {line}" for line in self.value.splitlines()[:-1]),
+                f"  %r = {self.value.splitlines()[-1]}",
+                f"  store {self.type} %r, ptr %p\n  ret void\n}}\n",
+            ]
+        )
+
+
+def _dot(lanes: int, first: str) -> str:
+    """Return the sum of products of bytes, of which the second ones have a sign."""
+    wide = f"<{lanes} x i32>"
+    return (
+        f"%a = {first} <{lanes} x i8> %x to {wide}\n%b = sext <{lanes} x i8> %y to {wide}\n%m = mul {wide} %a, %b\n"
+        f"call i32 @llvm.vector.reduce.add.v{lanes}i32({wide} %m)"
+    )
+
+
+_X86 = {
+    "ssse3": _Probe("<16 x i8>", "call <16 x i8> @llvm.abs.v16i8(<16 x i8> %x, i1 false)", "pabsb"),
+    "sse4.1": _Probe("float", "call float @llvm.floor.f32(float %x)", "roundss"),
+    "sse4.2": _Probe("<2 x i64>", "call <2 x i64> @llvm.smax.v2i64(<2 x i64> %x, <2 x i64> %y)", "pcmpgtq|pmaxsq"),
+    "popcnt": _Probe("i32", "call i32 @llvm.ctpop.i32(i32 %x)", "popcnt"),
+    "lzcnt": _Probe("i32", "call i32 @llvm.ctlz.i32(i32 %x, i1 false)", "lzcnt"),
+    "bmi2": _Probe("i32", "shl i32 %x, %y", "shlx"),
+    "avx": _Probe("<8 x float>", "fadd <8 x float> %x, %y", "ymm"),
+    "avx2": _Probe("<8 x i32>", "add <8 x i32> %x, %y", "vpadd.*ymm"),
+    "fma": _Probe("float", "call float @llvm.fma.f32(float %x, float %y, float %x)", "vfmadd"),
+    "f16c": _Probe("<4 x float>", "fpext <4 x half> %x to <4 x float>", "vcvtph2ps", operands="<4 x half>"),
+    "avx512f": _Probe("<16 x float>", "fadd <16 x float> %x, %y", "zmm", _WIDE),
+    "avx512bw": _Probe("<64 x i8>", "add <64 x i8> %x, %y", "vpaddb.*zmm", _WIDE),
+    "avx512dq": _Probe("<8 x i64>", "mul <8 x i64> %x, %y", "vpmullq", _WIDE),
+    "avx512vl": _Probe("<4 x i64>", "call <4 x i64> @llvm.abs.v4i64(<4 x i64> %x, i1 false)", "vpabsq.*ymm", _WIDE),
+    "avx512cd": _Probe("<16 x i32>", "call <16 x i32> @llvm.ctlz.v16i32(<16 x i32> %x, i1 false)", "vplzcntd", _WIDE),
+    "avx512vpopcntdq": _Probe("<16 x i32>", "call <16 x i32> @llvm.ctpop.v16i32(<16 x i32> %x)", "vpopcntd", _WIDE),
+    "avx512bitalg": _Probe("<64 x i8>", "call <64 x i8> @llvm.ctpop.v64i8(<64 x i8> %x)", "vpopcntb", _WIDE),
+    "avx512vnni": _Probe("i32", _dot(64, "zext"), "vpdpbusd.*zmm", _WIDE, "<64 x i8>"),
+    "avxvnni": _Probe("i32", _dot(32, "zext"), r"\{vex\}\s*vpdpbusd", operands="<32 x i8>"),
+}
+_AARCH64 = {
+    "neon": _Probe("<4 x i32>", "add <4 x i32> %x, %y", r"add\s+v\d+\.4s"),
+    "fullfp16": _Probe("<8 x half>", "fadd <8 x half> %x, %y", r"fadd\s+v\d+\.8h"),
+    "sve": _Probe("<8 x i32>", "add <8 x i32> %x, %y", r"\bz\d+\.s", "vscale_range(2,2)"),
+    "dotprod": _Probe("i32", _dot(16, "sext"), r"sdot\s+v", operands="<16 x i8>"),
+    "i8mm": _Probe("i32", _dot(16, "zext"), r"usdot\s+v", operands="<16 x i8>"),
+}
+_PROBES = {"x86_64": _X86, "i686": _X86, "aarch64": _AARCH64, "arm64": _AARCH64}
+
+
+@cache
+def used_features(triple: str, cpu: str, features: str) -> frozenset[str]:
+    """Return which features LLVM makes use of for a machine, of those that this module can find out.
+
+    Parameters
+    ----------
+    triple, cpu, features : str
+        As for :func:`~compiler.target.llvm_machine.target_machine`.
+
+    Returns
+    -------
+    frozenset of str
+        Under LLVM's names; empty for processors that nothing is known of.
+    """
+    probes = _PROBES.get(triple.split("-")[0], {})
+    return frozenset(
+        feature
+        for feature, probe in probes.items()
+        if re.search(probe.instruction, emitted_for(probe.program(), triple, cpu, features))
+    )

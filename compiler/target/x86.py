@@ -1,0 +1,20 @@
+"""What schedules for x86 ask: ``tvm.target.x86``."""
+
+from __future__ import annotations
+
+from compiler.target.codegen import target_has_features
+
+__all__ = ["get_simd_32bit_lanes", "target_has_features"]
+
+
+def get_simd_32bit_lanes() -> int:
+    """Return how many numbers of 32 bits the widest vector instructions of the current target take.
+
+    Returns
+    -------
+    int
+        16 with AVX-512, 8 with AVX2, else 4.
+    """
+    if target_has_features(["avx512bw", "avx512f"]):
+        return 16
+    return 8 if target_has_features("avx2") else 4
