@@ -170,6 +170,8 @@ PUBLIC = {
     "tvm.tir.stmt_functor.renew_defs": "compiler.tir.renewal:renew_defs",
     "tvm.runtime": "compiler.runtime",
     "tvm.runtime.ObjectPath": "compiler.ir.object_path:ObjectPath",
+    "tvm.runtime.name_transforms": "compiler.runtime.name_transforms",
+    "tvm.runtime.ObjectPathPair": "compiler.ir.object_path:ObjectPathPair",
     "tvm.runtime.PackedFunc": "compiler.runtime.packed_func:PackedFunc",
     "tvm.runtime.ShapeTuple": "compiler.runtime.container:ShapeTuple",
     "tvm.runtime.String": "compiler.runtime.container:String",
@@ -201,6 +203,9 @@ PUBLIC = {
         for name in ("Else", "If", "Then", "While", "arg", "func_name", "func_ret")
     },
     "tvm.script.tir.target": "compiler.target.target:Target",
+    "tvm.script.tir.llvm_lookup_intrinsic_id": "compiler.target.codegen:llvm_lookup_intrinsic_id",
+    "tvm.script.ir.dummy_global_info": "compiler.target.global_info:DummyGlobalInfo",
+    "tvm.script.ir.vdevice": "compiler.target.global_info:VDevice",
     "tvm.target": "compiler.target",
     "tvm.target.datatype": "compiler.tir.datatype",
     "tvm.te": "compiler.te",
@@ -310,6 +315,23 @@ PUBLIC = {
     "tvm.tir.transform.function_pass": "compiler.tir.transform",
     "tvm.tir.block_scope": "compiler.tir.schedule",
     "tvm.tir.expr.BufferLoad": "compiler.tir.buffer:BufferLoad",
+    **{
+        f"tvm.tir.expr.{name}": f"compiler.{place}"
+        for name, place in (
+            ("BinaryOpExpr", "ir.operations:BinaryOp"),
+            ("CallEffectKind", "ir.op:CallEffectKind"),
+            ("CmpExpr", "ir.operations:CmpOp"),
+            ("ConstExpr", "tir.expr_classes:ConstExpr"),
+            ("DataType", "runtime.data_type:DataType"),
+            ("DataTypeCode", "runtime.data_type:DataTypeCode"),
+            ("EqualOp", "ir.operations:EQ"),
+            ("ExprOp", "ir.operators:ExprOperators"),
+            ("LogicalExpr", "tir.expr_classes:LogicalExpr"),
+            ("NotEqualOp", "ir.operations:NE"),
+            ("PrimExprWithOp", "ir.scalars:PrimExpr"),
+        )
+    },
+    "tvm.generic": "compiler.tir.generic",
     "tvm.tir.stmt.Block": "compiler.tir.block:Block",
     "tvm.tir.stmt.BlockRealize": "compiler.tir.block:BlockRealize",
     "tvm.tir.stmt.MatchBufferRegion": "compiler.tir.block:MatchBufferRegion",

@@ -11,6 +11,7 @@ from app.recorder.containment import check_contained
 from app.recorder.measured_program import BlockProgram, only_function
 from compiler.ir.error import TVMError
 from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
 from compiler.te.program import NotExpressible
 from compiler.tir.function import PrimFunc
 from compiler.tir.script.functions import from_source
@@ -105,6 +106,6 @@ def _read(text: str) -> PrimFunc:
     """Return a function without attributes, none of which its meaning depends on."""
     parsed = from_source(text)
     func = only_function(parsed if isinstance(parsed, IRModule) else IRModule({"main": parsed}))
-    plain = PrimFunc(func.params, func.body, func.buffer_map, {"global_symbol": "main", "tir.noalias": True})
+    plain = rebuild(func, attrs={"global_symbol": "main", "tir.noalias": True})
     check_contained(plain)
     return plain

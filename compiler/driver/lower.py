@@ -99,7 +99,7 @@ def lower_custom_types(module: IRModule, target: Target) -> IRModule:
 
 def _lowered(module: IRModule, simple_mode: bool) -> IRModule:
     if simple_mode:
-        module = IRModule(module.functions, attrs={**module.attrs, SIMPLE_MODE: True})
+        module = module.with_attr(SIMPLE_MODE, True)
     blocks = any(isinstance(func, PrimFunc) and _is_scheduled_by_blocks(func) for func in module.functions.values())
     for phase, passes in enumerate(phases(PassContext.current(), simple_mode, blocks)):
         for each in passes:

@@ -237,6 +237,13 @@ register_codec(EnvFunc, "EnvFunc", lambda f: {"name": f.name}, lambda fields: En
 register_codec(
     IRModule,
     "IRModule",
-    lambda mod: {"functions": mod.functions, "attrs": mod.attrs, "type_definitions": mod.type_definitions},
-    lambda fields: IRModule(fields["functions"], fields["type_definitions"], fields["attrs"]),
+    lambda mod: {
+        "functions": mod.functions,
+        "attrs": mod.attrs,
+        "type_definitions": mod.type_definitions,
+        "global_infos": mod.global_infos,
+    },
+    lambda fields: IRModule(
+        fields["functions"], fields["type_definitions"], fields["attrs"], fields.get("global_infos")
+    ),
 )

@@ -10,7 +10,8 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.extension import extension_point
 from compiler.ir.instrument import active_instruments
-from compiler.ir.node import node
+from compiler.ir.node import Node, node
+from compiler.ir.renamed_calls import RenamedCalls
 from compiler.ir.scriptable import Scriptable
 from compiler.ir.text_format import Annotation, TextFormat, format_of
 
@@ -124,6 +125,8 @@ class IRModule(Scriptable):
         Algebraic data types by their global type variables.
     attrs : mapping, optional
         Facts about the whole module.
+    global_infos : mapping of str to sequence of GlobalInfo, optional
+        What its functions refer to together, such as devices, by their kinds.
     """
 
     def __init__(
@@ -131,11 +134,22 @@ class IRModule(Scriptable):
         functions: Mapping[Any, Any] | None = None,
         type_definitions: Mapping[Any, Any] | None = None,
         attrs: Mapping[str, Any] | None = None,
+        global_infos: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
         named = {GlobalVar(k) if isinstance(k, str) else k: f for k, f in (functions or {}).items()}
         self.functions: dict[GlobalVar, Any] = _Entries(named)
         self.attrs: dict[str, Any] = dict(attrs or {})
         self.type_definitions: dict[Any, Any] = _Entries(type_definitions or {})
+        self.global_infos: dict[str, list[Any]] = {kind: list(infos) for kind, infos in (global_infos or {}).items()}
+
+    def _with(self, functions: Mapping[Any, Any] | None = None, attrs: Mapping[str, Any] | None = None) -> IRModule:
+        """Return a module with other functions or attributes, and the rest of this one."""
+        return IRModule(
+            self.functions if functions is None else functions,
+            self.type_definitions,
+            self.attrs if attrs is None else attrs,
+            self.global_infos,
+        )
 
     def _move(self) -> IRModule:
         """Return this module, as TVM's programs hand one over that they do not use any more."""
@@ -217,6 +231,16 @@ class IRModule(Scriptable):
         """
         var = self.get_global_type_var(name)
         return (var, *self.type_definitions[var].constructors)
+
+    def get_global_type_vars(self) -> list[Any]:
+        """Return the variables of all algebraic data types.
+
+        Returns
+        -------
+        list of GlobalTypeVar
+            In order of definition.
+        """
+        return list(self.type_definitions)
 
     def get_constructor(self, tag: int) -> Any:
         """Return the constructor of a tag.
@@ -332,6 +356,52 @@ class IRModule(Scriptable):
             self[var.name_hint if var.name_hint in self else var] = func
         self.type_definitions.update(other.type_definitions)
 
+    def update_global_info(self, name: str, global_info: Sequence[Any]) -> None:
+        """Set what the functions of the module refer to together.
+
+        Parameters
+        ----------
+        name : str
+            Its kind, such as ``vdevice``.
+        global_info : sequence of GlobalInfo
+            Takes the place of what there is of this kind.
+        """
+        self.global_infos[name] = list(global_info)
+
+    def replace_global_vars(self, replacements: Mapping[GlobalVar | str, GlobalVar | str]) -> IRModule:
+        """Return a module whose functions have other global variables, where they are called too.
+
+        Parameters
+        ----------
+        replacements : mapping of GlobalVar or str to GlobalVar or str
+            The new variable of each, or its name; a symbol that a function states for other modules is the new name.
+
+        Returns
+        -------
+        IRModule
+
+        Raises
+        ------
+        ArgumentError
+            If the module has no such function, or two would have one name.
+        """
+        renamed: dict[Node, GlobalVar] = {
+            self.get_global_var(old) if isinstance(old, str) else old: GlobalVar(new) if isinstance(new, str) else new
+            for old, new in replacements.items()
+        }
+        names = [renamed.get(var, var).name_hint for var in self.functions]
+        for name in names:
+            if names.count(name) > 1:
+                raise ArgumentError(f"replace_global_vars: two functions would be named {name!r}")
+        calls = RenamedCalls(renamed)
+        functions = {}
+        for var, func in self.functions.items():
+            changed = calls.visit(func)
+            if var in renamed and getattr(func, "attrs", {}).get("global_symbol") is not None:
+                changed = changed.with_attr("global_symbol", renamed[var].name_hint)
+            functions[renamed.get(var, var)] = changed
+        return self._with(functions)
+
     def with_functions(self, functions: Mapping[GlobalVar, Any]) -> IRModule:
         """Return a module with other functions.
 
@@ -348,7 +418,7 @@ class IRModule(Scriptable):
         same = len(functions) == len(self.functions) and all(
             self.functions.get(var) is func for var, func in functions.items()
         )
-        return self if same else IRModule(functions, self.type_definitions, self.attrs)
+        return self if same else self._with(functions)
 
     def same_as(self, other: object) -> bool:
         """Return whether another module is this very object.
@@ -370,7 +440,7 @@ class IRModule(Scriptable):
         -------
         IRModule
         """
-        return IRModule(self.functions, self.type_definitions, self.attrs)
+        return self._with()
 
     def clone(self) -> IRModule:
         """Return another module with the same functions, as :meth:`shallow_copy` does.
@@ -418,7 +488,7 @@ class IRModule(Scriptable):
         -------
         IRModule
         """
-        return IRModule(self.functions, self.type_definitions, {**self.attrs, **attr_map})
+        return self._with(attrs={**self.attrs, **attr_map})
 
     def without_attr(self, attr_key: str) -> IRModule:
         """Return a module without an attribute.
@@ -432,8 +502,7 @@ class IRModule(Scriptable):
         -------
         IRModule
         """
-        rest = {key: value for key, value in self.attrs.items() if key != attr_key}
-        return IRModule(self.functions, self.type_definitions, rest)
+        return self._with(attrs={key: value for key, value in self.attrs.items() if key != attr_key})
 
     def import_from_std(self, file_to_import: str) -> None:
         """Add the types and functions of one of the modules that come with the compiler.

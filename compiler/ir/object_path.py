@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
     "ArrayIndexPath", "AttributeAccessPath", "MapValuePath", "MissingArrayElementPath", "MissingMapEntryPath",
-    "ObjectPath", "RootPath", "UnknownAttributeAccessPath",
+    "ObjectPath", "ObjectPathPair", "RootPath", "UnknownAttributeAccessPath",
 ]  # fmt: skip
 
 
@@ -318,3 +319,16 @@ class MissingMapEntryPath(ObjectPath):
 
     def _text(self) -> str:
         return "[<missing entry>]"
+
+
+@dataclass(frozen=True)
+class ObjectPathPair:
+    """Where two nodes that are compared have their parts.
+
+    Parameters
+    ----------
+    lhs_path, rhs_path : ObjectPath
+    """
+
+    lhs_path: ObjectPath
+    rhs_path: ObjectPath

@@ -270,7 +270,7 @@ class _FirstMismatch(_Equality):
         return super()._sequences(a[:common], b[:common], mode)
 
     def _modules(self, a: IRModule, b: IRModule) -> bool:
-        self._note(lambda path, i: path.attr(("type_definitions", "functions", "attrs")[i]), 3)
+        self._note(lambda path, i: path.attr(("type_definitions", "functions", "attrs", "global_infos")[i]), 4)
         return super()._modules(a, b)
 
     def _mappings(self, a: Mapping[Any, Any], b: Mapping[Any, Any], mode: int) -> bool:
@@ -298,7 +298,7 @@ def _parts(mod: IRModule) -> tuple[Mapping[str, Any], ...]:
         {var.name_hint: table[var] for var in sorted(table, key=lambda var: str(var.name_hint))}
         for table in (mod.type_definitions, mod.functions)
     )
-    return (types, functions, mod.attrs)
+    return (types, functions, mod.attrs, mod.global_infos)
 
 
 def _with_stated_symbols(a: Mapping[Any, Any], b: Mapping[Any, Any]) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from enum import IntFlag
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from compiler.runtime.threads import num_threads
 if TYPE_CHECKING:
     from compiler.target.target import Target
 
-__all__ = ["ENTRY", "BenchmarkResult", "Function", "Module"]
+__all__ = ["ENTRY", "BenchmarkResult", "Function", "Module", "ModulePropertyMask"]
 
 ENTRY = "__tvm_main__"
 """The name under which every module finds the function that calling the module runs."""
@@ -151,6 +152,17 @@ class Function:
         return f"Function({self.name})"
 
 
+class ModulePropertyMask(IntFlag):
+    """What a module can do, as the bits of :meth:`Module.get_property_mask`."""
+
+    BINARY_SERIALIZABLE = 1
+    """A library that is exported holds it as data."""
+    RUNNABLE = 2
+    """Its functions can be called."""
+    DSO_EXPORTABLE = 4
+    """Its code is linked into a library that is exported."""
+
+
 class Module:
     """Machine code for some functions, with their signatures.
 
@@ -226,9 +238,18 @@ class Module:
         Returns
         -------
         int
-            1 for data that a library holds, 2 for functions that can be called, 4 for code that is linked.
+            Of :class:`ModulePropertyMask`.
         """
-        return self.is_binary_serializable | self.is_runnable << 1 | self.is_dso_exportable << 2
+        return (
+            ModulePropertyMask.BINARY_SERIALIZABLE * self.is_binary_serializable
+            | ModulePropertyMask.RUNNABLE * self.is_runnable
+            | ModulePropertyMask.DSO_EXPORTABLE * self.is_dso_exportable
+        )
+
+    @property
+    def is_device_module(self) -> bool:
+        """Whether its functions are kernels that a host launches: none that can be called here is."""
+        return False
 
     @property
     def imported_modules(self) -> list[Module]:

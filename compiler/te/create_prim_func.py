@@ -99,7 +99,7 @@ class _Blocks:
         body = self._root(free.visit(seq(statements)))
         if free.places:
             attrs["layout_free_buffers"] = sorted(free.places)
-        return PrimFunc(params, body, buffer_map, attrs)
+        return PrimFunc(params, body, buffer_map=buffer_map, attrs=attrs)
 
     def _declare(self, op: Operation) -> None:
         """Declare the buffers of what an operation computes; those of extern operations are what these were given."""

@@ -148,7 +148,7 @@ class Parameters:
     def function(self, body: Stmt, name: str) -> PrimFunc:
         """Return a function with these parameters."""
         attrs = {"global_symbol": name, FROM_SCHEDULE: True}
-        return PrimFunc(tuple(self.params), body, self.buffer_map, attrs)
+        return PrimFunc(tuple(self.params), body, buffer_map=self.buffer_map, attrs=attrs)
 
 
 class _ToBuffers(ThreadMerger):

@@ -12,6 +12,7 @@ from compiler.ir.node import node, rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import ExprLike, Var
 from compiler.ir.text_format import format_of, text_of
+from compiler.ir.types import Type
 from compiler.tir.buffer import Buffer
 from compiler.tir.specialize import specialized_parts
 from compiler.tir.stmt import Stmt
@@ -30,6 +31,8 @@ class PrimFunc(BaseFunc):
         Handles stand for buffers, others are scalars; a buffer gets a handle of its own.
     body : Stmt
         What the function does.
+    ret_type : Type, optional
+        The type of what ``T.ret`` returns; None where the function does not say it.
     buffer_map : mapping of Var to Buffer
         What each handle parameter points to.
     attrs : mapping of str to object
@@ -38,7 +41,7 @@ class PrimFunc(BaseFunc):
     Raises
     ------
     DTypeError
-        If a parameter is neither a variable nor a buffer.
+        If a parameter is neither a variable nor a buffer, or ``ret_type`` no type.
 
     Attributes
     ----------
@@ -54,10 +57,13 @@ class PrimFunc(BaseFunc):
 
     params: tuple[Var, ...]
     body: Stmt
+    ret_type: Type | None = None
     buffer_map: Mapping[Var, Buffer] = field(default_factory=dict)
     attrs: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.ret_type is not None and not isinstance(self.ret_type, Type):
+            raise DTypeError(f"PrimFunc: ret_type is a type, got {show(self.ret_type)}")
         if self.buffer_map is None:
             object.__setattr__(self, "buffer_map", {})
         if self.attrs is None:

@@ -6,6 +6,9 @@ This is the one printer of loop IR.  Whoever wants to know where a node stands i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
@@ -21,11 +24,12 @@ from compiler.ir.primexpr import (
 from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.text import TextBuilder
 from compiler.ir.text_format import TextFormat, register
+from compiler.ir.types import PointerType, PrimType
 from compiler.tir.block import MatchBufferRegion
 from compiler.tir.buffer import DEFAULT, Buffer, BufferRegion
 from compiler.tir.function import PrimFunc
 from compiler.tir.printer_block import BlockPrinter
-from compiler.tir.printer_expr import DEFAULT_OPTIONS, ExprPrinter, declaration_text, handle_text
+from compiler.tir.printer_expr import DEFAULT_OPTIONS, ExprPrinter, declaration_text, handle_text, type_text
 from compiler.tir.printer_loops import SIMPLE_MODE, loops
 from compiler.tir.printer_marks import marked_text
 from compiler.tir.printer_scope import Definitions, Names
@@ -42,7 +46,7 @@ def script(n: IRModule | Node, options: ScriptOptions = DEFAULT_OPTIONS) -> Text
     Parameters
     ----------
     n : IRModule, PrimFunc, Stmt or PrimExpr
-        What is written; axes, ranges, regions, buffers and reducers as well.
+        What is written; axes, ranges, regions, buffers, reducers and types as well.
     options : ScriptOptions
         How it is written; its prefixes and marks are no matter of this text builder.
 
@@ -69,6 +73,8 @@ def script(n: IRModule | Node, options: ScriptOptions = DEFAULT_OPTIONS) -> Text
         _printer(out, definitions, options).body(n, False)
     elif isinstance(n, MatchBufferRegion):
         _printer(out, _declared(n.source), options).match_region(n)
+    elif isinstance(n, (PrimType, PointerType)):
+        out.line(type_text(n))
     elif isinstance(n, (PrimExpr, IterVar, Range, Buffer, BufferRegion, CommReducer)):
         printer = _printer(out, _declared(n) if options.verbose_expr else Definitions(), options)
         for declared in printer.definitions.at_top:
@@ -124,18 +130,18 @@ def text(n: IRModule | PrimFunc | Stmt | PrimExpr) -> str:
 
 def _module(out: TextBuilder, mod: IRModule, options: ScriptOptions) -> None:
     out.line(_IR_IMPORT)
-    out.line(_TIR_IMPORT)
+    if mod.functions:
+        out.line(_TIR_IMPORT)
     out.newline()
     out.line("@I.ir_module")
     out.line(f"class {options.name or 'Module'}:")
     with out.indented():
         attrs = {key: value for key, value in mod.attrs.items() if key != SIMPLE_MODE}
         if attrs:
-            out.write("I.module_attrs(")
-            ExprPrinter(out).value(attrs)
-            out.write(")")
-            out.newline()
-        functions = sorted(((var.name_hint, func) for var, func in mod.items()), key=lambda item: item[0])
+            _statement(out, "I.module_attrs", attrs)
+        if mod.global_infos:
+            _statement(out, "I.module_global_infos", mod.global_infos)
+        functions = sorted(((var.name_hint, func) for var, func in mod.items()), key=lambda f: (f[0] == "main", f[0]))
         for index, (name, func) in enumerate(functions):
             if index:
                 out.newline()
@@ -143,8 +149,15 @@ def _module(out: TextBuilder, mod: IRModule, options: ScriptOptions) -> None:
                 _function(out, func, name, options)
             else:
                 out.line(f"# {name}: {type(func).__name__}")
-        if not functions:
+        if not functions and not attrs and not mod.global_infos:
             out.line("pass")
+
+
+def _statement(out: TextBuilder, word: str, facts: Mapping[str, Any]) -> None:
+    out.write(f"{word}(")
+    ExprPrinter(out).value(facts)
+    out.write(")")
+    out.newline()
 
 
 def _function(out: TextBuilder, func: PrimFunc, name: str, options: ScriptOptions) -> None:
@@ -165,7 +178,7 @@ def _function(out: TextBuilder, func: PrimFunc, name: str, options: ScriptOption
                 out.write(f"{printer.names.define(param, param.name)}: {handle_text(param)}")
                 if buffer is not None:
                     matched.append((param, buffer))
-        out.write("):")
+        out.write(f"){_returns(func)}:")
     out.newline()
     with out.indented():
         _attributes(printer, func, name)
@@ -176,6 +189,11 @@ def _function(out: TextBuilder, func: PrimFunc, name: str, options: ScriptOption
         for param, buffer in matched:
             _match_buffer(printer, param, buffer)
         printer.function_body(func.body)
+
+
+def _returns(func: PrimFunc) -> str:
+    """Return the arrow with the type that a function says it returns."""
+    return "" if func.ret_type is None else f" -> {type_text(func.ret_type)}"
 
 
 def _free_variables(printer: StmtPrinter, variables: list[Var]) -> None:
@@ -261,5 +279,6 @@ class LoopFormat(TextFormat):
 
 
 _FORMAT = LoopFormat()
-for _kind in (IRModule, PrimFunc, Stmt, PrimExpr, Range, IterVar, Buffer, BufferRegion, CommReducer, MatchBufferRegion):
+_NODES = PrimFunc, Stmt, PrimExpr, Range, IterVar, Buffer, BufferRegion, CommReducer, MatchBufferRegion
+for _kind in (IRModule, *_NODES, PrimType, PointerType):
     register(_kind, _FORMAT)

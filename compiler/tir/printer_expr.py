@@ -56,7 +56,7 @@ from compiler.ir.primexpr import (
 )
 from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.text import TextBuilder
-from compiler.ir.types import PointerType
+from compiler.ir.types import PointerType, Type
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.call_types import call_dtype
 from compiler.tir.index_map import IndexMap
@@ -559,7 +559,22 @@ def handle_text(var: Var) -> str:
     str
     """
     kind = var.type_annotation
-    if var.dtype != "handle" or not isinstance(kind, PointerType):
-        return f"T.{var.dtype}"
+    return type_text(kind) if isinstance(kind, PointerType) and var.dtype == "handle" else f"T.{var.dtype}"
+
+
+def type_text(kind: Type) -> str:
+    """Return a type as a call of ``T.handle``, or as a data type.
+
+    Parameters
+    ----------
+    kind : Type
+        A pointer's, or that of a scalar or vector.
+
+    Returns
+    -------
+    str
+    """
+    if not isinstance(kind, PointerType):
+        return f"T.{getattr(kind, 'dtype', 'handle')}"
     scope = f', "{kind.storage_scope}"' if kind.storage_scope not in ("", "global") else ""
     return f'T.handle("{kind.element_type.dtype}"{scope})'

@@ -13,6 +13,7 @@ from compiler.ir.substitute import uses_var
 from compiler.ir.text import TextBuilder
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import DEFAULT, Buffer
+from compiler.tir.builtin import RET
 from compiler.tir.printer_expr import (
     DEFAULT_OPTIONS,
     ExprPrinter,
@@ -307,7 +308,10 @@ class StmtPrinter(ExprPrinter):
 
     def visit_Evaluate(self, n: Evaluate, last: bool) -> None:
         with self.line(n):
-            if isinstance(n.value, Call):
+            if isinstance(n.value, Call) and n.value.op is RET:
+                self.out.write("return ")
+                self.expr(n.value.args[0])
+            elif isinstance(n.value, Call):
                 self.expr(n.value)
             else:
                 self._call("T.evaluate", n.value)

@@ -92,11 +92,14 @@ class Executor:
         if isinstance(expr, GlobalVar):
             functions = {**self.mod.functions, GlobalVar("main"): self.mod[expr]}
             named = {var: f for var, f in functions.items() if var.name_hint != "main" or f is self.mod[expr]}
-            return IRModule(named, self.mod.type_definitions, self.mod.attrs), True
+            return IRModule(named, self.mod.type_definitions, self.mod.attrs, self.mod.global_infos), True
         function = as_function(expr)
         others = {var: f for var, f in self.mod.items() if var.name_hint != "main"}
         main = {next((v for v in self.mod if v.name_hint == "main"), "main"): function}
-        return IRModule({**others, **main}, self.mod.type_definitions, self.mod.attrs), isinstance(expr, Function)
+        mod = self.mod
+        return IRModule({**others, **main}, mod.type_definitions, mod.attrs, mod.global_infos), isinstance(
+            expr, Function
+        )
 
     def _graph(self, module: IRModule) -> Callable[..., Any]:
         result = infer_module(module)["main"].body.checked_type

@@ -7,7 +7,7 @@ import contextlib
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType, SimpleNamespace
 from typing import Any, TypeVar
@@ -17,14 +17,15 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import DefinedName, GlobalVar, IRModule
 from compiler.ir.primexpr import Call, ExprLike, PrimExpr, Var, as_exprs
+from compiler.ir.types import PrimType, Type
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
-from compiler.tir.script.definitions import unwrapped
+from compiler.tir.script.definitions import DataType, Declaration, unwrapped
 from compiler.tir.script.macros import Macro
 from compiler.tir.script.source import Source, without_collections
 from compiler.tir.script.statements import Statements
 
-__all__ = ["from_source", "ir_module", "macro", "module_attrs", "prim_func"]
+__all__ = ["from_source", "ir_module", "macro", "module_attrs", "module_global_infos", "prim_func"]
 
 Program = TypeVar("Program", bound=PrimFunc | IRModule)
 
@@ -271,31 +272,34 @@ def _imported(source: Source, n: ast.ImportFrom) -> dict[str, Any]:
 def _module(source: Source, n: ast.ClassDef, environment: Mapping[str, Any]) -> IRModule:
     functions = [f for f in n.body if isinstance(f, ast.FunctionDef)]
     variables = {f.name: GlobalVar(f.name) for f in functions}
-    callees = SimpleNamespace(**{name: _callee(var) for name, var in variables.items()})
+    outer = _Function(source, environment)
+    callees = SimpleNamespace(**{f.name: _callee(variables[f.name], _return_type(outer, f)) for f in functions})
     names = {**environment, n.name: callees, "Module": callees, "cls": callees}
-    attrs: dict[str, Any] = {}
+    facts: dict[str, dict[str, Any]] = {"attrs": {}, "global_infos": {}}
     for other in n.body:
         if not isinstance(other, (ast.FunctionDef, ast.Pass)) and not _is_docstring(other):
-            attrs.update(_module_attributes(source, other, names))
-    return IRModule({variables[f.name]: _Function(source, names).read(f) for f in functions}, attrs=attrs)
+            stated = _module_facts(source, other, names)
+            facts[stated.kind].update(stated.facts)
+    return IRModule({variables[f.name]: _Function(source, names).read(f) for f in functions}, **facts)
 
 
-def _module_attributes(source: Source, n: ast.stmt, names: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what ``I.module_attrs({…})`` says."""
+def _module_facts(source: Source, n: ast.stmt, names: Mapping[str, Any]) -> ModuleFacts:
+    """Return what ``I.module_attrs({…})`` or ``I.module_global_infos({…})`` says."""
     value = _Function(source, names).value(n.value) if isinstance(n, ast.Expr) else None
-    if not isinstance(value, ModuleAttributes):
-        raise source.error(n, "a module has functions and I.module_attrs only")
-    return value.attrs
+    if not isinstance(value, ModuleFacts):
+        raise source.error(n, "a module has functions, I.module_attrs and I.module_global_infos only")
+    return value
 
 
 @dataclass(frozen=True)
-class ModuleAttributes:
-    """``I.module_attrs({…})``."""
+class ModuleFacts:
+    """``I.module_attrs({…})`` or ``I.module_global_infos({…})``; ``kind`` is the field of the module."""
 
-    attrs: Mapping[str, Any]
+    kind: str
+    facts: Mapping[str, Any]
 
 
-def module_attrs(attrs: Mapping[str, Any]) -> ModuleAttributes:
+def module_attrs(attrs: Mapping[str, Any]) -> ModuleFacts:
     """State facts about the module, in the body of its class: ``I.module_attrs({"version": 1})``.
 
     Parameters
@@ -304,20 +308,50 @@ def module_attrs(attrs: Mapping[str, Any]) -> ModuleAttributes:
 
     Returns
     -------
-    ModuleAttributes
+    ModuleFacts
     """
-    return ModuleAttributes(unwrapped(attrs))
+    return ModuleFacts("attrs", unwrapped(attrs))
+
+
+def module_global_infos(global_infos: Mapping[str, Sequence[Any]]) -> ModuleFacts:
+    """State what the functions of the module refer to together: ``I.module_global_infos({"vdevice": [...]})``.
+
+    Parameters
+    ----------
+    global_infos : mapping of str to sequence of GlobalInfo
+
+    Returns
+    -------
+    ModuleFacts
+    """
+    return ModuleFacts("global_infos", global_infos)
 
 
 def _is_docstring(n: ast.stmt) -> bool:
     return isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)
 
 
-def _callee(var: GlobalVar) -> Callable[..., PrimExpr]:
+def _callee(var: GlobalVar, ret_type: Type | None) -> Callable[..., PrimExpr]:
+    """Return what makes calls of a function of the module: they have the type that it returns."""
+    dtype = ret_type.dtype if isinstance(ret_type, PrimType) else "void" if ret_type is None else "handle"
+
     def call(*args: ExprLike) -> PrimExpr:
-        return Call("void", var, as_exprs(args))
+        return Call(dtype, var, as_exprs(args))
 
     return call
+
+
+def _return_type(reader: _Function, n: ast.FunctionDef) -> Type | None:
+    """Return the type behind the arrow of a definition; None where there is none, or ``None``."""
+    described_by = None if n.returns is None else reader.value(n.returns)
+    if described_by is None:
+        return None
+    if isinstance(described_by, DataType):
+        return PrimType(described_by.dtype)
+    var = described_by.make(n.name) if isinstance(described_by, Declaration) else None
+    if not isinstance(var, Var) or var.type_annotation is None:
+        raise reader.source.error(n.returns or n, f"{n.name!r} returns a type such as T.int32 or T.handle")
+    return var.type_annotation
 
 
 class _Function(Statements):
@@ -332,7 +366,8 @@ class _Function(Statements):
             params = self._parameters(n.args)
             body = self.with_root(self.sequence(n.body))
             symbol = {} if private else {"global_symbol": DefinedName(n.name)}
-            return PrimFunc(params, body, self.buffer_map, {**symbol, **self.attrs})
+            ret_type = _return_type(self, n)
+            return PrimFunc(params, body, ret_type, self.buffer_map, {**symbol, **self.attrs})
 
     @contextlib.contextmanager
     def _depth_limit(self, n: ast.AST) -> Iterator[None]:

@@ -1,13 +1,26 @@
 """``I`` of TVMScript: ``from tvm.script import ir as I``."""
 
-from typing import Never
+from typing import Any
 
 from compiler.ir.error import unknown_name
+from compiler.ir.extension import extension_point
 from compiler.tir.script.expression_words import Range
-from compiler.tir.script.functions import ir_module, module_attrs
+from compiler.tir.script.functions import ir_module, module_attrs, module_global_infos
+from compiler.tir.script.ir_builder.ir import lookup_vdevice, module_get_attr, module_set_attr
 
-__all__ = ["Range", "ir_module", "module_attrs"]
+__all__ = [
+    "Range",
+    "ir_module",
+    "lookup_vdevice",
+    "module_attrs",
+    "module_get_attr",
+    "module_global_infos",
+    "module_set_attr",
+]
 
 
-def __getattr__(name: str) -> Never:
-    raise unknown_name("I", name, __all__)
+def __getattr__(name: str) -> Any:
+    load = extension_point("tvm.script.ir").find(name)
+    if load is None:
+        raise unknown_name("I", name, __all__)
+    return load()

@@ -95,7 +95,7 @@ def _kernel(params: tuple[Var, ...], body: Stmt, target: FunctionTarget, succeed
         body = SeqStmt((body, Evaluate(ret(const(0)))))
     for buffer in reversed(buffers):
         body = DeclBuffer(buffer, body)
-    return PrimFunc(params, body, {}, {"target": target, "tir.noalias": True, "tir.is_global_func": True})
+    return PrimFunc(params, body, attrs={"target": target, "tir.noalias": True, "tir.is_global_func": True})
 
 
 def _undeclared_buffers(body: Stmt, params: tuple[Var, ...]) -> list[Buffer]:

@@ -46,7 +46,9 @@ def test_a_module_that_was_not_lowered_is_lowered_first() -> None:
     i, j = tir.Var("i"), tir.Var("j")
     store = tir.BufferStore(result, source[i, j] * 2.0, [i, j])
     loops = tir.For(i, 0, 4, tir.ForKind.PARALLEL, tir.For(j, 0, 8, tir.ForKind.VECTORIZED, store))
-    func = tir.PrimFunc(params, loops, dict(zip(params, (source, result), strict=True)), {"global_symbol": "twice"})
+    func = tir.PrimFunc(
+        params, loops, None, dict(zip(params, (source, result), strict=True)), {"global_symbol": "twice"}
+    )
     module = IRModule({"twice": func})
     assert not tir.analysis.is_lowered(func)
     assert tir.analysis.is_lowered(lower(module)["twice"])

@@ -24,7 +24,7 @@ def loop(name: str, body: Any = lambda v: v + 1, extent: int = 4) -> tir.Stmt:
 def function(name: str, scale: float = 2.0) -> tir.PrimFunc:
     handle, buffer, i = Var(name, "handle"), tir.decl_buffer((16,), name=name), Var("i")
     body = tir.For(i, 0, 16, 0, tir.BufferStore(buffer, buffer[i] * scale, [i]))
-    return tir.PrimFunc((handle,), body, {handle: buffer}, {"global_symbol": "main"})
+    return tir.PrimFunc((handle,), body, None, {handle: buffer}, {"global_symbol": "main"})
 
 
 EQUAL: list[tuple[Any, Any]] = [

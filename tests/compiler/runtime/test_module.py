@@ -37,7 +37,7 @@ def scale() -> Module:
     flat = decl_buffer((n * n * 2,), "float32", "flat", data=a.data)
     body = For(i, 0, n * n * 2, ForKind.PARALLEL, BufferStore(out, BufferLoad(flat, (i,)) * factor, (i,)))
     params = (Var("a", "handle"), factor, Var("out", "handle"))
-    func = PrimFunc(params, body, {params[0]: a, params[2]: out}, {"tir.noalias": True})
+    func = PrimFunc(params, body, None, {params[0]: a, params[2]: out}, {"tir.noalias": True})
     return compile_module(IRModule({"scale": func}))
 
 
@@ -104,7 +104,7 @@ def test_shapes_known_at_run_time(scale: Module) -> None:
 
 def test_integers_must_fit() -> None:
     count, out, handle = Var("count", "int8"), decl_buffer((1,), "int8", "out"), Var("out", "handle")
-    func = PrimFunc((count, handle), BufferStore(out, count, (const(0),)), {handle: out})
+    func = PrimFunc((count, handle), BufferStore(out, count, (const(0),)), None, {handle: out})
     module = compile_module(IRModule({"put": func}))
     result = empty((1,), "int8")
     module(-128, result)
@@ -224,7 +224,7 @@ def test_files_that_are_no_modules(scale: Module, tmp_path: Path) -> None:
 def test_scalars_of_every_type() -> None:
     for dtype, value in (("float16", 1.5), ("float32", -2.25), ("float64", 1e300), ("bool", True), ("uint64", 1 << 63)):
         scalar, out, handle = Var("scalar", dtype), decl_buffer((1,), dtype, "out"), Var("out", "handle")
-        func = PrimFunc((scalar, handle), BufferStore(out, scalar, (const(0),)), {handle: out})
+        func = PrimFunc((scalar, handle), BufferStore(out, scalar, (const(0),)), None, {handle: out})
         result = empty((1,), dtype)
         compile_module(IRModule({"put": func}))(value, result)
         assert result.numpy()[0] == value
@@ -256,7 +256,7 @@ def test_sizes_that_no_argument_tells() -> None:
         ((n,), (step,), unaligned_steps(), r"must have strides of whole elements"),
     ):
         out, handle = decl_buffer(shape, "float32", "out", strides=strides), Var("out", "handle")
-        func = PrimFunc((handle,), BufferStore(out, const(1.0), (const(0),)), {handle: out})
+        func = PrimFunc((handle,), BufferStore(out, const(1.0), (const(0),)), None, {handle: out})
         with pytest.raises(ArgumentError, match=message):
             compile_module(IRModule({"put": func}))(arg)
 

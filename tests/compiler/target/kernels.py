@@ -25,7 +25,7 @@ def function(buffers: Sequence[Buffer], body: Stmt, name: str = "kernel", **attr
     """Return a module with one function whose parameters are views of ``buffers``."""
     params = tuple(Var(b.name, "handle") for b in buffers)
     facts = {"global_symbol": name, "tir.noalias": True, **attrs}
-    return IRModule({name: PrimFunc(params, body, dict(zip(params, buffers, strict=True)), facts)})
+    return IRModule({name: PrimFunc(params, body, None, dict(zip(params, buffers, strict=True)), facts)})
 
 
 def compile_module(module: IRModule, target: str = "llvm") -> Module:

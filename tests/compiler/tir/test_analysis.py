@@ -57,8 +57,8 @@ def test_memory_of_a_gpu_is_touched_by_threads_only() -> None:
     thread = IterVar(None, Var("threadIdx.x"), IterVar.ThreadIndex, "threadIdx.x")
     bound = tir.AttrStmt(thread, "thread_extent", IntImm("int32", 16), copy)
     assert tir.analysis.verify_memory(tir.PrimFunc((), loop))
-    assert not tir.analysis.verify_memory(tir.PrimFunc((), loop, {}, gpu))
-    assert tir.analysis.verify_memory(tir.PrimFunc((), bound, {}, gpu))
+    assert not tir.analysis.verify_memory(tir.PrimFunc((), loop, None, {}, gpu))
+    assert tir.analysis.verify_memory(tir.PrimFunc((), bound, None, {}, gpu))
 
 
 def test_a_variable_is_defined_once() -> None:

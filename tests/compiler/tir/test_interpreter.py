@@ -51,7 +51,7 @@ from compiler.tir.stmt import (
 
 def function(body: Stmt, *buffers: Buffer, scalars: tuple[Var, ...] = ()) -> PrimFunc:
     params = tuple(Var(b.name, "handle") for b in buffers)
-    return PrimFunc((*params, *scalars), body, dict(zip(params, buffers, strict=True)))
+    return PrimFunc((*params, *scalars), body, None, dict(zip(params, buffers, strict=True)))
 
 
 def loop(var: Var, extent: int | PrimExpr, body: Stmt, kind: ForKind = ForKind.SERIAL) -> For:

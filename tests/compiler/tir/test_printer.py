@@ -217,7 +217,7 @@ def function(**attrs: object) -> tir.PrimFunc:
     result = tir.decl_buffer((16,), name="out")
     view = tir.decl_buffer((4, 4), name="view", data=result.data)
     body = loop(i, 4, tir.BufferStore(view, source[i, i] + x, [i, i]))
-    return tir.PrimFunc((handle, out, x), body, {handle: source, out: result}, attrs)
+    return tir.PrimFunc((handle, out, x), body, None, {handle: source, out: result}, attrs)
 
 
 def test_a_function_matches_buffers_whose_shape_is_symbolic() -> None:
@@ -297,7 +297,7 @@ def test_loop_notation() -> None:
     )
     stmt = loop(i, 4, tir.LetStmt(j, i * 2, tir.SeqStmt([body, loop(Var("k"), 2, store(0.0, j), 1)])))
     handle = Var("A", "handle")
-    func = tir.PrimFunc((handle, x), stmt, {handle: A})
+    func = tir.PrimFunc((handle, x), stmt, None, {handle: A})
     mod = IRModule({"main": func}, attrs={"simple_mode": True})
     assert (
         str(mod)

@@ -264,7 +264,7 @@ class PrimFuncFrame(TIRFrame):
         symbol = {} if self.is_private else {"global_symbol": self.name}
         complete = _Completed([*self.buffer_map.values(), *self.root_alloc_buffers])
         body = self._with_root(complete.visit(self.body))
-        builder.emit(PrimFunc(tuple(self.params), body, self.buffer_map, {**symbol, **self.attrs}))
+        builder.emit(PrimFunc(tuple(self.params), body, self.ret_type, self.buffer_map, {**symbol, **self.attrs}))
 
     def _with_root(self, body: Stmt) -> Stmt:
         """Return the body in the root block that blocks and allocated buffers need."""
@@ -315,6 +315,7 @@ class IRModuleFrame(IRBuilderFrame):
         IRBuilderFrame.__init__(self)
         self.module = IRModule({})
         self.attrs: dict[str, Any] = {}
+        self.global_infos: dict[str, list[Any]] = {}
 
     def take(self, built: object) -> None:
         if not isinstance(built, PrimFunc):
@@ -332,4 +333,4 @@ class IRModuleFrame(IRBuilderFrame):
         self.module[name] = func
 
     def finish(self, builder: IRBuilder) -> None:
-        builder.emit(IRModule(dict(self.module.items()), attrs=self.attrs))
+        builder.emit(IRModule(dict(self.module.items()), attrs=self.attrs, global_infos=self.global_infos))

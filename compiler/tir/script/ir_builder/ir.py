@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, unknown_name
+from compiler.ir.extension import extension_point
 from compiler.ir.module import GlobalVar
 from compiler.tir.function import PrimFunc
 from compiler.tir.script.definitions import unwrapped
@@ -17,8 +18,10 @@ __all__ = [
     "decl_function",
     "def_function",
     "ir_module",
+    "lookup_vdevice",
     "module_attrs",
     "module_get_attr",
+    "module_global_infos",
     "module_set_attr",
 ]
 
@@ -138,3 +141,56 @@ def module_set_attr(attr_key: str, attr_value: object, allow_overwrite: bool = F
     if attr_key in frame.attrs and not allow_overwrite:
         raise ArgumentError(f"I.module_set_attr: the module has an attribute {attr_key!r} already")
     frame.attrs[attr_key] = unwrapped(attr_value)
+
+
+def module_global_infos(global_infos: Mapping[str, Sequence[Any]]) -> None:
+    """State what the functions of the module refer to together.
+
+    Parameters
+    ----------
+    global_infos : mapping of str to sequence of GlobalInfo
+        Such as devices, by their kinds.
+
+    Raises
+    ------
+    ArgumentError
+        If they were stated before.
+    """
+    frame = _module("module_global_infos")
+    if frame.global_infos:
+        raise ArgumentError("I.module_global_infos: the module has global infos already")
+    frame.global_infos = {kind: list(infos) for kind, infos in global_infos.items()}
+
+
+def lookup_vdevice(target_kind: str | None = None, device_index: int = -1) -> Any:
+    """Return one of the devices that were stated for the module.
+
+    Parameters
+    ----------
+    target_kind : str, optional
+        The kind of its target; the first device when left out.
+    device_index : int
+        Which of the devices of that kind.
+
+    Returns
+    -------
+    VDevice
+
+    Raises
+    ------
+    ArgumentError
+        If no such device was stated.
+    """
+    devices = _module("lookup_vdevice").global_infos.get("vdevice", [])
+    fitting = [device for device in devices if target_kind in (None, device.target.kind)]
+    index = max(device_index, 0)
+    if index >= len(fitting):
+        raise ArgumentError(f"I.lookup_vdevice: the module has no device {index} of kind {target_kind!r}")
+    return fitting[index]
+
+
+def __getattr__(name: str) -> Any:
+    load = extension_point("tvm.script.ir").find(name)
+    if load is None:
+        raise unknown_name("I", name, __all__)
+    return load()

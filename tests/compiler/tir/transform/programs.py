@@ -44,7 +44,7 @@ def function(body: Stmt, *buffers: Buffer, scalars: tuple[Var, ...] = ()) -> Pri
     """Return a function whose parameters are the scalars and the buffers."""
     handles = [Var(b.name, "handle") for b in buffers]
     attrs = {"global_symbol": "main", "tir.noalias": True}
-    return PrimFunc((*handles, *scalars), body, dict(zip(handles, buffers, strict=True)), attrs)
+    return PrimFunc((*handles, *scalars), body, None, dict(zip(handles, buffers, strict=True)), attrs)
 
 
 def allocate(buffer: Buffer, body: Stmt) -> Allocate:

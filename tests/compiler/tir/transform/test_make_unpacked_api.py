@@ -34,7 +34,7 @@ def test_a_buffer_given_twice_is_one() -> None:
     func = program("C[0] = 1", "C: T.Buffer((4,), 'int32')")
     buffer = func.buffer_map[func.params[0]]
     other = func.params[0].__class__("again", "handle")
-    twice = PrimFunc((func.params[0], other), func.body, {func.params[0]: buffer, other: buffer}, func.attrs)
+    twice = PrimFunc((func.params[0], other), func.body, None, {func.params[0]: buffer, other: buffer}, func.attrs)
     after = unpacked(twice)
     (check,) = nodes(after, AssertStmt)
     assert (check.condition.a, check.condition.b) == after.params

@@ -1,0 +1,31 @@
+"""Names as they are in generated code: ``tvm.runtime.name_transforms``."""
+
+from __future__ import annotations
+
+import re
+
+from compiler.ir.error import ArgumentError
+
+__all__ = ["sanitize_name"]
+
+
+def sanitize_name(original_name: str) -> str:
+    """Return a name whose characters may all stand in names of C.
+
+    Parameters
+    ----------
+    original_name : str
+
+    Returns
+    -------
+    str
+        With underscores for characters that may not.
+
+    Raises
+    ------
+    ArgumentError
+        If the name is empty.
+    """
+    if not original_name:
+        raise ArgumentError("sanitize_name: expected a name, got an empty one")
+    return re.sub(r"[^A-Za-z0-9_]", "_", original_name)

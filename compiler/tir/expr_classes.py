@@ -1,0 +1,9 @@
+"""Groups of expressions under TVM's names, for ``isinstance``."""
+
+from compiler.ir.primexpr import And, FloatImm, IntImm, Not, Or
+from compiler.ir.scalars import StringImm
+
+__all__ = ["ConstExpr", "LogicalExpr"]
+
+ConstExpr = IntImm | FloatImm | StringImm
+LogicalExpr = And | Or | Not

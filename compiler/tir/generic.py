@@ -1,0 +1,26 @@
+"""Arithmetic that types of one's own can take part in: ``tvm.tir.generic``."""
+
+from compiler.ir.coercion import cast as _cast
+from compiler.ir.primexpr import ExprLike, PrimExpr
+from compiler.tir.arithmetic import add, div, floordiv, multiply, subtract
+
+__all__ = ["add", "cast", "divide", "floordiv", "multiply", "subtract"]
+
+divide = div
+
+
+def cast(src: ExprLike, dtype: str, span: object = None) -> PrimExpr:
+    """Return an expression as another data type.
+
+    Parameters
+    ----------
+    src : PrimExpr or number
+    dtype : str
+    span : object, optional
+        Taken for compatibility with TVM; the expression comes from the line that is being read.
+
+    Returns
+    -------
+    PrimExpr
+    """
+    return _cast(dtype, src)
