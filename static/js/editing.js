@@ -49,15 +49,21 @@ async function bind(view, name) {
 export function leaveEditor(view) {
   const frame = view.dom.parentElement;
   frame.focus();
-  announce("Left the editor; Enter goes back to it");
+  announce("Left the editor; Enter goes back to it, Tab goes on");
   return true;
 }
 
-export function returnByEnter(view) {
+/** Around the editor, Enter goes back into it, and Tab on to what stands behind it: inside, Tab indents. */
+export function listenAround(view) {
   const frame = view.dom.parentElement;
   frame.addEventListener("keydown", (event) => {
-    if (event.target !== frame || event.key !== "Enter" || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    view.focus();
+    if (event.target !== frame || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Enter") {
+      event.preventDefault();
+      view.focus();
+    } else if (event.key === "Tab" && !event.shiftKey) {
+      view.dom.inert = true; // while the browser looks for what is next
+      setTimeout(() => { view.dom.inert = false; });
+    }
   });
 }

@@ -8,7 +8,7 @@ import {
 import { complete } from "./completion.js";
 import { $ } from "./dom.js";
 import { keepDraft, readDraft } from "./draft.js";
-import { editing, leaveEditor, returnByEnter, startEditing } from "./editing.js";
+import { editing, leaveEditor, listenAround, startEditing } from "./editing.js";
 import { explanations } from "./explain.js";
 import { format, formatting } from "./format.js";
 import { renaming } from "./rename.js";
@@ -141,7 +141,7 @@ function pointAt(event, view) {
 
 const view = makeView();
 startEditing(view);
-returnByEnter(view);
+listenAround(view);
 const listProblems = lintKeymap.find(({ key }) => key === "Mod-Shift-m").run;
 $("#format-button").addEventListener("click", () => format(view));
 $("#problems-button").addEventListener("click", () => listProblems(view));

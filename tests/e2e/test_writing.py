@@ -72,6 +72,11 @@ def test_escape_leaves_the_editor_and_enter_goes_back(fixed: str, open_page: Cal
     expect(page.locator("#editor")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".cm-content")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    expect(page.locator("#editor:focus-within")).to_have_count(0)
+    page.keyboard.press("Shift+Tab")
+    expect(page.locator(".cm-content")).to_be_focused()
 
 
 def test_the_console_follows_its_end_unless_one_scrolled_away(explorer: str, open_page: Callable[..., Page]) -> None:
