@@ -1,13 +1,15 @@
-// The console follows its end, as a terminal does, unless the reader scrolled away from it.
+// The console follows its end, as a terminal does, unless the reader scrolled away from it.  Of a problem that has no
+// room there, the beginning is shown.
 import { $ } from "./dom.js";
 
 const SLACK = 8; // pixels from the end that count as the end
 let following = true;
+let followed = 0; // how far it was scrolled to follow
 
 export function startConsole() {
   const pane = $("#pane-console");
   pane.addEventListener("scroll", ({ target }) => {
-    following = target.scrollTop + target.clientHeight >= target.scrollHeight - SLACK;
+    following = Math.abs(target.scrollTop - followed) < 1 || target.scrollTop + target.clientHeight >= target.scrollHeight - SLACK;
   }, true);
   new MutationObserver(follow).observe(pane, { childList: true, characterData: true, subtree: true });
   follow();
@@ -15,5 +17,9 @@ export function startConsole() {
 
 function follow() {
   const text = $("#pane-console .console");
-  if (following) text.scrollTop = text.scrollHeight;
+  if (!following) return;
+  text.scrollTop = text.scrollHeight;
+  const above = ($(".problem", text)?.getBoundingClientRect().top ?? Infinity) - text.getBoundingClientRect().top;
+  if (above < 0) text.scrollTop += above;
+  followed = text.scrollTop;
 }

@@ -4,6 +4,7 @@ import { editor } from "./editor.js";
 import { isModel, modelScript } from "./model.js";
 import { state, tell } from "./state.js";
 
+const LONGEST_NAME = 120;
 const MOST = 32 * 1024 * 1024;
 /** Larger files, and models, are stored once by the server, and named by their hash from then on. */
 const SMALL = 512 * 1024;
@@ -32,6 +33,10 @@ async function take(files) {
     editor.text = await files[0].text();
     return;
   }
+  if (files.some(({ name }) => name.length > LONGEST_NAME)) {
+    toast(`The name of a file may have ${LONGEST_NAME} characters`);
+    return;
+  }
   const small = files.filter((file) => file.size <= SMALL && !isModel(file.name));
   for (const file of files) if (!small.includes(file) && !(await store(file))) return;
   const model = files.find(({ name }) => isModel(name));
@@ -58,6 +63,7 @@ async function store(file) {
     return false;
   }
   state.uploads.set(file.name, body.id);
+  toast(`Attached ${file.name}`);
   return true;
 }
 
@@ -78,6 +84,6 @@ function draw() {
   for (const name of [...state.files.keys(), ...state.uploads.keys()]) {
     const remove = element("button", { type: "button", "aria-label": `Remove ${name}` }, "✕");
     remove.addEventListener("click", () => { state.files.delete(name); state.uploads.delete(name); draw(); tell("options"); });
-    $("#attached").append(element("span", { class: "file" }, name, remove));
+    $("#attached").append(element("span", { class: "file", title: name }, element("span", {}, name), remove));
   }
 }

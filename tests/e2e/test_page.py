@@ -245,6 +245,18 @@ def test_files_are_attached_by_name(fixed: str, open_page: Callable[..., Page]) 
     expect(other.locator(".file")).to_have_count(0)
 
 
+def test_a_file_of_a_long_name_can_be_taken_away_and_one_that_is_too_long_is_refused(
+    fixed: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(fixed)
+    for length in (121, 120):
+        page.set_input_files("#attach", [{"name": "n" * length, "mimeType": "text/plain", "buffer": b"x"}])
+    expect(page.locator("#toast")).to_have_text("The name of a file may have 120 characters")
+    expect(page.locator(".file")).to_have_text("n" * 120 + "✕")
+    page.click(".file button")
+    expect(page.locator(".file")).to_have_count(0)
+
+
 def test_files_can_be_dropped_on_the_page(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     drop = """(name, text) => {

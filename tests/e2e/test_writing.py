@@ -81,9 +81,9 @@ def test_escape_leaves_the_editor_and_enter_goes_back(fixed: str, open_page: Cal
 
 def test_the_console_follows_its_end_unless_one_scrolled_away(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
-    write(page, "print('line\\n' * 200)\nprint('the end')\nraise ValueError('mine')\n")
+    write(page, "print('line\\n' * 200)\nprint('the end')\nraise ValueError('mine ' * 400)\n")
     expect(page.locator(".console .problem")).to_contain_text("mine")
-    expect(page.locator(".console .problem")).to_be_in_viewport()
+    expect(page.locator(".console .problem strong")).to_be_in_viewport()
     page.evaluate("document.querySelector('.console').scrollTop = 0")
     page.wait_for_timeout(100)
     write(page, "print('line\\n' * 200)\nprint('another end')\n")
