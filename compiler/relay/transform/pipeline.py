@@ -76,11 +76,11 @@ def optimization_passes(target: Target) -> list[Pass]:
         CombineParallelConv2D(),
         CombineParallelDense(),
         CombineParallelBatchMatmul(),
-        SimplifyExpr(drop_no_ops=True),
+        SimplifyExpr(in_build=True),
         CanonicalizeCast(),
         CanonicalizeOps(),
         AlterOpLayout(target),
-        SimplifyExpr(drop_no_ops=True),
+        SimplifyExpr(in_build=True),
         FastMath(),
         FoldConstant(),
     ]

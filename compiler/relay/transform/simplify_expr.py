@@ -7,7 +7,8 @@ from typing import Any
 
 from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.transform.rewriter import GraphMutator, RewritePass, op_name, type_of
-from compiler.relay.transform.simplify_rules import NO_OP_RULES, RULES, Rule
+from compiler.relay.transform.simplify_rule import Rule
+from compiler.relay.transform.simplify_rules import BUILD_RULES, RULES
 
 __all__ = [
     "SimplifyExpr",
@@ -26,9 +27,9 @@ class SimplifyExpr(RewritePass, required=("InferType",)):
     ----------
     rules : sequence of Rule, optional
         All of :data:`RULES` when left out.
-    drop_no_ops : bool
-        Whether what moves no element becomes a reshape or is left out as well, as builds do it: a transposition of
-        axes of extent 1, a broadcast to the own shape.
+    in_build : bool
+        Whether the rules that TVM does not have (:data:`BUILD_RULES`) are applied as well, as builds do: reshapes that
+        undo one another go, limits within limits become one, ``x ** 2`` is a product.
 
     Examples
     --------
@@ -46,12 +47,12 @@ class SimplifyExpr(RewritePass, required=("InferType",)):
     """
 
     rules: Sequence[Rule] | None = None
-    drop_no_ops: bool = False
+    in_build: bool = False
 
     def mutator(self) -> GraphMutator:
         by_operator: dict[str, list[Rule]] = {}
         chosen = RULES if self.rules is None else self.rules
-        for rule in (*chosen, *NO_OP_RULES) if self.drop_no_ops else chosen:
+        for rule in (*BUILD_RULES, *chosen) if self.in_build else chosen:
             by_operator.setdefault(rule.operator, []).append(rule)
         return _Simplifier(by_operator)
 
