@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
 from compiler.ir.attr_kinds import INT, OPTIONAL_DTYPE, POSITIVE_INT, STRING, optional
 from compiler.ir.attrs import attr_field
 from compiler.relay.op.nn.spatial import PADDING, POSITIVE_SPATIAL, SPATIAL, SPATIAL_PREFIX, SpatialAttrs
@@ -106,16 +109,31 @@ class Conv3DAttrs(ConvAttrs):
 
 
 class Conv2DPackedAttrs(Conv2DAttrs):
-    """Attributes of ``nn.contrib_conv2d_NCHWc``, whose channels are in blocks."""
+    """Attributes of ``nn.contrib_conv2d_NCHWc``, whose channels are in blocks.
+
+    A layout of the weight that is left out, or has no blocks, has blocks as large as those of the data.
+    """
+
+    INPUT_BLOCK: ClassVar[str] = ""
+    """Size of the weight's blocks of input channels; that of the data's blocks if it is empty."""
 
     data_layout: str = _data_layout("NCHW8c")
     kernel_layout: str = _kernel_layout("OIHW8i8o")
 
+    @classmethod
+    def make(cls, owner: str, values: Mapping[str, Any]) -> Self:
+        """Return attributes made of the values given; see :meth:`Attrs.make`."""
+        block = str(values.get("data_layout", "NCHW8c")).removeprefix("NCHW").removesuffix("c")
+        if block.isdigit() and values.get("kernel_layout", "OIHW") == "OIHW":
+            values = {**values, "kernel_layout": f"OIHW{cls.INPUT_BLOCK or block}i{block}o"}
+        return super().make(owner, values)
 
-class DepthwiseConv2DPackedAttrs(Conv2DAttrs):
+
+class DepthwiseConv2DPackedAttrs(Conv2DPackedAttrs):
     """Attributes of ``nn.contrib_depthwise_conv2d_NCHWc``, whose channels are in blocks."""
 
-    data_layout: str = _data_layout("NCHW8c")
+    INPUT_BLOCK = "1"
+
     kernel_layout: str = _kernel_layout("OIHW1i8o")
 
 

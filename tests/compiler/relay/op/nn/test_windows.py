@@ -133,3 +133,14 @@ def test_gradients_of_pooling() -> None:
     wide = {"pool_size": (3, 3), "padding": (1, 1, 1, 1)}
     check(of("max", **wide), [random(1, 2, 4, 4), random(1, 2, 7, 8)])
     check(of("avg", **wide, ceil_mode=True), [random(1, 2, 4, 5), random(1, 2, 7, 8)])
+
+
+def test_a_weight_is_in_blocks_as_large_as_those_of_the_data() -> None:
+    data = relay.var("data", shape=(1, 2, 8, 8, 4))
+    for convolution, weight in (
+        (relay.nn.contrib_conv2d_nchwc, (3, 2, 3, 3, 4, 4)),
+        (relay.nn.contrib_depthwise_conv2d_nchwc, (2, 1, 3, 3, 1, 4)),
+    ):
+        groups = 1 if weight[1] == 2 else 8
+        call = convolution(data, relay.var("weight", shape=weight), groups=groups, data_layout="NCHW4c")
+        assert relay.transform.InferTypeLocal(call).concrete_shape == (1, weight[0], 6, 6, 4)
