@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
@@ -21,10 +21,10 @@ __all__ = [
 ]
 
 
-class DeadCodeElimination(FunctionPass, opt_level=1):
+class DeadCodeElimination(FunctionPass, opt_level=1, required=("InferType",)):
     """Remove lets whose variable nothing that is needed uses.
 
-    Level 1.
+    Level 1; requires InferType.
 
     Parameters
     ----------
@@ -72,8 +72,6 @@ class DeadCodeElimination(FunctionPass, opt_level=1):
         ->
         def @main(%x: Tensor[(3), float32]) { %x }
     """
-
-    adds_types: ClassVar[bool] = False
 
     inline_once: bool = False
     ignore_impurity: bool = False

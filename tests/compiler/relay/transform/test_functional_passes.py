@@ -95,7 +95,7 @@ def test_normal_forms_of_ten_thousand_operators() -> None:
         value = relay.tanh(relay.add(value, x))
     mod = IRModule.from_expr(value)
     assert transform.ToBasicBlockNormalForm()(mod) is mod
-    named = transform.ToANormalForm()(mod)
+    named = transform.InferType()(transform.ToANormalForm()(mod))
     assert len(_parts(named, Let)) == 10_000
     assert transform.DeadCodeElimination()(named) is named
     assert not _parts(transform.ToGraphNormalForm()(named), Let)
