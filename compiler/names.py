@@ -42,6 +42,11 @@ PUBLIC = {
     "tvm.autotvm.callback": "compiler.driver.autotvm.callback",
     "tvm.autotvm.measure_option": "compiler.driver.autotvm.measure_methods:measure_option",
     "tvm.autotvm.record": "compiler.autotvm.task.record",
+    "tvm.autotvm.GLOBAL_SCOPE": "compiler.autotvm.env:GLOBAL_SCOPE",
+    "tvm.autotvm.env": "compiler.autotvm.env",
+    "tvm.autotvm.tophub": "compiler.autotvm.tophub",
+    "tvm.autotvm.utils": "compiler.autotvm.utils",
+    "tvm.autotvm.util": "compiler.autotvm.utils",
     **{
         f"tvm.autotvm.task.{name}": f"compiler.driver.autotvm.extraction:{name}"
         for name in ("extract_from_multiple_program", "extract_from_program")
@@ -129,7 +134,27 @@ PUBLIC = {
     "tvm.relay.create_executor": "compiler.driver.relay.executor:create_executor",
     "tvm.relay.data_dep_optimization": "compiler.driver.relay.data_dep_optimization",
     "tvm.relay.dataflow_pattern": "compiler.relay.dataflow_pattern",
+    "tvm.relay.backend.vm.VMExecutor": "compiler.driver.relay.executor:VMExecutor",
     "tvm.relay.expr.Function": "compiler.relay.function:Function",
+    **{
+        f"tvm.relay.expr.{name}WithFields": f"compiler.relay.with_fields:{name}WithFields"
+        for name in (
+            *("Call", "Constant", "If", "Let", "RefCreate", "RefRead", "RefWrite", "Tuple", "TupleGetItem", "Var"),
+        )
+    },
+    "tvm.relay.function.FunctionWithFields": "compiler.relay.with_fields:FunctionWithFields",
+    **{
+        f"tvm.relay.op.{name}": f"compiler.relay.expr:{name}"
+        for name in ("Call", "Constant", "Expr", "Tuple", "TupleWrapper", "const")
+    },
+    "tvm.relay.pretty_print": "compiler.relay.printer:text",
+    "tvm.relay.SequentialSpan": "compiler.ir.source_span:SequentialSpan",
+    "tvm.relay.base.astext": "compiler.relay.printer:astext",
+    "tvm.relay.base.pretty_print": "compiler.relay.printer:text",
+    **{
+        f"{qnn}.canonicalizations": "compiler.relay.transform.integer_lookup"
+        for qnn in ("tvm.relay.qnn", "tvm.relay.qnn.op")
+    },
     "tvm.relay.expr.RefCreate": "compiler.relay.reference:RefCreate",
     "tvm.relay.expr.RefRead": "compiler.relay.reference:RefRead",
     "tvm.relay.expr.RefWrite": "compiler.relay.reference:RefWrite",
@@ -435,7 +460,6 @@ _NO_LIBRARY = "the library is not called from here"
 UNAVAILABLE = {
     "tvm.autotvm.feature": "models of speed learn from the values of knobs here",
     "tvm.autotvm.graph_tuner": "relay.transform.AlterOpLayout chooses the layouts of a graph here",
-    "tvm.autotvm.tophub": "records of others are not downloaded",
     "tvm.contrib.coreml_runtime": _NO_BOARD,
     "tvm.contrib.cublas": _NO_GPU,
     "tvm.contrib.cuda_graph": _NO_GPU,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
+from compiler.ir.extension import public_module
 from compiler.ir.module import BaseFunc
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
@@ -94,3 +95,7 @@ class Function(BaseFunc, Expr):
         """
         with derived_from(self.span):
             return rebuild(self, attrs=DictAttrs({k: v for k, v in self.attrs.items() if k != key}))
+
+
+if not TYPE_CHECKING:  # a type checker knows all names, and refuses others
+    __getattr__, __dir__ = public_module("tvm.relay.function", __all__)

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import ClassVar, Self
 
+from compiler.autotvm.env import GLOBAL_SCOPE
 from compiler.autotvm.task.space import ConfigSpace, FallbackConfigEntity
 from compiler.autotvm.task.workload import Workload
 from compiler.target.target import Target
@@ -151,11 +152,12 @@ class FallbackContext(DispatchContext):
     def _query_inside(self, target: Target | None, workload: Workload | None) -> ConfigSpace:
         key = (str(target), workload)
         if key not in self.memory:
-            warnings.warn(
-                f"Cannot find config for target={target}, workload={workload}. A fallback configuration is used, "
-                "which may bring great performance regression.",
-                stacklevel=5,
-            )
+            if not GLOBAL_SCOPE.silent:
+                warnings.warn(
+                    f"Cannot find config for target={target}, workload={workload}. A fallback configuration is used, "
+                    "which may bring great performance regression.",
+                    stacklevel=5,
+                )
             self.memory[key] = FallbackConfigEntity()
         return self.memory[key]
 

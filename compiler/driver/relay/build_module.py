@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compiler.driver.relay.build import TargetLike, as_module, build, build_target
-from compiler.driver.relay.executor import create_executor
+from compiler.driver.relay.aot.factory import AOTExecutorFactoryModule
+from compiler.driver.relay.build import BuiltGraph, TargetLike, as_module, build, build_target
+from compiler.driver.relay.executor import AotExecutor, GraphExecutor, VMExecutor, create_executor
 from compiler.driver.relay.params import bind_params, bind_params_by_name
+from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.relay.function import Function
 from compiler.relay.transform import pipeline
+from compiler.runtime.module import Module
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
+from compiler.target.target import Target
 
-__all__ = ["bind_params_by_name", "build", "create_executor", "optimize"]
+__all__ = [
+    "AotExecutor",
+    "BuildModule",
+    "GraphExecutor",
+    "VMExecutor",
+    "bind_params_by_name",
+    "build",
+    "create_executor",
+    "optimize",
+]
 
 
 def optimize(
@@ -41,3 +54,118 @@ def optimize(
     left = {p.name_hint for p in module["main"].params}
     values = {name: value for name, value in (params or {}).items() if name in left}
     return module, {n: v if isinstance(v, NDArray) else array(v) for n, v in values.items()}
+
+
+class BuildModule:
+    """Builds a model, and gives what was made piece by piece; :func:`build` returns it as one thing."""
+
+    def __init__(self) -> None:
+        self._built: BuiltGraph | AOTExecutorFactoryModule | None = None
+
+    def build(
+        self,
+        mod: IRModule | Function,
+        target: TargetLike | None = None,
+        target_host: str | Target | None = None,
+        executor: object = None,
+        runtime: object = None,
+        workspace_memory_pools: object = None,
+        constant_memory_pools: object = None,
+        params: Mapping[str, ArrayLike] | None = None,
+        mod_name: str | None = None,
+    ) -> tuple[str | None, Module, dict[str, NDArray]]:
+        """Build a model.
+
+        Parameters
+        ----------
+        mod : IRModule or Function
+        target, target_host, executor, runtime, workspace_memory_pools, constant_memory_pools, params, mod_name
+            As of :func:`build`.
+
+        Returns
+        -------
+        tuple of str or None, Module and dict of str to NDArray
+            The graph as JSON (None without one), the kernels, the parameters.
+
+        Raises
+        ------
+        ArgumentError
+            If the graph needs the virtual machine, or ``params`` does not fit.
+        BuildError
+            If the executor cannot run an operator, or does not go with the runtime.
+        """
+        pools = (workspace_memory_pools, constant_memory_pools)
+        built = build(mod, target, target_host, executor, runtime, *pools, params, mod_name or "default")
+        self._built = built
+        return built.get_executor_config(), built.get_lib(), built.get_params()
+
+    def optimize(
+        self,
+        mod: IRModule | Function,
+        target: TargetLike | None = None,
+        target_host: str | Target | None = None,
+        params: Mapping[str, ArrayLike] | None = None,
+    ) -> tuple[IRModule, dict[str, NDArray]]:
+        """Optimise a model without making kernels; see :func:`optimize`.
+
+        Parameters
+        ----------
+        mod : IRModule or Function
+        target : str or Target, optional
+        target_host : optional
+            Accepted as TVM does.
+        params : mapping of str to array, optional
+
+        Returns
+        -------
+        tuple of IRModule and dict of str to NDArray
+        """
+        return optimize(mod, target, params)
+
+    def get_graph_json(self) -> str | None:
+        """Return the graph as JSON; None where the executor has no graph.
+
+        Returns
+        -------
+        str or None
+
+        Raises
+        ------
+        ArgumentError
+            If nothing is built yet.
+        """
+        return self._last.get_executor_config()
+
+    def get_module(self) -> Module:
+        """Return the kernels.
+
+        Returns
+        -------
+        Module
+
+        Raises
+        ------
+        ArgumentError
+            If nothing is built yet.
+        """
+        return self._last.get_lib()
+
+    def get_params(self) -> dict[str, NDArray]:
+        """Return the parameters that kernels are called with.
+
+        Returns
+        -------
+        dict of str to NDArray
+
+        Raises
+        ------
+        ArgumentError
+            If nothing is built yet.
+        """
+        return self._last.get_params()
+
+    @property
+    def _last(self) -> BuiltGraph | AOTExecutorFactoryModule:
+        if self._built is None:
+            raise ArgumentError("BuildModule: nothing is built yet; build makes a model")
+        return self._built

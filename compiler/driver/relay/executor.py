@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.driver.relay import vm
-from compiler.driver.relay.build import TargetLike, as_module, build_graph, build_target
+from compiler.driver.relay.build import TargetLike, as_module, build, build_graph, build_target
 from compiler.driver.relay.params import bind_params
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.module import GlobalVar, IRModule, as_function
@@ -18,14 +18,16 @@ from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.interpreter import Interpreter, RefValue, rebuilt
 from compiler.relay.ty import TupleType
+from compiler.runtime.aot_executor import AotModule
 from compiler.runtime.container import ADT
 from compiler.runtime.device import Device, cpu
 from compiler.runtime.graph_module import GraphModule
+from compiler.runtime.model_module import ModelModule
 from compiler.runtime.named_arguments import arguments_in_order
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
 
-KINDS = ("debug", "graph", "vm")
-"""By interpreter, operator by operator; by a flat list of kernels; by the virtual machine."""
+KINDS = ("debug", "graph", "vm", "aot")
+"""By interpreter, operator by operator; by a flat list of kernels; by the virtual machine; by a compiled function."""
 
 Argument = ArrayLike | ADT | Constant | tuple["Argument", ...] | list["Argument"]
 """What a function is called with: an array, or a tuple of such."""
@@ -77,7 +79,12 @@ class Executor:
         values: dict[Var | str, ArrayLike | Constant] = dict(self._params.items())
         values.update(binds or {})
         module = bind_params(module, values)
-        run: Callable[..., Any] = {"debug": self._debug, "graph": self._graph, "vm": self._vm}[self.kind](module)
+        run: Callable[..., Any] = {
+            "debug": self._debug,
+            "graph": self._graph,
+            "vm": self._vm,
+            "aot": self._aot,
+        }[self.kind](module)
 
         def call(*args: Argument, **inputs: Argument) -> Any:
             return run(*map(_plain, args), **{name: _plain(value) for name, value in inputs.items()})
@@ -102,21 +109,12 @@ class Executor:
         )
 
     def _graph(self, module: IRModule) -> Callable[..., Any]:
-        result = infer_module(module)["main"].body.checked_type
         lib = build_graph(module, build_target(self.target))
-        executor = GraphModule(lib["default"](self.device))
-        params = infer_module(module)["main"].params
+        return _runs_model(module, GraphModule(lib["default"](self.device)))
 
-        def call(*args: Argument, **inputs: Argument) -> Any:
-            values = arguments_in_order("evaluate: the function", [p.name_hint for p in params], args, inputs)
-            leaves = [leaf for p, value in zip(params, values, strict=True) for leaf in _leaves(p.checked_type, value)]
-            for index, leaf in enumerate(leaves):
-                executor.set_input(index, leaf)
-            executor.run()
-            outputs = iter([array(executor.get_output(i)) for i in range(executor.get_num_outputs())])
-            return _arranged(result, outputs)
-
-        return call
+    def _aot(self, module: IRModule) -> Callable[..., Any]:
+        lib = build(module, self.target, executor="aot")
+        return _runs_model(module, AotModule(lib["default"](self.device)))
 
     def _vm(self, module: IRModule) -> Callable[..., Any]:
         machine = vm.VirtualMachine(vm.compile(module, self.target), self.device)
@@ -132,6 +130,22 @@ class Executor:
             )
 
         return call
+
+
+def _runs_model(module: IRModule, executor: ModelModule) -> Callable[..., Any]:
+    """Return what sets the inputs of a built model, runs it, and returns its outputs."""
+    main = infer_module(module)["main"]
+
+    def call(*args: Argument, **inputs: Argument) -> Any:
+        values = arguments_in_order("evaluate: the function", [p.name_hint for p in main.params], args, inputs)
+        leaves = [leaf for p, value in zip(main.params, values, strict=True) for leaf in _leaves(p.checked_type, value)]
+        for index, leaf in enumerate(leaves):
+            executor.set_input(index, leaf)
+        executor.run()
+        outputs = iter([array(executor.get_output(i)) for i in range(executor.get_num_outputs())])
+        return _arranged(main.body.checked_type, outputs)
+
+    return call
 
 
 def _plain(value: Argument) -> Argument:
@@ -178,6 +192,48 @@ def _runtime_leaf(value: object) -> object:
     return RefValue(runtime_value(value.value)) if isinstance(value, RefValue) else value
 
 
+class GraphExecutor(Executor):
+    """Evaluates functions by a flat list of kernels.
+
+    Parameters
+    ----------
+    mod : IRModule
+    device : Device
+    target : str, Target or mapping
+    """
+
+    def __init__(self, mod: IRModule, device: Device, target: TargetLike) -> None:
+        super().__init__("graph", mod, device, target, {})
+
+
+class AotExecutor(Executor):
+    """Evaluates functions by one that calls their kernels, compiled as they are.
+
+    Parameters
+    ----------
+    mod : IRModule
+    device : Device
+    target : str, Target or mapping
+    """
+
+    def __init__(self, mod: IRModule, device: Device, target: TargetLike) -> None:
+        super().__init__("aot", mod, device, target, {})
+
+
+class VMExecutor(Executor):
+    """Evaluates functions by the virtual machine.
+
+    Parameters
+    ----------
+    mod : IRModule
+    device : Device
+    target : str, Target or mapping
+    """
+
+    def __init__(self, mod: IRModule, device: Device, target: TargetLike) -> None:
+        super().__init__("vm", mod, device, target, {})
+
+
 def create_executor(
     kind: str = "debug",
     mod: IRModule | Function | None = None,
@@ -190,8 +246,9 @@ def create_executor(
     Parameters
     ----------
     kind : str
-        ``debug`` interprets operator by operator with NumPy, ``graph`` runs kernels in a fixed order, ``vm`` the
-        virtual machine, which has control flow, recursion and dynamic shapes.
+        ``debug`` interprets operator by operator with NumPy, ``graph`` runs kernels in a fixed order, ``aot`` a
+        compiled function that calls them, ``vm`` the virtual machine, which has control flow, recursion and dynamic
+        shapes.
     mod : IRModule or Function, optional
         Whose functions are evaluated.
     device : Device, optional

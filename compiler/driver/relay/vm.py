@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from compiler.driver.relay.build import TargetLike, as_module, build_target
 from compiler.driver.relay.external import with_external_code
@@ -13,6 +14,7 @@ from compiler.driver.relay.lower import can_lower
 from compiler.driver.relay.params import bind_params
 from compiler.driver.relay.vm_kernels import dynamic_kernel, static_kernel
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.extension import public_module
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import GlobalVar, IRModule
 from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
@@ -412,3 +414,7 @@ class _FunctionCompiler:
                 if isinstance(part, (PatternVar, PatternConstructor, PatternTuple)):
                     tests += self._pattern(part, self._emit(vm.GetField(self._register(), source, index)))
         return tests
+
+
+if not TYPE_CHECKING:  # a type checker knows all names, and refuses others
+    __getattr__, __dir__ = public_module("tvm.relay.backend.vm", __all__)

@@ -8,6 +8,7 @@ from typing import Any
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import GlobalVar
 from compiler.ir.op import Op
+from compiler.ir.source_span import Span
 from compiler.ir.text import TextBuilder
 from compiler.ir.text_format import Annotation
 from compiler.relay.adt import (
@@ -172,14 +173,16 @@ class BlockPrinter:
                 raise TypeError(f"a {type(expr).__name__} is written in a line of its own")
 
     def _typed(self, expr: GraphExpr) -> None:
+        self.out.write(self._comment(expr))
+
+    def _comment(self, expr: GraphExpr) -> str:
+        """Return what is said of an expression: its type, and where it comes from."""
         if self._annotate is not None:
-            self.out.write(self._annotate(expr))
-            return
+            return self._annotate(expr)
         comment = [] if expr.checked_type_ is None else [f"ty={type_text(expr.checked_type_, self.names)}"]
-        if isinstance(expr, (Call, Tuple)):
+        if isinstance(expr, (Call, Tuple)) or isinstance(expr.span, Span):  # of others only what programs named
             comment += span_text(expr.span)
-        if comment:
-            self.out.write(f" /* {' '.join(comment)} */")
+        return f" /* {' '.join(comment)} */" if comment else ""
 
     def _declared(self, var: Var, device: VirtualDevice | None = None) -> str:
         text = f"%{self.names.variable(var)}"
@@ -187,11 +190,7 @@ class BlockPrinter:
             text += f" {{virtual_device={device}}}"
         if var.type_annotation is not None:
             text += f": {type_text(var.type_annotation, self.names)}"
-        if self._annotate is not None:
-            text += self._annotate(var)
-        elif var.checked_type_ is not None:
-            text += f" /* ty={type_text(var.checked_type_, self.names)} */"
-        return text
+        return text + self._comment(var)
 
     # --- what takes many lines ----------------------------------------------------------------------------------------
 

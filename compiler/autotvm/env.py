@@ -1,0 +1,40 @@
+"""What holds for all tuning in a process: ``tvm.autotvm.env``."""
+
+from __future__ import annotations
+
+__all__ = ["GLOBAL_SCOPE", "AutotvmGlobalScope", "reset_global_scope"]
+
+
+class AutotvmGlobalScope:
+    """Switches that templates and contexts look at.
+
+    Attributes
+    ----------
+    current : AutotvmGlobalScope
+        The one that holds now, of the class.
+    in_tuning : bool
+        Whether candidates are being measured: templates may leave out what costs time and no candidate differs in.
+    silent : bool
+        Whether nothing is said of workloads without a record.
+    """
+
+    current: AutotvmGlobalScope
+
+    def __init__(self) -> None:
+        AutotvmGlobalScope.current = self
+        self.in_tuning = False
+        self.silent = False
+
+
+GLOBAL_SCOPE = AutotvmGlobalScope()
+
+
+def reset_global_scope(global_scope: AutotvmGlobalScope) -> None:
+    """Let the switches of another scope hold, as processes that build candidates do.
+
+    Parameters
+    ----------
+    global_scope : AutotvmGlobalScope
+    """
+    vars(GLOBAL_SCOPE).update(vars(global_scope))
+    AutotvmGlobalScope.current = global_scope

@@ -1,0 +1,98 @@
+"""Small helpers of tuning programs: ``tvm.autotvm.utils``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.ir.error import expected
+from compiler.topi.utils import get_const_int, get_const_tuple
+
+__all__ = [
+    "SI_PREFIXES",
+    "YOCTO_EXP10",
+    "EmptyContext",
+    "format_si_prefix",
+    "get_const_int",
+    "get_const_tuple",
+    "get_func_name",
+    "get_rank",
+]
+
+SI_PREFIXES = "yzafpn\xb5m kMGTPEZY"
+"""Prefixes of units by growing size; a blank is none."""
+YOCTO_EXP10 = -24
+"""The power of ten that the first prefix stands for."""
+
+
+class EmptyContext:
+    """A context that changes nothing."""
+
+    def __enter__(self) -> None:
+        """Enter."""
+
+    def __exit__(self, *exception: object) -> None:
+        """Leave; exceptions go on."""
+
+
+def get_rank(values: Sequence[float]) -> npt.NDArray[np.intp]:
+    """Return the place of each value when all are put in order, the largest first.
+
+    Parameters
+    ----------
+    values : sequence of float
+
+    Returns
+    -------
+    numpy.ndarray
+    """
+    ranks = np.empty(len(values), np.intp)
+    ranks[np.argsort(-np.asarray(values))] = np.arange(len(values))
+    return ranks
+
+
+def get_func_name(func: Callable[..., Any]) -> str:
+    """Return the name of a function, or of the one that a partial application calls.
+
+    Parameters
+    ----------
+    func : callable
+
+    Returns
+    -------
+    str
+    """
+    return str((func.func if isinstance(func, partial) else func).__name__)
+
+
+def format_si_prefix(x: float, si_prefix: str) -> float:
+    """Return how many of a unit with a prefix a value is.
+
+    Parameters
+    ----------
+    x : float
+        In the unit without a prefix.
+    si_prefix : str
+        One of :data:`SI_PREFIXES`.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such prefix.
+
+    Examples
+    --------
+    >>> format_si_prefix(2500, "k")
+    2.5
+    """
+    if len(si_prefix) != 1 or si_prefix not in SI_PREFIXES:
+        expected("format_si_prefix", "si_prefix", f"one of {SI_PREFIXES!r}", si_prefix)
+    return float(x / 10 ** (YOCTO_EXP10 + 3 * SI_PREFIXES.index(si_prefix)))
