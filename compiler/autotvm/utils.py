@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from compiler.ir.error import expected
-from compiler.topi.utils import get_const_int, get_const_tuple
+from compiler.ir.extension import public_module
 
 __all__ = [
     "SI_PREFIXES",
     "YOCTO_EXP10",
     "EmptyContext",
     "format_si_prefix",
-    "get_const_int",
-    "get_const_tuple",
     "get_func_name",
     "get_rank",
 ]
@@ -96,3 +94,7 @@ def format_si_prefix(x: float, si_prefix: str) -> float:
     if len(si_prefix) != 1 or si_prefix not in SI_PREFIXES:
         expected("format_si_prefix", "si_prefix", f"one of {SI_PREFIXES!r}", si_prefix)
     return float(x / 10 ** (YOCTO_EXP10 + 3 * SI_PREFIXES.index(si_prefix)))
+
+
+if not TYPE_CHECKING:  # a type checker knows all names, and refuses others
+    __getattr__, __dir__ = public_module("tvm.autotvm.utils", __all__)
