@@ -79,8 +79,9 @@ def from_source(printed: TextBuilder, name: str, language: str, final: FinalList
 
 def _linked(line: PrintedLine, final: FinalListing | None) -> Line:
     regions = []
-    for region in line.regions:
-        row = final.row_of(region.node) if final is not None else None
+    nodes = [region.node for region in line.regions]
+    rows = final.rows_of(nodes) if final is not None else [None] * len(nodes)
+    for region, row in zip(line.regions, rows, strict=True):
         origins = [row] if row is not None else sorted(region.node.span)
         if origins:
             regions.append(Region(region.start, region.end, origins))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -61,6 +62,13 @@ def _printed(line: PrintedLine) -> Line:
     return Line(line.text, sorted(line.span), regions)
 
 
+class Occurrence(NamedTuple):
+    """Where the loop IR has a node: the number of the line, and the row."""
+
+    line: int
+    row: int
+
+
 class FinalListing:
     """The listing that code generation starts from: each printed node gets a row of its own.
 
@@ -75,7 +83,9 @@ class FinalListing:
         self.places: dict[Place, int] = {}
         self._loops: dict[str, list[tuple[Var, int]]] = {}
         self._first_of_line: dict[int, int] = {}
-        self._of_node: dict[Node, int] = {}
+        self._of_node: dict[Node, Occurrence] = {}
+        self._again: dict[Node, dict[int, int]] = {}
+        """Of nodes that several lines share, as copies of an unrolled loop do: the row in each line but the first."""
         self._buffers: dict[Var, int] = {}
         lines = [self._line(number, line, rows) for number, line in enumerate(out.lines, 1)]
         self.listing = make_listing("loop", name, "python", lines, summary)
@@ -90,7 +100,9 @@ class FinalListing:
             parents = [*sorted(region.node.span), *accesses.get(region.start, ())]
             row = rows.mint("loop", _short(text), number, region.start + 1, parents)
             self.places[number, region.start + 1] = row
-            self._of_node.setdefault(region.node, row)
+            first = self._of_node.setdefault(region.node, Occurrence(number, row))
+            if first.line != number:
+                self._again.setdefault(region.node, {}).setdefault(number, row)
             if isinstance(region.node, For):
                 variable = region.node.loop_var
                 self._loops.setdefault(variable.name, []).append((variable, row))
@@ -127,9 +139,25 @@ class FinalListing:
         same = [row for over, row in loops if over is variable]
         return same or [row for _, row in loops if unique]
 
-    def row_of(self, node: Node) -> int | None:
-        """Return the row of a node; None for one that the loop IR does not have."""
-        return self._of_node.get(node)
+    def rows_of(self, nodes: Sequence[Node]) -> list[int | None]:
+        """Return the rows of nodes for which one line of code is written; None for one that the loop IR does not have.
+
+        What several lines of the loop IR share is meant in the line of the statement that the code is written for.
+
+        Parameters
+        ----------
+        nodes : sequence of Node
+            The statement comes last.
+        """
+        own = (self._of_node[n].line for n in reversed(nodes) if n in self._of_node and n not in self._again)
+        line = next(own, None)
+        return [self._row_of(node, line) for node in nodes]
+
+    def _row_of(self, node: Node, line: int | None) -> int | None:
+        first = self._of_node.get(node)
+        if first is None:
+            return None
+        return first.row if line is None else self._again.get(node, {}).get(line, first.row)
 
     def row_at(self, place: Place) -> int | None:
         """Return the row for a debug location, or for its line when the column is unknown."""

@@ -147,11 +147,24 @@ class TextBuilder:
         context manager
         """
         self._depth += 1
+        try:
+            with self.apart():
+                yield
+        finally:
+            self._depth -= 1
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Let the lines written inside belong to their own nodes only, at the indentation that is there.
+
+        Returns
+        -------
+        context manager
+        """
         saved, self._open = self._open, []
         try:
             yield
         finally:
-            self._depth -= 1
             self._open = saved
 
     def text(self) -> str:

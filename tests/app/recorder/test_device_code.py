@@ -66,6 +66,26 @@ def test_a_schedule_with_threads_ends_as_cuda_that_links_to_the_loops() -> None:
     assert not {"llvm", "assembly"} & {step.group for step in unit.steps}
 
 
+def test_each_copy_of_an_unrolled_loop_links_to_its_own_line() -> None:
+    """The copies share what does not depend on the loop, and come from the same line of the script."""
+    unrolled = "first, second = s[CC].split(s[CC].op.reduce_axis[0], factor=4)\ns[CC].unroll(second)\n"
+    answer, listings = answered(MATMUL + unrolled)
+    [unit] = answer.units
+    source = listing_of(unit, "kernel", listings)
+    rows = {origin.id: origin for origin in answer.origins}
+    copies = [line for line in source.lines if "__ldg" in line.text]
+    loops = [{rows[row].line for row in line.origins if rows[row].level == "loop"} for line in copies]
+    assert [len(of_copy) for of_copy in loops] == [1] * 4
+    assert len(set.union(*loops)) == 4
+    assert all(9 in {rows[p].line for row in line.origins for p in rows[row].parents} for line in copies)
+    [head] = [line for line in source.lines if "__launch_bounds__" in line.text]
+    assert {"blockIdx_y", "blockIdx_x", "threadIdx_y", "threadIdx_x"} <= {
+        rows[row].label.split(" ")[0] for row in head.origins
+    }
+    [start] = [line for line in source.lines if line.text.endswith("[0] = 0.0f;")]
+    assert len(start.origins) <= 2, "what stands around a statement did not make its line"
+
+
 @pytest.mark.parametrize("kind", DEVICE_LANGUAGES)
 def test_each_language_of_the_selector_is_shown(kind: str) -> None:
     answer, listings = answered(BUILT, device=kind)

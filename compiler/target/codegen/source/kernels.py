@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError, TargetError
 from compiler.ir.origin import user_place
@@ -82,7 +84,9 @@ def write_kernel(program: Program, out: TextBuilder, function: Declared) -> None
 
 def _write(statements: KernelStatements, head: Head, function: Declared, facts: _KernelFacts) -> None:
     out = statements.out
-    with out.at(function.func):
+    with ExitStack() as of:
+        for node in (function.func, *facts.launches):
+            of.enter_context(out.at(node))
         out.line(head.line)
     with out.indented():
         for line in head.first:
@@ -117,6 +121,8 @@ class _KernelFacts(StmtVisitor):
     """What must be known of a kernel before its first line is written."""
 
     def __init__(self) -> None:
+        self.launches: list[AttrStmt] = []
+        """What launches threads, which the head of a kernel is written for."""
         self.extents: dict[str, PrimExpr] = {}
         self.of_blocks: list[Allocate] = []
         self._elements: dict[Var, str] = {}
@@ -143,6 +149,7 @@ class _KernelFacts(StmtVisitor):
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
         if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
+            self.launches.append(n)
             self.extents.setdefault(n.node.thread_tag, n.value)
         self.visit_Node(n)
 
@@ -185,14 +192,14 @@ class KernelStatements(Statements):
             self.names.bind(n.node.var, f"({index})" if index.startswith("(") else index)
         elif n.attr_key in _FRAGMENT_KEYS and isinstance(n.node, Var) and isinstance(n.value, StringImm):
             self._fragments.setdefault(n.node, {})[n.attr_key] = n.value.value
-        self.visit(n.body)
+        self._inside(n.body)
 
     # memory
 
     def visit_Allocate(self, n: Allocate) -> None:
         if scope_of(n.buffer_var) not in _BLOCK_SCOPES:
             self.declare(n)
-        self.visit(n.body)
+        self._inside(n.body)
 
     def declare(self, n: Allocate) -> None:
         """Write the declaration of an array, where the language wants one of its scope."""

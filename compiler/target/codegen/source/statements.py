@@ -90,12 +90,17 @@ class Statements(Functor):
         with self.out.indented(), self.names.braces():
             self.visit(body)
 
+    def _inside(self, *statements: Stmt) -> None:
+        """Write statements that stand within another one, at its indentation; their lines are not made from it."""
+        with self.out.apart():
+            for statement in statements:
+                self.visit(statement)
+
     def visit_SeqStmt(self, n: SeqStmt) -> None:
-        for item in n.seq:
-            self.visit(item)
+        self._inside(*n.seq)
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> None:
-        self.visit(n.body)
+        self._inside(n.body)
 
     def visit_Prefetch(self, n: Prefetch) -> None:
         """A hint for memory that has no address yet: nothing to do."""
@@ -116,7 +121,7 @@ class Statements(Functor):
         name = self.names.fresh(n.var.name)
         self._fill(self.spelling.declaration, type=typ, name=name, value=n.value)
         self.names.bind(n.var, name)
-        self.visit(n.body)
+        self._inside(n.body)
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
         if n.attr_key in THREAD_KEYS:
@@ -124,7 +129,7 @@ class Statements(Functor):
         if n.attr_key == COPROC_UOP_SCOPE:
             self._once(n)
         else:
-            self.visit(n.body)
+            self._inside(n.body)
 
     def _once(self, n: AttrStmt) -> None:
         """Write statements that only the first call of the function carries out."""
@@ -170,7 +175,7 @@ class Statements(Functor):
         text = n.message.value if isinstance(n.message, StringImm) else str(n.message)
         self.expressions.write("if (!(", n.condition, "))")
         self._fail(str(self.program.message(text)))
-        self.visit(n.body)
+        self._inside(n.body)
 
     def _fail(self, status: str) -> None:
         """End the line, which is a condition, with leaving the function where it holds."""
@@ -208,11 +213,11 @@ class Statements(Functor):
         if count and (self.program.is_static or count * dt.storage_bytes(n.dtype) <= MAX_STACK_BYTES):
             static = "static " * self.program.is_static
             self._line(f"{static}_Alignas({_ALIGNMENT}) {typ} {name}[{count}];")
-            self.visit(n.body)
+            self._inside(n.body)
             return
         self._allocate_on_heap(n, name, typ)
         self._heap.append(name)
-        self.visit(n.body)
+        self._inside(n.body)
         self._line(f"free({self._heap.pop()});")
 
     def visit_AllocateConst(self, n: AllocateConst) -> None:
@@ -223,7 +228,7 @@ class Statements(Functor):
         numbers = n.data.numpy().reshape(-1).tolist()
         parts = [part for number in numbers for part in (const(number, n.dtype), ", ")]
         self._line(f"static const {typ} {name}[{len(numbers)}] = {{", *parts[:-1], "};")
-        self.visit(n.body)
+        self._inside(n.body)
 
     def _allocate_on_heap(self, n: Allocate, name: str, typ: str) -> None:
         self.expressions.write(f"{typ}* {name} = aligned_alloc({_ALIGNMENT}, ((size_t)sizeof({typ})")
