@@ -3,6 +3,7 @@
 const MAX_ROWS = 60;
 const MAX_TEXT = 1900; // letters that a link takes as one value, and a little room
 const MAX_LETTERS = 300; // of a name or a message
+const MAX_NUMBER = 1e15; // no time, rate or count that was measured is larger, or smaller than its inverse unless it is 0
 const ROW = { step: "number", label: "string", seconds: "number", spread: "number", repeats: "number", number: "number", gflops: "number", };
 const HEAD = { name: "string", adapter: "string", clock: "string", date: "string" };
 
@@ -50,5 +51,5 @@ function checked(type, value) {
   if (value === null) return type === "string" ? "" : 0;
   if (typeof value !== type) return undefined;
   if (type === "string") return value.slice(0, MAX_LETTERS);
-  return Number.isFinite(value) && value >= 0 ? value : undefined;
+  return value === 0 || (value >= 1 / MAX_NUMBER && value <= MAX_NUMBER) ? value : undefined;
 }
