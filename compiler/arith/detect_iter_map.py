@@ -417,15 +417,12 @@ def iter_map_simplify(
     Returns
     -------
     list of PrimExpr
-        Where there is no such map, the indices simplified as any expression.
+        The very indices where there is no such map.
     """
-    analyzer = Analyzer()
-    for var, domain in input_iters.items():
-        analyzer.bind(var, domain)
     detected = detect_iter_map(indices, input_iters, predicate, check_level, simplify_trivial_iterators)
     if not detected.indices and _level(check_level) is not IterMapLevel.Bijective:
         # what holds of all values of the iterators holds of those that the predicate leaves
         detected = detect_iter_map(indices, input_iters, True, check_level, simplify_trivial_iterators)
     if not detected.indices:
-        return [analyzer.simplify(index) for index in indices]
+        return [convert(index) for index in indices]
     return [normalize_iter_map_to_expr(s) for s in detected.indices]

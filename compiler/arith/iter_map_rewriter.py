@@ -78,10 +78,12 @@ class IterMapRewriter(Functor):
         self._marks: dict[tuple[object, ...], Fused] = {}
         for var, domain in input_iters.items():
             extent = analyzer.simplify(domain.extent)
-            if simplify_trivial_iterators and analyzer.can_prove_equal(extent, 1):
+            is_trivial = analyzer.can_prove_equal(extent, 1)
+            if simplify_trivial_iterators and is_trivial:
                 self._values[var] = IterSumExpr((), domain.min)
             else:
-                source = analyzer.simplify(var - domain.min)
+                # The analyzer knows the value of an iterator that has only one: it would be no iterator any more.
+                source = var - domain.min if is_trivial else analyzer.simplify(var - domain.min)
                 mark = IterMark(source, extent)
                 self.input_marks.append(mark)
                 self._values[var] = IterSumExpr((IterSplitExpr(mark),), domain.min)

@@ -18,18 +18,26 @@ class BindTarget(PrimFuncPass):
         def main(…): …     →     def main(…):
                                      T.func_attr({"target": T.target("llvm")})
 
+    Only functions that can be called from outside have a host; those with ``tir.is_host_func`` are for the host.
+
     Parameters
     ----------
     target : Target
-        The target.
+        The target, with its host.
     """
 
     target: Any
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        if func.attrs.get("target") is not None:
-            return func
-        return func.with_attr("target", self.target)
+        own, host = func.attrs.get("target"), self.target.host
+        is_public = func.attrs.get("global_symbol") is not None
+        if own is not None:
+            has_host = own.host is not None or host is None or not is_public
+            return func if has_host else func.with_attr("target", own.with_host(host))
+        if func.attrs.get("tir.is_host_func"):
+            alone = type(self.target)("llvm") if host is None else host
+            return func.with_attr("target", alone.with_host(alone))
+        return func.with_attr("target", self.target if is_public else self.target.without_host())
 
 
 class AnnotateEntryFunc(ModulePass):

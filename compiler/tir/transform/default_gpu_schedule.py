@@ -18,6 +18,7 @@ from compiler.tir.transform.pass_base import PrimFuncPass
 
 IS_SCHEDULED = "tir.is_scheduled"
 """The attribute of functions whose schedule is complete."""
+_MAX_BLOCKS = 256
 
 
 class DefaultGPUSchedule(ModulePass):
@@ -31,7 +32,8 @@ class DefaultGPUSchedule(ModulePass):
                 B[vi, vj] = A[vi, vj] + 1.0                    T.where(b * 1024 + t < 192000)
                                                                …
 
-    Functions for a CPU, and those that have the attribute ``tir.is_scheduled``, stay.
+    Threads of 256 blocks take several elements each where there are more, or where it is not known how many there
+    are.  Functions for a CPU, and those that have the attribute ``tir.is_scheduled``, stay; all have it afterwards.
 
     Raises
     ------
@@ -47,13 +49,11 @@ class DefaultGPUSchedule(ModulePass):
             for var, func in mod.items()
             if isinstance(func, PrimFunc) and not func.attrs.get(IS_SCHEDULED) and not func.is_from_schedule
         }
-        scheduled = {var: target for var, target in todo.items() if "gpu" in target.keys}
-        if not scheduled:
-            return mod
         sch = Schedule(mod)
-        for var, target in scheduled.items():
-            _schedule(sch, var.name_hint, target)
-        marked = {var: sch.mod[var.name_hint].with_attr(IS_SCHEDULED, True) for var in scheduled}
+        for var, target in todo.items():
+            if "gpu" in target.keys:
+                _schedule(sch, var.name_hint, target)
+        marked = {var: sch.mod[var.name_hint].with_attr(IS_SCHEDULED, True) for var in todo}
         return mod.with_functions({var: marked.get(var, func) for var, func in mod.items()})
 
 
@@ -83,7 +83,11 @@ def _schedule(sch: Any, name: str, target: FunctionTarget) -> None:
         fused = sch.fuse(*spatial) if spatial else sch.add_unit_loop(loops[0] if loops else block)
         extent = sch.get(fused).extent
         threads = min(int(extent), target.max_num_threads) if isinstance(extent, IntImm) else target.max_num_threads
-        outer, inner = sch.split(fused, factors=[None, threads])
+        if isinstance(extent, IntImm) and int(extent) <= _MAX_BLOCKS * target.max_num_threads:
+            outer, inner = sch.split(fused, factors=[None, threads])
+        else:
+            repeated, outer, inner = sch.split(fused, factors=[None, _MAX_BLOCKS, threads])
+            sch.reorder(outer, inner, repeated)
         sch.bind(outer, "blockIdx.x")
         sch.bind(inner, "threadIdx.x")
 

@@ -125,7 +125,7 @@ class _Binder:
         body = seq([body, Evaluate(ret(0))])
         for wrap in reversed([*self.definitions, *self.checks]):
             body = wrap(body)
-        return rebuild(func, params=(args, kinds, count, *out), body=body, buffer_map={})
+        return rebuild(func, params=(args, kinds, count, *out), body=body, ret_type=PrimType("int32"), buffer_map={})
 
     def _require(self, condition: PrimExpr, message: str, late: bool = False) -> None:
         (self.checks if late else self.definitions).append(lambda body: AssertStmt(condition, StringImm(message), body))

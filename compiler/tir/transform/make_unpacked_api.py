@@ -6,6 +6,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import EQ, StringImm, Var, const
 from compiler.ir.transform import PassContext
+from compiler.ir.types import PrimType
 from compiler.runtime.device import DEVICE_TYPES
 from compiler.tir.builtin import ret
 from compiler.tir.function import PrimFunc
@@ -60,4 +61,4 @@ def _unpacked(func: PrimFunc, device_type: int) -> PrimFunc:
     if func.buffer_map:
         body = AttrStmt("default", "device_type", const(device_type), body)
         body = AttrStmt("default", "device_id", const(0), body)
-    return rebuild(func, params=tuple(pointers), body=body, buffer_map={})
+    return rebuild(func, params=tuple(pointers), body=body, ret_type=PrimType("int32"), buffer_map={})

@@ -8,6 +8,8 @@ from compiler.ir.module import GlobalVar, IRModule
 from compiler.ir.primexpr import Call, StringImm, Var, const
 from compiler.ir.substitute import free_vars
 from compiler.ir.transform import ModulePass, PassContext
+from compiler.ir.types import PrimType
+from compiler.runtime.device import DEVICE_TYPES
 from compiler.tir.analysis import undefined_vars
 from compiler.tir.analysis.memory import used_buffers
 from compiler.tir.buffer import Buffer
@@ -18,7 +20,7 @@ from compiler.tir.stmt_functor import StmtMutator, StmtVisitor
 from compiler.tir.transform.device_targets import FunctionTarget, device_type
 from compiler.tir.transform.pass_base import PrimFuncPass
 
-REPORTS_ERRORS = (1, "hexagon", "ext_dev")
+REPORTS_ERRORS = tuple(DEVICE_TYPES[name] for name in ("cpu", "hexagon", "ext_dev"))
 """Devices whose kernels return whether they succeeded."""
 
 
@@ -95,7 +97,8 @@ def _kernel(params: tuple[Var, ...], body: Stmt, target: FunctionTarget, succeed
         body = SeqStmt((body, Evaluate(ret(const(0)))))
     for buffer in reversed(buffers):
         body = DeclBuffer(buffer, body)
-    return PrimFunc(params, body, attrs={"target": target, "tir.noalias": True, "tir.is_global_func": True})
+    ret_type = PrimType("int32") if succeeds else None
+    return PrimFunc(params, body, ret_type, attrs={"target": target, "tir.noalias": True, "tir.is_global_func": True})
 
 
 def _undeclared_buffers(body: Stmt, params: tuple[Var, ...]) -> list[Buffer]:

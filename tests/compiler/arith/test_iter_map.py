@@ -196,3 +196,18 @@ def test_regions_of_buffers() -> None:
     gaps = [Range.from_min_extent(i * 4, const(2))]
     assert estimate_region_lower_bound(gaps, domains) is None
     assert [str(s) for s in estimate_region_upper_bound(gaps, domains)] == ["IntervalSet[0, 29]"]
+
+
+def test_iterators_of_one_value_stay_where_they_are_to() -> None:
+    i, j = Var("i"), Var("j")
+    domains = {i: Range(0, 1), j: Range(0, 64)}
+    indices = [(i * 64 + j) // 8, (i * 64 + j) % 8]
+    assert [str(e) for e in iter_map_simplify(indices, domains)] == ["j // 8", "j % 8"]
+    kept = iter_map_simplify(indices, domains, simplify_trivial_iterators=False)
+    assert [str(e) for e in kept] == ["(i * 64 + j) // 8", "(i * 64 + j) % 8"]
+
+
+def test_indices_that_are_no_affine_map_stay() -> None:
+    i, j = Var("i"), Var("j")
+    (simplified,) = iter_map_simplify([i * j + j // 8], {i: Range(0, 4), j: Range(0, 8)})
+    assert str(simplified) == "i * j + j // 8"

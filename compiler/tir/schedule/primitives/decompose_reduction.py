@@ -105,7 +105,7 @@ def _beginning(realize: BlockRealize, loops: list[For]) -> Stmt:
     fresh: dict[Var, PrimExpr] = {n.loop_var: Var(f"{n.loop_var.name}_init", n.loop_var.dtype) for n in kept}
     first = {loop.loop_var: loop.min for loop in loops if loop.loop_var not in fresh}
     analyzer = Analyzer()
-    axes = {axis.var: Var(f"{axis.var.name}_init", axis.var.dtype) for axis, _ in spatial}
+    axes = {axis.var: Var(axis.var.name, axis.var.dtype) for axis, _ in spatial}
     predicate: PrimExpr = const(True, "bool")
     for condition in conjuncts(substitute(realize.predicate, first)):
         if not analyzer.can_prove(condition):

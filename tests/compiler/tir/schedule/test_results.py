@@ -192,3 +192,6 @@ def test_axes_of_fused_and_split_loops_are_written_as_tvm_writes_them() -> None:
     sch = CHAIN.schedule()
     sch.split(sch.fuse(*loops(sch, "B")), factors=[None, 8])
     assert "(i_j_fused_0 * 8 + i_j_fused_1) // 16" in sch.mod.script()
+    unit = CHAIN.schedule()
+    unit.split(unit.fuse(*loops(unit, "B")), factors=[1, None])
+    assert "(i_j_fused_0 * 192 + i_j_fused_1) // 16" in unit.mod.script()

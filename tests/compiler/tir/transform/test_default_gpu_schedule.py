@@ -54,6 +54,15 @@ def test_a_block_without_loops_is_one_thread() -> None:
     assert sorted(bindings(apply(func, DefaultGPUSchedule()))) == [("blockIdx.x", 1), ("threadIdx.x", 1)]
 
 
+def test_threads_of_a_grid_of_limited_size_take_several_elements() -> None:
+    many = "for i in range({}):\n    with T.block('B'):\n        v = T.axis.spatial({}, i)\n        D[v] = 1"
+    for extent, loops in (("16384", ["blockIdx.x", "threadIdx.x"]), ("20000", ["blockIdx.x", "threadIdx.x", ""])):
+        func = program(many.format(extent, extent), params=f"D: T.Buffer(({extent},), 'int32')")
+        nest = nodes(apply(func.with_attr("target", GPU), DefaultGPUSchedule()), For)[::-1]
+        assert ["" if n.thread_binding is None else n.thread_binding.thread_tag for n in nest] == loops
+        assert int(nest[0].extent) == 256
+
+
 def test_what_is_scheduled_or_for_a_cpu_stays() -> None:
     func = program(TEXT, params=PARAMS)
     with GPU:
@@ -62,6 +71,6 @@ def test_what_is_scheduled_or_for_a_cpu_stays() -> None:
         again = apply(once.without_attr("tir.is_scheduled"), DefaultGPUSchedule())
     assert bindings(again) == bindings(once)
     on_cpu = func.with_attr("target", Target("llvm"))
-    assert apply(on_cpu, DefaultGPUSchedule()) is on_cpu
+    assert apply(on_cpu, DefaultGPUSchedule()).body is on_cpu.body
     with pytest.raises(LoweringError, match="says no target, and there is no current one"):
         apply(func, DefaultGPUSchedule())

@@ -11,6 +11,7 @@ from compiler import tir
 from compiler.ir.error import LoweringError
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Call, IterVar, Shuffle, StringImm, Var
+from compiler.target.target import Target
 from compiler.tir.buffer import decl_buffer
 from compiler.tir.device_ops import THREAD_CONTEXT
 from compiler.tir.function import PrimFunc
@@ -155,11 +156,15 @@ def test_parameters_that_are_read_element_by_element_stay(read: str) -> None:
 
 
 def test_targets_and_entries() -> None:
-    target = SimpleNamespace(kind="llvm")
+    target = Target("llvm")
     func = program("C[0] = n")
     bound = apply(func, BindTarget(target))
     assert bound.attrs["target"] is target
-    assert apply(bound, BindTarget(SimpleNamespace(kind="cuda"))) is bound
+    assert apply(bound, BindTarget(Target("cuda"))) is bound
+    gpu = BindTarget(Target("cuda", host="llvm"))
+    assert str(apply(bound.with_attr("target", Target("metal")), gpu).attrs["target"].host) == "llvm"
+    assert apply(func.without_attr("global_symbol"), gpu).attrs["target"].host is None
+    assert str(apply(func.with_attr("tir.is_host_func", True), gpu).attrs["target"].kind) == "llvm"
     private = func.without_attr("global_symbol")
     module = AnnotateEntryFunc()(IRModule({"main": func, "helper": private}))
     assert module["main"].attrs["tir.is_entry_func"]
