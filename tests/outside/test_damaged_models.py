@@ -11,7 +11,7 @@ from compiler.ir.error import TVMError
 from compiler.relay.frontend import from_onnx
 from tests.outside.onnx_backend.cases import freeze, load
 
-ROUNDS = 600
+ROUNDS = 300
 
 
 def _change_attribute(pick, graph):
@@ -64,7 +64,7 @@ def _change_constant(pick, graph):
 
 def test_damaged_models_are_imported_or_refused():
     pick = random.Random(0)
-    cases = [case for case in load(("node",)) if case.compared and case.direct]
+    cases = [case for case in load(("node",), every=5) if case.compared and case.direct]
     refused = 0
     for _ in range(ROUNDS):
         model = onnx.ModelProto()

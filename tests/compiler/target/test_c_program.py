@@ -112,7 +112,12 @@ def _before_softmax(mod):
     return tvm.IRModule.from_expr(relay.Function(main.params, main.body.args[0]))
 
 
-def _residual_network():
+def _small_residual_network():
+    mod, params = resnet.get_workload(num_layers=8, num_classes=10, image_shape=(3, 28, 28))
+    return _before_softmax(mod), params, "data", (1, 3, 28, 28)
+
+
+def _resnet18():
     mod, params = resnet.get_workload(num_layers=18, num_classes=10, image_shape=(3, 32, 32))
     return _before_softmax(mod), params, "data", (1, 3, 32, 32)
 
@@ -122,7 +127,9 @@ def _weights_of_layers():
     return _before_softmax(mod), params, "data", (2, 1, 12, 12)
 
 
-@pytest.mark.parametrize("network", [_weights_of_layers, _residual_network])
+@pytest.mark.parametrize(
+    "network", [_weights_of_layers, _small_residual_network, pytest.param(_resnet18, marks=pytest.mark.long)]
+)
 def test_a_model_is_a_program_with_its_weights(network, tmp_path):
     mod, params, name, shape = network()
     built = relay.build(mod, "c", executor=Executor("aot"), params=params)

@@ -112,7 +112,7 @@ def test_nothing_leaves_past_what_runs_before_it() -> None:
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(functions((ForKind.SERIAL,)))
 def test_random_programs_compute_the_same(func: PrimFunc) -> None:
     for value in (0, 4, 11):
