@@ -70,6 +70,7 @@ def test_the_field_opens_and_closes_by_keyboard(fixed: str, open_page: Callable[
     count = find(page, "asm", "VFMADD", "Control+f")
     expect(count).to_have_text("not found")  # capitals matter where they are typed
     page.keyboard.press("Control+f")
+    page.wait_for_function("() => getSelection().toString() === 'VFMADD'")  # what is typed now replaces it
     page.keyboard.insert_text("vfmadd")
     expect(count).to_have_text("1 of 1")
     assert violations(page) == []
@@ -104,6 +105,7 @@ def test_a_difference_is_searched_and_a_new_text_searched_anew(fixed: str, open_
 def test_a_pointer_opens_the_field_too(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
     page.get_by_role("button", name="Find in Assembly").click()
+    expect(page.locator("#pane-asm .find input")).to_be_focused()
     page.keyboard.insert_text("ret")
     expect(page.locator("#pane-asm .find output")).to_have_text("1 of 1")
     page.get_by_role("button", name="Close find").click()
