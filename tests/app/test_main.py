@@ -17,7 +17,7 @@ import pytest
 COMMAND = [sys.executable, "-m", "app"]
 
 
-@pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("ends", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGTERM])
 def test_it_says_where_it_is_and_answers_there(tmp_path: Path, ends: signal.Signals) -> None:
     command = [*COMMAND, "--port", "0", "--data", str(tmp_path / "new" / "my folder? #1")]
     scratch = tmp_path / "scratch"

@@ -33,10 +33,12 @@ MAX_ANY_PERCENT = {
 Converters of PyTorch's operators take what TorchScript hands them, tensors and numbers alike, without saying which."""
 
 
-@pytest.mark.parametrize("room", sorted(any_shares(*WINGS)))
+SHARES = any_shares(*WINGS)
+
+
+@pytest.mark.parametrize("room", SHARES)
 def test_parameters_have_types(room: str) -> None:
-    share = any_shares(*WINGS)[room]
-    assert share.percent <= MAX_ANY_PERCENT.get(room, 0) + 0.05, "\n".join(places(room))
+    assert SHARES[room].percent <= MAX_ANY_PERCENT.get(room, 0) + 0.05, "\n".join(places(room))
 
 
 def test_functions_and_files_can_be_read_at_one_go() -> None:

@@ -82,8 +82,7 @@ def test_a_rung_opens_its_prefix(explorer: str, open_page: Callable[..., Page]) 
     expect(page.locator("#bench .unit").first).to_contain_text("logarithmic")
 
 
-@pytest.mark.parametrize("width", [800, 390])
-@pytest.mark.parametrize(("first", "then"), [("asm", "/?example=residual-block"), ("kernels", "/")])
+@pytest.mark.parametrize(("width", "first", "then"), [(800, "asm", "/?example=residual-block"), (390, "kernels", "/")])
 def test_a_narrow_page_opens_whatever_tab_was_last(
     explorer: str, open_page: Callable[..., Page], width: int, first: str, then: str
 ) -> None:

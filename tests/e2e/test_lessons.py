@@ -216,8 +216,7 @@ def test_a_teacher_sees_what_he_saves(school: str, folder: Path, open_page: Call
     path.unlink()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), (1920, 1080), (360, 740)])
+@pytest.mark.parametrize(("width", "height", "theme"), [(1280, 800, "light"), (1920, 1080, "dark"), (360, 740, "dark")])
 def test_a_lesson_fits_and_is_accessible(
     school: str, open_page: Callable[..., Page], width: int, height: int, theme: str
 ) -> None:

@@ -66,8 +66,7 @@ def test_no_word_is_cut_off(
         assert page.evaluate(CUT_OFF) == [], view
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("example", ["matmul-scheduled", "residual-block"])
+@pytest.mark.parametrize(("example", "theme"), [("matmul-scheduled", "light"), ("residual-block", "dark")])
 def test_every_pane_is_reached_on_the_smallest_phone(
     explorer: str, open_page: Callable[..., Page], example: str, theme: str
 ) -> None:

@@ -87,8 +87,7 @@ def test_a_saved_page_steps_through_the_passes_and_keeps_its_script(
     assert said == []
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height", "theme"), [(1440, 900, "dark"), (390, 844, "light")])
 def test_a_saved_page_fits(
     fixed: str,
     open_page: Callable[..., Page],

@@ -101,14 +101,14 @@ def test_a_parallel_matrix_multiplication(sandbox: Sandbox) -> None:
     assert answer.environment["parallel"].startswith("OpenMP")
 
 
-def test_a_ladder_is_recorded_and_measured_in_another_process(sandbox: Sandbox) -> None:
-    messages, answer, outcome = record(sandbox, "ladder", MATMUL)
+def test_a_ladder_is_recorded_and_measured_in_another_process(strongest: Sandbox) -> None:
+    messages, answer, outcome = record(strongest, "ladder", MATMUL)
     assert answer.problems == []
     assert outcome.status == "ok"
     assert not any(isinstance(message, Measured) for message in messages)
     [recorded] = [message for message in messages if isinstance(message, Recorded)]
     assert (recorded.name, recorded.reason) == ("matmul", "")
-    rows = measured(sandbox, recorded.program)
+    rows = measured(strongest, recorded.program)
     assert {"numpy", "peak", "prefix", "bandwidth"} == {row.kind for row in rows}
     prefixes = [row for row in rows if row.kind == "prefix"]
     assert {row.step for row in prefixes} == {0, 1, 2, 3, 4, 5}

@@ -1,4 +1,4 @@
-"""Graphs of ten thousand operators go through visitors, mutators, passes and the printer."""
+"""Graphs deeper than Python's stack go through visitors, mutators, passes and the printer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compiler.relay.interpreter import Interpreter
 from compiler.relay.transform import build_passes
 from compiler.target.target import Target
 
-OPERATORS = 10_000
+OPERATORS = 3_000
 
 
 def chain() -> relay.Function:

@@ -27,7 +27,7 @@ def evaluator(outputs: list[te.Tensor], inputs: list[te.Tensor]) -> Any:
     return evaluate
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(10))
 def test_jacobians_are_differences(seed: int) -> None:
     rng = random.Random(seed)
     output, inputs = random_definition(rng)
