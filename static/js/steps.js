@@ -212,7 +212,7 @@ function showOnly(pane, chip) {
 }
 
 function load(pane, step, before) {
-  htmx.ajax("GET", addressOf(pane, step, before), { source: $(`#pane-${pane}`), swap: "none" });
+  htmx.ajax("GET", addressOf(pane, step, before), { source: $(`#pane-${pane}`), swap: "none" }).catch(() => null); // its events say what failed
 }
 
 function addressOf(pane, { listing, label }, before) {

@@ -64,6 +64,7 @@ def test_no_word_is_cut_off(
         page.wait_for_selector("html[data-ready]")
         settled(page)
         assert page.evaluate(CUT_OFF) == [], view
+        assert page.get_by_text("Ladder", exact=True).filter(visible=True).count() == 0, "a button that is not there"
 
 
 @pytest.mark.parametrize(("example", "theme"), [("matmul-scheduled", "light"), ("residual-block", "dark")])
