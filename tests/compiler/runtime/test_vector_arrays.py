@@ -43,3 +43,18 @@ def test_called_functions_get_arrays_of_vectors() -> None:
     values = np.arange(8, dtype="float32").reshape(4, 2)
     build(tir.PrimFunc([buffer], tir.Evaluate(tir.call_packed("tests.vectors", buffer))))(values)
     np.testing.assert_array_equal(received, [values])
+
+
+def test_neighbouring_vectors_are_loaded_and_stored_at_once() -> None:
+    A = te.placeholder((16,), dtype="float32x2", name="A")
+    B = te.compute((16,), lambda i: A[i], name="B")
+    C = te.compute((16,), lambda i: B[i] + tir.const(1, "float32x2"), name="C")
+    s = te.create_schedule(C.op)
+    outer, inner = s[C].split(C.op.axis[0], factor=2)
+    s[C].vectorize(inner)
+    s[B].compute_at(s[C], outer)
+    s[B].vectorize(B.op.axis[0])
+    data = np.arange(32, dtype="float32").reshape(16, 2)
+    source, result = (nd.empty((16,), "float32x2") for _ in range(2))
+    build(s, [A, C], "llvm")(source.copyfrom(data), result)
+    np.testing.assert_array_equal(result.numpy(), data + 1)

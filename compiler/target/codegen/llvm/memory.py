@@ -41,12 +41,13 @@ class Memory:
             value = self._masked_load(buffer, index, mask)
         elif count == 1:
             value = self._load_at(buffer, index, buffer.dtype)
+        elif isinstance(index, Ramp) and is_const_int(index.stride, 1):
+            lanes = count * dt.lanes(buffer.dtype)
+            value = self._load_at(buffer, index.base, dt.with_lanes(buffer.dtype, lanes))
         elif dt.lanes(buffer.dtype) != 1:
             raise BuildError(f"LLVM code generation: vector index into {buffer.name}, whose elements are vectors")
         elif isinstance(index, Broadcast):
             value = self._state.splat(self._load_at(buffer, index.value, buffer.dtype), count)
-        elif isinstance(index, Ramp) and is_const_int(index.stride, 1):
-            value = self._load_at(buffer, index.base, dt.with_lanes(buffer.dtype, count))
         elif count < 0:
             raise BuildError(f"LLVM code generation: scalable vectors are accessed side by side only, got {index}")
         elif isinstance(index, Ramp) and is_const_int(index.stride, -1):
