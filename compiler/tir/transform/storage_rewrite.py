@@ -15,7 +15,7 @@ from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import ACCESS_PTR
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, Stmt
+from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, Stmt
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.storage_lifetime import Lifetimes
@@ -117,6 +117,9 @@ class _Rewrite(Mutator):
         if n in self._taken:
             return body  # type: ignore[no-any-return]
         return rebuild(n, body=body)
+
+    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
+        return rebuild(n, buffer=self._buffer(n.buffer), body=self.visit(n.body))
 
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._var.get(n, n)

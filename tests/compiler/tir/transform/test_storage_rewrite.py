@@ -14,7 +14,7 @@ from compiler.runtime.packed_func import register_func
 from compiler.tir.buffer import Buffer, decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.memory_info import MemoryInfo
-from compiler.tir.stmt import Allocate, BufferStore, Stmt, seq
+from compiler.tir.stmt import Allocate, BufferStore, DeclBuffer, Stmt, seq
 from compiler.tir.transform import StorageRewrite
 from tests.compiler.tir.transform.programs import (
     allocate,
@@ -585,3 +585,11 @@ def test_rows_of_a_symbolic_length_are_overwritten_in_place() -> None:
         body = seq([rows(first, source, stride), rows(second, first, stride), rows(target, second, stride)])
         func = PrimFunc((source.data, target.data, n, m), allocate(first, allocate(second, body)))
         assert len(nodes(apply(func, StorageRewrite()), Allocate)) == allocations
+
+
+def test_declared_buffers_move_with_their_memory() -> None:
+    buffers = "L = T.decl_buffer([8], 'int32')\nM = T.decl_buffer([8], 'int32')\n"
+    loops = "\n".join(f"for i in range(8):\n    {copy}" for copy in ("L[i] = A[i]", "M[i] = L[i]", "A[i] = M[i]"))
+    func = apply(program(buffers + loops, params="A: T.Buffer((8,), 'int32')"), StorageRewrite())
+    (memory,) = nodes(func, Allocate)
+    assert [n.buffer.data for n in nodes(func, DeclBuffer)] == [memory.buffer_var] * 2
