@@ -264,8 +264,10 @@ class IndexMap(Node):
         source = arr_src.numpy()
         shape = [dim.value if isinstance(dim, IntImm) else 0 for dim in self.map_shape(source.shape)]
         result = np.zeros(shape, source.dtype)
-        evaluate = _Evaluate(dict(zip(self.initial_indices, np.indices(source.shape), strict=True)))
-        result[tuple([evaluate.visit(index) for index in self.final_indices])] = source
+        # As Python's integers: the arithmetic wraps around at 64 bits, which integers of 64 bits cannot express.
+        positions = np.indices(source.shape).astype(object)
+        evaluate = _Evaluate(dict(zip(self.initial_indices, positions, strict=True)))
+        result[tuple([np.asarray(evaluate.visit(index)).astype(np.int64) for index in self.final_indices])] = source
         return array(result)
 
     def is_equivalent_to(self, other_map: IndexMap) -> bool:

@@ -33,6 +33,10 @@ def is_pure_function(func: PrimFunc) -> bool:
     return not effects.reason
 
 
+class ImpureFunctionError(ArgumentError, AssertionError):
+    """A function has an effect, but is to have none."""
+
+
 def assert_pure_function(func: PrimFunc) -> bool:
     """Check that a function does nothing but computing its result.
 
@@ -48,13 +52,13 @@ def assert_pure_function(func: PrimFunc) -> bool:
 
     Raises
     ------
-    ArgumentError
+    ImpureFunctionError
         If it has an effect; the message says which.
     """
     effects = _Effects()
     effects.visit(func.body)
     if effects.reason:
-        raise ArgumentError(f"assert_pure_function: the function {effects.reason}")
+        raise ImpureFunctionError(f"assert_pure_function: the function {effects.reason}")
     return True
 
 

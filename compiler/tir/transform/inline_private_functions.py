@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 from compiler.ir.module import GlobalVar, IRModule
-from compiler.ir.primexpr import Call, PrimExpr, Var
+from compiler.ir.primexpr import Call, Var
 from compiler.ir.substitute import post_order_visit, substitute
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.tir.builtin import RET
 from compiler.tir.function import PrimFunc
 from compiler.tir.renewal import Renewal
-from compiler.tir.stmt import Evaluate, Stmt
+from compiler.tir.stmt import Evaluate, LetStmt, Stmt
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -97,14 +97,11 @@ class _Inline(StmtMutator):
         if not isinstance(call, Call) or not isinstance(call.op, GlobalVar):
             return n
         callee = self._functions.get(call.op.name_hint)
-        if callee is None or not _fits(callee.params, call.args):
+        if callee is None or len(callee.params) != len(call.args):
             return n
-        body = substitute(callee.body, dict(zip(callee.params, call.args, strict=True)))
+        given = list(zip(callee.params, call.args, strict=True))
+        computed = [(param, arg) for param, arg in given if param.dtype == "handle" and not isinstance(arg, Var)]
+        body = substitute(callee.body, {param: arg for param, arg in given if (param, arg) not in computed})
+        for param, arg in reversed(computed):  # memory is accessed by pointers that have names
+            body = LetStmt(param, arg, body)
         return self.visit(Renewal().visit(body))  # type: ignore[no-any-return]
-
-
-def _fits(params: tuple[Var, ...], args: tuple[PrimExpr, ...]) -> bool:
-    """Return whether arguments can stand for the parameters: pointers must have names."""
-    if len(params) != len(args):
-        return False
-    return all(param.dtype != "handle" or isinstance(arg, Var) for param, arg in zip(params, args, strict=True))

@@ -160,6 +160,8 @@ def test_a_map_and_its_inverse_cancel_out() -> None:
     array = np.arange(24).reshape(3, 8)
     moved = index_map.map_ndarray(tvm.nd.array(array)).numpy()
     np.testing.assert_array_equal(moved, array.reshape(3, 2, 4).transpose(1, 0, 2))
+    wide = IndexMap.from_func(lambda i, j: (j // 4, i, j % 4), index_dtype="int64")
+    np.testing.assert_array_equal(wide.map_ndarray(tvm.nd.array(array)).numpy(), moved)
     with pytest.raises(ArgumentError, match="not one to one"):
         index_map.inverse([3, 7])
 

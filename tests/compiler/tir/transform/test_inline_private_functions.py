@@ -9,7 +9,7 @@ import pytest
 from compiler.ir.error import LoweringError
 from compiler.target.target import Target
 from compiler.tir.script import from_source
-from compiler.tir.stmt import For
+from compiler.tir.stmt import DeclBuffer, For, LetStmt
 from compiler.tir.transform import InlinePrivateFunctions, VerifyVTCMLimit
 from tests.compiler.tir.transform.programs import apply, assert_same, nodes, program
 
@@ -54,6 +54,14 @@ def test_functions_are_inlined_into_each_other_and_those_that_nobody_calls_go() 
     mod = InlinePrivateFunctions()(module("M.outer(A.data)", outer, HELPER, HELPER.replace("helper", "unused")))
     assert names(mod) == ["main"]
     assert len(nodes(mod["main"], For)) == 1
+
+
+def test_a_pointer_that_is_computed_gets_a_name() -> None:
+    mod = InlinePrivateFunctions()(module("M.helper(T.address_of(A[3]), 0)", HELPER))
+    assert names(mod) == ["main"]
+    (pointer,) = nodes(mod["main"], LetStmt)
+    assert pointer.var.dtype == "handle"
+    assert all(n.buffer.data is pointer.var for n in nodes(mod["main"], DeclBuffer))
 
 
 @pytest.mark.parametrize(
