@@ -86,10 +86,9 @@ class PaneListing:
 
     @property
     def _sides(self) -> str:
-        """What is compared; a text that was kept at the same step, target and level is one of another script."""
-        if self.before_label == self.label:
-            return f"an earlier script → this one · {self.label}"
-        return f"{self.before_label} → {self.label}"
+        """What is compared; texts of one name, as of a pass that runs again or one that was kept, are told apart."""
+        earlier = ", earlier" if self.before_label == self.label else ""
+        return f"{self.before_label}{earlier} → {self.label}"
 
     @property
     def traced(self) -> str:

@@ -38,7 +38,7 @@ function outdate() {
 export function compile() {
   begin();
   running(false);
-  slow = setTimeout(sayWhy, PATIENCE, state.seq);
+  slow = setTimeout(sayWaiting, PATIENCE, state.seq);
   const began = performance.now();
   send(state.seq, "/panes", async (response) => {
     pause = performance.now() - began < QUICK ? PAUSE.short : PAUSE.usual;
@@ -52,6 +52,12 @@ export function compile() {
     else if (response.status === 429) tooMany(response, compile);
     else fail("something went wrong on the server");
   });
+}
+
+/** Say that it takes long; why, the server is asked, which may take long too. */
+function sayWaiting(seq) {
+  $("#state").textContent = "compiling …";
+  sayWhy(seq);
 }
 
 /** What takes so long: the queue, or the script itself. */

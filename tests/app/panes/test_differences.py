@@ -71,7 +71,7 @@ def test_huge_differences_are_cut() -> None:
     [
         ("b", "up to split", ["+1 −1", "whole schedule → up to split"]),
         ("a", "up to split", ["no difference", "whole schedule → up to split"]),
-        ("b", "whole schedule", ["+1 −1", "an earlier script → this one · whole schedule"]),
+        ("b", "whole schedule", ["+1 −1", "whole schedule, earlier → whole schedule"]),
     ],
 )
 def test_a_title_says_what_is_compared(now: str, label: str, facts: list[str]) -> None:
