@@ -32,6 +32,8 @@ ROOM = 760
 """Default width of a chart."""
 EXCEEDING = 1.1
 """How many times the peak something reaches where the peak's own measurement was disturbed."""
+VALUE_ABOVE, VALUE_HEIGHT, LINE_GAP = 5, 10, 3
+"""From a bar up to the base line of its value, the height of that value's letters, and what is free around a line."""
 LABEL_DISTANCE = 13
 """Least distance between the base lines of two line labels."""
 LOG_RATIO = 30.0
@@ -59,6 +61,8 @@ class Bar:
     height: float
     label: str
     value: str
+    value_y: float
+    """Of the value's base line."""
     factor: str
     title: str
     slanted: bool = False
@@ -221,7 +225,7 @@ def chart(
         unit=unit,
         summary=summary(kernels, values, unit),
         logarithmic=axis.logarithmic,
-        bars=_bars(kernels, values, base, pitch, axis.height_of),
+        bars=_bars(kernels, values, base, pitch, axis.height_of, [base - axis.height_of(value) for _, value in rules]),
         ghosts=[_ghost(kind, at, value, title, base, pitch, axis.height_of) for kind, at, value, title in compared],
         rules=_spread(
             [Rule(m.kind, base - axis.height_of(v), 0, f"{_line_name(m, measurements)} {number(v)}") for m, v in rules]
@@ -304,7 +308,12 @@ def predictions_met(measurements: Sequence[Measurement], predictions: Mapping[in
 
 
 def _bars(
-    kernels: Sequence[Measurement], values: list[float], base: float, pitch: float, height_of: Callable[[float], float]
+    kernels: Sequence[Measurement],
+    values: list[float],
+    base: float,
+    pitch: float,
+    height_of: Callable[[float], float],
+    lines: Sequence[float],
 ) -> list[Bar]:
     bars: list[Bar] = []
     slanted = pitch < UPRIGHT_PITCH
@@ -322,6 +331,7 @@ def _bars(
                 height=height,
                 label=labels[index],
                 value=f"{'≈ ' if m.estimated else ''}{number(value)}" if value else "✗",
+                value_y=_clear_of(lines, base - height - VALUE_ABOVE),
                 factor="" if slanted else factor,
                 estimated=m.estimated,
                 title=", ".join(
@@ -335,6 +345,14 @@ def _bars(
             )
         )
     return bars
+
+
+def _clear_of(lines: Sequence[float], y: float) -> float:
+    """Return the base line of a value, moved up past the lines that would go through its letters."""
+    for line in sorted(lines, reverse=True):
+        if y - VALUE_HEIGHT - LINE_GAP < line < y + LINE_GAP:
+            y = line - LINE_GAP
+    return y
 
 
 def speedups(values: Sequence[float]) -> tuple[float, float] | None:

@@ -7,7 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.artifacts import Measurement
-from app.panes.charts import LABEL_DISTANCE, PLOT_HEIGHT, TOP, Others, chart, climb, number, predictions_met, speedups
+from app.panes.charts import (
+    LABEL_DISTANCE,
+    PLOT_HEIGHT,
+    TOP,
+    VALUE_ABOVE,
+    VALUE_HEIGHT,
+    Others,
+    chart,
+    climb,
+    number,
+    predictions_met,
+    speedups,
+)
 
 
 def rung(name: str, gflops: float | None, seconds: float = 0.01, **fields: object) -> Measurement:
@@ -47,6 +59,17 @@ def test_lines_are_on_the_bars_scale_and_their_labels_apart() -> None:
     assert [bar.label for bar in drawn.bars] == ["default", "vectorize"]
     assert drawn.bars[-1].factor == "32.7×"
     assert "C.vectorize(ji): 102 GFLOP/s" in drawn.summary
+
+
+@given(st.floats(1.0, 300.0), st.floats(1.0, 300.0))
+def test_no_line_goes_through_a_value(rate: float, numpy: float) -> None:
+    line = Measurement(name="NumPy", kind="numpy", seconds=0.01, gflops=numpy)
+    drawn = chart([rung("default", rate), line, PEAK], scale="linear")
+    assert drawn is not None
+    (bar,) = drawn.bars
+    assert bar.value_y <= bar.y - VALUE_ABOVE
+    assert bar.value_y - VALUE_HEIGHT > 0, "inside the chart"
+    assert not [rule for rule in drawn.rules if bar.value_y - VALUE_HEIGHT < rule.y < bar.value_y]
 
 
 def test_a_peak_that_something_exceeds_is_called_noisy() -> None:
