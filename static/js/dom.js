@@ -22,10 +22,8 @@ export function svgElement(tag, attributes = {}, text = "") {
   return made;
 }
 
-/** Have a response in the browser's cache before it is asked for; whoever asks for it tells if it fails. */
-export function fetchQuietly(address) {
-  fetch(address, { priority: "low", headers: { "HX-Request": "true" } }).then((response) => response.arrayBuffer()).catch(() => null);
-}
+/** Wait until what was changed is painted. */
+export const painted = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
 
 /** Say facts beside a title, each shown whole or not at all. */
 export function tellFacts(box, words) {

@@ -1,5 +1,6 @@
 // The drawing beside that of another step: nodes that are added, removed and changed, as its text is compared.
 import { $, $$ } from "./dom.js";
+import { fragment } from "./fragments.js";
 import { baseline } from "./kept.js";
 import { on } from "./state.js";
 
@@ -35,12 +36,9 @@ async function compare() {
   if (!key) return;
   const own = [...$("#step-graph").options].some(({ dataset }) => dataset.drawing === key);
   const query = own ? graph.dataset.common : new URLSearchParams({ fold: new URLSearchParams(graph.dataset.common).get("fold") });
-  const answer = await fetch(`/graph/${key}?${query}`, { headers: { "HX-Request": "true" } }).catch(() => null); // nothing is marked
-  const html = answer?.ok ? await answer.text() : "";
-  if (mine !== asking || !html || $("#graph") !== graph) return;
-  const holder = document.createElement("template");
-  holder.innerHTML = html; // rendered and escaped by our own server
-  const [before, after] = [holder.content, graph].map((root) => $$(".node", root));
+  const drawing = await fragment(`/graph/${key}?${query}`);
+  if (mine !== asking || !drawing.ok || $("#graph") !== graph) return; // then nothing is marked
+  const [before, after] = [drawing.copy(), graph].map((root) => $$(".node", root));
   show(...(own ? [bySlot(before), bySlot(after)] : paired(before, after)));
 }
 

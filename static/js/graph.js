@@ -1,7 +1,7 @@
 // The drawn graph: fetched by key, moved and zoomed, searched, walked by keyboard.
-import { $, $$, announce, fetchQuietly, narrow, toast } from "./dom.js";
+import { $, $$, announce, narrow, toast } from "./dom.js";
+import { fetchAhead, fragment } from "./fragments.js";
 import { beginChange, showChange } from "./graph-change.js";
-import { ask, unreached } from "./server.js";
 import { on, tell } from "./state.js";
 
 const ZOOM = 1.2;
@@ -23,7 +23,7 @@ export function startGraph() {
   on("answered", load);
   on("text", (pane) => { if (pane === "graph") load(); });
   on("stepping", (pane) => { if (pane === "graph") load(); });
-  on("ahead", ({ pane, index }) => { if (pane === "graph" && drawn(index).key) fetchQuietly(`/graph/${drawn(index).address}`); });
+  on("ahead", ({ pane, index }) => { if (pane === "graph" && drawn(index).key) fetchAhead(`/graph/${drawn(index).address}`); });
   on("shown", () => { if (!view.placed) fit(); });
   document.addEventListener("change", ({ target }) => { if (target.id === "fold") load(); });
   document.addEventListener("input", ({ target }) => { if (target.id === "graph-search") search(target.value); });
@@ -56,16 +56,14 @@ async function load() {
   shown = address;
   const body = $("#body-drawing");
   if (!key) { body.replaceChildren(); return; }
-  const answer = await ask(`/graph/${address}`, { headers: { "HX-Request": "true" } });
+  const drawing = await fragment(`/graph/${address}`);
   if (address !== shown) return;
-  if (unreached(answer)) { shown = ""; toast((await answer.json()).error.message); return; }
-  if (!answer.ok && !answer.headers.has("Strata-Fragment")) { toast("This drawing has expired; compile again to see it"); return; }
-  const html = await answer.text();
-  if (address !== shown) return;
+  if (drawing.problem) { shown = ""; toast(drawing.problem); return; }
+  if (!drawing.letters) { toast("This drawing has expired; compile again to see it"); return; }
   const first = !$("#graph");
   const change = common === steps ? beginChange() : null;
   steps = common;
-  body.innerHTML = html;
+  body.replaceChildren(drawing.copy());
   bands = $$("#graph .band").map((node) => ({ node, top: Number(node.dataset.top), bottom: Number(node.dataset.bottom) }));
   for (const { node } of bands) node.toggleAttribute("hidden", true); // until it is placed: nothing out of sight is laid out
   body.dataset.folding = folding;

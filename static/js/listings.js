@@ -1,5 +1,5 @@
 // Long listings arrive in chunks: the ones near the viewport are fetched.
-import { $, $$ } from "./dom.js";
+import { $, $$, painted, widen } from "./dom.js";
 import { LISTINGS } from "./panes.js";
 import { on, tell } from "./state.js";
 
@@ -19,6 +19,54 @@ export function startListings() {
     const body = target.closest?.(".code");
     if (body && target.matches(".chunk")) tell("chunk", body.dataset.pane);
   });
+}
+
+/** Let a pane show another text, with its facts; how far the visitor has scrolled stays.
+ * @param {string} pane
+ * @param {DocumentFragment} content the two as the server draws them */
+export function showText(pane, content) {
+  const [body, text] = [$(`#body-${pane}`), $(`#body-${pane}`, content)];
+  if (body.dataset.key !== text.dataset.key || "omitted" in body.dataset) replace(body, text);
+  Idiomorph.morph($(`#facts-${pane}`), $(`#facts-${pane}`, content));
+}
+
+function replace(body, text) {
+  const width = body.scrollLeft && body.scrollLeft + body.clientWidth; // read before anything is written: the page is laid out now
+  const held = holdBack(body, text);
+  for (const name of body.getAttributeNames()) if (!text.hasAttribute(name)) body.removeAttribute(name);
+  for (const { name, value } of text.attributes) if (body.getAttribute(name) !== value) body.setAttribute(name, value);
+  // All lines at once: to find out which of them stay costs more than to draw those in sight anew.
+  body.replaceChildren(...text.childNodes);
+  if (width) widen(body, width);
+  if (held.size) painted().then(() => putBack(body, held));
+}
+
+/** Take the lines out of a text that would be out of sight, so that the others are painted sooner; their blocks stay, as high
+ * as they are. */
+function holdBack(body, text) {
+  const held = new Map(); // block -> lines
+  const row = $(".l", body)?.getBoundingClientRect().height;
+  if (!row || $(".diff", text)) return held; // those of a difference are searched as they stand here
+  const [top, bottom] = [body.scrollTop, body.scrollTop + body.clientHeight].map((pixels) => pixels / row);
+  for (const block of $$(".chunk:not(.waiting) > div", text)) {
+    const lines = [...block.children];
+    const first = Number(lines[0].dataset.i);
+    if (first <= bottom && first + lines.length >= top) continue;
+    held.set(block, lines);
+    block.style.height = `${lines.length * row}px`;
+    block.replaceChildren();
+  }
+  return held;
+}
+
+function putBack(body, held) {
+  const [first] = held.keys();
+  if (!body.contains(first)) return; // another text has taken its place
+  for (const [block, lines] of held) {
+    block.removeAttribute("style");
+    block.append(...lines);
+  }
+  tell("chunk", body.dataset.pane);
 }
 
 /** Fetch the chunks of a listing that come near its viewport. */

@@ -1,11 +1,15 @@
 // The timeline: schedule primitives, passes, LLVM's stages; stepping and comparing.
-import { $, $$, fetchQuietly } from "./dom.js";
+import { $, $$, painted } from "./dom.js";
+import { fetchAhead, fragment } from "./fragments.js";
 import { KEEP, LINK, baseline, compare, forget, keep, keepLink, offer, panesThatKeep, shownIn, takeLinked } from "./kept.js";
 import { askForLink } from "./link-dialog.js";
+import { showText } from "./listings.js";
 import { PANES, paneOf, paneOfGroup, steppedAt } from "./panes.js";
 import { on, state, tell } from "./state.js";
 
 const FADE = 16; // pixels at the end of a group in which chips fade out
+const AHEAD = 2; // steps that are fetched before keys ask for them: one may be on its way while the next key comes
+const wanted = new Map(); // pane -> address of the text that it shows, or will once it is there
 
 export function startSteps() {
   let linked = takeLinked(); // what the link that was opened compares with
@@ -38,19 +42,7 @@ export function startSteps() {
       tell("options");
     }
   });
-  document.addEventListener("htmx:afterRequest", ({ target }) => {
-    if (!target.matches?.(".pane.listing")) return;
-    tell("text", target.dataset.pane);
-    fetchAhead(target.dataset.pane);
-  });
-  // A text that the server has forgotten comes back with a new answer.
-  document.addEventListener("htmx:responseError", ({ target }) => {
-    if (!target.matches?.(".pane.listing")) return;
-    forget(target.dataset.pane);
-    tell("options");
-  });
-  // Without a server, whoever compiles tries again.
-  document.addEventListener("htmx:sendError", ({ target }) => { if (target.matches?.(".pane.listing")) tell("options"); });
+  on("answered", () => wanted.clear()); // a text that is on its way is of an older answer
   on("answered", mark);
   on("answered", compareAgain);
   on("text", mark);
@@ -108,8 +100,8 @@ function forgetSteps(level) {
 /** The pane that the keys step through: that of the level that is shown. */
 const stepped = () => steppedAt($("#right").dataset.level).name;
 
-function nextChanged({ options, selectedIndex }, direction) {
-  let index = selectedIndex + direction;
+function nextChanged({ options }, from, direction) {
+  let index = from + direction;
   while (options[index]?.dataset.changed === "0") index += direction;
   return index;
 }
@@ -118,7 +110,7 @@ function nextChanged({ options, selectedIndex }, direction) {
 export function stepBy(direction, pane = stepped()) {
   const select = $(`#step-${pane}`);
   if (!select) return;
-  const index = nextChanged(select, direction);
+  const index = nextChanged(select, select.selectedIndex, direction);
   if (!select.options[index]) return;
   select.selectedIndex = index;
   heading = { pane, direction };
@@ -127,15 +119,19 @@ export function stepBy(direction, pane = stepped()) {
 
 let heading = null; // the pane that keys step through, and the way they go
 
-/** Fetch what the next key would ask for, as the browser keeps it: the text, and whoever draws the step its drawing. */
-function fetchAhead(pane) {
-  if (heading?.pane !== pane || baseline(pane)) return;
+/** Fetch what the next keys would ask for: the texts, and whoever draws the steps their drawings. */
+function fetchNext(pane) {
   const select = $(`#step-${pane}`);
-  const index = select ? nextChanged(select, heading.direction) : -1;
+  if (heading?.pane !== pane || baseline(pane) || !select) return;
+  const { direction } = heading;
   heading = null;
-  if (!select?.options[index]) return;
-  fetchQuietly(addressOf(pane, select.options[index].dataset, beforeOf(select, index, $(`#against-${pane}`).value)?.dataset));
-  tell("ahead", { pane, index });
+  let index = select.selectedIndex;
+  for (let count = 0; count < AHEAD; count += 1) {
+    index = nextChanged(select, index, direction);
+    if (!select.options[index]) return;
+    fetchAhead(addressOf(pane, select.options[index].dataset, beforeOf(select, index, $(`#against-${pane}`).value)?.dataset));
+    tell("ahead", { pane, index });
+  }
 }
 
 export function toggleDiff() {
@@ -211,8 +207,20 @@ function showOnly(pane, chip) {
   load(pane, chip.dataset, baseline(pane));
 }
 
-function load(pane, step, before) {
-  htmx.ajax("GET", addressOf(pane, step, before), { source: $(`#pane-${pane}`), swap: "none" }).catch(() => null); // its events say what failed
+async function load(pane, step, before) {
+  const address = addressOf(pane, step, before);
+  wanted.set(pane, address);
+  const text = await fragment(address);
+  if (wanted.get(pane) !== address) return; // another one was chosen meanwhile
+  if (!text.ok) { // what the server has forgotten comes back with a new answer; without a server, whoever compiles tries again
+    if (!text.problem) forget(pane);
+    tell("options");
+    return;
+  }
+  showText(pane, text.copy());
+  tell("text", pane);
+  await painted();
+  fetchNext(pane);
 }
 
 function addressOf(pane, { listing, label }, before) {
