@@ -43,10 +43,8 @@ PUBLIC = {
     "tvm.autotvm.measure_option": "compiler.driver.autotvm.measure_methods:measure_option",
     "tvm.autotvm.record": "compiler.autotvm.task.record",
     "tvm.autotvm.GLOBAL_SCOPE": "compiler.autotvm.env:GLOBAL_SCOPE",
-    "tvm.autotvm.env": "compiler.autotvm.env",
-    "tvm.autotvm.tophub": "compiler.autotvm.tophub",
-    "tvm.autotvm.utils": "compiler.autotvm.utils",
     **{f"tvm.autotvm.utils.{name}": f"compiler.topi.utils:{name}" for name in ("get_const_int", "get_const_tuple")},
+    **{f"tvm.autotvm.{name}": f"compiler.autotvm.{name}" for name in ("env", "tophub", "utils")},
     "tvm.autotvm.util": "compiler.autotvm.utils",
     **{
         f"tvm.autotvm.task.{name}": f"compiler.driver.autotvm.extraction:{name}"
@@ -389,16 +387,11 @@ PUBLIC = {
 MODULES_OF_PACKAGES = {
     "tvm.script.ir_builder.tir": "ir",
     "tvm.relay.analysis": "count_layers",
-    "tvm.autotvm.measure": "measure",
-    "tvm.relay.op.annotation": "annotation",
-    "tvm.relay.op.image": "image",
-    "tvm.relay.op.memory": "memory",
-    "tvm.relay.op.nn": "nn",
+    **{f"tvm.{name}": name.rpartition(".")[2] for name in ("autotvm.measure", "relay.quantize")},
+    **{f"tvm.relay.op.{name}": name for name in ("annotation", "image", "memory", "nn", "vm")},
     "tvm.relay.op.random": "kernel",
     "tvm.relay.op.vision": "nms rcnn yolo",
-    "tvm.relay.op.vm": "vm",
     "tvm.relay.qnn.op": "op qnn",
-    "tvm.relay.quantize": "quantize",
     "tvm.topi.cuda": """
         argwhere batch_matmul conv1d conv1d_transpose_ncw conv2d conv2d_hwcn conv2d_transpose conv3d
         conv3d_transpose_ncdhw correlation deformable_conv2d dense depthwise_conv2d group_conv2d_nchw injective nms nn

@@ -16,6 +16,7 @@ from compiler.ir.dtype import is_float
 from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
 from compiler.relay.expr import Call, Constant, GraphExpr, Var
+from compiler.relay.op.nn.conv import multiplies_depth
 from compiler.relay.op.nn.conv_attrs import ConvAttrs, ConvTransposeAttrs
 from compiler.relay.op.nn.dense import MatmulAttrs
 from compiler.relay.operator import OpPattern, call_op
@@ -195,6 +196,11 @@ def _conv(call: Call, of_result: bool) -> Weights | None:
     o, i = _axes(attrs.kernel_layout, "O"), _axes(attrs.kernel_layout, "I")
     if weight is None or channels is None or o is None or i is None:
         return None
+    data, inputs = dims_of(call.args[0]), _axes(attrs.data_layout, "C")
+    if data is None or inputs is None:
+        return None
+    if multiplies_depth(_extent(data, inputs), _extent(weight, o), _extent(weight, i), attrs):
+        return None  # the output channels lie along two axes of the weight
     depthwise = _extent(weight, i) == 1 and _extent(weight, o) == attrs.groups
     if of_result or depthwise:
         return Weights(channels, o, weight)

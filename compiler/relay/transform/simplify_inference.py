@@ -7,6 +7,8 @@ from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, Tuple
+from compiler.relay.op.nn.conv import multiplies_depth
+from compiler.relay.op.nn.conv_attrs import ConvAttrs
 from compiler.relay.op.nn.norm import BatchNormAttrs, GroupNormAttrs, L2NormalizeAttrs, NormAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import (
@@ -18,6 +20,7 @@ from compiler.relay.transform.rewriter import (
     op_name,
     tensor_type,
 )
+from compiler.tir.data_layout import layout
 
 __all__ = [
     "SimplifyInference",
@@ -121,12 +124,30 @@ def _l2_normalize(call: Call, data_before: RelayExpr) -> Any:
     return call_op("divide", data, norm)
 
 
+def _conv2d(call: Call, data_before: RelayExpr) -> Any:
+    """Put several kernels of each channel one after the other, as kernels of groups of one channel."""
+    attrs, data, weight = ConvAttrs.of(call), tensor_type(data_before), tensor_type(call.args[1])
+    letters = layout(attrs.kernel_layout).letters
+    if data is None or weight is None or not attrs.kernel_layout.isalpha() or not attrs.data_layout.isalpha():
+        return call
+    channels, extents = data.dims[attrs.data_layout.index("C")], dict(zip(letters, weight.dims, strict=True))
+    if not multiplies_depth(channels, extents["O"], extents["I"], attrs):
+        return call
+    order = letters.replace("I", "").replace("O", "OI")
+    moved = call_op("transpose", call.args[1], axes=[letters.index(letter) for letter in order])
+    shape = [{"O": -1, "I": 1}.get(letter, extents[letter]) for letter in order]
+    return call_op(
+        "nn.conv2d", call.args[0], call_op("reshape", moved, newshape=shape), **{**attrs, "kernel_layout": order}
+    )
+
+
 def _dropout(call: Call, data_before: RelayExpr) -> Any:
     return Tuple((call.args[0], call_op("ones_like", call.args[0])))
 
 
 _RULES: dict[str, Callable[[Call, Any], Any]] = {
     "nn.batch_norm": _batch_norm,
+    "nn.conv2d": _conv2d,
     "nn.layer_norm": _layer_norm,
     "nn.instance_norm": _instance_norm,
     "nn.group_norm": _group_norm,

@@ -40,6 +40,8 @@ def conv_relation(types: Types, attrs: ConvAttrs) -> Type:
     data, weight = tensor(types[0], "data"), tensor(types[1], "weight")
     x = extents(data, layout(attrs.data_layout), "data")
     w = extents(weight, layout(attrs.kernel_layout), "weight")
+    if multiplies_depth(x["C"], w["O"], w["I"], attrs):
+        w = {**w, "O": w["O"] * w["I"], "I": 1}
     spatial = spatial_letters(attrs.data_layout)
     _check_channels(x["C"], w["O"], w["I"], attrs)
     if attrs.kernel_size is not None:
@@ -54,6 +56,26 @@ def conv_relation(types: Types, attrs: ConvAttrs) -> Type:
     except ArgumentError as exc:
         raise RelationError(str(exc)) from None
     return TensorType(shape, attrs.out_dtype or data.dtype)
+
+
+def multiplies_depth(channels: Dim, outputs: Dim, inputs: Dim, attrs: ConvAttrs) -> bool:
+    """Return whether a weight has several kernels for each channel, ``(C, M, H, W)`` as in TVM, not ``(C M, 1, H, W)``.
+
+    Parameters
+    ----------
+    channels : Dim
+        Of the data.
+    outputs, inputs : Dim
+        Extents of the weight, as its layout names them.
+    attrs : ConvAttrs
+
+    Returns
+    -------
+    bool
+    """
+    if not (isinstance(channels, int) and isinstance(outputs, int) and isinstance(inputs, int)):
+        return False
+    return attrs.RANK == 2 and inputs > 1 and channels == outputs == attrs.groups > 1
 
 
 def _check_channels(channels: Dim, outputs: Dim, inputs: Dim, attrs: ConvAttrs) -> None:
@@ -82,6 +104,9 @@ def conv_complete(types: PartialTypes, attrs: ConvAttrs) -> Sequence[Type | None
 
 
 def _compute(attrs: ConvAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
+    plain = layout(attrs.kernel_layout).extents(inputs[1].shape)
+    if multiplies_depth(layout(attrs.data_layout).extents(inputs[0].shape)["C"], plain["O"], plain["I"], attrs):
+        raise ArgumentError("conv2d: several kernels for each channel are one after the other after SimplifyInference")
     return [topi_conv(inputs[0], inputs[1], attrs.spec(inputs[0].dtype))]
 
 
@@ -92,6 +117,8 @@ def conv_reference(attrs: ConvAttrs, data: Array, weight: Array) -> Any:
     x = layout(attrs.data_layout).to_plain(data, "NC" + spatial).astype(dtype)
     w = layout(attrs.kernel_layout).to_plain(weight, "OI" + spatial).astype(dtype)
     rank, groups = len(spatial), attrs.groups
+    if multiplies_depth(x.shape[1], w.shape[0], w.shape[1], attrs):
+        w = w.reshape(-1, 1, *w.shape[2:])
     around = [(attrs.padding[d], attrs.padding[d + rank]) for d in range(rank)]
     seen = windows(np.pad(x, [(0, 0), (0, 0), *around]), w.shape[2:], attrs.strides, attrs.dilation)
     n, _, *out = seen.shape[: 2 + rank]
@@ -155,7 +182,8 @@ def _register(attrs: type[ConvAttrs], alter_layout: AlterLayout | None = None) -
         doc=f"Convolve over {rank} spatial dimension{'s' * (rank > 1)}, optionally in groups of channels.",
         inputs={
             "data": f"Images, ``(N, C, {spatial})`` in the default layout.",
-            "weight": f"Kernels, ``(O, C / groups, {spatial})`` in the default layout.",
+            "weight": f"Kernels, ``(O, C / groups, {spatial})`` in the default layout"
+            + (f"; several for each channel may be ``(C, O / C, {spatial})``." if rank == 2 else "."),
         },
         spelt_out=("padding",),
         attrs=attrs,

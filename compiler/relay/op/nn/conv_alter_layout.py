@@ -37,6 +37,8 @@ def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target)
     if not plain or target.kind != "llvm" or not fast or not all(t.is_static for t in types[:2]):
         return None
     channels, outputs = types[0].concrete_shape[1], types[1].concrete_shape[0]
+    if channels != types[1].concrete_shape[1] * attrs.groups:
+        return None  # several kernels for each channel
     width = tile_lanes(target)
     depthwise = attrs.groups == channels == outputs and channels > 1
     groups = 1 if depthwise else attrs.groups

@@ -9,6 +9,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
+import compiler as tvm
 from compiler import relay
 from compiler.tir.data_layout import layout
 from tests.compiler.relay.op.nn.harness import Array, check, random
@@ -144,3 +145,26 @@ def test_a_weight_is_in_blocks_as_large_as_those_of_the_data() -> None:
         groups = 1 if weight[1] == 2 else 8
         call = convolution(data, relay.var("weight", shape=weight), groups=groups, data_layout="NCHW4c")
         assert relay.transform.InferTypeLocal(call).concrete_shape == (1, weight[0], 6, 6, 4)
+
+
+@pytest.mark.parametrize(
+    ("kernel_layout", "order"), [("OIHW", (0, 1, 2, 3)), ("HWOI", (2, 3, 0, 1)), ("HWIO", (2, 3, 1, 0))]
+)
+def test_a_depthwise_weight_may_have_several_kernels_for_each_channel(
+    kernel_layout: str, order: tuple[int, ...]
+) -> None:
+    """The weight is ``(C, M, H, W)``: the result has the ``M`` channels of a channel one after the other."""
+    data, weight = random(2, 3, 7, 6), random(3, 2, 3, 2)
+    given = {"groups": 3, "channels": 6, "kernel_size": (3, 2), "kernel_layout": kernel_layout}
+    variables = [relay.var("data", shape=data.shape), relay.var("weight", shape=weight.transpose(order).shape)]
+    mod = tvm.IRModule.from_expr(relay.Function(variables, relay.nn.relu(nn.conv2d(*variables, **given))))
+    expected = np.maximum(slow_conv(data, weight.reshape(6, 1, 3, 2), 1, (0,) * 4, 1, 3), 0)
+    for kind in ("debug", "graph"):
+        got = relay.create_executor(kind, mod=mod).evaluate()(data, weight.transpose(order))
+        np.testing.assert_allclose(got.numpy(), expected, rtol=1e-5, atol=1e-5)
+    scale = relay.const(np.arange(1, 7, dtype="float32").reshape(6, 1, 1))
+    scaled = tvm.IRModule.from_expr(relay.Function(variables, relay.multiply(nn.conv2d(*variables, **given), scale)))
+    for folded in (relay.transform.FoldScaleAxis()(scaled), relay.transform.SimplifyInference()(scaled)):
+        got = relay.create_executor("debug", mod=folded).evaluate()(data, weight.transpose(order))
+        want = slow_conv(data, weight.reshape(6, 1, 3, 2), 1, (0,) * 4, 1, 3) * scale.data.numpy()
+        np.testing.assert_allclose(got.numpy(), want, rtol=1e-5, atol=1e-5)
