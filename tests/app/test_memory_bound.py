@@ -15,7 +15,7 @@ from tests.benchmarks.serving.server import Server
 
 MIB = 1 << 20
 BOUND = 512 * MIB
-SECONDS, GRACE = 1.2, 0.8
+SECONDS, GRACE = 0.8, 0.5
 SETTLED = 0.3
 """Seconds after an attack within which what it sent last is read."""
 FILLING = {"D1", "D5", "D6", "D7", "D9", "D10"}

@@ -98,5 +98,5 @@ def lines(page: Page, pane: str) -> list[str]:
 
 def violations(page: Page) -> list[str]:
     """Return what axe finds, with the element."""
-    found = Axe().run(page).response["violations"]
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]

@@ -16,6 +16,11 @@ FORMATS = ("model.pb", "model.zip", "model.tflite", "model.pt", "model.pt2")
 OPERATORS = {"pb": "nn.conv2d", "zip": "nn.dense", "tflite": "qnn.conv2d", "pt": "nn.conv2d", "pt2": "nn.conv2d"}
 
 
+def but_long(*names: str) -> list[object]:
+    """Return the formats; those that are named run only when all is asked for."""
+    return [pytest.param(name, marks=pytest.mark.long) if name in names else name for name in FORMATS]
+
+
 def content_of(name: str) -> bytes:
     """Return the file of a small network."""
     ending = name.rpartition(".")[2]
@@ -42,7 +47,7 @@ def attach(page: Page, name: str, content: bytes) -> None:
     settled(page)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", but_long("model.pb"))
 def test_a_dropped_model_is_drawn_and_runs(explorer: str, open_page: Callable[..., Page], name: str) -> None:
     content = content_of(name)
     page = open_page(explorer, 1680, 980)
@@ -59,7 +64,7 @@ def test_a_dropped_model_is_drawn_and_runs(explorer: str, open_page: Callable[..
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", but_long("model.zip", "model.tflite"))
 def test_a_truncated_model_is_named_at_the_scripts_line(
     explorer: str, open_page: Callable[..., Page], name: str
 ) -> None:

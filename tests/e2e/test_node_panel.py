@@ -88,7 +88,7 @@ def test_the_panel_is_reached_and_left_by_keyboard(weighted: Page) -> None:
 
 def test_an_imported_layer_is_named(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer, 1280, 800)
-    attach(page, "net.onnx", models.build("mobilenetv2", small=True).SerializeToString())
+    attach(page, "net.onnx", models.build("lenet", batch=1).SerializeToString())
     page.locator("#graph .node", has_text="conv2d").first.click()
     expect(page.locator("#node-panel dt").first).to_have_text("layer")
 

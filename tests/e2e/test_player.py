@@ -124,7 +124,7 @@ def test_what_cannot_be_played_says_why(explorer: str, open_page: Callable[..., 
     expect(page.locator("#player-empty")).to_contain_text("needs constant shapes", timeout=40_000)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.long), "dark"])
 def test_the_player_is_accessible(explorer: str, open_page: Callable[..., Page], scheme: str) -> None:
     page = open_page(explorer, color_scheme=scheme, reduced_motion="reduce")
     play(page)
