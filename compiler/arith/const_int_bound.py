@@ -62,6 +62,10 @@ class ConstIntBound(_Bound):
     POS_INF: ClassVar[int] = (1 << 63) - 1
     NEG_INF: ClassVar[int] = -POS_INF
 
+    def __repr__(self) -> str:
+        infinite = {ConstIntBound.NEG_INF: "neg_inf", ConstIntBound.POS_INF: "pos_inf"}
+        return f"ConstIntBound[{','.join(str(infinite.get(end, end)) for end in self)}]"
+
 
 _MANTISSA_BITS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}
 
@@ -96,6 +100,11 @@ def is_index_type(dtype: str) -> bool:
 
 MAX_VSCALE = 16
 """Registers of scalable vectors have at most 2,048 bits."""
+
+
+def _truth(low: int, high: int) -> Interval:
+    """Return the truth of integers in an interval: of 0 it is 0, of all others 1."""
+    return (int(low > 0 or high < 0), int((low, high) != (0, 0)))
 
 
 class ConstIntBoundAnalyzer(Functor):
@@ -155,6 +164,8 @@ class ConstIntBoundAnalyzer(Functor):
         if not dt.is_integral(value.dtype):
             return self._rounded_logarithm(n) or target
         low, high = self.visit(value)
+        if dt.is_bool(n.dtype):
+            return _truth(low, high)
         return (low, high) if max(target[0], -largest) <= low and high <= min(target[1], largest) else target
 
     def _rounded_logarithm(self, n: Cast) -> Interval | None:
@@ -292,6 +303,8 @@ class TrustingConstIntBound(ConstIntBoundAnalyzer):
         if not dt.is_integral(value.dtype):
             return self._rounded_logarithm(n) or target
         low, high = self.visit(value)
+        if dt.is_bool(n.dtype):
+            return _truth(low, high)
         low, high = max(low, target[0]), min(high, target[1])
         return (low, high) if low <= high else target
 

@@ -205,7 +205,7 @@ class StmtPrinter(ExprPrinter):
         if offset or n.offset_factor > 1:
             self.out.write(f", offset_factor={n.offset_factor}")
         if n.buffer_type != DEFAULT:
-            self.out.write(', buffer_type="auto_broadcast"')
+            self.out.write(', buffer_type="auto"')
         if n.axis_separators:
             self.out.write(", axis_separators=[")
             self.sequence(n.axis_separators)

@@ -325,3 +325,12 @@ def test_the_bound_of_a_quotient_is_exact(compare: Callable[[Any, Any], Any], li
     assert [a for a in range(-200, 200) if low <= a <= high] == [
         a for a in range(-200, 200) if compare(a // divisor, limit)
     ]
+
+
+def test_truth_of_integers_is_known_where_zero_is_one_of_them_or_none() -> None:
+    x = Var("x")
+    for low, high, truth in ((-4, 5, (0, 1)), (3, 9, (1, 1)), (-9, -1, (1, 1)), (0, 0, (0, 0))):
+        analyzer = Analyzer()
+        analyzer.update(x, ConstIntBound(low, high))
+        assert analyzer.const_int_bound(Cast("int32", Cast("bool", x))) == truth
+    assert str(ConstIntBound(ConstIntBound.NEG_INF, 5)) == "ConstIntBound[neg_inf,5]"

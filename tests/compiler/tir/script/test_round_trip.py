@@ -92,7 +92,7 @@ def test_random_functions(data: st.DataObject) -> None:
         ),
         ("A = T.match_buffer(a, (4, 8), axis_separators=[1])\nA[0, 0] = 1.0", "(4, 8), axis_separators=[1])"),
         ("A = T.match_buffer(a, (4, 8), offset_factor=4)\nA[0, 0] = 1.0", "offset_factor=4)"),
-        ('A = T.match_buffer(a, (1, 8), buffer_type="auto")\nA[0, 0] = 1.0', 'buffer_type="auto_broadcast")'),
+        ('A = T.match_buffer(a, (1, 8), buffer_type="auto")\nA[0, 0] = 1.0', 'buffer_type="auto")'),
         (
             "n = T.int32()\nA = T.match_buffer(a, (n, 8), strides=(8, 1), elem_offset=n)\nA[0, 0] = 1.0",
             "A = T.match_buffer(a, (n, 8), strides=(8, 1), elem_offset=n)",
