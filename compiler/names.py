@@ -126,7 +126,6 @@ PUBLIC = {
     "tvm.relay.backend": "compiler.driver.relay.backend",
     "tvm.relay.backend._backend": "compiler.driver.relay.backend.memory_plan",
     "tvm.relay.backend.vm": "compiler.driver.relay.vm",
-    "tvm.relay.base": "compiler.ir.base",
     "tvm.relay.build": "compiler.driver.relay.build:build",
     "tvm.relay.build_config": "compiler.driver.older_names:relay_build_config",
     "tvm.relay.build_module": "compiler.driver.relay.build_module",
@@ -148,8 +147,6 @@ PUBLIC = {
     },
     "tvm.relay.pretty_print": "compiler.relay.printer:text",
     "tvm.relay.SequentialSpan": "compiler.ir.source_span:SequentialSpan",
-    "tvm.relay.base.astext": "compiler.relay.printer:astext",
-    "tvm.relay.base.pretty_print": "compiler.relay.printer:text",
     **{
         f"{qnn}.canonicalizations": "compiler.relay.transform.integer_lookup"
         for qnn in ("tvm.relay.qnn", "tvm.relay.qnn.op")

@@ -166,5 +166,5 @@ def test_tuples_are_arguments_and_results(kind: str) -> None:
 
 
 def test_executor_of_no_kind() -> None:
-    with pytest.raises(ArgumentError, match="kind must be one of 'debug', 'graph', 'vm', got 'fast'"):
+    with pytest.raises(ArgumentError, match="kind must be one of 'debug', 'graph', 'vm', 'aot', got 'fast'"):
         relay.create_executor("fast")

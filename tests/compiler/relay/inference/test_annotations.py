@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import compiler as tvm
 from compiler import relay
-from compiler.relay.transform import DeadCodeElimination, InferType, Inline
+from compiler.relay.transform import InferType, Inline, ToANormalForm
 
 TYPE = relay.TensorType((10, 20), "float32")
 
@@ -55,5 +55,5 @@ def test_incomplete_type_of_a_variable_is_written_down() -> None:
 def test_a_pass_over_a_module_without_types_adds_none() -> None:
     x, unused = relay.var("x", shape=(10, 20)), relay.var("unused")
     mod = tvm.IRModule.from_expr(relay.Function([x], relay.Let(unused, relay.exp(x), x)))
-    assert DeadCodeElimination()(mod)["main"].ret_type is None
-    assert DeadCodeElimination()(InferType()(mod))["main"].ret_type == TYPE
+    assert ToANormalForm()(mod)["main"].ret_type is None
+    assert ToANormalForm()(InferType()(mod))["main"].ret_type == TYPE
