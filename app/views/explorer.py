@@ -107,9 +107,18 @@ def having(content: str) -> StoredAnswer:
 
 @bp.get("/")
 def index() -> str:
-    """The page with an example, compiled already."""
+    """The page with an example, compiled already.
+
+    Raises
+    ------
+    NotFound
+        There is no example of that name.
+    """
     gallery = current_services().gallery
-    example = gallery.find(request.args.get("example", "")) or gallery.first
+    name = request.args.get("example")
+    example = gallery.first if name is None else gallery.find(name)
+    if example is None:
+        raise NotFound(f"there is no example {name!r}; the page lists all under Examples")
     workspace = Workspace(script=example.script)
     return "".join(page_pieces(workspace, compiled=compiled_parts(workspace), title=example.title))
 

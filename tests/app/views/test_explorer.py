@@ -204,3 +204,9 @@ def test_every_example_of_the_gallery_opens(page_client: FlaskClient) -> None:
     assert len(names) >= 10
     for name in names:
         assert page_client.get(f"/?example={name}").status_code == 200
+
+
+def test_an_example_that_does_not_exist_is_told(page_client: FlaskClient) -> None:
+    response = page_client.get("/?example=<b>nope</b>")
+    assert response.status_code == 404
+    assert "here is no example &#39;&lt;b&gt;nope&lt;/b&gt;&#39;; the page lists all under Examples" in response.text
