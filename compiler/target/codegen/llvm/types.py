@@ -13,6 +13,7 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
+from compiler.target.codegen.cures import cure
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 POINTER = ir.PointerType()
@@ -39,7 +40,7 @@ def register_type(dtype: str) -> ir.Type:
     elif d.code == "bool" or (d.code in ("int", "uint") and d.bits >= 8):
         scalar = ir.IntType(d.bits)
     else:
-        raise BuildError(f"LLVM code generation: no code is made for values of type {dtype}")
+        raise BuildError(f"LLVM code generation: no code is made for values of type {dtype}{cure(dt.element(dtype))}")
     return with_lanes(scalar, d.lanes)
 
 

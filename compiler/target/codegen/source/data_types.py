@@ -12,6 +12,7 @@ from compiler.ir.node import Node
 from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Cast, Var
 from compiler.ir.types import PointerType, PrimType
+from compiler.target.codegen.cures import cure
 from compiler.target.codegen.source.language import Language
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
@@ -97,10 +98,9 @@ class _DataTypes(Visitor):
         element = dt.element(dtype)
         if element == "handle" or not self._refused(element):
             return
-        cure = f"; {self._missing[element]}" if element in self._missing else ""
         raise BuildError(
             f"build: target {self._language.name!r} has no values of type {element}, which {what}{user_place(n.span)} "
-            f"has{cure}"
+            f"has{cure(element, self._missing)}"
         )
 
     def visit_Cast(self, n: Cast) -> None:

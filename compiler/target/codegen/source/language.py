@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
+from compiler.target.codegen.cures import cure
 from compiler.target.codegen.source.device import DeviceRules
 
 __all__ = ["KEYWORDS", "Language", "Spelling"]
@@ -139,8 +140,7 @@ class Language:
         """
         spelled = self.types.get(dtype)
         if spelled is None:
-            cure = f"; {self.missing[dtype]}" if dtype in self.missing else ""
-            raise BuildError(f"build: target {self.name!r} has no values of type {dtype}{cure}")
+            raise BuildError(f"build: target {self.name!r} has no values of type {dtype}{cure(dtype, self.missing)}")
         return spelled
 
     def needed(self, text: str) -> list[str]:

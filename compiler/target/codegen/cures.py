@@ -1,0 +1,36 @@
+"""What programs can use in the place of data types that a target lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from compiler.ir import dtype as dt
+
+__all__ = ["cure"]
+
+_BYTE = 8
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+def cure(dtype: str, missing: Mapping[str, str] = _NONE) -> str:
+    """Return what to say behind the name of a data type that a target lacks.
+
+    Parameters
+    ----------
+    dtype : str
+        Of scalars.
+    missing : mapping of str to str
+        What the target says of such types itself.
+
+    Returns
+    -------
+    str
+        With the semicolon before it; empty where nothing takes its place.
+    """
+    d = dt.parse(dtype)
+    advice = missing.get(dtype, "")
+    if d.code in ("int", "uint") and d.bits < _BYTE:
+        wider = f"{d.code}{_BYTE}"
+        advice = advice or missing.get(wider, f"use {wider}")
+    return f"; {advice}" if advice else ""
