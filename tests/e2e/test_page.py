@@ -203,21 +203,6 @@ def test_a_line_that_maps_to_nothing_says_why(fixed: str, open_page: Callable[..
     expect(page.locator(".related")).to_have_count(0)
 
 
-def test_what_is_pressed_and_what_is_linked_shows_in_the_colours_of_the_system_too(
-    fixed: str, open_page: Callable[..., Page]
-) -> None:
-    page = open_page(fixed)
-    passes, chip, line = (page.locator(name) for name in ("#llvm-passes", ".chip[aria-pressed='true']", ".l.related"))
-    usual = passes.evaluate("button => getComputedStyle(button).backgroundColor")
-    passes.click()
-    expect(passes).not_to_have_css("background-color", usual)
-    settled(page)
-    page.locator("#body-asm .l", has_text="vfmadd").first.click()
-    page.emulate_media(forced_colors="active")
-    for element in (passes, chip.first, line.first):
-        expect(element).to_have_css("outline-style", "solid")
-
-
 def test_panes_keep_their_sizes_and_the_theme(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed, color_scheme="light")
     bar = page.locator(".gutter[data-split='columns']")

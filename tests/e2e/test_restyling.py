@@ -1,4 +1,4 @@
-"""How much of the page a key restyles: what it changes, not every line of every listing."""
+"""Styles: how much of the page a key restyles, and what can be seen where the system chooses the colours."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 
 from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.steps import settled
 
 MAX_RESTYLED = 400
 """Elements, of some thousands: the editor's line, the state, the timeline."""
@@ -30,3 +32,18 @@ def test_a_key_and_its_answer_restyle_what_they_change(
         page.keyboard.type("#")
     expect(page.locator("body:not(.pending)")).to_be_attached()
     assert 0 < restyled(browser.stop_tracing()) < MAX_RESTYLED
+
+
+def test_what_is_pressed_and_what_is_linked_shows_in_the_colours_of_the_system_too(
+    fixed: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(fixed)
+    passes, chip, line = (page.locator(name) for name in ("#llvm-passes", ".chip[aria-pressed='true']", ".l.related"))
+    usual = passes.evaluate("button => getComputedStyle(button).backgroundColor")
+    passes.click()
+    expect(passes).not_to_have_css("background-color", usual)
+    settled(page)
+    page.locator("#body-asm .l", has_text="vfmadd").first.click()
+    page.emulate_media(forced_colors="active")
+    for element in (passes, chip.first, line.first):
+        expect(element).to_have_css("outline-style", "solid")
