@@ -15,7 +15,8 @@ from types import CodeType, ModuleType
 from typing import Any
 
 import compiler
-from compiler.names import module_of, unavailable, unavailable_module
+from compiler.names import module_of
+from compiler.unavailable import unavailable, unavailable_module
 
 ALIAS = "tvm"
 _PACKAGE = compiler.__name__

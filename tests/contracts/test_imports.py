@@ -20,7 +20,7 @@ import compiler
 from compiler import names
 
 ROOT = Path(__file__).parents[2]
-TOP = ("compiler", "compiler.__main__", "compiler.alias", "compiler.names")
+TOP = ("compiler", "compiler.__main__", "compiler.alias", "compiler.names", "compiler.unavailable")
 """The library's own door: it may name every room below."""
 DOTTED = re.compile(r"(compiler|app)(\.\w+)+(:\w+)?")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from compiler import names
+from compiler import unavailable
 from compiler.contrib import cc, clang, download, pickle_memoize, pipeline_executor, tar, utils
 from compiler.ir.error import ArgumentError, BuildError, UnavailableError
 
@@ -82,9 +82,9 @@ def test_results_are_computed_once() -> None:
 
 
 def test_parts_that_do_not_exist_here_can_be_named_but_not_called() -> None:
-    collage = names.unavailable_module("tvm.relay.collage")
+    collage = unavailable.unavailable_module("tvm.relay.collage")
     assert collage.collage.MEASURE_NUMBER is not None
-    partition: Any = names.unavailable_module("tvm.relay.transform.CollagePartition")
+    partition: Any = unavailable.unavailable_module("tvm.relay.transform.CollagePartition")
     for call in (partition, collage.collage.CostEstimator):
         with pytest.raises(UnavailableError, match=r"^tvm\.relay\..*: compilers are chosen by"):
             call({})

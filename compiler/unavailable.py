@@ -1,0 +1,101 @@
+"""Parts of TVM that do not exist here, each with its reason.
+
+A program may import them, so that what it does not call does no harm; a call raises the reason.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+__all__ = ["UNAVAILABLE", "unavailable", "unavailable_module"]
+
+_NO_SEARCH = "schedules are not searched for in TensorIR; tvm.auto_scheduler searches those of tensor expressions"
+_NO_GPU = "nothing runs on a GPU here"
+_NO_NVCC = (
+    "kernels are compiled by NVRTC and ptxas here (pip install -e '.[cuda]'); of what tvm.build returns,"
+    " imported_modules[0].get_source('ptx') has the PTX"
+)
+_NO_BOARD = "there are no boards and accelerators here"
+_NO_LIBRARY = "the library is not called from here"
+
+UNAVAILABLE = {
+    "tvm.autotvm.feature": "models of speed learn from the values of knobs here",
+    "tvm.autotvm.graph_tuner": "relay.transform.AlterOpLayout chooses the layouts of a graph here",
+    "tvm.contrib.coreml_runtime": _NO_BOARD,
+    "tvm.contrib.cublas": _NO_GPU,
+    "tvm.contrib.cuda_graph": _NO_GPU,
+    "tvm.contrib.cublaslt": _NO_GPU,
+    "tvm.contrib.cudnn": _NO_GPU,
+    "tvm.contrib.cutlass": _NO_GPU,
+    "tvm.contrib.dnnl": _NO_LIBRARY,
+    "tvm.contrib.emcc": _NO_LIBRARY,
+    "tvm.contrib.ethosu": _NO_BOARD,
+    "tvm.contrib.hexagon": _NO_BOARD,
+    "tvm.contrib.miopen": _NO_GPU,
+    "tvm.contrib.mkl": _NO_LIBRARY,
+    "tvm.contrib.mps": _NO_GPU,
+    "tvm.contrib.mrvl": _NO_BOARD,
+    "tvm.contrib.mxnet": _NO_LIBRARY,
+    "tvm.contrib.ndk": _NO_BOARD,
+    "tvm.contrib.nnpack": _NO_LIBRARY,
+    "tvm.contrib.nvcc": _NO_NVCC,
+    "tvm.contrib.peak": _NO_GPU,
+    "tvm.contrib.rocblas": _NO_GPU,
+    "tvm.contrib.rocm": _NO_GPU,
+    "tvm.contrib.sdaccel": _NO_BOARD,
+    "tvm.contrib.spirv": _NO_GPU,
+    "tvm.contrib.stackvm": "programs are machine code here",
+    "tvm.contrib.target": _NO_LIBRARY,
+    "tvm.contrib.tensorrt": _NO_GPU,
+    "tvm.contrib.tflite_runtime": _NO_LIBRARY,
+    "tvm.contrib.thrust": _NO_GPU,
+    "tvm.contrib.xcode": _NO_BOARD,
+    "tvm.contrib.hipblas": _NO_GPU,
+    "tvm.contrib.msc": _NO_LIBRARY,
+    "tvm.contrib.tvmjs": "models run in browsers through WebGPU here, from the page",
+    "tvm.meta_schedule": _NO_SEARCH,
+    "tvm.relay.backend.contrib": _NO_BOARD,
+    "tvm.relay.collage": "compilers are chosen by relay.transform.AnnotateTarget and MergeCompilerRegions here",
+    "tvm.relay.transform.CollagePartition": (
+        "compilers are chosen by relay.transform.AnnotateTarget and MergeCompilerRegions here"
+    ),
+    **{
+        f"tvm.relay.frontend.{name}": "such models come by way of ONNX"
+        for name in ("caffe", "caffe2", "coreml", "darknet", "mxnet", "mxnet_qnn_op_utils", "oneflow", "paddlepaddle")
+    },
+    "tvm.micro": _NO_BOARD,
+    "tvm.relax": "graphs are Relay's here",
+    **{
+        f"tvm.rpc.{name}": "other machines are not reached from here"
+        for name in ("base", "client", "minrpc", "proxy", "server", "testing", "tracker")
+    },
+    "tvm.runtime.disco": "other machines are not reached from here",
+    "tvm.topi.adreno": _NO_GPU,
+    "tvm.topi.arm_cpu": _NO_BOARD,
+    "tvm.topi.bifrost": _NO_GPU,
+    "tvm.topi.hexagon": _NO_BOARD,
+    "tvm.topi.hls": _NO_BOARD,
+    "tvm.topi.intel_graphics": _NO_GPU,
+    "tvm.topi.mali": _NO_GPU,
+    "tvm.topi.rocm": _NO_GPU,
+}
+"""Parts of TVM that do not exist here, with the reason: they can be imported, but not called."""
+
+
+def unavailable(name: str) -> str | None:
+    """Return why a public module, or the one that it is in, does not exist here; None for others."""
+    while name:
+        if name in UNAVAILABLE:
+            return UNAVAILABLE[name]
+        name = name.rpartition(".")[0]
+    return None
+
+
+def unavailable_module(name: str) -> ModuleType:
+    """Return the module that stands for one that does not exist here, the same one each time."""
+    from compiler.contrib.unavailable import UnavailableModule
+
+    if name not in sys.modules:
+        sys.modules[name] = UnavailableModule(name, unavailable(name) or "")
+    return sys.modules[name]
