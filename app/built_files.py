@@ -1,4 +1,4 @@
-"""Files that a script's functions and models become: which there are, and what crosses the wall of one."""
+"""Files that a script's functions and models become: which there are, and what the child sends of one."""
 
 from __future__ import annotations
 

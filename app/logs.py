@@ -14,7 +14,7 @@ MAX_QUOTED = 300
 
 
 def quoted(text: str, letters: int = MAX_QUOTED) -> str:
-    """Return a text that strangers wrote as a Python literal in ASCII, shortened in its middle.
+    """Return an untrusted text as a Python literal in ASCII, shortened in its middle.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Strata's compiler: classic TVM in pure Python, under TVM's names.
 
 ``compiler.alias.install()`` lets ``import tvm`` mean this package; ``python -m compiler script.py`` does so too.
-Public names are loaded when they are first used, so that importing one room does not load the whole house; the table
+Public names are loaded when they are first used, so that importing one package does not load all of them; the table
 of them is :mod:`compiler.names`.
 """
 

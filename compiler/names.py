@@ -466,7 +466,7 @@ COMPLETED_BY = {
         "compiler.driver.pipeline",
     ),
 }
-"""Rooms that add to a public module or a registry when they are imported: there they are looked for last."""
+"""Modules that add to a public module or a registry when they are imported: there they are looked for last."""
 
 
 def module_of(name: str) -> str:
@@ -491,7 +491,7 @@ def load(place: str) -> object:
 
 
 def extend() -> None:
-    """Tell the extension points of all floors what the tables say."""
+    """Tell the extension points of all layers what the tables say."""
     for public, place in PUBLIC.items():
         parent, _, name = public.rpartition(".")
         extension_point(parent).add(name, partial(load, place))
@@ -500,6 +500,6 @@ def extend() -> None:
     for public in UNAVAILABLE:
         parent, _, name = public.rpartition(".")
         extension_point(parent).add(name, partial(unavailable_module, public))
-    for point, rooms in COMPLETED_BY.items():
-        for room in rooms:
-            extension_point(point).add_room(partial(load, room))
+    for point, modules in COMPLETED_BY.items():
+        for module in modules:
+            extension_point(point).add_module(partial(load, module))

@@ -1,1 +1,1 @@
-"""The tests of both wings, runnable as ``python -m tests``."""
+"""The tests of `compiler` and `app`, runnable as ``python -m tests``."""

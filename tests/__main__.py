@@ -1,4 +1,4 @@
-"""Runs everything that has to hold: style, types, the floors of the house, and all tests, browser included.
+"""Runs everything that has to hold: style, types, the layers, and all tests, browser included.
 
 python -m tests [pytest arguments]
 """
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CHECKS = (
     ("style", ["-m", "ruff", "check", "."]),
     ("types", ["-m", "mypy"]),
-    ("floors", ["-c", "from importlinter.cli import lint_imports_command as run; run()"]),
+    ("layers", ["-c", "from importlinter.cli import lint_imports_command as run; run()"]),
 )
 
 

@@ -19,7 +19,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     """Of the compiler."""
     tier: Tier
-    """The walls around its jobs."""
+    """The mechanisms that isolate its jobs."""
     compiling: int
     """Scripts that it compiles at one time."""
 

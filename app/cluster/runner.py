@@ -237,7 +237,7 @@ class Cluster:
 
     @property
     def tier(self) -> Tier:
-        """The walls that stand around a job on whichever machine."""
+        """The mechanisms that isolate a job on whichever machine."""
         tiers = [facts.tier for facts in self._facts.values()]
         if not tiers:
             return Tier(reasons={"cluster": "there is no machine"})

@@ -39,7 +39,7 @@ class FileMaker:
     def make(self, workspace: Workspace, client: Client, subject: FileSubject) -> BuiltFile:
         """Run a script, and let its process make a file.
 
-        A script can make any file: whoever loads a library of a stranger's script runs it, as they would the script.
+        A script can make any file: whoever loads a library that a script made trusts it as they would the script.
 
         Parameters
         ----------

@@ -12,8 +12,8 @@ from compiler.tir import transform as loop_passes
 @cache
 def pass_summary(name: str) -> str:
     """Return the first sentence of the documentation of a built-in pass; empty for a user's own."""
-    for room in (loop_passes, graph_passes):
-        documented = getattr(room, name.rpartition(".")[2], None)
+    for package in (loop_passes, graph_passes):
+        documented = getattr(package, name.rpartition(".")[2], None)
         if documented is not None:
             return (inspect.getdoc(documented) or "").partition("\n")[0].replace("``", "")
     return ""

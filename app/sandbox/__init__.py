@@ -1,6 +1,6 @@
-"""Runs strangers' Python, and the native code it makes, behind walls that the operating system keeps up.
+"""Runs untrusted Python, and the native code that it makes, isolated by the operating system.
 
-:class:`Sandbox` is for Linux.  Elsewhere :class:`UnsafeLocal` offers the same interface without any wall.
+:class:`Sandbox` is for Linux.  Elsewhere :class:`UnsafeLocal` offers the same interface without any isolation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The child: builds the walls around itself one by one, then runs one request and ends.
+"""The child: turns on the mechanisms that isolate it one by one, then runs one request and ends.
 
-Any failure while a wall is built ends the child before a line of the script has run.
+A mechanism that cannot be turned on ends the child before a line of the script has run.
 """
 
 from __future__ import annotations
@@ -104,11 +104,11 @@ def _arrange(descriptors: Descriptors, processes: int) -> None:
 
 
 def _set_up(surroundings: Surroundings) -> bytes:
-    """Build every wall, say that they stand, and return the request."""
+    """Turn on every mechanism, say so, and return the request."""
     tier, uid = surroundings.tier, surroundings.uid
     header = wire.read_header(JOB)
     if header.limits.program and not tier.executes:
-        raise PermissionError("no wall of this sandbox knows which program is executed")
+        raise PermissionError("no mechanism of this sandbox knows which program is executed")
     request = wire.read_exactly(JOB, header.request)
     own_id = Mechanism.USER_ID in tier.mechanisms
     if Mechanism.PRIVATE_ROOT in tier.mechanisms:

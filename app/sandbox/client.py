@@ -175,7 +175,7 @@ def _strongest() -> Tier:
 
 
 class Sandbox:
-    """Runs requests of strangers in children that can do little else than compute.
+    """Runs untrusted requests in children that can do little else than compute.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ class Sandbox:
     pool
         How many zygotes to keep.
     tier
-        The walls to build; found out by :func:`app.sandbox.probe.probe` where not given.
+        The mechanisms to use; found out by :func:`app.sandbox.probe.probe` where not given.
     readable
         Directories that a script may read beyond Python, its libraries and this project's code.
     shared

@@ -12,7 +12,7 @@ from app.sandbox.limits import Limits
 from app.sandbox.tier import Tier
 
 Status = Literal["ok", "timeout", "memory", "output", "crash", "setup", "cancelled", "lost"]
-"""``setup`` is a job whose walls could not be built, ``lost`` one whose machine went away."""
+"""``setup`` is a job that could not be isolated, ``lost`` one whose machine went away."""
 
 TOGETHER = "all scripts together took more memory than there is for them"
 """Why a script was stopped that kept to its own limits."""
@@ -78,7 +78,7 @@ class Runner(Protocol):
 
     @property
     def tier(self) -> Tier:
-        """The walls around a job."""
+        """The mechanisms that isolate a job."""
 
     def start(self, request: bytes, files: Files | None = None, limits: Limits | None = None) -> Job:
         """Start a job.

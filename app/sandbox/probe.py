@@ -1,4 +1,4 @@
-"""Finds out which walls this host offers, by trying each in a throwaway process."""
+"""Finds out which isolation mechanisms this host offers, by trying each in a throwaway process."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ _WHOEVER = 0x7FFF_FFFF
 def prepare(files: FileAccess, executes: bool = False) -> tuple[ctypes.Array[_Filter], tuple[int, ...]]:
     """The filter for this machine, and the positions where the process id belongs.
 
-    Compiling takes longer than all other walls together: the zygote does it before it forks.
+    Compiling takes longer than all other mechanisms together: the zygote does it before it forks.
     """
     code = program(_WHOEVER, files, syscalls.machine(), executes)
     instructions = (_Filter * len(code))(*(_Filter(*instruction) for instruction in code))

@@ -1,4 +1,4 @@
-"""How strong the walls around a script are on this host."""
+"""Which isolation mechanisms hold a script on this host, and how strong they are together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class FileAccess(Enum):
-    """What the system call filter lets a script do with files; which files is up to the walls that know paths."""
+    """What the system call filter lets a script do with files; which files is up to the mechanisms that know paths."""
 
     NONE = "none"
     READ = "read"
@@ -16,7 +16,7 @@ class FileAccess(Enum):
 
 
 class Mechanism(StrEnum):
-    """A wall that the operating system may offer."""
+    """An isolation mechanism that the operating system may offer."""
 
     SECCOMP = "seccomp"
     """Only the system calls of an allowlist."""
@@ -33,7 +33,7 @@ class Mechanism(StrEnum):
 
 
 CONTROL_GROUP = "control group"
-"""Not a wall round one script, but a bound of all: no tier depends on it."""
+"""A limit of all scripts together, which isolates none of them: no tier depends on it."""
 
 
 class Tier(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,13 +58,13 @@ class Tier(msgspec.Struct, frozen=True, kw_only=True):
         return "full" if isolated else "seccomp+landlock"
 
     @property
-    def walls(self) -> list[str]:
-        """Names of what is on."""
+    def active(self) -> list[str]:
+        """Names of the mechanisms that are on, the control group included."""
         return sorted([*self.mechanisms, *([CONTROL_GROUP] if self.bounded_together else [])])
 
     @property
     def safe_for_public(self) -> bool:
-        """Whether strangers may be let in."""
+        """Whether untrusted users may be let in."""
         return Mechanism.SECCOMP in self.mechanisms and not self.as_root
 
     @property
@@ -79,10 +79,10 @@ class Tier(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def executes(self) -> bool:
-        """Whether a job may execute a program: only where a wall knows which one it is."""
+        """Whether a job may execute a program: only where a mechanism knows which one it is."""
         return Mechanism.LANDLOCK in self.mechanisms or Mechanism.SECCOMP not in self.mechanisms
 
     def __str__(self) -> str:
-        walls = ", ".join(self.walls) or "no walls"
+        active = ", ".join(self.active) or "no isolation"
         missing = "; ".join(f"no {name}: {why}" for name, why in sorted(self.reasons.items()))
-        return f"{self.name} ({walls})" + (f" [{missing}]" if missing else "")
+        return f"{self.name} ({active})" + (f" [{missing}]" if missing else "")

@@ -68,11 +68,11 @@ class BootFailed(msgspec.Struct, frozen=True, tag="boot failed"):
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
-    """Child to server: all walls stand, the script starts."""
+    """Child to server: the child is isolated, the script starts."""
 
 
 class SetupFailed(msgspec.Struct, frozen=True, tag="setup failed"):
-    """Child to server: a wall could not be built; the script was not run."""
+    """Child to server: a mechanism could not be turned on; the script was not run."""
 
     detail: str
 

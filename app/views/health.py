@@ -92,7 +92,7 @@ def healthz() -> Response:
         status="failing" if links == "failing" else status,
         problems=problems,
         version=compiler.__version__,
-        sandbox=Sandboxing(tier=tier.name, mechanisms=tier.walls, missing=dict(sorted(tier.reasons.items()))),
+        sandbox=Sandboxing(tier=tier.name, mechanisms=tier.active, missing=dict(sorted(tier.reasons.items()))),
         machines=services.runner.machines if isinstance(services.runner, RemoteRunner) else [],
         links=links,
         storage=storage,

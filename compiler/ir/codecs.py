@@ -11,7 +11,7 @@ from compiler.ir.extension import extension_point
 __all__ = ["NODES", "Codec", "Fields", "codec_named", "codec_of", "register_codec"]
 
 NODES = "nodes"
-"""The extension point of nodes and codecs: the rooms of higher floors that define some."""
+"""The extension point of nodes and codecs: the modules of higher layers that define some."""
 
 Fields: TypeAlias = Mapping[str, Any]
 """What an object is made of, by name."""
@@ -93,6 +93,6 @@ def codec_named(type_key: str) -> Codec | None:
     Codec or None
     """
     codec = _BY_KEY.get(type_key)
-    if codec is None and extension_point(NODES).load_rooms():
+    if codec is None and extension_point(NODES).load_modules():
         codec = _BY_KEY.get(type_key)
     return codec

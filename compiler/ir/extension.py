@@ -1,9 +1,9 @@
-"""Extension points: public modules and registries of a lower floor that rooms of higher floors complete.
+"""Extension points: public modules and registries of a lower layer that packages of higher layers complete.
 
-A room imports lower floors only, yet ``tvm.relay`` offers a function of the driver, ``tvm.topi`` what operators of
-graphs export, and the registry of passes those of all levels.  Whoever adds something says so here, from above: the
-top of the house (:mod:`compiler.names`) for the names and rooms that it lists, a room for what it defines.  Nothing is
-loaded before it is used.
+A package imports lower layers only, yet ``tvm.relay`` offers a function of the driver, ``tvm.topi`` what operators of
+graphs export, and the registry of passes those of all levels.  Whoever adds something says so here:
+:mod:`compiler.names`, above all layers, for the names and modules that it lists, a module for what it defines.
+Nothing is loaded before it is used.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Loader = Callable[[], object]
 
 
 class ExtensionPoint:
-    """Names that are added from above, and rooms that add more once they are imported."""
+    """Names that higher layers add, and modules that add more once they are imported."""
 
     def __init__(self) -> None:
         self._names: dict[str, Loader] = {}
-        self._rooms: list[Loader] = []
+        self._modules: list[Loader] = []
         self._loading = threading.RLock()
 
     def add(self, name: str, load: Loader) -> None:
@@ -39,37 +39,37 @@ class ExtensionPoint:
         """
         self._names[name] = load
 
-    def add_room(self, load: Loader) -> None:
-        """Add a room.
+    def add_module(self, load: Loader) -> None:
+        """Add a module.
 
         Parameters
         ----------
         load : callable
-            Imports the room, which adds names here, or rows to the registry that this is the extension point of.
+            Imports the module, which adds names here, or rows to the registry that this is the extension point of.
         """
-        self._rooms.append(load)
+        self._modules.append(load)
 
-    def load_rooms(self) -> bool:
-        """Import the rooms that were not imported yet; return whether there were any."""
+    def load_modules(self) -> bool:
+        """Import the modules that were not imported yet; return whether there were any."""
         with self._loading:
-            rooms, self._rooms = self._rooms, []
-            for load in rooms:
+            modules, self._modules = self._modules, []
+            for load in modules:
                 load()
-        return bool(rooms)
+        return bool(modules)
 
     def has(self, name: str) -> bool:
-        """Return whether a name is added, by others than the rooms that are yet to be imported."""
+        """Return whether a name is added, by others than the modules that are yet to be imported."""
         return name in self._names
 
     def names(self) -> list[str]:
-        """Return all names that are added, those of all rooms included."""
-        self.load_rooms()
+        """Return all names that are added, those of all modules included."""
+        self.load_modules()
         return list(self._names)
 
     def find(self, name: str) -> Loader | None:
-        """Return what loads a name; None where not even a room that is yet to be imported adds it."""
+        """Return what loads a name; None where not even a module that is yet to be imported adds it."""
         if name not in self._names:
-            self.load_rooms()
+            self.load_modules()
         return self._names.get(name)
 
 

@@ -169,7 +169,7 @@ class Op:
         -------
         list of str
         """
-        extension_point("operators").load_rooms()
+        extension_point("operators").load_modules()
         return sorted(_REGISTRY)
 
     def same_as(self, other: object) -> bool:
@@ -213,7 +213,7 @@ class Op:
             If no such operator is registered.
         """
         op = _REGISTRY.get(op_name)
-        if op is None and extension_point("operators").load_rooms():
+        if op is None and extension_point("operators").load_modules():
             op = _REGISTRY.get(op_name)
         if op is None:
             raise TVMError(f"Op.get: no operator is named {op_name!r}")
@@ -282,7 +282,7 @@ def register_op_attr(op_name: str, attr_key: str, value: object = None, level: i
     """
 
     def register(given: object) -> object:
-        extension_point("operators").load_rooms()
+        extension_point("operators").load_modules()
         op = _REGISTRY.get(op_name) or register_op(op_name, effect=CallEffect.UPDATE_STATE)
         if attr_key:
             op.set_attr(attr_key, given, level)

@@ -297,7 +297,7 @@ def pass_class(name: str) -> type[Pass]:
         If no pass of that name is registered.
     """
     if name not in _PASSES:
-        extension_point("passes").load_rooms()
+        extension_point("passes").load_modules()
     cls = _PASSES.get(name)
     if cls is None:
         raise ArgumentError(f"there is no pass {name!r}{did_you_mean(name, _PASSES)}")
@@ -311,7 +311,7 @@ def registered_passes() -> list[type[Pass]]:
     -------
     list of type
     """
-    extension_point("passes").load_rooms()
+    extension_point("passes").load_modules()
     return sorted(set(_PASSES.values()), key=lambda cls: cls.facts.name)
 
 

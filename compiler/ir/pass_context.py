@@ -58,7 +58,7 @@ def config_options() -> dict[str, ConfigType]:
     -------
     dict of str to type, or tuple of types
     """
-    extension_point("passes").load_rooms()
+    extension_point("passes").load_modules()
     return dict(_CONFIG_OPTIONS)
 
 

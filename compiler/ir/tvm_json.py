@@ -86,7 +86,7 @@ def load_tvm_json(table: Mapping[str, Any]) -> Any:
     ArgumentError
         If a node is damaged, or of a class that does not exist here.
     """
-    extension_point(NODES).load_rooms()
+    extension_point(NODES).load_modules()
     nodes, arrays = table["nodes"], table["b64ndarrays"]
     if not isinstance(nodes, list) or not isinstance(arrays, list) or not all(isinstance(n, dict) for n in nodes):
         raise ArgumentError("load_json: expected a list of nodes and one of arrays")

@@ -37,12 +37,12 @@ def type_key_of(kind: type) -> str:
     if issubclass(kind, Attrs):
         return attrs_type_key(kind)
     name = kind.__name__
-    room = kind.__module__.split(".")[1]
+    package = kind.__module__.split(".")[1]
     if name in _UNPREFIXED:
         return name
-    if room == "ir":
+    if package == "ir":
         return f"tir.{name}" if issubclass(kind, PrimExpr) or name in _LOOP_IR else name
-    return name if room == "te" else f"{room}.{name}"
+    return name if package == "te" else f"{package}.{name}"
 
 
 _CLASSES: dict[str, type[Node]] = {}
@@ -82,7 +82,7 @@ def node_classes() -> dict[str, type[Node]]:
     dict of str to type
         Abstract classes as well.
     """
-    extension_point(NODES).load_rooms()
+    extension_point(NODES).load_modules()
     return {type_key_of(kind): kind for kind in _subclasses(Node)}
 
 

@@ -13,7 +13,7 @@ __all__ = ["ExprArithmetic", "apply"]
 
 
 def apply(name: str, *args: Any, **attrs: object) -> Expr:
-    """Return the call of an operator by name, as operators are registered on a higher floor."""
+    """Return the call of an operator by name, as operators are registered in a higher layer."""
     operator: Any = Op.get(name)
     call: Expr = operator(*args, **attrs)
     return call

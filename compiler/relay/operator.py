@@ -371,7 +371,7 @@ def _attribute(value: Array) -> Any:
 
 
 def _derived_attr(op: RelayOp, name: str) -> object:
-    """Return an attribute that a higher floor makes of a row; None if there is none."""
+    """Return an attribute that a higher layer makes of a row; None if there is none."""
     point = extension_point("relay operator attributes")
     if not point.has(name):
         return None

@@ -191,7 +191,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None
         If there is none, unless that is allowed.
     """
     if name not in _REGISTRY:
-        extension_point(FUNCTIONS).load_rooms()
+        extension_point(FUNCTIONS).load_modules()
     if name not in _REGISTRY and not allow_missing:
         raise ArgumentError(f"get_global_func: no function is registered under {name!r}")
     return _REGISTRY.get(name)

@@ -310,7 +310,7 @@ class Tensor(DataProducer, ExprOperators):
 
 
 def _elementwise(name: str, *operands: ExprLike | str) -> Any:
-    """Call a function of ``topi``, which stands above this room, on whole tensors."""
+    """Call a function of ``topi``, a layer above this one, on whole tensors."""
     load = extension_point("tensor functions").find(name)
     assert load is not None
     function: Any = load()

@@ -1,6 +1,6 @@
 """Loop IR under TVM's names: ``tvm.tir``.
 
-The passes (``tir.transform``) stand on a higher floor and are loaded when they are first asked for.
+The passes (``tir.transform``) are in a higher layer and are loaded when they are first asked for.
 """
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ def _with_prefixes(text: str, options: ScriptOptions) -> str:
             row, column = token.start
             line = lines[row - 1]
             lines[row - 1] = line[:column] + prefixes[token.string] + line[column + 1 :]
-    imports = {f"# from tvm.script import {room} as {old}": f"# from tvm.script import {room} as {prefixes[old]}"
-               for room, old in (("tir", "T"), ("ir", "I"))}  # fmt: skip
+    imports = {f"# from tvm.script import {module} as {old}": f"# from tvm.script import {module} as {prefixes[old]}"
+               for module, old in (("tir", "T"), ("ir", "I"))}  # fmt: skip
     return "\n".join(imports.get(line, line) for line in lines)
 
 

@@ -135,7 +135,7 @@ export function write(root) {
   return JSON.stringify(row(root));
 }
 
-/** Read an arrangement, which may be a stranger's; panes that it does not know stand where they do by default.
+/** Read an arrangement, which is untrusted; panes that it does not know stand where they do by default.
  * @param {string} text
  * @param {Box} usual the default one
  * @returns {Box | null} null where it is none */

@@ -1,4 +1,4 @@
-// What a link keeps of a run on a visitor's GPU: nobody can check it, so that it is read as what a stranger wrote.
+// What a link keeps of a run on a visitor's GPU: nobody can check it, so that it is read as untrusted input.
 
 const MAX_ROWS = 60;
 const MAX_TEXT = 1900; // letters that a link takes as one value, and a little room

@@ -1,4 +1,4 @@
-"""The log: whatever strangers wrote stays inside of its record."""
+"""The log: untrusted text stays inside of its record."""
 
 from __future__ import annotations
 

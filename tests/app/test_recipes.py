@@ -166,10 +166,10 @@ def test_a_route_is_described_by_its_view(make_module: Callable[[str, str], Modu
 def test_the_readme_names_files_that_exist() -> None:
     root = Path(__file__).resolve().parents[2]
     told = README.partition("## How to add")[0]
-    rooms = re.findall(r"`((?:[a-z_]+/)*[a-z_]+(?:\.py|\.js|\.html|/))`", told)
-    assert len(rooms) > 25
+    places_named = re.findall(r"`((?:[a-z_]+/)*[a-z_]+(?:\.py|\.js|\.html|/))`", told)
+    assert len(places_named) > 25
     places = (root, root / "app", root / "static" / "js", root / "templates")
-    assert [room for room in rooms if not any((place / room).exists() for place in places)] == []
+    assert [path for path in places_named if not any((place / path).exists() for place in places)] == []
 
 
 def test_a_lesson_is_read_from_its_file(tmp_path: Path) -> None:

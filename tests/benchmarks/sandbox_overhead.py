@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.sandbox_overhead [--runs N]
 
-A run is all of it: the request is handed over, a child is forked, builds its walls, runs the script, sends its answer
+A run is all of it: the request is handed over, a child is forked, is isolated, runs the script, sends its answer
 and ends.  The runs take turns, so that what else the machine does falls on all alike.
 """
 
@@ -26,7 +26,7 @@ HANDLER = "app.recorder:handle"
 SCRIPT = 'print("hello")\n'
 GOAL_MILLISECONDS = 30.0
 TIERS = {
-    "all walls of this host": frozenset(Mechanism),
+    "all mechanisms of this host": frozenset(Mechanism),
     "no namespaces, as in a container": frozenset({Mechanism.SECCOMP, Mechanism.LANDLOCK, Mechanism.USER_ID}),
 }
 
@@ -54,9 +54,9 @@ def main() -> None:
     booted: dict[str, float] = {}
     sandboxes: dict[str, Sandbox] = {}
     processor: dict[str, list[float]] = {name: [] for name in TIERS}
-    for name, walls in TIERS.items():
+    for name, mechanisms in TIERS.items():
         started = time.perf_counter()
-        sandboxes[name] = Sandbox(HANDLER, preload=["app.recorder"], tier=Tier(mechanisms=walls & offered))
+        sandboxes[name] = Sandbox(HANDLER, preload=["app.recorder"], tier=Tier(mechanisms=mechanisms & offered))
         booted[name] = time.perf_counter() - started
 
     def here() -> None:

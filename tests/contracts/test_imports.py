@@ -2,7 +2,7 @@
 
 Every import counts, one within a function as well, but not one under ``if TYPE_CHECKING``, whose names nothing but
 annotations need.  A package counts as its ``__init__.py``; that Python imports the package before its modules does not
-count.  Floors are those that import-linter holds imports to.
+count.  Layers are those that import-linter holds imports to.
 """
 
 from __future__ import annotations
@@ -21,32 +21,34 @@ from compiler import names
 
 ROOT = Path(__file__).parents[2]
 TOP = ("compiler", "compiler.__main__", "compiler.alias", "compiler.names", "compiler.unavailable")
-"""The library's own door: it may name every room below."""
+"""The library's entry: it may name every package."""
 DOTTED = re.compile(r"(compiler|app)(\.\w+)+(:\w+)?")
 
 
 @cache
 def modules() -> dict[str, Path]:
-    """Return the files of both wings by the names of their modules."""
-    files = [path for wing in ("compiler", "app") for path in (ROOT / wing).rglob("*.py")]
+    """Return the files of both packages by the names of their modules."""
+    files = [path for package in ("compiler", "app") for path in (ROOT / package).rglob("*.py")]
     parts = {path: path.relative_to(ROOT).with_suffix("").parts for path in files}
     return {".".join(p[:-1] if p[-1] == "__init__" else p): path for path, p in parts.items()}
 
 
 @cache
-def floors() -> list[list[str]]:
-    """Return the rooms of each floor, the top first."""
+def layers() -> list[list[str]]:
+    """Return the packages of each layer, the top first."""
     config = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    layers = config["tool"]["importlinter"]["contracts"][0]["layers"]
-    return [[room.strip() for room in floor.split("|")] for floor in layers]
+    stated = config["tool"]["importlinter"]["contracts"][0]["layers"]
+    return [[package.strip() for package in layer.split("|")] for layer in stated]
 
 
-def floor_of(module: str) -> int:
-    """Return the floor of a module, counted from the top."""
+def layer_of(module: str) -> int:
+    """Return the layer of a module, counted from the top."""
     if module in TOP:
         return 0
-    inside = [n for n, rooms in enumerate(floors()) if any(f"{module}.".startswith(f"{room}.") for room in rooms)]
-    return inside[0] if inside else 1  # what classic programs import beside the language stands beside the driver
+    inside = [
+        n for n, packages in enumerate(layers()) if any(f"{module}.".startswith(f"{package}.") for package in packages)
+    ]
+    return inside[0] if inside else 1  # what classic programs import beside the language is in the layer of the driver
 
 
 def strings(tree: ast.Module) -> Iterator[ast.Constant]:
@@ -67,16 +69,16 @@ def named_modules(source: str) -> Iterator[tuple[int, str]]:
 
 
 def upward(module: str, source: str) -> list[str]:
-    """Return the places where a module names one of a higher floor in a string."""
-    return [f"{module}:{line}: {name}" for line, name in named_modules(source) if floor_of(name) < floor_of(module)]
+    """Return the places where a module names one of a higher layer in a string."""
+    return [f"{module}:{line}: {name}" for line, name in named_modules(source) if layer_of(name) < layer_of(module)]
 
 
-def test_no_string_names_a_module_of_a_higher_floor() -> None:
+def test_no_string_names_a_module_of_a_higher_layer() -> None:
     faults = [fault for module, path in modules().items() for fault in upward(module, path.read_text())]
     assert not faults, "\n".join(faults)
 
 
-def test_a_string_that_names_a_module_of_a_higher_floor_is_seen() -> None:
+def test_a_string_that_names_a_module_of_a_higher_layer_is_seen() -> None:
     table = 'PLACES = {"build": ("compiler.driver.build", "build")}'
     assert upward("compiler.relay", table) == ["compiler.relay:1: compiler.driver.build"]
     assert upward("compiler.runtime.x", 'import_module("compiler.relay.op")') == [
@@ -87,7 +89,7 @@ def test_a_string_that_names_a_module_of_a_higher_floor_is_seen() -> None:
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
-    """Yield the modules of both wings that a module imports."""
+    """Yield the modules of both packages that a module imports."""
     pending: list[ast.AST] = [tree]
     while pending:
         match pending.pop():

@@ -13,7 +13,7 @@ from tests.contracts.measures.documentation import documented, examine
 from tests.contracts.measures.sources import Source
 from tests.contracts.measures.types import any_shares, places
 
-WINGS = ("compiler", "app")
+PACKAGES = ("compiler", "app")
 
 MAX_ANY_PERCENT = {
     "app/recorder": 0.3,
@@ -28,27 +28,27 @@ MAX_ANY_PERCENT = {
     "compiler/te": 0.5,
     "compiler/tir": 4.6,
 }
-"""The largest share of parameters of type ``Any`` in each room; other rooms have none.  Only ever lowered.
+"""The largest share of parameters of type ``Any`` in each folder; other folders have none.  Only ever lowered.
 
 Converters of PyTorch's operators take what TorchScript hands them, tensors and numbers alike, without saying which."""
 
 
-SHARES = any_shares(*WINGS)
+SHARES = any_shares(*PACKAGES)
 
 
-@pytest.mark.parametrize("room", SHARES)
-def test_parameters_have_types(room: str) -> None:
-    assert SHARES[room].percent <= MAX_ANY_PERCENT.get(room, 0) + 0.05, "\n".join(places(room))
+@pytest.mark.parametrize("folder", SHARES)
+def test_parameters_have_types(folder: str) -> None:
+    assert SHARES[folder].percent <= MAX_ANY_PERCENT.get(folder, 0) + 0.05, "\n".join(places(folder))
 
 
 def test_functions_and_files_can_be_read_at_one_go() -> None:
-    assert sizes.long_functions(*WINGS) == []
-    assert sizes.long_files(*WINGS) == []
+    assert sizes.long_functions(*PACKAGES) == []
+    assert sizes.long_files(*PACKAGES) == []
 
 
 def test_names_say_something() -> None:
-    assert names.empty_names(*WINGS) == []
-    assert names.odd_limits(*WINGS) == []
+    assert names.empty_names(*PACKAGES) == []
+    assert names.odd_limits(*PACKAGES) == []
 
 
 @pytest.mark.parametrize("methods", [False, True])
@@ -110,6 +110,6 @@ def test_the_public_api_is_walked() -> None:
 def test_the_counts_count() -> None:
     text = "def f(a: Any, b: int) -> None:\n    found = a\n    CHILDREN_MOST = 3\n"
     source = Source(Path("compiler/x/y.py"), text, ast.parse(text))
-    assert source.room == "compiler/x"
+    assert source.folder == "compiler/x"
     assert [f.name for f in source.functions()] == ["f"]
     assert names.limits_in(source) == ["compiler/x/y.py:3 CHILDREN_MOST"]

@@ -70,9 +70,9 @@ def test_attributes_are_declared_with_types(op: RelayOp) -> None:
 @pytest.mark.parametrize("op", OPERATORS.values(), ids=str)
 def test_the_public_function_follows_from_the_row(op: RelayOp) -> None:
     namespace, _, name = op.name.lower().removeprefix("relay.op.").rpartition(".")
-    room = functools.reduce(getattr, namespace.split("."), relay.op) if namespace else relay.op
-    function = getattr(room, name)
-    assert name in room.__all__
+    namespace_module = functools.reduce(getattr, namespace.split("."), relay.op) if namespace else relay.op
+    function = getattr(namespace_module, name)
+    assert name in namespace_module.__all__
     assert function.op is op
     parameters = inspect.signature(function).parameters
     assert list(parameters) == [p.name for p in op.documentation.parameters]

@@ -12,7 +12,7 @@ from compiler.ir.pass_options import option_types
 from compiler.ir.transform import Pass, parse_pass, pass_class, registered_passes
 
 OURS = [cls for cls in registered_passes() if cls.__module__.startswith("compiler.")]
-ROOMS = (transform, tir.transform, relay.transform)
+PACKAGES = (transform, tir.transform, relay.transform)
 
 passes = pytest.mark.parametrize("cls", OURS, ids=lambda cls: cls.facts.name)
 
@@ -29,9 +29,9 @@ def test_there_are_passes_of_all_levels() -> None:
 
 
 @passes
-def test_a_pass_is_exported_by_its_room(cls: type[Pass]) -> None:
-    by_its_room = any(getattr(room, name, None) is cls for room in ROOMS for name in room.__all__)
-    assert by_its_room or f"{cls.__module__}:{cls.__name__}" in names.PUBLIC.values()
+def test_a_pass_is_exported_by_its_package(cls: type[Pass]) -> None:
+    by_its_package = any(getattr(package, name, None) is cls for package in PACKAGES for name in package.__all__)
+    assert by_its_package or f"{cls.__module__}:{cls.__name__}" in names.PUBLIC.values()
 
 
 @passes

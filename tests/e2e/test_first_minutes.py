@@ -1,4 +1,4 @@
-"""A stranger's first minutes: see it compiled, change it, make a mistake, follow a line, share it."""
+"""A newcomer's first minutes: see it compiled, change it, make a mistake, follow a line, share it."""
 
 from __future__ import annotations
 

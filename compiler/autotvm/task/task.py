@@ -101,7 +101,7 @@ class Task:
     def func(self) -> TaskTemplate:
         """The template."""
         if self.name not in TASK_TABLE:
-            extension_point(_TEMPLATES).load_rooms()
+            extension_point(_TEMPLATES).load_modules()
         if self.name not in TASK_TABLE:
             raise unknown_name("autotvm.task", self.name, TASK_TABLE)
         return TASK_TABLE[self.name]

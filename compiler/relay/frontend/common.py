@@ -229,7 +229,10 @@ def get_relay_op(op_name: str) -> OpFunction:
     place = relay_op
     for part in op_name.split("."):
         place = getattr(place, part, None)
-    candidates = [place, *(getattr(getattr(relay_op, room), op_name, None) for room in ("nn", "image", "vision"))]
+    candidates = [
+        place,
+        *(getattr(getattr(relay_op, namespace), op_name, None) for namespace in ("nn", "image", "vision")),
+    ]
     function: OpFunction | None = next((f for f in candidates if callable(f)), None)
     if function is None:
         raise OpNotImplemented(f"get_relay_op: there is no operator {op_name!r}")

@@ -1,4 +1,4 @@
-"""Where NVIDIA's tools are, and running them with limits: they read programs that are made of strangers' schedules."""
+"""Where NVIDIA's tools are, and running them with limits: they read programs that are made of untrusted schedules."""
 
 from __future__ import annotations
 

@@ -177,7 +177,9 @@ def from_source(
     given = dict(extra_vars or {})
     if isinstance(program, FunctionType):
         given = {**_environment(program, {}), **given}
-    namespaces = {name: importlib.import_module(f"{__package__}.{room}") for name, room in (("T", "tir"), ("I", "ir"))}
+    namespaces = {
+        name: importlib.import_module(f"{__package__}.{module}") for name, module in (("T", "tir"), ("I", "ir"))
+    }
     with rendered(), without_collections():
         source = Source.of_text(program) if isinstance(program, str) else Source.of_object(program)
         return _announced(_read(source, {**namespaces, **given}))

@@ -15,14 +15,22 @@ def offered(owner: str) -> dict[str, Completion]:
     return {name.label: name for name in names}
 
 
-ROOMS = [f"tvm.{name}" for name, entry in offered("tvm").items() if entry.type == "namespace"]
+NAMESPACES = [f"tvm.{name}" for name, entry in offered("tvm").items() if entry.type == "namespace"]
 
 
 def test_every_public_module_is_offered() -> None:
-    assert set(ROOMS) >= {"tvm.te", "tvm.tir", "tvm.relay", "tvm.topi", "tvm.transform", "tvm.target", "tvm.runtime"}
+    assert set(NAMESPACES) >= {
+        "tvm.te",
+        "tvm.tir",
+        "tvm.relay",
+        "tvm.topi",
+        "tvm.transform",
+        "tvm.target",
+        "tvm.runtime",
+    }
 
 
-@pytest.mark.parametrize("owner", ["tvm", *ROOMS, "tvm.relay.nn", "tvm.relay.transform", "tvm.te.Stage"])
+@pytest.mark.parametrize("owner", ["tvm", *NAMESPACES, "tvm.relay.nn", "tvm.relay.transform", "tvm.te.Stage"])
 def test_every_completed_name_exists(owner: str) -> None:
     names = offered(owner)
     assert names

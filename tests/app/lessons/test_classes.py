@@ -1,4 +1,4 @@
-"""Classes: who may do what, what everybody hears, and bounds on all that strangers send."""
+"""Classes: who may do what, what everybody hears, and limits of all that clients send."""
 
 from __future__ import annotations
 

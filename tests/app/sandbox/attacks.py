@@ -1,4 +1,4 @@
-"""What hostile scripts try, as data: each attack with every wall that stops it when it stands alone, and how."""
+"""What hostile scripts try, as data: each attack with every mechanism that stops it alone, and how."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ SECCOMP, LANDLOCK, ROOT = Mechanism.SECCOMP, Mechanism.LANDLOCK, Mechanism.PRIVA
 PROCESSES, NETWORK = Mechanism.PROCESSES, Mechanism.NETWORK
 USERS, USER_ID = Mechanism.USERS, Mechanism.USER_ID
 
-Wall = Mechanism
 KILLED = "SIGSYS"
 
 
@@ -20,29 +19,29 @@ KILLED = "SIGSYS"
 class Attack:
     """A script that reaches its end, with ``reached``, only where nothing stops it.
 
-    Without any wall it must get there: that is its positive control.  It knows of a file (``secret``) and a directory
-    (``outside``) that everybody may read and write, a ``program``, the process ids of the ``server`` and of a
+    Without any mechanism it must get there: that is its positive control.  It knows of a file (``secret``) and a
+    directory (``outside``) that everybody may read and write, a ``program``, the process ids of the ``server`` and of a
     ``victim``, which runs under the user of the server and lets itself be debugged, the address of something in the
     victim's memory, and two sockets on which somebody listens (``port`` and ``abstract``).
     """
 
     name: str
     script: str
-    stopped: Mapping[Wall, str] = field(default_factory=dict)
-    """Wall -> errno or signal that the attack meets where this wall stands alone."""
+    stopped: Mapping[Mechanism, str] = field(default_factory=dict)
+    """Mechanism -> errno or signal that the attack meets where it is the only one."""
     host_may_refuse: bool = False
     """Some hosts refuse it to every process: then there is nothing to control it with."""
 
     def stopped_by(self, tier: Tier) -> set[str]:
-        """What the attack may meet in a tier; nothing where no wall of it stops the attack.
+        """What the attack may meet in a tier; nothing where no mechanism of it stops the attack.
 
-        The filter of system calls refuses to look at files only where no other wall knows paths.
+        The filter of system calls refuses to look at files only where no other mechanism knows paths.
         """
         return {
             answer
-            for wall, answer in self.stopped.items()
-            if wall in tier.mechanisms
-            and not (wall is SECCOMP and answer == "EACCES" and tier.files is not FileAccess.NONE)
+            for mechanism, answer in self.stopped.items()
+            if mechanism in tier.mechanisms
+            and not (mechanism is SECCOMP and answer == "EACCES" and tier.files is not FileAccess.NONE)
         }
 
 

@@ -1,4 +1,4 @@
-"""Sandboxes that the tests share: the strongest that this host offers, and one for each wall on its own."""
+"""Sandboxes that the tests share: the strongest that this host offers, and one for each mechanism on its own."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from app.sandbox.probe import probe
 HANDLERS = "tests.app.sandbox.handlers"
 TESTS = str(Path(__file__).resolve().parents[2])
 PRELOAD = ("numpy", "colorsys", "fcntl", "json", "mmap", "resource", "signal", "socket", "subprocess", "threading")
-"""Without a wall that knows paths, nothing can be imported later."""
+"""Without a mechanism that knows paths, nothing can be imported later."""
 STRONGEST = probe()
 MakeSandbox = Callable[..., Sandbox]
 
 
 @pytest.fixture(scope="session")
 def sandbox_of() -> Iterator[MakeSandbox]:
-    """Makes sandboxes of given walls and handler, each once."""
+    """Makes sandboxes of given mechanisms and handler, each once."""
     made: dict[tuple[frozenset[Mechanism], str], Sandbox] = {}
 
-    def make(*walls: Mechanism, handler: str = "run_errand") -> Sandbox:
-        key = frozenset(walls), handler
+    def make(*mechanisms: Mechanism, handler: str = "run_errand") -> Sandbox:
+        key = frozenset(mechanisms), handler
         if key not in made:
             tier = Tier(mechanisms=key[0])
             made[key] = Sandbox(f"{HANDLERS}:{handler}", tier=tier, preload=PRELOAD, readable=[TESTS])
@@ -37,11 +37,11 @@ def sandbox_of() -> Iterator[MakeSandbox]:
 
 @pytest.fixture
 def full(sandbox_of: MakeSandbox) -> Sandbox:
-    """All walls of this host."""
+    """All mechanisms of this host."""
     return sandbox_of(*STRONGEST.mechanisms)
 
 
 @pytest.fixture
 def scripts(sandbox_of: MakeSandbox) -> Sandbox:
-    """All walls of this host, around plain scripts."""
+    """All mechanisms of this host, around plain scripts."""
     return sandbox_of(*STRONGEST.mechanisms, handler="run_script")

@@ -1,4 +1,4 @@
-"""Every attack, against all walls together, against each wall that claims to stop it alone, and against none."""
+"""Every attack, against all mechanisms together, against each that claims to stop it alone, and against none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ from tests.app.sandbox.conftest import HANDLERS, STRONGEST, TESTS, MakeSandbox
 from tests.app.sandbox.handlers import Errand
 
 HARMLESS_IN_CONTAINERS = {"see whether the database exists"}
-ALONE = [(attack, wall) for attack in ATTACKS for wall in sorted(attack.stopped) if wall in STRONGEST.mechanisms]
+ALONE = [
+    (attack, mechanism)
+    for attack in ATTACKS
+    for mechanism in sorted(attack.stopped)
+    if mechanism in STRONGEST.mechanisms
+]
 
 
 VICTIM = """
@@ -37,7 +42,7 @@ sys.stdin.read()
 
 @pytest.fixture(scope="module")
 def victim() -> Iterator[dict[str, str | int]]:
-    """A process that holds a secret, and no more privileges than an attacker without walls around it."""
+    """A process that holds a secret, and no more privileges than an attacker that nothing isolates."""
     process = subprocess.Popen(
         [sys.executable, "-c", VICTIM],
         cwd=Path(TESTS).parent,
@@ -98,11 +103,11 @@ def test_all_walls_stop_it(attack: Attack, full: Sandbox, facts: dict[str, str |
     assert met in stopped if stopped else attack.name in HARMLESS_IN_CONTAINERS and met.startswith("reached")
 
 
-@pytest.mark.parametrize(("attack", "wall"), ALONE, ids=lambda value: getattr(value, "name", str(value)).lower())
+@pytest.mark.parametrize(("attack", "mechanism"), ALONE, ids=lambda value: getattr(value, "name", str(value)).lower())
 def test_each_wall_stops_it_alone(
-    attack: Attack, wall: Mechanism, sandbox_of: MakeSandbox, facts: dict[str, str | int]
+    attack: Attack, mechanism: Mechanism, sandbox_of: MakeSandbox, facts: dict[str, str | int]
 ) -> None:
-    assert attempt(sandbox_of(wall), attack, facts) == attack.stopped[wall]
+    assert attempt(sandbox_of(mechanism), attack, facts) == attack.stopped[mechanism]
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)

@@ -15,7 +15,9 @@ from app.sandbox.tier import FileAccess
 from tests.app.sandbox.conftest import HANDLERS, STRONGEST, MakeSandbox
 
 LIST = b"import json, os; emit(json.dumps(sorted(os.listdir('.'))).encode())"
-PATH_WALLS = [wall for wall in (Mechanism.PRIVATE_ROOT, Mechanism.LANDLOCK) if wall in STRONGEST.mechanisms]
+PATH_MECHANISMS = [
+    mechanism for mechanism in (Mechanism.PRIVATE_ROOT, Mechanism.LANDLOCK) if mechanism in STRONGEST.mechanisms
+]
 PLAIN = ["model.onnx", "weights 2.npz", "Übergröße.txt", "模型.onnx", "-rf", "a" * 120, "$(reboot)", "<b>.txt", "a'\"b"]
 HOSTILE = [
     "",
@@ -35,7 +37,7 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture(params=[*PATH_WALLS, "unsafe-local"])
+@pytest.fixture(params=[*PATH_MECHANISMS, "unsafe-local"])
 def runner(request: pytest.FixtureRequest, sandbox_of: MakeSandbox) -> Runner:
     if request.param == "unsafe-local":
         return UnsafeLocal(f"{HANDLERS}:run_script")

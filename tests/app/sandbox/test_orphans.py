@@ -32,10 +32,10 @@ sys.stdin.read()
 """
 
 
-@pytest.mark.parametrize("walls", TIERS, ids=["all walls", "seccomp alone"])
-def test_all_end_when_the_server_is_killed(walls: frozenset[Mechanism]) -> None:
+@pytest.mark.parametrize("mechanisms", TIERS, ids=["all mechanisms", "seccomp alone"])
+def test_all_end_when_the_server_is_killed(mechanisms: frozenset[Mechanism]) -> None:
     server = subprocess.Popen(
-        [sys.executable, "-c", SERVER, *walls],
+        [sys.executable, "-c", SERVER, *mechanisms],
         cwd=Path(TESTS).parent,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -51,9 +51,9 @@ def test_all_end_when_the_server_is_killed(walls: frozenset[Mechanism]) -> None:
         assert all_end(family)
 
 
-@pytest.mark.parametrize("walls", TIERS, ids=["all walls", "seccomp alone"])
-def test_the_zygote_comes_back_when_it_is_killed(walls: frozenset[Mechanism]) -> None:
-    with Sandbox(f"{HANDLERS}:run_script", tier=Tier(mechanisms=walls), readable=[TESTS]) as sandbox:
+@pytest.mark.parametrize("mechanisms", TIERS, ids=["all mechanisms", "seccomp alone"])
+def test_the_zygote_comes_back_when_it_is_killed(mechanisms: frozenset[Mechanism]) -> None:
+    with Sandbox(f"{HANDLERS}:run_script", tier=Tier(mechanisms=mechanisms), readable=[TESTS]) as sandbox:
         job = sandbox.start(FOREVER, limits=LONG)
         messages = begin(job)
         family = tree(sandbox.zygotes[0])

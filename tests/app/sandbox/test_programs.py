@@ -1,4 +1,4 @@
-"""Jobs that go on as a program: the one that their limits name, behind the walls of every other job."""
+"""Jobs that go on as a program: the one that their limits name, isolated like every other job."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def become(sandbox: Sandbox, path: str, argument: str = "--version", **limits: o
 
 
 @needs_landlock
-@pytest.mark.parametrize("walls", TIERS, ids=["all", "files"])
-def test_a_job_goes_on_as_the_program_of_its_limits(sandbox_of: MakeSandbox, walls: frozenset[Mechanism]) -> None:
-    sandbox = sandbox_of(*walls, handler="run_script")
+@pytest.mark.parametrize("mechanisms", TIERS, ids=["all", "files"])
+def test_a_job_goes_on_as_the_program_of_its_limits(sandbox_of: MakeSandbox, mechanisms: frozenset[Mechanism]) -> None:
+    sandbox = sandbox_of(*mechanisms, handler="run_script")
     messages, outcome = become(sandbox, LOADER, program=LOADER)
     assert outcome.status == "ok"
     assert messages[0] == b"before"

@@ -23,7 +23,7 @@ TIERS = {
     "no Landlock": frozenset({SECCOMP, *ISOLATED, Mechanism.USERS, Mechanism.USER_ID}),
     "seccomp alone": frozenset({SECCOMP}),
 }
-OFFERED = {name: walls for name, walls in TIERS.items() if walls <= STRONGEST.mechanisms}
+OFFERED = {name: mechanisms for name, mechanisms in TIERS.items() if mechanisms <= STRONGEST.mechanisms}
 
 
 def test_this_host_has_the_wall_that_matters_most() -> None:
@@ -40,7 +40,7 @@ def test_every_tier_does_honest_work(name: str, sandbox_of: MakeSandbox) -> None
 
 
 @pytest.mark.parametrize(
-    ("walls", "name"),
+    ("mechanisms", "name"),
     [
         (frozenset(Mechanism), "full"),
         (frozenset({SECCOMP, LANDLOCK, *ISOLATED}), "full"),
@@ -50,11 +50,11 @@ def test_every_tier_does_honest_work(name: str, sandbox_of: MakeSandbox) -> None
         (frozenset(), "unsafe-local"),
     ],
 )
-def test_names_of_tiers(walls: frozenset[Mechanism], name: str) -> None:
-    tier = Tier(mechanisms=walls)
+def test_names_of_tiers(mechanisms: frozenset[Mechanism], name: str) -> None:
+    tier = Tier(mechanisms=mechanisms)
     assert tier.name == name
-    assert tier.safe_for_public == (SECCOMP in walls)
-    assert not Tier(mechanisms=walls, as_root=True).safe_for_public
+    assert tier.safe_for_public == (SECCOMP in mechanisms)
+    assert not Tier(mechanisms=mechanisms, as_root=True).safe_for_public
 
 
 def test_a_tier_says_what_is_missing_and_why() -> None:

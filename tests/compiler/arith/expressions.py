@@ -1,4 +1,4 @@
-"""Random integer expressions and what they evaluate to, for the property tests of this room."""
+"""Random integer expressions and what they evaluate to, for the property tests of this package."""
 
 from __future__ import annotations
 

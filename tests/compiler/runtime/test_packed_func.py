@@ -83,7 +83,7 @@ def test_tagged_values_are_indexed() -> None:
         ADT(3, [1, 2])[2]
 
 
-def test_functions_of_rooms_that_are_not_imported_yet_are_there() -> None:
+def test_functions_of_modules_that_are_not_imported_yet_are_there() -> None:
     program = "import compiler as tvm; print(tvm.get_global_func('tvm.contrib.cblas.matmul', True) is not None)"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stdout == "True\n"

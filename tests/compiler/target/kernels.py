@@ -1,4 +1,4 @@
-"""Small functions of flat loop IR, built by hand, so that code generation is tested without the floors above."""
+"""Small functions of flat loop IR, built by hand, so that code generation is tested without the layers above."""
 
 from __future__ import annotations
 

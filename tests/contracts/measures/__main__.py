@@ -1,7 +1,7 @@
 """Prints what is counted about the code.
 
 python -m tests.contracts.measures                  the table
-python -m tests.contracts.measures any ROOM         the functions of a room with a parameter of type Any
+python -m tests.contracts.measures any FOLDER       the functions of a folder with a parameter of type Any
 python -m tests.contracts.measures docs [PREFIX]    what public callables leave undocumented, e.g. docs tvm.te
 python -m tests.contracts.measures names|sizes      where they are
 """
@@ -15,20 +15,20 @@ from tests.contracts.measures.names import empty_names, odd_limits
 from tests.contracts.measures.sizes import long_files, long_functions
 from tests.contracts.measures.types import any_shares, places
 
-WINGS = ("compiler", "app")
+PACKAGES = ("compiler", "app")
 
 
 def main(arguments: list[str]) -> int:
     """Print one of the listings, or the table."""
     match arguments:
-        case ["any", room]:
-            print("\n".join(places(room)))
+        case ["any", folder]:
+            print("\n".join(places(folder)))
         case ["docs", *prefix]:
             _print_undocumented(prefix[0] if prefix else "tvm")
         case ["names"]:
-            print("\n".join([*empty_names(*WINGS), *odd_limits(*WINGS)]))
+            print("\n".join([*empty_names(*PACKAGES), *odd_limits(*PACKAGES)]))
         case ["sizes"]:
-            print("\n".join([*long_functions(*WINGS), *long_files(*WINGS)]))
+            print("\n".join([*long_functions(*PACKAGES), *long_files(*PACKAGES)]))
         case []:
             _print_table()
         case _:
@@ -38,14 +38,15 @@ def main(arguments: list[str]) -> int:
 
 
 def _print_table() -> None:
-    print(f"{'room':24} {'parameters':>10} {'Any':>6} {'share':>7}")
-    for room, share in any_shares(*WINGS).items():
-        print(f"{room:24} {share.total:10} {share.part:6} {share.percent:6.1f}%")
+    print(f"{'folder':24} {'parameters':>10} {'Any':>6} {'share':>7}")
+    for folder, share in any_shares(*PACKAGES).items():
+        print(f"{folder:24} {share.total:10} {share.part:6} {share.percent:6.1f}%")
     _print_documentation("public callables", documented())
     _print_documentation("methods of public classes", documented(methods=True))
-    print(f"functions above 60 lines  {len(long_functions(*WINGS))}")
-    print(f"files above 600 lines     {len(long_files(*WINGS))}")
-    print(f"variables that say nothing {len(empty_names(*WINGS))}, limits not called MAX_X {len(odd_limits(*WINGS))}")
+    print(f"functions above 60 lines  {len(long_functions(*PACKAGES))}")
+    print(f"files above 600 lines     {len(long_files(*PACKAGES))}")
+    print(f"variables that say nothing {len(empty_names(*PACKAGES))}")
+    print(f"limits not called MAX_X   {len(odd_limits(*PACKAGES))}")
 
 
 def _print_documentation(title: str, rows: list[Documented]) -> None:

@@ -14,19 +14,19 @@ EMPTY_NAMES = ("found",)
 _LIMIT = re.compile(r"_?(MOST_\w+|\w+_MOST)$")
 
 
-def empty_names(*wings: str) -> list[str]:
+def empty_names(*packages: str) -> list[str]:
     """Return where a variable is called by one of ``EMPTY_NAMES``."""
     return [
         f"{source.at(node)} {node.id}"
-        for source in sources(*wings)
+        for source in sources(*packages)
         for node in _assigned(source.tree)
         if node.id in EMPTY_NAMES
     ]
 
 
-def odd_limits(*wings: str) -> list[str]:
+def odd_limits(*packages: str) -> list[str]:
     """Return the limits that are not called ``MAX_X``."""
-    return [place for source in sources(*wings) for place in limits_in(source)]
+    return [place for source in sources(*packages) for place in limits_in(source)]
 
 
 def limits_in(source: Source) -> list[str]:

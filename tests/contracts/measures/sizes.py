@@ -10,19 +10,19 @@ MAX_FUNCTION_LINES = 60
 MAX_FILE_LINES = 600
 
 
-def long_functions(*wings: str) -> list[str]:
+def long_functions(*packages: str) -> list[str]:
     """Return the functions longer than ``MAX_FUNCTION_LINES``, their docstrings not counted."""
     return [
         f"{source.at(function)} {function.name}: {code_lines(function)} lines"
-        for source in sources(*wings)
+        for source in sources(*packages)
         for function in source.functions()
         if code_lines(function) > MAX_FUNCTION_LINES
     ]
 
 
-def long_files(*wings: str) -> list[str]:
+def long_files(*packages: str) -> list[str]:
     """Return the files longer than ``MAX_FILE_LINES``."""
-    return [f"{s.path}: {s.lines} lines" for s in sources(*wings) if s.lines > MAX_FILE_LINES]
+    return [f"{s.path}: {s.lines} lines" for s in sources(*packages) if s.lines > MAX_FILE_LINES]
 
 
 def code_lines(function: Function) -> int:

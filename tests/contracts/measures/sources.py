@@ -1,4 +1,4 @@
-"""The project's Python files, parsed once, by room."""
+"""The project's Python files, parsed once, by folder."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Source:
     tree: ast.Module
 
     @property
-    def room(self) -> str:
-        """The folder under a wing that the file is in, such as ``compiler/te``; the wing for its own files.
+    def folder(self) -> str:
+        """The folder under a package that the file is in, such as ``compiler/te``; the package for its own files.
 
-        The importers of models are rooms of their own.
+        The importers of models are folders of their own.
         """
         parts = self.path.parts
         if parts[:3] == IMPORTERS and len(parts) > 4:
@@ -49,9 +49,9 @@ class Source:
 
 
 @cache
-def sources(*wings: str) -> tuple[Source, ...]:
-    """Return the files under the folders ``wings``, without the gallery's programs, which are users' code."""
-    files = sorted(path for wing in wings for path in (ROOT / wing).rglob("*.py"))
+def sources(*packages: str) -> tuple[Source, ...]:
+    """Return the files under the folders ``packages``, without the gallery's programs, which are users' code."""
+    files = sorted(path for package in packages for path in (ROOT / package).rglob("*.py"))
     return tuple(_parse(path) for path in files if not path.name[:2].isdigit())
 
 

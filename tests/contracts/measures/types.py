@@ -21,24 +21,24 @@ class Share:
         return 100 * self.part / self.total if self.total else 0.0
 
 
-def any_shares(*wings: str) -> dict[str, Share]:
-    """Return each room's share of parameters that are annotated ``Any``, ``self`` and ``cls`` left out."""
+def any_shares(*packages: str) -> dict[str, Share]:
+    """Return each folder's share of parameters that are annotated ``Any``, ``self`` and ``cls`` left out."""
     total: Counter[str] = Counter()
     untyped: Counter[str] = Counter()
-    for source in sources(*wings):
+    for source in sources(*packages):
         for function in source.functions():
             annotations = _annotations(function)
-            total[source.room] += len(annotations)
-            untyped[source.room] += sum(map(_says_nothing, annotations))
-    return {room: Share(untyped[room], total[room]) for room in sorted(total)}
+            total[source.folder] += len(annotations)
+            untyped[source.folder] += sum(map(_says_nothing, annotations))
+    return {folder: Share(untyped[folder], total[folder]) for folder in sorted(total)}
 
 
-def places(room: str) -> list[str]:
-    """Return where a room's parameters are ``Any``: the file, the line, the function."""
+def places(folder: str) -> list[str]:
+    """Return where a folder's parameters are ``Any``: the file, the line, the function."""
     return [
         f"{source.at(function)} {function.name}"
-        for source in sources(room.split("/")[0])
-        if source.room == room
+        for source in sources(folder.split("/")[0])
+        if source.folder == folder
         for function in source.functions()
         if any(map(_says_nothing, _annotations(function)))
     ]

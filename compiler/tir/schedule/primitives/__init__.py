@@ -1,4 +1,4 @@
-"""The primitives of schedules: importing this room registers them."""
+"""The primitives of schedules: importing this package registers them."""
 
 from compiler.tir.schedule.primitives import (  # noqa: F401
     access_regions,
