@@ -167,7 +167,7 @@ class GraphNode(Struct, frozen=True, kw_only=True, omit_defaults=True):
     type: str = ""
     """Of the value, e.g. ``(1, 64, 56, 56) float32``."""
     attributes: dict[str, str] = {}
-    """All attributes, as far as they can be told in few letters."""
+    """All attributes, as far as they can be told in few characters."""
     weights: list[Weight] = []
     """Its constant arguments with more than one value, where the values are known."""
     constants: list[str] = []

@@ -8,24 +8,24 @@ import sys
 CONTINUED = "    | "
 """Begins the further lines of a record, such as those of a traceback."""
 MAX_RECORD = 20_000
-"""Letters of a record."""
+"""Characters of a record."""
 MAX_QUOTED = 300
-"""Letters that a client or a script wrote, in a record."""
+"""Characters that a client or a script wrote, in a record."""
 
 
-def quoted(text: str, letters: int = MAX_QUOTED) -> str:
+def quoted(text: str, characters: int = MAX_QUOTED) -> str:
     """Return an untrusted text as a Python literal in ASCII, shortened in its middle.
 
     Parameters
     ----------
     text : str
-    letters : int
+    characters : int
         Of the text that are quoted at most.
     """
-    if len(text) <= letters:
+    if len(text) <= characters:
         return ascii(text)
-    half = letters // 2
-    return f"{text[:half]!a} … {text[-half:]!a} ({len(text):,} letters)"
+    half = characters // 2
+    return f"{text[:half]!a} … {text[-half:]!a} ({len(text):,} characters)"
 
 
 class LineFormatter(logging.Formatter):

@@ -1,6 +1,6 @@
 """What the player shows of a run: the accesses of a small program, and what modelled caches make of them.
 
-Long arrays are base64 of little-endian integers, so that a hostile one costs no more than its letters.
+Long arrays are base64 of little-endian integers, so that a hostile one costs no more than its characters.
 """
 
 from __future__ import annotations

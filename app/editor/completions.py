@@ -12,7 +12,7 @@ from app.editor.documentation import call_text
 from app.editor.public_api import public_names, resolve
 
 MAX_DETAIL = 70
-"""Letters of a signature in the list of completions."""
+"""Characters of a signature in the list of completions."""
 MAX_OWNERS = 256
 
 

@@ -15,8 +15,8 @@ Status = Literal["ok", "error", "timeout", "limit", "crash"]
 COMPRESSION = 1
 """The quickest level of gzip: answers shrink to a seventh, at 250 MB/s."""
 
-MAX_PROBLEMS, MAX_LETTERS = 20, 4_000
-"""Problems that a server knows of an answer, and letters of their texts."""
+MAX_PROBLEMS, MAX_CHARACTERS = 20, 4_000
+"""Problems that a server knows of an answer, and characters of their texts."""
 
 
 class StoredAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,8 +63,8 @@ def attributed(measurement: Measurement, source: Source, machine: Machine | None
 
 
 def _shortened(problem: Problem) -> Problem:
-    trace = [text[:MAX_LETTERS] for text in problem.trace[:MAX_PROBLEMS]]
-    kind, message = problem.kind[:MAX_LETTERS], problem.message[:MAX_LETTERS]
+    trace = [text[:MAX_CHARACTERS] for text in problem.trace[:MAX_PROBLEMS]]
+    kind, message = problem.kind[:MAX_CHARACTERS], problem.message[:MAX_CHARACTERS]
     return msgspec.structs.replace(problem, kind=kind, message=message, trace=trace)
 
 

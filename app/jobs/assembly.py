@@ -40,14 +40,14 @@ ResNet-18's have 100,000, MobileNetV2's 120,000."""
 MAX_LISTINGS, MAX_DRAWINGS = 4_000, 1_000
 MAX_LINES = 200_000
 """Lines of one listing; ResNet-18's longest has 1,200."""
-MAX_LINE_LETTERS = 256 << 10
-"""Letters of one line; constants make long ones."""
+MAX_LINE_CHARACTERS = 256 << 10
+"""Characters of one line; constants make long ones."""
 MAX_NODES, MAX_EDGES = 4_000, 20_000
 """Of a drawing; ResNet-18's have 300 and 300."""
 
 _decoder: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
 MAX_TRACE = 4_000
-"""Letters of the recorder's traceback in the log."""
+"""Characters of the recorder's traceback in the log."""
 MAX_LAST_LINE = 500
 """Characters of a traceback's last line that are shown."""
 _DAMAGED = (
@@ -164,8 +164,8 @@ def listing_excess(listing: Listing, others: int = 0) -> str:
     if len(listing.lines) > MAX_LINES:
         return f"a text of {len(listing.lines):,} lines; at most {MAX_LINES:,} can be shown"
     longest = max((len(line.text) for line in listing.lines), default=0)
-    if longest > MAX_LINE_LETTERS:
-        return f"a line of {longest:,} letters; at most {MAX_LINE_LETTERS:,} can be shown"
+    if longest > MAX_LINE_CHARACTERS:
+        return f"a line of {longest:,} characters; at most {MAX_LINE_CHARACTERS:,} can be shown"
     return ""
 
 

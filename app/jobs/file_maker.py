@@ -79,7 +79,7 @@ class FileMaker:
         problem = self._launcher.no_cuda(options.arch)
         if problem or len(source) > MAX_SOURCE:
             return BuiltFile(
-                problem=problem or f"the kernels have {len(source):,} letters; at most {MAX_SOURCE:,} are compiled"
+                problem=problem or f"the kernels have {len(source):,} characters; at most {MAX_SOURCE:,} are compiled"
             )
         jobs: list[Job] = []
         compiler = CudaCompiler(

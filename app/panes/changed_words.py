@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 from markupsafe import Markup
 
-MAX_LETTERS = 600
+MAX_CHARACTERS = 600
 """Of lines whose words are compared, which takes quadratic time."""
 MIN_RATIO = 0.4
 """Share of words in common below which two lines have nothing to do with each other."""
@@ -25,7 +25,7 @@ def changed_spans(old: str, new: str) -> tuple[list[Span], list[Span]] | None:
     tuple of list, or None
         None where the lines are too long, or too different for single words to matter.
     """
-    if max(len(old), len(new)) > MAX_LETTERS:
+    if max(len(old), len(new)) > MAX_CHARACTERS:
         return None
     words, others = _WORD.findall(old), _WORD.findall(new)
     matcher = SequenceMatcher(None, words, others, autojunk=False)
@@ -60,9 +60,9 @@ def mark(html: Markup, spans: list[Span]) -> Markup:
         if piece.startswith("<"):
             out.append(piece)
             continue
-        letters = [piece] if piece.startswith("&") else list(piece)
-        for letter in letters:
+        characters = [piece] if piece.startswith("&") else list(piece)
+        for character in characters:
             inside = any(start <= column < end for start, end in spans)
-            out.append(f"<mark>{letter}</mark>" if inside else letter)
+            out.append(f"<mark>{character}</mark>" if inside else character)
             column += 1
     return Markup("".join(out).replace("</mark><mark>", ""))

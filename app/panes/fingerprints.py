@@ -8,7 +8,7 @@ from app.artifacts import Answer
 from app.panes import table
 
 LENGTH = 12
-"""Letters of a fingerprint: enough to tell two outputs of one script apart."""
+"""Characters of a fingerprint: enough to tell two outputs of one script apart."""
 
 
 def fingerprints(answer: Answer) -> dict[str, str]:

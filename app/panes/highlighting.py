@@ -1,4 +1,4 @@
-"""Colours of a text: each line as escaped HTML with one-letter classes that the style sheet knows."""
+"""Colours of a text: each line as escaped HTML with one-character classes that the style sheet knows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pygments.token import Comment, Keyword, Name, Number, String, Text, _TokenT
 from compiler.relay.parser.token_table import DTYPE, KEYWORDS, TOKEN_FLAGS, TOKENS
 
 MAX_LINE = 4_000
-"""Letters of a line that is given to a lexer."""
+"""Characters of a line that is given to a lexer."""
 CHUNK_SECONDS, TASK_SECONDS = 0.25, 1.0
 """Processor time of a lexer for one text and for all texts of a task; Pygments' for LLVM is quadratic in a line."""
 CLOCK_TOKENS = 16
@@ -108,7 +108,7 @@ def renew_patience() -> None:
 
 
 def highlight(lines: Iterable[str], language: str) -> list[Markup]:
-    """Return each line as escaped HTML with one-letter classes, always as many lines as came in.
+    """Return each line as escaped HTML with one-character classes, always as many lines as came in.
 
     Texts that no lexer knows stay plain, and so do lines that are too long for one, and texts that take it too long.
     """

@@ -10,7 +10,7 @@ MAX_UNITS, MAX_STEPS, MAX_STAGES, MAX_LOOPS, MAX_CONSOLE, MAX_PROBLEMS = 200, 1_
 MAX_KERNELS, MAX_OPERATORS, MAX_MEMORY, MAX_OWN_KERNELS = 400, 300, 10, 40
 MAX_MEASUREMENTS = 400
 MAX_SCRIPT = 20_000
-"""Letters of a kernel's own script."""
+"""Characters of a kernel's own script."""
 
 
 def trimmed(answer: Answer) -> Answer:

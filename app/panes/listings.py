@@ -21,7 +21,7 @@ CHUNK_LINES = 200
 BLOCK_LINES = 25
 """Lines of a chunk that the browser skips together where they are out of sight; ``code.css`` has their height."""
 FIRST_CHUNKS = 2
-MAX_CHUNKS, MAX_CHUNK_LETTERS = 200, 32_000
+MAX_CHUNKS, MAX_CHUNK_CHARACTERS = 200, 32_000
 """Highlighted chunks that a process keeps, and how long the text of each may be."""
 
 
@@ -72,7 +72,7 @@ def draw_chunk(listing: Listing, index: int) -> Chunk:
     start = index * CHUNK_LINES
     lines = listing.lines[start : start + CHUNK_LINES]
     texts = tuple(line.text for line in lines)
-    short = sum(map(len, texts)) <= MAX_CHUNK_LETTERS
+    short = sum(map(len, texts)) <= MAX_CHUNK_CHARACTERS
     html = (_highlighted if short else highlight)(texts, listing.language)
     drawn = [DrawnLine(number, text) for number, text in enumerate(html, start + 1)]
     return Chunk(index, len(lines), drawn)

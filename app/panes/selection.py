@@ -14,7 +14,7 @@ from app.panes.steps import TimelineStep, timeline_steps
 _decoder = msgspec.json.Decoder(dict[str, str | int | float | bool])
 
 MAX_VIEW = 50_000
-"""Letters of a view in JSON; each pane has two ids in it."""
+"""Characters of a view in JSON; each pane has two ids in it."""
 
 OPENED = "opened"
 """Name under which a view lists the panes that are open and were not at first."""

@@ -67,7 +67,7 @@ def write_blocks(
     content = BlockText(1, name, target, [str(program) for program in programs], list(primitives), trace)
     text = msgspec.json.encode(content).decode()
     if len(text) > MAX_PROGRAM:
-        raise NotExpressible(f"its programs are longer than {MAX_PROGRAM:,} letters")
+        raise NotExpressible(f"its programs are longer than {MAX_PROGRAM:,} characters")
     read_blocks(text)
     return text
 

@@ -15,7 +15,7 @@ from compiler.target.cuda_tools.tools import find_tool
 
 CUBIN = "kernels.cubin"
 """The file in its working directory that a job disassembles."""
-MAX_LETTERS = 4_000
+MAX_CHARACTERS = 4_000
 
 
 def compile_kernels(request: Request, send: Callable[[Message], None]) -> None:
@@ -32,7 +32,7 @@ def compile_kernels(request: Request, send: Callable[[Message], None]) -> None:
     try:
         made = translate(request.program, request.options.arch)
     except (TVMError, OSError) as error:
-        send(MachineCode(problem=clean(str(error))[:MAX_LETTERS]))
+        send(MachineCode(problem=clean(str(error))[:MAX_CHARACTERS]))
         return
     took = (time.perf_counter() - started) * 1e3
     send(MachineCode(ptx=made.ptx, log=made.log, cubin=made.cubin, milliseconds=took))

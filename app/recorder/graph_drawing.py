@@ -26,7 +26,7 @@ MAX_NODES = 4_000
 MAX_SCOPES = 8
 """Bodies inside of one another that are drawn; what is in deeper ones is not."""
 MAX_ATTRIBUTE = 60
-"""Letters of an attribute that is told of a node."""
+"""Characters of an attribute that is told of a node."""
 MAX_LAYERS = 50
 """Names of layers that are told of one node or kernel."""
 

@@ -54,7 +54,7 @@ def write_graph(graph: GraphSubject) -> str:
     large = seeded.bytes > MAX_WEIGHT_BYTES
     text = _text(inputs_only, seeded.ranges) if large else _text(bound, {})
     if len(text) > MAX_PROGRAM:
-        raise TVMError(f"the model has {len(text):,} letters as text; at most {MAX_PROGRAM:,} are taken")
+        raise TVMError(f"the model has {len(text):,} characters as text; at most {MAX_PROGRAM:,} are taken")
     return text
 
 

@@ -70,7 +70,7 @@ bp = Blueprint("explorer", __name__)
 MAX_LABEL = 200
 ShownKey = Annotated[str, Meta(max_length=1_000)]
 """Of the body of a listing on the page."""
-"""Letters of a step's name."""
+"""Characters of a step's name."""
 PIECE_BYTES = 3 << 14
 """Of an attached file at a time; divisible by three, so that pieces of base64 join without padding."""
 EMBED = "embed"

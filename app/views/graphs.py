@@ -15,7 +15,7 @@ from app.workers.tasks import RenderFlow, RenderGraph, RenderNode, RenderThrough
 
 bp = Blueprint("graphs", __name__)
 MAX_FUNCTION_NAME = 400
-"""Letters."""
+"""Characters."""
 
 
 @bp.get("/graph/<key>")

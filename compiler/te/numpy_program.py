@@ -19,7 +19,7 @@ __all__ = ["Array", "NumPyProgram", "Tape"]
 Array = np.ndarray[Any, Any]
 
 MAX_SOURCE = 160
-"""Letters of an expression that are worth reading."""
+"""Characters of an expression that are worth reading."""
 
 _OPERATORS: dict[object, str] = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/", np.floor_divide: "//", np.remainder: "%",

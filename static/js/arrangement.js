@@ -10,7 +10,7 @@
 /** @typedef {"left" | "right" | "top" | "bottom"} Side */
 
 const MAX_DEPTH = 12;
-const MAX_LETTERS = 10_000;
+const MAX_CHARACTERS = 10_000;
 const NEW = "box-"; // boxes that visitors made are called so, and end with their last part but one
 export const SIDES = {
   left: { direction: "horizontal", after: 0 }, right: { direction: "horizontal", after: 1 },
@@ -140,7 +140,7 @@ export function write(root) {
  * @param {Box} usual the default one
  * @returns {Box | null} null where it is none */
 export function read(text, usual) {
-  if (text.length > MAX_LETTERS) return null;
+  if (text.length > MAX_CHARACTERS) return null;
   let root;
   try {
     root = box(JSON.parse(text), new Set(panesIn(usual)), new Set(), 0);

@@ -9,7 +9,7 @@ import { keepInLinks, on, state, tell } from "./state.js";
 const ORIGINAL = "original.py"; // what an edited kernel is raced with
 const MODEL = ".model.py"; // after a kernel's name: the script of the model that it is open from
 const OWN = ".kernel.py"; // after a kernel's name: what it is in the model
-const MAX_LETTERS = 300;
+const MAX_CHARACTERS = 300;
 
 let race = null; // {numbers, date} of the last race of the model with its kernels, or what a link says of one
 
@@ -85,7 +85,7 @@ const time = (seconds) => (seconds < 1e-3 ? `${Number((seconds * 1e6).toPrecisio
 function unpack() {
   const text = state.view.race;
   delete state.view.race;
-  const [date, ...numbers] = typeof text === "string" && text.length < MAX_LETTERS ? text.split(" ") : [];
+  const [date, ...numbers] = typeof text === "string" && text.length < MAX_CHARACTERS ? text.split(" ") : [];
   const sound = numbers.length === 6 && numbers.every((number) => Number(number) >= 0) && !Number.isNaN(Date.parse(date));
   return sound ? { date, numbers: numbers.map(Number) } : null;
 }

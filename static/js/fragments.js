@@ -2,7 +2,7 @@
 // else is to be done, kept.
 import { ask, unreached } from "./server.js";
 
-const MOST_LETTERS = 4_000_000; // of all that is kept; what was asked for longest ago goes first
+const MAX_CHARACTERS = 4_000_000; // of all that is kept; what was asked for longest ago goes first
 const whenIdle = window.requestIdleCallback ?? setTimeout; // Safari has no other
 const kept = new Map(); // address -> Fragment, the one that was asked for last at the end
 
@@ -10,7 +10,7 @@ const kept = new Map(); // address -> Fragment, the one that was asked for last 
 class Fragment {
   ok = false; // whether it is what was asked for; else it may say why not
   problem = ""; // in words, where no server was reached
-  letters = 0; // of its text, once it has arrived
+  characters = 0; // of its text, once it has arrived
   #html = "";
   #content = null;
 
@@ -22,8 +22,8 @@ class Fragment {
     const answer = await ask(address, { priority, headers: { "HX-Request": "true" } });
     if (unreached(answer)) this.problem = (await answer.json()).error.message;
     if (answer.ok || answer.headers.has("Strata-Fragment")) this.#html = await answer.text().catch(() => ""); // it broke off
-    this.letters = this.#html.length;
-    this.ok = answer.ok && this.letters > 0;
+    this.characters = this.#html.length;
+    this.ok = answer.ok && this.characters > 0;
   }
 
   parse() {
@@ -43,7 +43,7 @@ class Fragment {
 
 /** The fragment at an address, once it is there.
  * @param {string} address
- * @returns {Promise<Fragment>} without letters where the server has it no more or cannot be reached */
+ * @returns {Promise<Fragment>} without characters where the server has it no more or cannot be reached */
 export const fragment = (address) => find(address, "auto");
 
 /** Have a fragment before it is asked for; whoever asks for it tells if it fails.
@@ -64,9 +64,9 @@ async function find(address, priority) {
 }
 
 function trim() {
-  let letters = 0;
+  let characters = 0;
   for (const [address, found] of [...kept].reverse()) {
-    letters += found.letters;
-    if (letters > MOST_LETTERS) kept.delete(address);
+    characters += found.characters;
+    if (characters > MAX_CHARACTERS) kept.delete(address);
   }
 }

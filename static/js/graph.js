@@ -59,7 +59,7 @@ async function load() {
   const drawing = await fragment(`/graph/${address}`);
   if (address !== shown) return;
   if (drawing.problem) { shown = ""; toast(drawing.problem); return; }
-  if (!drawing.letters) { toast("This drawing has expired; compile again to see it"); return; }
+  if (!drawing.characters) { toast("This drawing has expired; compile again to see it"); return; }
   const first = !$("#graph");
   const change = common === steps ? beginChange() : null;
   steps = common;

@@ -1,7 +1,7 @@
 // A ladder as a link keeps it: a few short texts, one for each measurement, with the machine and the date.
 
 const NAMES = { ladder: "rung", reference: "kept" }; // prefix of the texts of each
-const MAX_TEXT = 1900; // letters that a link takes as one value, and a little room
+const MAX_TEXT = 1900; // characters that a link takes as one value, and a little room
 const MAX_RUNGS = 60;
 const FIELDS = ["name", "kind", "seconds", "spread", "repeats", "number", "threads", "flops", "gflops", "traffic", "checked", "error", "cpu", "target", "note", "step", "host", "estimated"];
 const OLD_FIELDS = 16; // a link that was made before machines had names

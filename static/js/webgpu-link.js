@@ -1,8 +1,8 @@
 // What a link keeps of a run on a visitor's GPU: nobody can check it, so that it is read as untrusted input.
 
 const MAX_ROWS = 60;
-const MAX_TEXT = 1900; // letters that a link takes as one value, and a little room
-const MAX_LETTERS = 300; // of a name or a message
+const MAX_TEXT = 1900; // characters that a link takes as one value, and a little room
+const MAX_CHARACTERS = 300; // of a name or a message
 const MAX_NUMBER = 1e15; // no time, rate or count that was measured is larger, or smaller than its inverse unless it is 0
 const ROW = { step: "number", label: "string", seconds: "number", spread: "number", repeats: "number", number: "number", gflops: "number", };
 const HEAD = { name: "string", adapter: "string", clock: "string", date: "string" };
@@ -16,7 +16,7 @@ export function pack(shown) {
   return { gpu: packed(HEAD, shown), ...Object.fromEntries(texts) };
 }
 
-const packed = (types, from) => JSON.stringify(Object.keys(types).map((name) => (typeof from[name] === "string" ? from[name].slice(0, MAX_LETTERS) : from[name] ?? null)));
+const packed = (types, from) => JSON.stringify(Object.keys(types).map((name) => (typeof from[name] === "string" ? from[name].slice(0, MAX_CHARACTERS) : from[name] ?? null)));
 
 /** Take a run out of the view that a link holds; what is not one is left out.
  * @returns {{rows: object[], name: string, adapter: string, clock: string, date: string} | null} */
@@ -50,6 +50,6 @@ function unpacked(types, text) {
 function checked(type, value) {
   if (value === null) return type === "string" ? "" : 0;
   if (typeof value !== type) return undefined;
-  if (type === "string") return value.slice(0, MAX_LETTERS);
+  if (type === "string") return value.slice(0, MAX_CHARACTERS);
   return value === 0 || (value >= 1 / MAX_NUMBER && value <= MAX_NUMBER) ? value : undefined;
 }

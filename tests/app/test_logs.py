@@ -37,11 +37,11 @@ def test_a_forged_line_is_no_line_of_the_log(text: str) -> None:
 
 
 @given(st.text(), st.integers(2, 50))
-def test_what_is_quoted_is_one_short_line_of_ascii(text: str, letters: int) -> None:
-    written = quoted(text, letters)
-    assert written.isascii() == (len(text) <= letters)
+def test_what_is_quoted_is_one_short_line_of_ascii(text: str, characters: int) -> None:
+    written = quoted(text, characters)
+    assert written.isascii() == (len(text) <= characters)
     assert written.isprintable()
-    assert len(written) <= 10 * letters + 30  # an escape takes ten letters at most
+    assert len(written) <= 10 * characters + 30  # an escape takes ten characters at most
 
 
 def test_a_record_is_bounded() -> None:

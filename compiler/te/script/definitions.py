@@ -15,7 +15,7 @@ from compiler.te.tensor import Operation
 __all__ = ["Definitions"]
 
 MAX_LINE = 110
-"""Letters of a definition in one line."""
+"""Characters of a definition in one line."""
 
 
 class Definitions:

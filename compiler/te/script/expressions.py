@@ -62,7 +62,7 @@ _FUNCTIONS: dict[type[BinaryOp], str] = {
 _ATOM = 9
 """How tightly a name, a call or a literal binds."""
 MAX_LINE = 88
-"""Letters of an expression in one line; a longer one has a part of it named on a line of its own."""
+"""Characters of an expression in one line; a longer one has a part of it named on a line of its own."""
 
 
 class ExpressionWriter(Functor):

@@ -5,7 +5,7 @@ import { paneOf } from "../panes.js";
 import { on } from "../state.js";
 
 const MOST = 10_000; // matches that are counted
-const MOST_MARKED = 1_000; // matches that are coloured, the nearest ones
+const MAX_MARKED = 1_000; // matches that are coloured, the nearest ones
 const CURRENT = "found-current";
 const FOUND = "found";
 const bars = new Map(); // pane -> Bar
@@ -197,8 +197,8 @@ class Bar {
   /** Colour the matches in the lines that the document has, without touching its elements. */
   mark() {
     if (!CSS.highlights) return; // the line is marked all the same
-    const first = Math.max(0, this.at - MOST_MARKED / 2);
-    const ranges = this.matches.slice(first, first + MOST_MARKED).map((match) => rangeOf(this.body, match));
+    const first = Math.max(0, this.at - MAX_MARKED / 2);
+    const ranges = this.matches.slice(first, first + MAX_MARKED).map((match) => rangeOf(this.body, match));
     const current = ranges[this.at - first];
     paintAs(FOUND, this.pane, ranges.filter(Boolean));
     paintAs(CURRENT, this.pane, current ? [current] : []);

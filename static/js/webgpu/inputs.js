@@ -63,8 +63,8 @@ function fromHalf(bits) {
 
 /** The bytes of a text in base64. */
 export function unpacked(text) {
-  const letters = atob(text);
-  const bytes = new Uint8Array(letters.length);
-  for (let i = 0; i < letters.length; i += 1) bytes[i] = letters.charCodeAt(i);
+  const characters = atob(text);
+  const bytes = new Uint8Array(characters.length);
+  for (let i = 0; i < characters.length; i += 1) bytes[i] = characters.charCodeAt(i);
   return bytes.buffer;
 }

@@ -20,7 +20,7 @@ from app.artifacts import (
 )
 from app.jobs import answers, assembly
 from app.jobs.answers import pack
-from app.jobs.assembly import MAX_LINE_LETTERS, MAX_LINES, MAX_VALUES, assemble
+from app.jobs.assembly import MAX_LINE_CHARACTERS, MAX_LINES, MAX_VALUES, assemble
 from app.sandbox import Outcome
 from tests.app.runners import listing, snapshot
 
@@ -37,8 +37,8 @@ def only_problem(answer: Answer) -> Problem:
     return problem
 
 
-def long_text(lines: int, letters: int = 1) -> Listing:
-    made = listing("x" * letters)
+def long_text(lines: int, characters: int = 1) -> Listing:
+    made = listing("x" * characters)
     text = msgspec.structs.replace(made, lines=made.lines * lines)
     return msgspec.structs.replace(text, key=assembly.listing_key(text))
 
@@ -46,7 +46,10 @@ def long_text(lines: int, letters: int = 1) -> Listing:
 @pytest.mark.parametrize(
     ("hostile", "words"),
     [
-        (long_text(1, MAX_LINE_LETTERS + 1), f"a line of 262,145 letters; at most {MAX_LINE_LETTERS:,} can be shown"),
+        (
+            long_text(1, MAX_LINE_CHARACTERS + 1),
+            "a line of 262,145 characters; at most 262,144 can be shown",
+        ),
         (long_text(MAX_LINES + 1), f"a text of 200,001 lines; at most {MAX_LINES:,} can be shown"),
     ],
     ids=["line", "lines"],
@@ -60,7 +63,7 @@ def test_what_exceeds_a_limit_is_left_out_and_named(hostile: Listing, words: str
 
 
 def test_what_reaches_a_limit_is_shown() -> None:
-    texts = [long_text(1, MAX_LINE_LETTERS), long_text(MAX_LINES // 100)]
+    texts = [long_text(1, MAX_LINE_CHARACTERS), long_text(MAX_LINES // 100)]
     answer = assemble([sent(*texts)], OK)
     assert answer.listings == {text.key: text for text in texts}
     assert answer.problems == []
@@ -123,14 +126,14 @@ def test_a_packed_answer_is_the_answer_and_its_problems_are_short() -> None:
     assert msgspec.json.decode(packed.json(), type=Answer) == answer
     assert (packed.status, packed.listings, packed.size) == ("error", [listing().key], len(packed.json()))
     assert len(packed.problems) == answers.MAX_PROBLEMS
-    assert len(msgspec.json.encode(packed.problems[0])) < (answers.MAX_PROBLEMS + 3) * answers.MAX_LETTERS
+    assert len(msgspec.json.encode(packed.problems[0])) < (answers.MAX_PROBLEMS + 3) * answers.MAX_CHARACTERS
     assert pack(answer).key == packed.key
 
 
 def test_lines_count_by_letters() -> None:
-    wide = long_text(1, MAX_LINE_LETTERS)
+    wide = long_text(1, MAX_LINE_CHARACTERS)
     assert assembly.listing_excess(wide) == ""
-    assert assembly.listing_excess(msgspec.structs.replace(wide, lines=[Line("é" * (MAX_LINE_LETTERS + 1))]))
+    assert assembly.listing_excess(msgspec.structs.replace(wide, lines=[Line("é" * (MAX_LINE_CHARACTERS + 1))]))
 
 
 def test_measurements_of_a_script_that_left_its_process_say_so() -> None:

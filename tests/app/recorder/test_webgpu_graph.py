@@ -85,7 +85,7 @@ def test_a_model_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(webgpu_graph, "MAX_PROGRAM", 1_000)
     made = recorded(LARGE)
     assert made.graph == ""
-    assert "letters as text; at most 1,000 are taken" in made.reason
+    assert "characters as text; at most 1,000 are taken" in made.reason
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_llvm_is_silent_again_and_the_stream_is_where_it_was(emitted: str, capfd
 
 
 def test_a_module_that_is_too_long_is_refused(emitted: str) -> None:
-    with pytest.raises(BuildError, match=r"at most 200,000 letters, got [\d,]+: it would be printed after each"):
+    with pytest.raises(BuildError, match=r"at most 200,000 characters, got [\d,]+: it would be printed after each"):
         trace_passes(emitted + ";\n" * 100_000, TARGET)
 
 

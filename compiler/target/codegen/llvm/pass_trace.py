@@ -20,7 +20,7 @@ from compiler.target.target import Target
 __all__ = ["CALL_GRAPH_WALK", "MAX_EMITTED", "PassRun", "trace_passes"]
 
 MAX_EMITTED = 200_000
-"""Letters of a module whose passes are traced: LLVM prints all of it some hundred and fifty times."""
+"""Characters of a module whose passes are traced: LLVM prints all of it some hundred and fifty times."""
 _HEADER = re.compile(r"^; \*\*\* IR Dump After (\S+|\S+<.*>) on (.*?) \*\*\*.*\n", re.M)
 _INVISIBLE = re.compile(r",? !dbg !\d+|^(?:!|; Preheader:|; Loop:|; Exit blocks|; ModuleID).*\n", re.M)
 """What two printed modules may differ in that are the same program: debug locations, and where a pass was at work."""
@@ -69,7 +69,7 @@ def trace_passes(emitted: str, target: Target) -> list[PassRun]:
     Parameters
     ----------
     emitted : str
-        LLVM IR as code generation wrote it, of at most :data:`MAX_EMITTED` letters.
+        LLVM IR as code generation wrote it, of at most :data:`MAX_EMITTED` characters.
     target : Target
 
     Returns
@@ -84,7 +84,7 @@ def trace_passes(emitted: str, target: Target) -> list[PassRun]:
     """
     if len(emitted) > MAX_EMITTED:
         raise BuildError(
-            f"trace_passes: expected LLVM IR of at most {MAX_EMITTED:,} letters, got {len(emitted):,}: it would be "
+            f"trace_passes: expected LLVM IR of at most {MAX_EMITTED:,} characters, got {len(emitted):,}: it would be "
             "printed after each of some hundred and fifty passes"
         )
     module = pipeline.parse(emitted)

@@ -64,7 +64,7 @@ def silent(attacker: Attacker) -> None:
 
 
 def slow_heads(attacker: Attacker) -> None:
-    """Send a letter of a request's head at a time."""
+    """Send a byte of a request's head at a time."""
     begun: set[socket.socket] = set()
 
     def feed(connection: socket.socket) -> None:
@@ -75,7 +75,7 @@ def slow_heads(attacker: Attacker) -> None:
 
 
 def slow_bodies(count: int) -> Callable[[Attacker], None]:
-    """Return an attack that sends a letter of some requests' bodies at a time."""
+    """Return an attack that sends a byte of some requests' bodies at a time."""
 
     def attack(attacker: Attacker) -> None:
         begun: set[socket.socket] = set()
@@ -194,11 +194,11 @@ ATTACKS = (
     Attack("D2", "200 silent connections", silent),
     Attack("D2", "800 silent connections of 50 addresses", crowd_of_silent),
     Attack("D2", "17 browsers, 6 kept connections each", browsers),
-    Attack("D2", "200 heads, a letter at a time", slow_heads),
-    Attack("D2", "128 bodies, a letter at a time", slow_bodies(128)),
+    Attack("D2", "200 heads, a byte at a time", slow_heads),
+    Attack("D2", "128 bodies, a byte at a time", slow_bodies(128)),
     Attack("D2", "100 connections that never read", slow_readers),
     Attack("D2", "132 requests wait", waiting_requests),
     Attack("D3", "32 ladders, 4 listeners each", listeners(32, 4)),
-    Attack("D3", "400 bodies, a letter at a time", slow_bodies(400)),
+    Attack("D3", "400 bodies, a byte at a time", slow_bodies(400)),
     Attack("D3", "requests sent without reading answers", pipelined),
 )

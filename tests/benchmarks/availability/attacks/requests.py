@@ -37,7 +37,7 @@ def many_parts(attacker: Attacker) -> None:
 
 
 def large_scripts(attacker: Attacker) -> None:
-    """Compile ever new scripts of a million letters, all of it one expression, or one comment."""
+    """Compile ever new scripts of a million characters, all of it one expression, or one comment."""
     numbers = itertools.count()
 
     def ask(number: int) -> None:
@@ -49,7 +49,7 @@ def large_scripts(attacker: Attacker) -> None:
 
 
 def slow_large_bodies(addresses: int) -> Callable[[Attacker], None]:
-    """Return an attack that announces bodies of 60 MB, sends a tenth, and then a letter at a time."""
+    """Return an attack that announces bodies of 60 MB, sends a tenth, and then a byte at a time."""
     head = (
         b"POST /api/compile HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         b"Content-Type: application/json\r\nContent-Length: 60000000\r\n\r\n"
@@ -127,7 +127,7 @@ SMALL = [
 ATTACKS = (
     Attack("D1", "bodies of millions of small names", many_names),
     Attack("D1", "forms of thousands of fields", many_parts),
-    Attack("D1", "scripts of a million letters", large_scripts),
+    Attack("D1", "scripts of a million characters", large_scripts),
     Attack("D1", "24 bodies of 60 MB, a tenth and a trickle", slow_large_bodies(1)),
     Attack("D1", "the same from eight addresses", slow_large_bodies(8)),
     Attack("D3", "long queries, cookies, ranges, upgrades", long_heads),
