@@ -404,7 +404,7 @@ class Measurement(Struct, frozen=True, kw_only=True):
     frequency: float | None = None
     """Cycles a second of the core, measured right after it by a loop whose cycles are known; of one thread only."""
     estimated: bool = False
-    """Whether ``seconds`` are no measurement: those of a part of the work, times how often the part is in it."""
+    """Whether ``seconds`` are not a measurement: those of a part of the work, times how often the part is in it."""
     source: Source = "script"
     """Set by the server, whatever the child says."""
 

@@ -67,7 +67,7 @@ class Proposal(Struct, frozen=True, kw_only=True, omit_defaults=True):
     label: Annotated[str, Meta(max_length=200)]
     """What it does, in a few words."""
     onto: Place | None = None
-    """Where the loop or stage is dropped for it; None where it is no drop.  A reordered loop takes the place of the
+    """Where the loop or stage is dropped for it; None where it is not a drop.  A reordered loop takes the place of the
     loop that it is dropped onto."""
     edit: Edit | None = None
     """How the script says it; None where it is refused."""

@@ -34,7 +34,7 @@ def format_script(script: str) -> str:
     Raises
     ------
     InvalidBody
-        It is no Python, or cannot be formatted within the limits.
+        It is not a Python, or cannot be formatted within the limits.
     """
     command = [find_ruff_bin(), "format", "--isolated", "--no-cache", f"--line-length={LINE_LENGTH}"]
     limited = [

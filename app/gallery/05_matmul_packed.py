@@ -4,8 +4,8 @@ What the fast libraries do. B is copied into panels as wide as a register tile, 
 waits in the second cache. A tile of C stays in vector registers while k runs.
 
 AVX-512 has thirty-two registers of sixteen floats, and six rows of sixty-four columns take twenty-four of them; older
-machines have room for sixteen columns. 1024 is no multiple of six, so the loop over tiles is partitioned: whole tiles
-first, then one that is smaller.
+machines have room for sixteen columns. 1024 is not a multiple of six, so the loop over tiles is partitioned: whole
+tiles first, then one that is smaller.
 """
 
 import numpy as np

@@ -94,13 +94,13 @@ class NodeDetails:
 
     @property
     def shape(self) -> str:
-        """Of its value, as ``1 × 64 × 56 × 56``; empty where it is no tensor of a fixed shape."""
+        """Of its value, as ``1 × 64 × 56 × 56``; empty where it is not a tensor of a fixed shape."""
         match = _TYPE.fullmatch(self.node.type)
         return " × ".join(re.findall(r"\d+", match[1])) if match else ""
 
     @property
     def dtype(self) -> str:
-        """Of its value; empty where it is no tensor."""
+        """Of its value; empty where it is not a tensor."""
         match = _TYPE.fullmatch(self.node.type)
         return match[2] if match else ""
 

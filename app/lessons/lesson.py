@@ -1,7 +1,7 @@
 """A lesson, read from its Markdown file.
 
 The file begins with its settings in TOML between lines of ``+++``.  Each second-level heading begins a step.  Some
-fences in a step are no text but what the step is made of, by their first line: ``python start`` is the script that it
+fences in a step are not text but what the step is made of, by their first line: ``python start`` is the script that it
 begins with, ``python answer`` one that passes its checks, ``hint`` a hint in Markdown, ``checks`` its checks in TOML.
 """
 
@@ -168,7 +168,7 @@ def read_lesson(path: Path, own: bool = False) -> Lesson:
         raise LessonError(f"{path.name}: it cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         line = 1 + content[: error.start].count(b"\n")
-        raise LessonError(f"{path.name}: line {line}: this is no text in UTF-8") from error
+        raise LessonError(f"{path.name}: line {line}: this is not text in UTF-8") from error
     if len(content) > MAX_BYTES:
         raise LessonError(f"{path.name}: it is larger than {MAX_BYTES:,} bytes")
     try:
@@ -250,7 +250,7 @@ def _step(tokens: Sequence[Token], above: int) -> Step:
 
 
 def _fences(tokens: Sequence[Token]) -> Iterator[tuple[str, Token]]:
-    """Yield the fences that are no text, each with its kind."""
+    """Yield the fences that are not text, each with its kind."""
     kinds = {"python start": "start", "python answer": "answer", "hint": "hint", "checks": "checks"}
     for token in tokens:
         if token.type == "fence" and (kind := kinds.get(" ".join(token.info.split()))):

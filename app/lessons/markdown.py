@@ -37,7 +37,7 @@ def _image(
 
 
 def _reader() -> MarkdownIt:
-    """Return a reader that escapes HTML; addresses such as ``javascript:`` are no links."""
+    """Return a reader that escapes HTML; addresses such as ``javascript:`` are not links."""
     reader = MarkdownIt("commonmark", {"html": False, "highlight": _colour}).enable(["table"])
     reader.add_render_rule("image", _image)
     return reader

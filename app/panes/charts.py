@@ -71,7 +71,7 @@ class Bar:
     reported: bool = False
     """Whether the time is what the script reports."""
     estimated: bool = False
-    """Whether it is no measurement."""
+    """Whether it is not a measurement."""
     step: int | None = None
     """How many primitives the prefix has that it opens."""
 

@@ -1,6 +1,6 @@
 """Differences: two listings merged, lines marked as added or removed, long unchanged stretches folded.
 
-Names that were only numbered anew are no difference, and of changed lines the words that changed are marked.
+Names that were only numbered anew are not a difference, and of changed lines the words that changed are marked.
 """
 
 from __future__ import annotations

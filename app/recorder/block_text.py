@@ -90,7 +90,7 @@ def read_blocks(text: str) -> tuple[BlockProgram, str, str]:
     Raises
     ------
     TVMError
-        If it is no schedule, or may do more than compute its arguments.
+        If it is not a schedule, or may do more than compute its arguments.
     """
     try:
         content = msgspec.json.decode(text, type=BlockText)

@@ -86,7 +86,7 @@ class _Containment(Visitor):
         for param in func.params:
             buffer = func.buffer_map.get(param)
             if buffer is None or buffer.data in self._allocated:
-                raise NotContained("a parameter is no tensor of its own")
+                raise NotContained("a parameter is not a tensor of its own")
             self._allocated[buffer.data] = _bytes(buffer.shape, buffer.dtype)
             self._declare(buffer)
 
@@ -214,7 +214,7 @@ def _of_lane(e: PrimExpr, lane: Var) -> PrimExpr:
             return e.value
         case BinaryOp():
             return type(e)(_of_lane(e.a, lane), _of_lane(e.b, lane))
-    raise NotContained(f"{e} is no index that can be proven")
+    raise NotContained(f"{e} is not an index that can be proven")
 
 
 def _bytes(shape: Sequence[PrimExpr], dtype: str) -> int:

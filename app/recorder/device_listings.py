@@ -16,7 +16,7 @@ from compiler.target.cuda_tools import CodeLine, CudaReport
 from compiler.target.device_languages import DEVICE_LANGUAGES
 
 _PTX_FILTERS: tuple[AssemblyFilter, ...] = ("labels", "directives", "comments")
-"""In PTX, directives declare the kernels, their parameters and registers: without them the text is no program."""
+"""In PTX, directives declare the kernels, their parameters and registers: without them the text is not a program."""
 _DEBUG_TARGET = re.compile(r"(?<=^\.target sm_)(\w+), debug$", re.M)
 """What LLVM writes for the sake of the debug locations, which listings leave out as well."""
 

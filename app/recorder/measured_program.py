@@ -176,7 +176,7 @@ class BlockProgram(MeasuredProgram):
 
     def reference(self, inputs: Sequence[Array]) -> tuple[list[Array], NumPyProgram]:
         if self._tensors is None:
-            raise NoNumPyProgram("the blocks of this program are no definitions of tensors")
+            raise NoNumPyProgram("the blocks of this program are not definitions of tensors")
         return _computed([self._tensors[b] for b in self._buffers], self.outputs, inputs)
 
     def _definitions(self) -> dict[Buffer, Tensor] | None:

@@ -55,7 +55,7 @@ def read_recorded(text: str) -> tuple[MeasuredProgram, str, str]:
     Raises
     ------
     TVMError
-        It is no program.
+        It is not a program.
     """
     if text.startswith(BEGINNING):
         return read_blocks(text)

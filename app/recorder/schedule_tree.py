@@ -90,7 +90,7 @@ def _placement(stage: te.Stage) -> str:
 
 
 def _lines(axis: IterVar, stage: te.Stage) -> list[int]:
-    """Return the origins of an axis that is no loop of its own: the primitives that made it so, where there are any."""
+    """Return the origins of an axis that is not a loop of its own: the primitives that made it so, if any."""
     attr = stage.iter_var_attrs.get(axis)
     return sorted((attr.span if attr else NO_SPAN) or axis.span)
 

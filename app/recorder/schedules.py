@@ -38,7 +38,7 @@ class PrimitiveRecord:
     """The call with its result."""
     line: int | None
     module: IRModule | None = None
-    """The program with blocks after it; None for tensor expressions, which are no program until they are lowered."""
+    """The program with blocks after it; None for tensor expressions, which are not a program until they are lowered."""
     error: TVMError | None = None
     """Why it was refused."""
 
@@ -143,7 +143,7 @@ class BlockSchedule(ScheduleRecord):
         self._primitives: list[PrimitiveRecord] = list(parent.primitives) if parent else []
 
     def add(self, step: ScheduleStep, error: TVMError | None = None) -> None:
-        """Add a primitive; those that look for blocks and loops are no steps, unless they do not find them."""
+        """Add a primitive; those that look for blocks and loops are not steps, unless they do not find them."""
         refused = [primitive for primitive in self._primitives if primitive.error is not None]
         if error is not None and len(refused) >= MAX_REFUSED:
             self._primitives.remove(refused[0])

@@ -170,7 +170,7 @@ class Script:
         after_failure : callable, optional
             Called when it has raised an exception.
         incomplete : callable
-            Whether something that the script ran was broken off: what it asserts of the results is no mistake then.
+            Whether something that the script ran was broken off: what it asserts of the results is not a mistake then.
         """
         lines = self.source.splitlines(keepends=True)
         linecache.cache[SCRIPT_NAME] = (len(self.source), None, lines, SCRIPT_NAME)

@@ -73,7 +73,7 @@ def prepared_graph(text: str, seed: int, target: Target) -> GPUProgram:
     Raises
     ------
     TVMError
-        It is no graph, or one that cannot run on the device.
+        It is not a graph, or one that cannot run on the device.
     """
     module, ranges = _read(text)
     recorded = graph_launch_plan(build_graph(module, target, None))

@@ -1,6 +1,6 @@
 """Runs each request in a fresh process of the user's own: for one's own scripts, where there is nothing better.
 
-This is no sandbox.  A script can do whatever its user can; only its time and its output are limited.
+This is not a sandbox.  A script can do whatever its user can; only its time and its output are limited.
 """
 
 from __future__ import annotations

@@ -392,7 +392,7 @@ def _require_unknown(var: Var, old: object, new: object, override: bool) -> None
 
 
 def _defined(e: PrimExpr) -> PrimExpr:
-    """Return ``e``, which is no division by zero."""
+    """Return ``e``, which is not a division by zero."""
     if isinstance(e, (FloorDiv, FloorMod, Div, Mod)):
         divisor = e.b.value if isinstance(e.b, Broadcast) else e.b
         if isinstance(divisor, IntImm) and divisor.value == 0:

@@ -101,7 +101,7 @@ def tokens(e: PrimExpr) -> tuple[object, ...]:
     Returns
     -------
     tuple
-        Its nodes in order, operators before operands; what is no arithmetic stands for itself.
+        Its nodes in order, operators before operands; what is not arithmetic stands for itself.
     """
     result: list[object] = []
     todo: list[PrimExpr] = [e]

@@ -51,7 +51,7 @@ class IterMapResult(Sequence[IterSumExpr]):
     Attributes
     ----------
     indices : list of IterSumExpr
-        The indices; empty where they are no map of the kind that was asked for.
+        The indices; empty where they are not a map of the kind that was asked for.
     errors : list of str
         Why.
     padding_predicate : PrimExpr
@@ -207,7 +207,7 @@ def conjuncts(e: PrimExpr) -> Iterator[PrimExpr]:
 
 def _bound(rewriter: IterMapRewriter, condition: PrimExpr) -> _Bound:
     if not isinstance(condition, (LT, LE, GT, GE, EQ)):
-        raise NotAffine(f"the predicate {condition} is no comparison")
+        raise NotAffine(f"the predicate {condition} is not a comparison")
     left, right = condition.a, condition.b
     kind: type[PrimExpr] = type(condition)
     if rewriter.uses_iterators(right):

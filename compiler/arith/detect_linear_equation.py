@@ -29,7 +29,7 @@ from compiler.ir.substitute import uses_var
 
 
 class _NotLinear(Exception):
-    """The expression is no linear function of the variable."""
+    """The expression is not a linear function of the variable."""
 
 
 Linear = tuple[PrimExpr | None, PrimExpr | None]

@@ -12,7 +12,7 @@ from compiler.ir.primexpr import NE, And, IntImm, Or, PrimExpr, binary, const
 
 
 class NotAffine(Exception):
-    """An expression is no sum of splits, or its splits do not fuse."""
+    """An expression is not a sum of splits, or its splits do not fuse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class PaddedMark:
         """Return whether splits of the mark, from the innermost on, take all their values although some are padding."""
         lowest, highest = ordered[0].lower_factor, ordered[-1]
         if analyzer.can_prove((lowest % self.multiple).equal(0)):
-            return True  # each block of the lowest split has a value that is no padding
+            return True  # each block of the lowest split has a value that is not a padding
         right = self.mark.extent - self.left - self.split.extent
         if analyzer.can_prove(And(self.left < lowest, right < lowest)):
             return True

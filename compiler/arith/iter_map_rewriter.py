@@ -82,7 +82,7 @@ class IterMapRewriter(Functor):
             if simplify_trivial_iterators and is_trivial:
                 self._values[var] = IterSumExpr((), domain.min)
             else:
-                # The analyzer knows the value of an iterator that has only one: it would be no iterator any more.
+                # The analyzer knows the value of an iterator that has only one: it would not be an iterator any more.
                 source = var - domain.min if is_trivial else analyzer.simplify(var - domain.min)
                 mark = IterMark(source, extent)
                 self.input_marks.append(mark)

@@ -15,7 +15,7 @@ __all__ = ["Atom", "LinearForm", "NotLinearError", "linear_form"]
 
 
 class NotLinearError(Exception):
-    """An expression is no integer."""
+    """An expression is not an integer."""
 
 
 class Atom:
@@ -150,7 +150,7 @@ class LinearForm:
         Raises
         ------
         NotLinearError
-            If a value is no integer.
+            If a value is not an integer.
         """
         result = LinearForm({}, self.constant)
         for atom, coefficient in self.terms.items():

@@ -40,11 +40,11 @@ def solve_linear_equations(
     Parameters
     ----------
     equations : IntConstraints or sequence of PrimExpr
-        The system, or its conditions; those that are no linear equations stay conditions.
+        The system, or its conditions; those that are not linear equations stay conditions.
     variables : sequence of Var, optional
-        What is solved for, where ``equations`` is no system.
+        What is solved for, where ``equations`` is not a system.
     ranges : mapping of Var to Range, optional
-        The ranges of the variables, where ``equations`` is no system.
+        The ranges of the variables, where ``equations`` is not a system.
 
     Returns
     -------

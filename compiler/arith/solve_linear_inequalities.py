@@ -82,9 +82,9 @@ def solve_linear_inequalities(
     equations : IntConstraints or sequence of PrimExpr
         The system, or its conditions.
     variables : sequence of Var, optional
-        What is solved for, where ``equations`` is no system.
+        What is solved for, where ``equations`` is not a system.
     ranges : mapping of Var to Range, optional
-        The ranges of the variables, where ``equations`` is no system.
+        The ranges of the variables, where ``equations`` is not a system.
     deskew_range : bool
         Whether to replace the variables by others whose ranges begin at 0.
 

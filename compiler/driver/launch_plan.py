@@ -189,7 +189,7 @@ class _Host(StmtVisitor):
             return
         name = call.args[0]
         if not isinstance(name, StringImm) or name.value not in self._kernels:
-            raise LoweringError(f"launch_plan: the host calls {name}, which is no kernel")
+            raise LoweringError(f"launch_plan: the host calls {name}, which is not a kernel")
         if len(self.launches) == MAX_LAUNCHES:
             raise LoweringError(f"launch_plan: the function launches more than {MAX_LAUNCHES:,} kernels")
         self.launches.append(self._launch(name.value, call.args[1:]))
@@ -218,7 +218,7 @@ class _Host(StmtVisitor):
     def _position(self, kernel: str, pointer: PrimExpr) -> int:
         position = self._positions.get(pointer) if isinstance(pointer, Var) else None
         if position is None:
-            raise LoweringError(f"launch_plan: {kernel} is given {pointer}, which is no memory that the host allocates")
+            raise LoweringError(f"launch_plan: {kernel} is given {pointer}, which the host does not allocate")
         return position
 
 

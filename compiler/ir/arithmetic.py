@@ -191,7 +191,7 @@ def _neutral(kind: type[BinaryOp], x: PrimExpr, y: PrimExpr) -> PrimExpr | None:
     """Return what is left of an operation with a neutral or absorbing constant, or None.
 
     Zero is neutral in sums of floating-point numbers too, although ``-0.0 + 0.0`` is ``0.0``; it absorbs integers only,
-    for its product with an infinity is no number.
+    for its product with an infinity is not a number.
     """
     if isinstance(y, (IntImm, FloatImm)):
         integer = isinstance(y, IntImm)

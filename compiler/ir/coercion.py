@@ -98,7 +98,7 @@ def const(value: ExprLike, dtype: str | None = None) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If ``value`` is no number.
+        If ``value`` is not a number.
     """
     if isinstance(value, PrimExpr):
         return value if dtype is None else cast(dtype, value)

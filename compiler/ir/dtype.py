@@ -147,7 +147,7 @@ def parse(dtype: str) -> DType:
     Raises
     ------
     DTypeError
-        If ``dtype`` is no data type.
+        If ``dtype`` is not a data type.
     """
     if dtype == "":
         return DType("void", 0, 1)  # as TVM writes the type of a call that returns nothing

@@ -22,7 +22,7 @@ def set_checked_type(expr: RelayExpr, t: Type | None) -> None:
 class RelayExpr(Node):
     """An expression that has a type, once inference has found it.
 
-    ``checked_type_`` is the one thing about a node that is filled in later: it follows from the node and is no part of
+    ``checked_type_`` is the one thing about a node that is filled in later: it follows from the node and is not part of
     its structure, so a rebuilt node begins without it.
     """
 

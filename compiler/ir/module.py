@@ -273,7 +273,7 @@ class IRModule(Scriptable):
         Parameters
         ----------
         expr : BaseFunc or RelayExpr
-            Of an expression that is no function, one is made whose parameters are its free variables.
+            Of an expression that is not a function, one is made whose parameters are its free variables.
         functions, type_defs : mapping, optional
             Further functions and algebraic data types of the module.
 

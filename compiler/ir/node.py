@@ -121,8 +121,8 @@ def rebuild(n: N, /, **changes: Any) -> N:
     n : Node
         A node of any level.
     **changes
-        New values of fields, by name.  A value is no change if it is the very object that the field holds, or a tuple
-        of the very same objects.
+        New values of fields, by name.  A value is not a change if it is the very object that the field holds, or a
+        tuple of the very same objects.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Expressions made of expressions: arithmetic, comparisons, vectors, calls and reads.
 
-A constructor (``Add(a, b)``) builds exactly what it says.  What is no expression yet, a number or a tensor of rank 0,
-is converted, as TVM's constructors do.
+A constructor (``Add(a, b)``) builds exactly what it says.  What is not an expression yet, a number or a tensor of rank
+0, is converted, as TVM's constructors do.
 """
 
 from __future__ import annotations

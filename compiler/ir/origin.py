@@ -302,7 +302,7 @@ def locate(frame: FrameType) -> Location:
 def mint_source(label: str, parents: Span = NO_SPAN) -> Span:
     """Mint a root for the user's current line; returns the empty span when nothing records.
 
-    Inside of :func:`lowering_to` it is no root: the user did not write it, it comes from the ambient span.
+    Inside of :func:`lowering_to` it is not a root: the user did not write it, it comes from the ambient span.
     """
     ambient = current_ambient()
     table = ambient.table

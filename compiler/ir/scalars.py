@@ -137,7 +137,7 @@ class FloatImm(PrimExpr):
     dtype : str
         A floating-point type, or a custom one.
     value : float
-        Infinities and what is no number included.
+        Infinities and what is not a number included.
 
     Raises
     ------

@@ -244,7 +244,7 @@ class _FirstMismatch(_Equality):
         return None
 
     def _to_number(self, thing: object, side: int) -> ObjectPath:
-        """Return the path to what differs: a number that is no attribute stands for a constant, whose value it is."""
+        """Return the path to what differs: a number that is not an attribute is a constant's value."""
         path = self._path[side]
         if isinstance(thing, (int, float)) and not isinstance(path, AttributeAccessPath):
             return path.attr("value")

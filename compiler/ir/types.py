@@ -63,7 +63,7 @@ class Type(Node):
 
 
 class InferredTypes(tuple[Type, ...]):
-    """Types that inference wrote on a node where none were: they follow from the node and are no part of it."""
+    """Types that inference wrote on a node where none were: they follow from the node and are not part of it."""
 
     __slots__ = ()
 

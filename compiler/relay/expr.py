@@ -275,7 +275,7 @@ class Call(Expr):
     Raises
     ------
     ArgumentError
-        If an argument is no expression.
+        If an argument is not an expression.
     """
 
     children: ClassVar[tuple[str, ...]] = ("op", "args")
@@ -483,7 +483,7 @@ def var(
     Raises
     ------
     ArgumentError
-        If the name is no string, or both a type and a shape are given.
+        If the name is not a string, or both a type and a shape are given.
 
     Examples
     --------

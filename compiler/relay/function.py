@@ -40,7 +40,7 @@ class Function(BaseFunc, Expr):
     Raises
     ------
     ArgumentError
-        If a parameter is no variable, or the body no expression.
+        If a parameter is not a variable, or the body no expression.
     """
 
     children: ClassVar[tuple[str, ...]] = ("params", "body")

@@ -262,7 +262,7 @@ class Interpreter:
             case RelayOp():
                 return apply_operator(function, call.attrs, args)
             case _:
-                raise InterpreterError(f"interpreter: {show(function)} is called, but is no function")
+                raise InterpreterError(f"interpreter: {show(function)} is called, but is not a function")
 
     def _let(self, let: Let, frame: Frame) -> Any:
         frame.values[let.var] = self._value(let.value, frame)

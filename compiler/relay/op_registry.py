@@ -258,7 +258,7 @@ def tuple_function(function: OpFunction, size: int | Callable[[Call], int | None
     function : OpFunction
         What :func:`register` returned.
     size : int or callable
-        How many values the tuple has, or what tells it from the call; None if its result is no tuple.
+        How many values the tuple has, or what tells it from the call; None if its result is not a tuple.
     """
     op = function.op
     op.result_type = "TupleWrapper"

@@ -434,7 +434,7 @@ def get(name: str) -> RelayOp:
     """
     op = Op.get(name)
     if not isinstance(op, RelayOp):
-        raise TVMError(f"relay.op.get: {name!r} is no operator of graphs")
+        raise TVMError(f"relay.op.get: {name!r} is not an operator of graphs")
     return op
 
 

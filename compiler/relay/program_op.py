@@ -86,7 +86,7 @@ class ProgramOp(RelayOp):
         """
         function = type_rel_func or get_global_func(f"tvm.relay.type_relation.{rel_name}", allow_missing=True)
         if function is None:
-            raise ArgumentError(f"add_type_rel: {show(rel_name)} is no type relation, and no function is given")
+            raise ArgumentError(f"add_type_rel: {show(rel_name)} is not a type relation, and no function is given")
         self.relation = _relation(rel_name, function)
 
     def set_support_level(self, level: int) -> None:

@@ -173,7 +173,7 @@ def create(graph_json_str: str, libmod: Module, device: Device, dump_root: objec
     Raises
     ------
     ArgumentError
-        If the text is no graph of a built model.
+        If the text is not a graph of a built model.
     """
     if not isinstance(graph_json_str, str):
         expected("debug_executor.create", "graph_json_str", "a graph as JSON", type(graph_json_str).__name__)

@@ -115,7 +115,7 @@ def parse_graph(text: str) -> Graph:
         tables = (graph.shapes, graph.dtypes, graph.storage_ids)
         complete = len(graph.node_row_ptr) == len(graph.nodes) + 1 and all(len(t) == count for t in tables)
     except (msgspec.MsgspecError, KeyError, IndexError, TypeError) as exc:
-        raise ArgumentError(f"graph_executor: the text is no graph of a built model: {exc}") from None
+        raise ArgumentError(f"graph_executor: the text is not a graph of a built model: {exc}") from None
     if not complete or not all(_refers_back(graph, i) for i in range(len(graph.nodes))):
         raise ArgumentError("graph_executor: the graph is damaged: its tables do not fit its nodes")
     if not all(0 <= head[0] < len(graph.nodes) and _has_value(graph, head) for head in graph.heads):

@@ -250,7 +250,7 @@ def _check(plan: Launches, kernels: Mapping[str, Sequence[str]], function: str, 
         _damaged(path, f"{function}the parameters' memory must come first, in their order, got {parameters}")
     for memory in plan.memory:
         if not 0 <= memory.elements * (_bytes(memory.dtype) or MAX_DEVICE_BYTES + 1) <= MAX_DEVICE_BYTES:
-            _damaged(path, f"{function}{memory.elements} elements of {memory.dtype!r} are no memory of a device")
+            _damaged(path, f"{function}{memory.elements} elements of {memory.dtype!r} are not memory of a device")
     if not 0 < len(plan.launches) <= MAX_LAUNCHES:
         _damaged(path, f"{function}expected 1 to {MAX_LAUNCHES:,} launches, got {len(plan.launches)}")
     for launch in plan.launches:
@@ -269,7 +269,7 @@ def _check_launch(
         _damaged(path, f"{function}{launch.kernel} takes {list(kernels[launch.kernel])}, got {given}")
     for dtype, value in launch.numbers:
         if not _holds(dtype, value):
-            _damaged(path, f"{function}{launch.kernel} is given a number: {value} is no {dtype}")
+            _damaged(path, f"{function}{launch.kernel} is given a number: {value} is not of type {dtype}")
     for extents, most in ((launch.blocks, MAX_BLOCKS), (launch.threads, MAX_THREADS)):
         if not all(0 < extent <= limit for extent, limit in zip(extents, most, strict=True)):
             _damaged(path, f"{function}{launch.kernel} is launched with {list(extents)}, at most {list(most)}")

@@ -215,7 +215,7 @@ def load_static_library(path: str | os.PathLike[str], func_names: Sequence[str])
     name = os.fspath(path)
     data = _read(name, "load_static_library")
     if not _is_relocatable(data):
-        raise ArgumentError(f"load_static_library: {name!r} is no object file")
+        raise ArgumentError(f"load_static_library: {name!r} is not an object file")
     description = read_description(data, name)
     _require_machine(description, name)
     signatures = {signature.name: signature for signature in description.signatures}

@@ -413,7 +413,7 @@ class Module:
         make = self._sources.get(fmt or self.format)
         if make is None:
             if fmt in self._files:
-                raise ArgumentError(f"get_source: {fmt!r} is no text; save('kernels.{fmt}') writes the file")
+                raise ArgumentError(f"get_source: {fmt!r} is not text; save('kernels.{fmt}') writes the file")
             formats = ", ".join(map(repr, self._sources)) or "nothing: a loaded module has no source"
             expected("get_source", "fmt", f"one of {formats}", fmt)
         return make()

@@ -296,7 +296,7 @@ def empty(shape: int | Sequence[int], dtype: str = "float32", device: Device | N
     Raises
     ------
     ArgumentError
-        If an extent is no int or negative, or the device has no runtime.
+        If an extent is not an int or negative, or the device has no runtime.
     DTypeError
         If no array holds elements of that type.
     """

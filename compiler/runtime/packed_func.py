@@ -107,7 +107,7 @@ def convert(value: object) -> Any:
         return PackedFunc(value)
     if hasattr(value, "dtype") and getattr(value, "shape", None) == ():
         return as_expr(value)
-    raise ArgumentError(f"convert: a value of type {type(value).__name__} is no object of the runtime")
+    raise ArgumentError(f"convert: a value of type {type(value).__name__} is not an object of the runtime")
 
 
 def convert_key(key: object) -> object:
@@ -145,7 +145,7 @@ def register_func(func_name: str | Callable[..., Any], f: Function | None = None
     Raises
     ------
     ArgumentError
-        If the name is taken, or what is registered is no function.
+        If the name is taken, or what is registered is not a function.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def save_param_dict(params: Mapping[str, ArrayLike]) -> bytearray:
     Raises
     ------
     ArgumentError
-        If ``params`` is no mapping.
+        If ``params`` is not a mapping.
     DTypeError
         If the layout has no number for the type of an array.
     """

@@ -201,7 +201,7 @@ class Report:
         Raises
         ------
         ArgumentError
-            If it is no report.
+            If it is not a report.
         """
         try:
             read = json.loads(s)

@@ -157,7 +157,7 @@ def argument_shapes(arrays: Sequence[object]) -> str:
     Parameters
     ----------
     arrays : sequence of object
-        What is no array is left out.
+        What is not an array is left out.
 
     Returns
     -------

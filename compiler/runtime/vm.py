@@ -93,7 +93,7 @@ class Executable:
         Raises
         ------
         ArgumentError
-            If the bytes are no program.
+            If the bytes are not a program.
         """
         return loaded_program(Executable(), bytes(bytecode), lib)
 

@@ -99,12 +99,12 @@ def loaded_program(program: Executable, data: bytes, lib: Module | None) -> Exec
     Raises
     ------
     ArgumentError
-        If the bytes are no program.
+        If the bytes are not a program.
     """
     try:
         saved = msgspec.msgpack.decode(data, type=_Program)
     except (msgspec.MsgspecError, ValueError) as exc:
-        raise ArgumentError(f"Executable.load_exec: the bytes are no program of the virtual machine: {exc}") from None
+        raise ArgumentError(f"Executable.load_exec: the bytes are not a program: {exc}") from None
     numbered = load_param_dict(saved.constants)
     constants = [numbered[str(index)] for index in range(len(numbered))]
     program.functions = [_function(f) for f in saved.functions]

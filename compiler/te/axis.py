@@ -16,7 +16,7 @@ AxisDomain: TypeAlias = Range | tuple[ExprLike, ExprLike] | list[ExprLike]
 
 
 def check_name(operation: str, name: object) -> None:
-    """Refuse a name that is no string."""
+    """Refuse a name that is not a string."""
     if not isinstance(name, str):
         raise ArgumentError(f"{operation}: name must be a string, got {show(name)}")
 
@@ -43,7 +43,7 @@ def reduce_axis(dom: AxisDomain, name: str = "rv", thread_tag: str = "", span: o
     Raises
     ------
     ArgumentError
-        If ``dom`` is no pair of integers and no Range, or ``name`` no string.
+        If ``dom`` is not a pair of integers and no Range, or ``name`` no string.
     """
     check_name("reduce_axis", name)
     with derived_from(mint_source(f"{name} = reduce_axis")):
@@ -83,7 +83,7 @@ def thread_axis(dom: AxisDomain | str | None = None, tag: str = "", name: str = 
     Raises
     ------
     ArgumentError
-        If there is no tag, or ``dom`` is no pair of integers and no Range.
+        If there is no tag, or ``dom`` is not a pair of integers and no Range.
     """
     if isinstance(dom, str):
         tag, dom = dom, None

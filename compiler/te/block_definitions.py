@@ -132,7 +132,7 @@ def _reduction(block: Block, store: BufferStore) -> tuple[ScalarReducer, PrimExp
     init = block.init
     reduction = reduction_of(init, store) if isinstance(init, BufferStore) else None
     if reduction is None:
-        raise NotDefinitions(f"block {block.name_hint!r} is no sum, product, minimum or maximum")
+        raise NotDefinitions(f"block {block.name_hint!r} is not a sum, product, minimum or maximum")
     return _REDUCERS[reduction.kind], reduction.value
 
 

@@ -73,9 +73,9 @@ class Group(RecordedStage):
         Raises
         ------
         ArgumentError
-            If ``parent`` is no stage.
+            If ``parent`` is not a stage.
         ScheduleError
-            If ``scope`` is no loop of ``parent``, or that is not in the group around this one.
+            If ``scope`` is not a loop of ``parent``, or that is not in the group around this one.
         """
         if not isinstance(parent, RecordedStage) or isinstance(parent, Group):
             raise ArgumentError(f"compute_at: parent must be a stage, such as s[C], got {show(parent)} ({self})")

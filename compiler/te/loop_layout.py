@@ -64,7 +64,7 @@ def loop_layout(stage: Stage) -> Layout:
     if not mixed.isdisjoint(stage.leaf_iter_vars):
         raise ScheduleError(
             f"cache_write: a loop of {stage.op.name!r} is made of an axis over elements and one of the reduction, and "
-            "can be no dimension; fuse them after cache_write"
+            "cannot be a dimension; fuse them after cache_write"
         )
     if not stage.relations:
         axes = tuple(a for a in stage.leaf_iter_vars if a.iter_type != IterVar.CommReduce)

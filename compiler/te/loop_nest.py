@@ -173,7 +173,7 @@ class StageLoops:
                 return AttrStmt(owner, key, dom.extent, with_attached(axis, body))
 
         # Each thread has memory of its own, which holds its part alone: the part begins at the thread's first element.
-        # Virtual threads share what is computed outside of their loop; what is reduced is no part of the memory.
+        # Virtual threads share what is computed outside of their loop; what is reduced is not part of the memory.
         own = not is_virtual(thread) and owned_by_thread(self.stage.scope, thread) and not self._is_reduced(axis)
         return wrap, dom.min if own else thread.var.astype(axis.var.dtype) + dom.min
 

@@ -352,7 +352,7 @@ class _Evaluation(Functor):
 
     def contract(self, product: list[Array], rank: int) -> Array:
         """Sum a product of views over the axes from ``rank`` on."""
-        # An axis that a factor does not depend on has extent 1: it is no subscript of that factor.
+        # An axis that a factor does not depend on has extent 1: it is not a subscript of that factor.
         factors = [([d for d, extent in enumerate(view.shape) if extent > 1], view) for view in product]
         # With the rows' factor last, a matrix product comes in C order; else all of it would have to be copied.
         factors.sort(key=lambda factor: min(factor[0], default=rank), reverse=True)
@@ -385,7 +385,7 @@ class _Evaluation(Functor):
         return result
 
     def _matrices(self, views: list[tuple[list[int], Array]], out: list[int]) -> list[Array] | None:
-        """Return two factors as the matrices whose product they are, or None where it is no product of matrices.
+        """Return two factors as the matrices whose product they are, or None where it is not a product of matrices.
 
         Axes of a view come in the order of the loops, so what is stored as a matrix may be seen transposed here.
         """

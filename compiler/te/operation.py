@@ -236,7 +236,7 @@ def placeholder(shape: Shape, dtype: str | None = None, name: str = "placeholder
     Raises
     ------
     DTypeError
-        If ``dtype`` is no data type, or an extent no integer.
+        If ``dtype`` is not a data type, or an extent no integer.
     ArgumentError
         If an extent is negative, or ``name`` no string.
     """
@@ -286,7 +286,7 @@ def compute(
     ArgumentError
         If an argument is not as described.
     DTypeError
-        If an extent or an index is no integer.
+        If an extent or an index is not an integer.
 
     Notes
     -----

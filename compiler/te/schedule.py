@@ -120,7 +120,7 @@ class Schedule(ScheduleState):
         Raises
         ------
         ArgumentError
-            If ``tensor`` is no tensor, ``scope`` no string, or ``readers`` empty.
+            If ``tensor`` is not a tensor, ``scope`` no string, or ``readers`` empty.
         ScheduleError
             If one of the readers does not read ``tensor``.
         """
@@ -158,7 +158,7 @@ class Schedule(ScheduleState):
         Raises
         ------
         ArgumentError
-            If ``tensor`` is no tensor and no list of them, or ``scope`` no string.
+            If ``tensor`` is not a tensor and no list of them, or ``scope`` no string.
         ScheduleError
             If it is a placeholder, not all outputs of its operation are given, or there is such a cache already.
         """
@@ -228,9 +228,9 @@ class Schedule(ScheduleState):
         Raises
         ------
         ArgumentError
-            If ``tensor`` is no tensor, or ``factor_axis`` no position of a dimension.
+            If ``tensor`` is not a tensor, or ``factor_axis`` no position of a dimension.
         ScheduleError
-            If ``tensor`` is no reduction, or ``axis`` is none of its reduction loops.
+            If ``tensor`` is not a reduction, or ``axis`` is none of its reduction loops.
         """
         return factor_reduction(self, tensor, axis, factor_axis)
 

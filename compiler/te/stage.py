@@ -103,7 +103,7 @@ class Stage(StageStorage):
         Raises
         ------
         ScheduleError
-            If one of them is no loop of this stage, or given twice.
+            If one of them is not a loop of this stage, or given twice.
         """
         places = [self.require_leaf("reorder", a) for a in args]
         for i, axis in enumerate(args):
@@ -197,9 +197,9 @@ class Stage(StageStorage):
         Raises
         ------
         ArgumentError
-            If ``thread_ivar`` is no thread axis.
+            If ``thread_ivar`` is not a thread axis.
         ScheduleError
-            If ``ivar`` is no loop of this stage.
+            If ``ivar`` is not a loop of this stage.
         """
         self.require_leaf("bind", ivar)
         if not isinstance(thread_ivar, IterVar) or thread_ivar.iter_type != IterVar.ThreadIndex:
@@ -231,9 +231,9 @@ class Stage(StageStorage):
         Raises
         ------
         ArgumentError
-            If ``pragma_type`` is no string.
+            If ``pragma_type`` is not a string.
         ScheduleError
-            If ``var`` is no loop of this stage.
+            If ``var`` is not a loop of this stage.
         """
         self.require_leaf("pragma", var)
         if not isinstance(pragma_type, str):
@@ -264,9 +264,9 @@ class Stage(StageStorage):
         Raises
         ------
         ArgumentError
-            If ``tensor_intrin`` is no intrinsic.
+            If ``tensor_intrin`` is not an intrinsic.
         ScheduleError
-            If ``var`` is no loop of this stage.
+            If ``var`` is not a loop of this stage.
         """
         self.require_leaf("tensorize", var)
         if not isinstance(tensor_intrin, TensorIntrin):
@@ -301,7 +301,7 @@ class Stage(StageStorage):
         Raises
         ------
         ArgumentError
-            If ``parent`` is no stage, or ``scope`` no axis.
+            If ``parent`` is not a stage, or ``scope`` no axis.
         ScheduleError
             If this stage is a placeholder, ``parent`` does not read it or belongs to another schedule, or ``scope`` is
             none of its loops.  If this stage is an output, when the schedule is lowered.

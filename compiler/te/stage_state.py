@@ -213,7 +213,7 @@ class StageState(RecordedStage):
             if position(relation.parents, axis) >= 0:
                 past = relation.participle
                 raise ScheduleError(f"{primitive_name}: {self.describe(axis)} has already been {past} ({loops})")
-        raise ScheduleError(f"{primitive_name}: {axis.var.name!r} is no axis of {self.op.name!r} ({loops})")
+        raise ScheduleError(f"{primitive_name}: {axis.var.name!r} is not an axis of {self.op.name!r} ({loops})")
 
     def _must_be_parallel(self, primitive_name: str, axis: IterVar) -> None:
         self.require_leaf(primitive_name, axis)

@@ -41,7 +41,7 @@ class StageStorage(StageState):
         Raises
         ------
         ArgumentError
-            If ``scope`` is no string.
+            If ``scope`` is not a string.
         ScheduleError
             If this stage is a placeholder.
         """
@@ -73,7 +73,7 @@ class StageStorage(StageState):
         ArgumentError
             If ``factor`` is not positive, or ``offset`` is negative.
         ScheduleError
-            If ``axis`` is no dimension of this stage.
+            If ``axis`` is not a dimension of this stage.
         """
         if position(list(self.op.axis), axis) < 0:
             raise ScheduleError(f"storage_align: axis must be one of s[{self.op.name}].op.axis, got {show(axis)}")
@@ -109,7 +109,7 @@ class StageStorage(StageState):
         Raises
         ------
         ArgumentError
-            If ``mapping_function`` is no function, or of another number of indices than there are dimensions.
+            If ``mapping_function`` is not a function, or of another number of indices than there are dimensions.
         ScheduleError
             If two elements were to lie in the same place, places of a stage that is computed were left over, or one
             of its loops over elements has been split or fused.
@@ -245,9 +245,9 @@ class StageStorage(StageState):
         Raises
         ------
         ArgumentError
-            If ``tensor`` is no tensor, or ``offset`` no integer.
+            If ``tensor`` is not a tensor, or ``offset`` no integer.
         ScheduleError
-            If ``var`` is no loop of this stage, or the stage does not read ``tensor``.
+            If ``var`` is not a loop of this stage, or the stage does not read ``tensor``.
         """
         self.require_leaf("prefetch", var)
         if not isinstance(tensor, Tensor):

@@ -249,7 +249,7 @@ class Tensor(DataProducer, ExprOperators):
         """
         if self.ndim:
             dims = ", ".join(show(d) for d in self.shape)
-            raise ArgumentError(f"{self.name}: a tensor of shape ({dims}) is no scalar; index it, as in {self.name}[i]")
+            raise ArgumentError(f"{self.name}: a tensor of shape ({dims}) is not a scalar; index it: {self.name}[i]")
         return ProducerLoad(self, ())
 
     def __add__(self, other: ExprLike) -> Any:

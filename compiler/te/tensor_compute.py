@@ -34,7 +34,7 @@ class TensorComputeOp(Operation):
     attrs : mapping of str to object
         Further annotations.
     axes : tuple of IterVar
-        One for each dimension; those that the intrinsic computes are no loops.
+        One for each dimension; those that the intrinsic computes are not loops.
     reduce_axes : tuple of IterVar
         Over what the calls add to the outputs.
     schedulable_ndim : int

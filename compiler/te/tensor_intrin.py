@@ -186,7 +186,7 @@ def decl_tensor_intrin(
     Raises
     ------
     ArgumentError
-        If ``op`` is no computation of placeholders, or ``fcompute`` returns something else.
+        If ``op`` is not a computation of placeholders, or ``fcompute`` returns something else.
 
     Examples
     --------

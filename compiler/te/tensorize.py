@@ -167,7 +167,7 @@ def check_match(stage: Stage, region: TensorizedRegion, intrin: TensorIntrin, va
     """
     op = stage.op
     if not isinstance(op, ComputeOp):
-        raise _mismatch(intrin, f"stage {op.name!r} is no computation")
+        raise _mismatch(intrin, f"stage {op.name!r} is not a computation")
     body = matched_body(op, region, intrin)
     computes = _computation(intrin)
     if len(body) != len(computes.body):

@@ -82,7 +82,7 @@ def statement_to_prim_func(args: Sequence[Argument], body: Stmt, binds: Binds | 
     args : sequence of Tensor, Buffer or Var
         The parameters of the function, in order.
     body : Stmt
-        Stores to tensors and realizes those that are no parameters.
+        Stores to tensors and realizes those that are not parameters.
     binds : mapping of Tensor to Buffer, optional
         Buffers to use for some tensors.
 

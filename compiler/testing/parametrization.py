@@ -298,7 +298,7 @@ def _cached(func: Fixture) -> Fixture:
     @functools.wraps(func)
     def wrapper(*args: object, **named: object) -> object:
         given = inspect.signature(func).bind(*args, **named).arguments
-        # The instance of a class of tests is another one for each test, and is no input of the fixture.
+        # The instance of a class of tests is another one for each test, and is not an input of the fixture.
         key = tuple(_cache_key(value) for name, value in given.items() if name != "self")
         if key not in values:
             value = func(*args, **named)

@@ -124,7 +124,7 @@ def truncdiv(a: ExprLike, b: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If an operand is no integer.
+        If an operand is not an integer.
     """
     return _integer_division("truncdiv", Div, a, b)
 
@@ -145,7 +145,7 @@ def truncmod(a: ExprLike, b: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If an operand is no integer.
+        If an operand is not an integer.
     """
     return _integer_division("truncmod", Mod, a, b)
 
@@ -166,7 +166,7 @@ def floordiv(a: ExprLike, b: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If an operand is no integer.
+        If an operand is not an integer.
     """
     return _integer_division("floordiv", FloorDiv, a, b)
 
@@ -187,7 +187,7 @@ def floormod(a: ExprLike, b: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If an operand is no integer.
+        If an operand is not an integer.
     """
     return _integer_division("floormod", FloorMod, a, b)
 
@@ -208,7 +208,7 @@ def indexdiv(a: ExprLike, b: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If an operand is no integer.
+        If an operand is not an integer.
     """
     return _integer_division("indexdiv", FloorDiv, a, b)
 
@@ -229,7 +229,7 @@ def indexmod(a: ExprLike, b: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If an operand is no integer.
+        If an operand is not an integer.
     """
     return _integer_division("indexmod", FloorMod, a, b)
 
@@ -250,7 +250,7 @@ def ceildiv(lhs: ExprLike, rhs: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If an operand is no integer.
+        If an operand is not an integer.
     """
     divisor = convert(rhs)
     return floordiv(convert(lhs) + (divisor - 1), divisor)
@@ -334,7 +334,7 @@ def bitwise_and(x: ExprLike, y: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If an operand is no integer.
+        If an operand is not an integer.
     """
     return bitwise("bitwise_and", x, y)
 
@@ -355,7 +355,7 @@ def bitwise_or(x: ExprLike, y: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If an operand is no integer.
+        If an operand is not an integer.
     """
     return bitwise("bitwise_or", x, y)
 
@@ -376,7 +376,7 @@ def bitwise_xor(x: ExprLike, y: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If an operand is no integer.
+        If an operand is not an integer.
     """
     return bitwise("bitwise_xor", x, y)
 
@@ -397,7 +397,7 @@ def bitwise_not(x: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If an operand is no integer.
+        If an operand is not an integer.
     """
     return bitwise("bitwise_not", x)
 
@@ -418,7 +418,7 @@ def shift_left(x: ExprLike, y: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If an operand is no integer.
+        If an operand is not an integer.
     """
     return bitwise("shift_left", x, y)
 
@@ -439,6 +439,6 @@ def shift_right(x: ExprLike, y: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If an operand is no integer.
+        If an operand is not an integer.
     """
     return bitwise("shift_right", x, y)

@@ -140,7 +140,7 @@ class BlockRealize(Stmt):
     Raises
     ------
     ArgumentError
-        If there are not as many values as the block has axes, or the predicate is no condition.
+        If there are not as many values as the block has axes, or the predicate is not a condition.
     """
 
     children: ClassVar[tuple[str, ...]] = ("iter_values", "predicate", "block")

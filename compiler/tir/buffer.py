@@ -378,7 +378,7 @@ class BufferLoad(PrimExpr):
     BoundError
         If there are not as many indices as the buffer has dimensions.
     DTypeError
-        If the predicate is no vector of as many truth values, or index and elements are both scalable vectors.
+        If the predicate is not a vector of as many truth values, or index and elements are both scalable vectors.
     """
 
     children: ClassVar[tuple[str, ...]] = ("indices", "predicate")
@@ -413,7 +413,7 @@ class BufferLoad(PrimExpr):
 
 
 def _check_predicate(access: str, predicate: PrimExpr, lanes: int) -> None:
-    """Raise an error if a predicate is no vector of as many truth values as lanes are accessed."""
+    """Raise an error if a predicate is not a vector of as many truth values as lanes are accessed."""
     if not isinstance(predicate, PrimExpr):
         raise DTypeError(f"Buffer{access.title()}: predicate must be a vector of truth values, got {show(predicate)}")
     given = dt.parse(predicate.dtype)
@@ -487,7 +487,7 @@ class BufferStore(Stmt):
     BoundError
         If there are not as many indices as the buffer has dimensions.
     DTypeError
-        If the predicate is no vector of as many truth values, or the value is no vector of as many lanes.
+        If the predicate is not a vector of as many truth values, or the value is not a vector of as many lanes.
     """
 
     children: ClassVar[tuple[str, ...]] = ("value", "indices", "predicate")

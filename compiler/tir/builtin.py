@@ -164,7 +164,7 @@ def popcount(x: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If ``x`` is no integer.
+        If ``x`` is not an integer.
     """
     e = _integer("popcount", x)
     return Call(e.dtype, POPCOUNT, (e,))
@@ -186,7 +186,7 @@ def clz(x: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If ``x`` is no integer.
+        If ``x`` is not an integer.
     """
     e = _integer("clz", x)
     return Call("int32", CLZ, (e,))

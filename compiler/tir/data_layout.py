@@ -195,13 +195,13 @@ class Layout:
         Raises
         ------
         ArgumentError
-            If an extent is no multiple of its block.
+            If an extent is not a multiple of its block.
         """
         dims: list[Extent] = []
         for axis in self.axes:
             block, extent = self.block(axis.letter), extents[axis.letter]
             if isinstance(extent, int) and extent % block:
-                raise ArgumentError(f"layout {self.name}: extent {extent} of {axis.letter} is no multiple of {block}")
+                raise ArgumentError(f"layout {self.name}: {axis.letter} is {extent}, not a multiple of {block}")
             dims.append(axis.factor or (extent if block == 1 else extent // block))
         return tuple(dims)
 
@@ -350,7 +350,7 @@ class BijectiveLayout:
         Raises
         ------
         ArgumentError
-            If it has another number of axes, or an extent is no multiple of its block.
+            If it has another number of axes, or an extent is not a multiple of its block.
         """
         return self.dst_layout.shape(self.src_layout.extents(_plain(shape)))
 
@@ -369,7 +369,7 @@ class BijectiveLayout:
         Raises
         ------
         ArgumentError
-            If it has another number of axes, or an extent is no multiple of its block.
+            If it has another number of axes, or an extent is not a multiple of its block.
         """
         return self.src_layout.shape(self.dst_layout.extents(_plain(shape)))
 

@@ -158,7 +158,7 @@ class PrimFunc(BaseFunc):
         Raises
         ------
         ArgumentError
-            If a key is no parameter, or a buffer does not fit.
+            If a key is not a parameter, or a buffer does not fit.
 
         Examples
         --------
@@ -167,7 +167,7 @@ class PrimFunc(BaseFunc):
         """
         for param in param_map:
             if not any(param is each for each in self.params):
-                raise ArgumentError(f"specialize: {show(param)} is no parameter of the function")
+                raise ArgumentError(f"specialize: {show(param)} is not a parameter of the function")
         params, body, buffers = specialized_parts(self.params, self.body, self.buffer_map, param_map)
         with derived_from(self.span):
             return rebuild(self, params=params, body=body, buffer_map=buffers)

@@ -429,7 +429,7 @@ def _read(n: ast.expr, variables: Mapping[str, Var]) -> PrimExpr:
             return _OPERATORS[type(op)](_read(left, variables), _read(right, variables))
         case ast.Call(func=ast.Attribute(value=ast.Name(id="T"), attr=dtype), args=[argument]):
             return _read(argument, variables).astype(dtype)
-    raise ArgumentError(f"IndexMap: {ast.unparse(n)!r} is no integer arithmetic")
+    raise ArgumentError(f"IndexMap: {ast.unparse(n)!r} is not integer arithmetic")
 
 
 def _variables(function: Callable[..., Any], ndim: int | None, dtype: str) -> list[Var]:

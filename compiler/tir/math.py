@@ -107,7 +107,7 @@ def _document(build: Callable[..., PrimExpr], name: str, doc: str, parameters: d
     build.__name__ = build.__qualname__ = name
     build.__doc__ = (
         f"{doc}\n\nParameters\n----------\n{described}\nReturns\n-------\nPrimExpr\n    {result}\n\n"
-        f"Raises\n------\nDTypeError\n    If an operand is no floating-point number.\n"
+        f"Raises\n------\nDTypeError\n    If an operand is not a floating-point number.\n"
     )
 
 
@@ -268,7 +268,7 @@ def ldexp(x1: ExprLike, x2: ExprLike) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If ``x1`` is no floating-point number, or ``x2`` no integer.
+        If ``x1`` is not a floating-point number, or ``x2`` no integer.
     """
     value, power_of_two = _float_operand("ldexp", x1), convert(x2)
     if not dt.is_integral(power_of_two.dtype):

@@ -177,7 +177,7 @@ class ExprPrinter(Functor):
         self.out.write(")")
 
     def visit_Node(self, n: Node, level: int) -> None:
-        """Show what is no expression, such as the operation that an attribute is about."""
+        """Show what is not an expression, such as the operation that an attribute is about."""
         self.out.write(getattr(n, "name", type(n).__name__))
 
     # leaves

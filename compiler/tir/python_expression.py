@@ -210,7 +210,7 @@ class PythonExpression(Functor):
             return self.visit(n)  # type: ignore[no-any-return]
         terms: list[str] = []
         e: PrimExpr = n
-        while isinstance(e, (Add, Sub)):  # a long chain is no deep expression
+        while isinstance(e, (Add, Sub)):  # a long chain is not a deep expression
             terms.append(f" {e.symbol} {self._operand(e.b)}")
             e = e.a
         if isinstance(e, Mul):

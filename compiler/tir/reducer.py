@@ -77,7 +77,7 @@ def infinity(dtype: str) -> PrimExpr:
     Raises
     ------
     DTypeError
-        If ``dtype`` is no floating-point type.
+        If ``dtype`` is not a floating-point type.
     """
     if not dt.is_float(dtype):
         raise DTypeError(f"infinity: expected a floating-point data type, got {show(dtype)}")

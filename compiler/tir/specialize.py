@@ -36,7 +36,7 @@ def specialized_parts(
     Raises
     ------
     ArgumentError
-        If a buffer has another rank, or other extents where they are no variables.
+        If a buffer has another rank, or other extents where they are not variables.
     """
     values: dict[Var, PrimExpr] = {}
     for param, given in param_map.items():

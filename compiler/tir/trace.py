@@ -38,7 +38,7 @@ def trace(args: Sequence[ExprLike], trace_action: str = _DEFAULT_ACTION) -> Prim
     Raises
     ------
     ArgumentError
-        If there are no values, or ``trace_action`` is no text.
+        If there are no values, or ``trace_action`` is not text.
 
     Examples
     --------

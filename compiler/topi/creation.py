@@ -49,7 +49,7 @@ def arange(start: Number, stop: Number | None = None, step: Number = 1, dtype: s
     Raises
     ------
     ArgumentError
-        If a bound or the step is no constant.
+        If a bound or the step is not a constant.
     """
     begin, end = (0, start) if stop is None else (start, stop)
     first, last, by = (_constant(n) for n in (begin, end, step))

@@ -259,7 +259,7 @@ def strided_slice(
     Raises
     ------
     ArgumentError
-        If a sliced extent is no constant, a step is zero, there is no such axis or mode, or ``begin``, ``end`` and
+        If a sliced extent is not a constant, a step is zero, there is no such axis or mode, or ``begin``, ``end`` and
         ``axes`` have different lengths.
     """
     shape = dims(a)

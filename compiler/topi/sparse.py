@@ -45,7 +45,7 @@ def csrmv(a: CSRPlaceholderOp, x: Tensor, y: Tensor | None = None) -> Tensor:
     Raises
     ------
     ArgumentError
-        If ``x`` is no matrix, or ``y`` no vector.
+        If ``x`` is not a matrix, or ``y`` no vector.
     """
     return _product("csrmv", a, x, y)
 
@@ -70,7 +70,7 @@ def csrmm(a: CSRPlaceholderOp, b: Tensor, c: Tensor | None = None) -> Tensor:
     Raises
     ------
     ArgumentError
-        If ``b`` is no matrix, or ``c`` no vector.
+        If ``b`` is not a matrix, or ``c`` no vector.
     """
     return _product("csrmm", a, b, c)
 
@@ -103,7 +103,7 @@ def dense(data: CSRPlaceholderOp | Tensor, weight: CSRPlaceholderOp | Tensor, bi
     UnavailableError
         If none or both of them are sparse.
     ArgumentError
-        If the dense one is no matrix, or ``bias`` no vector.
+        If the dense one is not a matrix, or ``bias`` no vector.
     """
     if isinstance(data, CSRPlaceholderOp) and isinstance(weight, Tensor):
         _check_dimensions("dense", weight, bias)

@@ -44,7 +44,7 @@ def unique(data: Tensor, is_sorted: bool = True, return_counts: bool = False) ->
     Raises
     ------
     ArgumentError
-        If ``data`` is no vector.
+        If ``data`` is not a vector.
     """
     if data.ndim != 1:
         raise ArgumentError(f"unique: data must have one dimension, got {data.ndim}")

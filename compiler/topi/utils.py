@@ -156,7 +156,7 @@ def get_const_tuple(in_tuple: Iterable[Number]) -> tuple[Number, ...]:
     Returns
     -------
     tuple of (int or PrimExpr)
-        What is no constant stays an expression.
+        What is not a constant stays an expression.
     """
     simple = [simplify(extent) for extent in in_tuple]
     return tuple(extent.value if isinstance(extent, IntImm) else extent for extent in simple)
@@ -176,7 +176,7 @@ def get_float_tuple(in_tuple: Iterable[float | PrimExpr]) -> tuple[float, ...]:
     Raises
     ------
     ArgumentError
-        If one is no constant.
+        If one is not a constant.
     """
     return tuple(get_const_float(value) for value in in_tuple)
 

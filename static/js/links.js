@@ -48,7 +48,7 @@ export class LinkModel {
       seen.add(id);
       if (row.level === "memory") {
         for (const parent of row.parents) if (this.rows.get(parent)?.line) accessed.add(this.rows.get(parent).line);
-        continue; // it is no origin: loads of a placeholder are not made from it
+        continue; // it is not an origin: loads of a placeholder are not made from it
       }
       if (row.level === "loop" && row.line) loops.add(row.line);
       if (row.level === "graph") graphs.add(id);

@@ -83,7 +83,7 @@ function open(view) {
 function rename(view, uses, name) {
   const old = textOf(view.state, uses[0]);
   if (name === old) return close(view);
-  if (!NAME.test(name) || KEYWORDS.has(name)) return toast(`${name || "nothing"} is no name of a variable`);
+  if (!NAME.test(name) || KEYWORDS.has(name)) return toast(`${name || "nothing"} is not a name of a variable`);
   if (variables(view.state).some((node) => textOf(view.state, node) === name)) return toast(`the script has a variable ${name} already`);
   view.dispatch({ changes: uses.map(({ from, to }) => ({ from, to, insert: name })), userEvent: "input.rename" });
   view.focus();

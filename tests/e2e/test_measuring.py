@@ -181,7 +181,7 @@ def test_parallel_steps_have_a_second_bar_for_one_thread(explorer: str, open_pag
 
 
 def link_with(explorer: str, measurements: list[dict[str, object]]) -> str:
-    """Return the address of a link that keeps a ladder; what is no step has a kind."""
+    """Return the address of a link that keeps a ladder; what is not a step has a kind."""
     defaults = {"kind": "prefix", "spread": 0.0, "repeats": 1, "number": 1, "threads": 1, "checked": "unchecked"}
     defaults |= {"cpu": "Test", "target": "llvm", "note": "", "host": "", "estimated": False}
     fields = ["name", "kind", "seconds", "spread", "repeats", "number", "threads", "flops", "gflops", "traffic"]

@@ -51,7 +51,7 @@ def _integer(random: Random, depth: int) -> str:
 
 
 def _variable(random: Random) -> str:
-    """Return a variable: what is added to it is no constant that is folded at once, with another name for its type."""
+    """Return a variable: a sum with it is not folded at once."""
     return random.choice("xyz")
 
 

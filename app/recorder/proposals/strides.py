@@ -27,7 +27,7 @@ class Stride:
     write : bool
         Whether it is written.
     elements : int or None
-        Elements between two iterations; None where that is no constant.
+        Elements between two iterations; None where that is not a constant.
     """
 
     buffer: str

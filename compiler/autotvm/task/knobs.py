@@ -81,7 +81,7 @@ class VirtualAxis:
     Attributes
     ----------
     length : int
-        The extent; -1 where it is no number.
+        The extent; -1 where it is not a number.
     """
 
     def __init__(self, var: IterVar | int | VirtualAxis, name: str | None = None) -> None:

@@ -83,7 +83,7 @@ def decode(line: str) -> Record:
     Raises
     ------
     ArgumentError
-        If the line is no record.
+        If the line is not a record.
     """
     try:
         fields = json.loads(line)
@@ -91,7 +91,7 @@ def decode(line: str) -> Record:
         costs, error, seconds, timestamp = fields["r"]
         state = State(tuple(tuple(int(n) for n in numbers) for numbers in decisions))
     except (ValueError, KeyError, TypeError):
-        raise ArgumentError(f"auto_scheduler: this line is no record: {line[:80]!r}") from None
+        raise ArgumentError(f"auto_scheduler: this line is not a record: {line[:80]!r}") from None
     task: Any = StoredTask(key, Target(target))
     return MeasureInput(task, state), MeasureResult(tuple(costs), error, "", seconds, timestamp)
 

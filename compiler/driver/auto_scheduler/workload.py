@@ -99,12 +99,12 @@ def workload_key_to_tensors(workload_key: str) -> list[Tensor]:
     Raises
     ------
     ArgumentError
-        If the text is no key, or its function is not registered.
+        If the text is not a key, or its function is not registered.
     """
     try:
         name, *args = json.loads(workload_key)
     except ValueError:
-        raise ArgumentError(f"auto_scheduler: {workload_key!r} is no key of a workload") from None
+        raise ArgumentError(f"auto_scheduler: {workload_key!r} is not a key of a workload") from None
     if name not in _WORKLOADS:
         raise _unknown(name)
     return list(_WORKLOADS[name](*deserialize_args([_tuples(a) for a in args])))

@@ -73,7 +73,7 @@ class Executor:
         Returns
         -------
         callable, or NDArray, tuple, …
-            An expression that is no function and has no free variables is evaluated at once.
+            An expression that is not a function and has no free variables is evaluated at once.
         """
         module, is_function = self._module_of(expr)
         values: dict[Var | str, ArrayLike | Constant] = dict(self._params.items())

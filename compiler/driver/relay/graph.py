@@ -188,7 +188,7 @@ class _Flattening:
             case Call() if isinstance(expr.op, (RelayOp, Function)):
                 return self._call(expr)
             case _:
-                raise _needs_vm(f"{type(expr).__name__} is no call of a kernel")
+                raise _needs_vm(f"{type(expr).__name__} is not a call of a kernel")
 
     def _call(self, call: Call) -> list[int]:
         if isinstance(call.op, Function) and not call.op.attrs.get("Primitive"):

@@ -66,7 +66,7 @@ def load_kernel(lib: Module | None, name: str, constants: list[NDArray], functio
     Raises
     ------
     ArgumentError
-        If the text is no function of a graph, or there is no machine code.
+        If the text is not a function of a graph, or there is no machine code.
     """
     group = load_json(function)
     if not isinstance(group, Function):

@@ -273,4 +273,4 @@ def _read_tar(path: str, names: tuple[str, ...]) -> dict[str, bytes]:
             members = {name: package.extractfile(name) for name in names}
             return {name: member.read() for name, member in members.items() if member is not None}
     except (OSError, KeyError, tarfile.TarError) as error:
-        raise TVMCException(f"tvmc: {path!r} is no package with {', '.join(names)}: {error}") from None
+        raise TVMCException(f"tvmc: {path!r} is not a package with {', '.join(names)}: {error}") from None

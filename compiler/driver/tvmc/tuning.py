@@ -146,7 +146,7 @@ def applied_records(records: str | os.PathLike[str] | None, target: TargetLike) 
         with open(records, encoding="utf-8") as file:
             lines = [json.loads(line) for line in file if line.strip()]
     except (OSError, ValueError) as error:
-        raise TVMCException(f"tvmc.compile: tuning_records: {records!r} is no file of records: {error}") from None
+        raise TVMCException(f"tvmc.compile: tuning_records: {records!r} is not a file of records: {error}") from None
     history = ApplyHistoryBest(records) if _are_of_templates(lines) else auto_scheduler.ApplyHistoryBest(records)
     with Target(target), history:
         yield

@@ -109,7 +109,7 @@ def instrumented(*instruments: Instrument, process_wide: bool = False) -> Iterat
 def uninstrumented() -> Iterator[None]:
     """Deactivate all instruments of this thread or task inside the block, except those of a ``PassContext``.
 
-    For work that is no part of the user's program, or that is reported as a whole.
+    For work that is not part of the user's program, or that is reported as a whole.
 
     Returns
     -------

@@ -112,7 +112,7 @@ def pass_instrument(pi_cls: type | None = None) -> Callable[..., Any]:
     Raises
     ------
     ArgumentError
-        If what is decorated is no class, or has none of the methods.
+        If what is decorated is not a class, or has none of the methods.
 
     Examples
     --------

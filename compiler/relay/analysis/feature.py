@@ -34,7 +34,7 @@ class Feature(IntEnum):
     fConstructor = 13
     fMatch = 14
     fGraph = 15
-    """A value that is no leaf has several users."""
+    """A value that is not a leaf has several users."""
     fLetRec = 16
     """A function that a let binds calls itself."""
 

@@ -23,7 +23,7 @@ class Use:
     Parameters
     ----------
     user : int
-        The number of the node that uses; -1 where that is no node of the graph.
+        The number of the node that uses; -1 where that is not a node of the graph.
     label : int
         How it uses; the largest label on a path is the path's.
     """
@@ -46,7 +46,7 @@ class PostDominators:
     Attributes
     ----------
     parent : list of int
-        The immediate post-dominator of each node; ``len(uses)``, which is no node, if there is none.
+        The immediate post-dominator of each node; ``len(uses)``, which is not a node, if there is none.
     label : list of int
         The largest label on all paths from a node to its immediate post-dominator.
 

@@ -71,7 +71,7 @@ def infer_shape(inputs: RelayExpr, mod: IRModule | None = None) -> tuple[Any, ..
     Returns
     -------
     tuple or Type
-        The type itself where the value is no tensor.
+        The type itself where the value is not a tensor.
     """
     t = infer_expr(inputs, mod)
     return t.dims if isinstance(t, TensorType) else t

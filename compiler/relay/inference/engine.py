@@ -97,7 +97,7 @@ class Inference:
                     answer = end.value
 
     def _unknown(self, expr: GraphExpr) -> Type:
-        return self.error(f"{type(expr).__name__} is no expression that has a type", expr)
+        return self.error(f"{type(expr).__name__} is not an expression that has a type", expr)
 
     def unify(self, expected: Type, got: Type, expr: GraphExpr, what: Callable[[], str]) -> Type:
         """Make two types the same; where they cannot be, ``what()`` says of what at ``expr``."""
@@ -158,7 +158,7 @@ class Inference:
             return self.error(str(error), con)
 
     def _op(self, op: Op) -> Type:
-        return self.error(f"operator {op.name} can only be called, it is no value", op)
+        return self.error(f"operator {op.name} can only be called, it is not a value", op)
 
     # --- functions and calls ------------------------------------------------------------------------------------------
 
@@ -204,7 +204,7 @@ class Inference:
             self.unify(callee, FuncType(tuple(args), result), call, lambda: f"call of {name}")
             return result
         if not isinstance(callee, FuncType):
-            return self.error(f"{name} is called but is no function, it is {self.solver.resolve(callee)}", call)
+            return self.error(f"{name} is called but is not a function, it is {self.solver.resolve(callee)}", call)
         if len(callee.arg_types) != len(args):
             takes, got = len(callee.arg_types), len(args)
             return self.error(f"{name} takes {takes} argument{'s' * (takes != 1)}, it is called with {got}", call)

@@ -112,7 +112,7 @@ def shape_of_attr(shape: Any, what: str) -> tuple[Any, ...]:
     Raises
     ------
     ArgumentError
-        If it is no shape.
+        If it is not a shape.
     """
     values = shape if isinstance(shape, (tuple, list)) or hasattr(shape, "__iter__") else (shape,)
     return tuple(v if is_symbolic(v) else int_of(v, what) for v in values)

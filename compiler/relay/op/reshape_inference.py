@@ -122,7 +122,7 @@ class _Walk:
             assert isinstance(known, int)
             assert isinstance(divisor, int)
             if divisor == 0 or (not symbols and known % divisor):
-                raise self.error(f"{_product(self.old)} elements are no multiple of {_product(after)}")
+                raise self.error(f"{_product(self.old)} elements are not a multiple of {_product(after)}")
             if known % divisor == 0:
                 return _times(_product(symbols), known // divisor)
         return _quotient(_product(before), _product(after))

@@ -62,7 +62,7 @@ def tuple_text(parts: list[str]) -> str:
 
 
 def dim_text(d: Any, names: Names, level: int = 0) -> str:
-    """Return an extent; a variable that is no ``int32`` is written with its data type the first time."""
+    """Return an extent; a variable that is not an ``int32`` is written with its data type the first time."""
     if isinstance(d, IntImm):
         return str(d.value)
     if isinstance(d, AnyDim):

@@ -47,7 +47,7 @@ def to_cps(func: Function, mod: IRModule | None = None) -> Function:
     Raises
     ------
     ArgumentError
-        If it is no function.
+        If it is not a function.
 
     References
     ----------
@@ -90,7 +90,7 @@ def un_cps(func: Function) -> Function:
     Raises
     ------
     ArgumentError
-        If the last parameter is no continuation.
+        If the last parameter is not a continuation.
     """
     continuation = func.checked_type.arg_types[-1] if isinstance(func, Function) and func.params else None
     if not isinstance(continuation, FuncType) or continuation.ret_type not in func.type_params:

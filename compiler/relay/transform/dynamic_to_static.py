@@ -124,6 +124,6 @@ class _Static:
 
 
 def _folded(call: Call, args: list[Any]) -> Any:
-    with uninstrumented():  # it is no part of the program
+    with uninstrumented():  # it is not part of the program
         folded = FoldConstantExpr(Call(call.op, tuple(args), call.attrs))
     return None if isinstance(folded, Call) else folded

@@ -155,7 +155,7 @@ def _evaluate(op: RelayOp, call: Call, values: list[Any], t: Type) -> Any:
     try:
         with np.errstate(all="ignore"):
             return _as_constant(op.reference(call.attrs, *values), t)
-    except IndexError:  # an index that is a constant is out of range, which is no fault of the graph unless it runs
+    except IndexError:  # an index that is a constant is out of range, which is not a fault of the graph unless it runs
         return call
 
 

@@ -77,7 +77,7 @@ def create_integer_lookup_table(
     Raises
     ------
     ArgumentError
-        If a number has not eight bits, or a parameter is no constant.
+        If a number has not eight bits, or a parameter is not a constant.
     """
     for name, dtype in (("in_dtype", in_dtype), ("out_dtype", out_dtype)):
         if dtype not in _BYTES:
@@ -124,7 +124,7 @@ def create_integer_lookup_op(
     Raises
     ------
     ArgumentError
-        If elements have not eight bits, or a parameter is no constant.
+        If elements have not eight bits, or a parameter is not a constant.
 
     Examples
     --------

@@ -176,7 +176,7 @@ class LayoutRewriter(GraphMutator):
         Raises
         ------
         ArgumentError
-            If an extent is no multiple of its block, or a dimension is in one of the layouts only.
+            If an extent is not a multiple of its block, or a dimension is in one of the layouts only.
         """
         if source is None or target is None or source == target:
             return expr

@@ -59,7 +59,7 @@ class QuantizeRealize(FunctionPass, opt_level=1):
     References
     ----------
     B. Jacob et al., "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference",
-    CVPR 2018: how scales that are no powers of two are multiplied in fixed point.
+    CVPR 2018: how scales that are not powers of two are multiplied in fixed point.
 
     Examples
     --------

@@ -45,7 +45,7 @@ def _one_number(expr: GraphExpr) -> Any:
 
 
 def _constant_side(call: Call) -> tuple[Any, Any] | None:
-    """Return the operand that is no constant and the one that is."""
+    """Return the operand that is not a constant and the one that is."""
     a, b = call.args
     if isinstance(b, Constant) and not isinstance(a, Constant):
         return a, b

@@ -158,7 +158,7 @@ class _Mixer(ExprMutator):
         key = (expr, dtype)
         if key not in self._casts:
             self._casts[key] = call_op("cast", expr, dtype=dtype)
-            self._casts[self._casts[key], t.dtype] = expr  # casting back is no work
+            self._casts[self._casts[key], t.dtype] = expr  # casting back is not work
         return self._casts[key]
 
     def as_type(self, expr: Any, t: Type) -> Any:

@@ -75,7 +75,7 @@ def vector_jacobian_product(output: Tensor, tensor: Tensor, head: Tensor) -> Ten
     Raises
     ------
     ArgumentError
-        If the operation is no computation, or depends on ``tensor`` by a function whose derivative is not known.
+        If the operation is not a computation, or depends on ``tensor`` by a function whose derivative is not known.
     """
     op = output.op
     if not isinstance(op, ComputeOp):

@@ -48,7 +48,7 @@ def script(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
     Raises
     ------
     ArgumentError
-        If it is no function.
+        If it is not a function.
     """
     if not inspect.isfunction(pyfunc):
         raise ArgumentError(f"hybrid.script: expected a function, got {show(pyfunc)}")

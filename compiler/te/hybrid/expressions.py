@@ -21,7 +21,7 @@ __all__ = ["ExpressionReader", "HybridError"]
 
 
 class HybridError(ScriptError, ArgumentError):
-    """A function that is no hybrid script; the message shows the line."""
+    """A function that is not a hybrid script; the message shows the line."""
 
 
 def _divide(a: PrimExpr, b: PrimExpr) -> PrimExpr:
@@ -225,7 +225,7 @@ class ExpressionReader:
     def _Call(self, n: ast.Call) -> Any:
         function = self.value(n.func)
         if not callable(function):
-            raise self.error(n, f"{ast.unparse(n.func)} is no function")
+            raise self.error(n, f"{ast.unparse(n.func)} is not a function")
         args = [self.value(a) for a in n.args]
         return _value(function(*args, **{k.arg: self.value(k.value) for k in n.keywords if k.arg is not None}))
 

@@ -69,7 +69,7 @@ def source_to_op(
     Raises
     ------
     HybridError
-        If it is no hybrid script; the message shows the line.
+        If it is not a hybrid script; the message shows the line.
     """
     return parse_function(Source.of_text(src), args, {**symbols, **(closure_vars or {})})
 
@@ -94,7 +94,7 @@ def parse_function(source: Source, args: Sequence[object], captured: Mapping[str
     Raises
     ------
     HybridError
-        If it is no hybrid script; the message shows the line.
+        If it is not a hybrid script; the message shows the line.
     """
     definition = next((n for n in source.tree.body if isinstance(n, ast.FunctionDef)), None)
     if definition is None:
@@ -314,7 +314,7 @@ class _Parser(ExpressionReader):
     def _name_value(self, target: ast.Name, value: object) -> list[Stmt]:
         """Let a name stand for a value that does not change."""
         if self._assignments[target.id] > 1:
-            raise self.error(target, f"{target.id!r} must be assigned once, as it is no scalar")
+            raise self.error(target, f"{target.id!r} must be assigned once, as it is not a scalar")
         self.scopes.declare(target.id, value)
         return []
 

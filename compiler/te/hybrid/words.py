@@ -40,7 +40,7 @@ def constant_int(value: object, what: str) -> int:
     Raises
     ------
     ArgumentError
-        If it is no constant integer.
+        If it is not a constant integer.
     """
     if isinstance(value, IntImm):
         return value.value

@@ -18,7 +18,7 @@ MAX_BYTES = 1 << 20
 
 
 class ProgramError(TVMError, ValueError):
-    """A text that is no program."""
+    """A text that is not a program."""
 
 
 class NotExpressible(TVMError):

@@ -49,7 +49,7 @@ def entry(value: object, name: str, where: str) -> object:
     Raises
     ------
     ProgramError
-        If ``value`` is no object, or has no such entry.
+        If ``value`` is not an object, or has no such entry.
     """
     if not isinstance(value, dict) or name not in value:
         raise wrong(where, f"an object with {name!r}", value)
@@ -207,7 +207,7 @@ def json_number(value: float) -> float | str:
     Returns
     -------
     float or str
-        A string for infinities and what is no number.
+        A string for infinities and what is not a number.
     """
     value = float(value)
     return value if math.isfinite(value) else str(value)

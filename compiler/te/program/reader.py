@@ -65,8 +65,8 @@ def read_program(source: str | bytes) -> Program:
     Raises
     ------
     TVMError
-        If the text is no program, or if one of its definitions or primitives is refused: a ProgramError that names the
-        entry, or the error of the function that refused it.
+        If the text is not a program, or if one of its definitions or primitives is refused: a ProgramError that names
+        the entry, or the error of the function that refused it.
     """
     if len(source) > MAX_BYTES:
         raise ProgramError(f"program: expected at most {MAX_BYTES:,} bytes, got {len(source):,}")

@@ -118,7 +118,7 @@ class _Writer:
         return Rows(leaf, self._number, self._axis_number)
 
     def _expressions(self, roots: Sequence[PrimExpr]) -> Object:
-        """Write expressions that are no part of a computation: extents, arguments of primitives."""
+        """Write expressions that are not part of a computation: extents, arguments of primitives."""
         rows = self._rows(self._outer_variable)
         numbers = [rows.add(e) for e in roots]
         return {"rows": rows.rows, "roots": numbers}

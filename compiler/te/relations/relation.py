@@ -49,7 +49,7 @@ class Relation(ABC):
     @property
     @abstractmethod
     def parents(self) -> tuple[IterVar, ...]:
-        """The axes that the relation consumes; they are no loops any more."""
+        """The axes that the relation consumes; they are not loops any more."""
 
     @property
     @abstractmethod

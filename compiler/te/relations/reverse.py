@@ -69,7 +69,7 @@ def reverse(self: StageState, axis: IterVar) -> IterVar:
     Raises
     ------
     ScheduleError
-        If ``axis`` is no loop of this stage.
+        If ``axis`` is not a loop of this stage.
     """
     at = self.require_leaf("reverse", axis)
     backwards = self.derived_axis(axis, f"{axis.var.name}.reversed")

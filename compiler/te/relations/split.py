@@ -112,9 +112,9 @@ def split(
     Raises
     ------
     ArgumentError
-        If not exactly one of ``factor`` and ``nparts`` is given, or it is no positive integer.
+        If not exactly one of ``factor`` and ``nparts`` is given, or it is not a positive integer.
     ScheduleError
-        If ``parent`` is no loop of this stage, or a thread axis.
+        If ``parent`` is not a loop of this stage, or a thread axis.
     """
     at = self.require_leaf("split", parent)
     if (factor is None) == (nparts is None):

@@ -46,7 +46,7 @@ class Definitions:
         Raises
         ------
         NotExpressible
-            If it is no placeholder and no computation, or contains what a script cannot say.
+            If it is not a placeholder and no computation, or contains what a script cannot say.
         """
         if isinstance(op, PlaceholderOp):
             shape = self._shape(op.shape)

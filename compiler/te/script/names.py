@@ -31,7 +31,7 @@ class Names:
         return self._names[value]
 
     def call(self, value: Node, text: str) -> None:
-        """Say how the script calls a thing that is no variable of Python, such as ``x[0]``."""
+        """Say how the script calls a thing that is not a variable of Python, such as ``x[0]``."""
         self._names[value] = text
 
     def scope(self) -> Names:

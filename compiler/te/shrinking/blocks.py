@@ -72,7 +72,7 @@ def shrink_blocks(func: PrimFunc, trace: str, ratio: int) -> IRModule:
     except NotShrinkable:
         raise
     except NotDefinitions as error:
-        raise NotShrinkable(f"the blocks are no definitions of tensors: {error}") from error
+        raise NotShrinkable(f"the blocks are not definitions of tensors: {error}") from error
     except (TVMError, *MALFORMED) as error:
         raise NotShrinkable(f"the primitives cannot be applied to a smaller program: {error}") from error
 
@@ -142,7 +142,7 @@ class _Shrinking:
             elif kind == "Split":
                 loop, _, *factors = inputs
                 if loop not in axes or not all(type(f) is int and f > 0 for f in factors):
-                    raise NotShrinkable("a split is of a loop that is no part of an axis, or by no number")
+                    raise NotShrinkable("a split is of a loop that is not part of an axis, or by no number")
                 splits[index] = axes[loop], [math.prod(factors[at:]) for at in range(len(factors))]
                 axes.update(dict.fromkeys(outputs, axes[loop]))
         return splits

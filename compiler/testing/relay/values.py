@@ -33,7 +33,7 @@ def _np_randn_from_type(t: Type, scale: float = 1, mean: float = 0) -> np.ndarra
     Raises
     ------
     ArgumentError
-        If it is no type of arrays with constant extents.
+        If it is not a type of arrays with constant extents.
     """
     if not isinstance(t, TensorType) or any(not isinstance(d, int) for d in t.dims):
         raise ArgumentError(f"an argument needs a tensor type of constant extents, got {t}")

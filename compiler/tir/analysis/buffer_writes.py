@@ -155,7 +155,7 @@ def access_of(n: BufferStore | BufferLoad) -> Access:
 
 
 def _lane_of(e: PrimExpr, lane: Var) -> PrimExpr:
-    """Return a lane of a vector, the vector itself if it is no simple one."""
+    """Return a lane of a vector, the vector itself if it is not a simple one."""
     if isinstance(e, Ramp):
         return e.base + lane.astype(e.base.dtype) * e.stride
     return e.value if isinstance(e, Broadcast) else e

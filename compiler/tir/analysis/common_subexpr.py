@@ -20,7 +20,7 @@ def detect_common_subexpr(expr: PrimExpr, threshold: int) -> dict[PrimExpr, int]
     """Return the largest subexpressions that occur at least so often.
 
     Those that occur less often are taken apart, and their parts counted with the others.  What reads memory or changes
-    it is no subexpression, but its arguments are.
+    it is not a subexpression, but its arguments are.
 
     Parameters
     ----------

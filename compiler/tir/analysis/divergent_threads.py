@@ -54,6 +54,6 @@ def disagreeing_threads(
 
 
 def _constant(value: PrimExpr, position: Mapping[Var, int]) -> int | None:
-    """Return the value for one thread; None where that is no constant."""
+    """Return the value for one thread; None where that is not a constant."""
     result = Analyzer().simplify(substitute(value, {var: IntImm(var.dtype, at) for var, at in position.items()}))
     return int(result.value) if isinstance(result, IntImm) else None

@@ -56,7 +56,7 @@ def memory_traffic(func: PrimFunc, capacity: int, line: int) -> float | None:
 
 
 class _Unknown(Exception):
-    """Something is no constant, or not affine."""
+    """Something is not a constant, or not affine."""
 
 
 @dataclass(frozen=True, slots=True)

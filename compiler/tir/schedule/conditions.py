@@ -61,7 +61,7 @@ def scope_root(state: ScheduleState, sref: StmtSRef, require_stage_pipeline: boo
     Raises
     ------
     IllegalStepError
-        If there is none, as around a function's root block; or its blocks are no stages.
+        If there is none, as around a function's root block; or its blocks are not stages.
     """
     scope = scope_of(sref)
     assert sref.stmt is not None
@@ -179,7 +179,7 @@ def check_complete_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef)
 
 
 def check_reduction_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> None:
-    """Refuse a block that is no reduction."""
+    """Refuse a block that is not a reduction."""
     lack = _lacks_of_reduction_block(state, block, scope)
     if lack:
         refuse(

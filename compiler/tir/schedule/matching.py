@@ -153,7 +153,7 @@ class Matching:
             return self._differ(f"buffer {own.buffer.name!r} cannot stand for {described.buffer.name!r}")
         offsets = self._offsets(own.indices, described.indices)
         if offsets is None:
-            return self._differ(f"the indices of {own.buffer.name!r} are no offset and those of the description")
+            return self._differ(f"the indices of {own.buffer.name!r} are not an offset and those of the description")
         former = self.offsets.setdefault(described.buffer, offsets)
         if not all(self._analyzer.can_prove_equal(a, b) for a, b in zip(former, offsets, strict=True)):
             return self._differ(f"elements of {own.buffer.name!r} are counted from different ones")

@@ -84,7 +84,7 @@ def is_identity(value: PrimExpr, kind: type[BinaryOp], dtype: str) -> bool:
     Returns
     -------
     bool
-        False where values combined so are no reduction.
+        False where values combined so are not a reduction.
     """
     return kind in _IDENTITIES and structural_equal(Analyzer().simplify(value), _IDENTITIES[kind](dtype))
 
@@ -101,7 +101,7 @@ def other_operand(combination: BinaryOp, update: BufferStore) -> PrimExpr | None
     Returns
     -------
     PrimExpr or None
-        None where the element is no operand.
+        None where the element is not an operand.
     """
     for element, value in ((combination.a, combination.b), (combination.b, combination.a)):
         if (

@@ -169,7 +169,7 @@ class Schedule:
         Raises
         ------
         ArgumentError
-            If it is no integer, or less than -1.
+            If it is not an integer, or less than -1.
         """
         if not isinstance(seed, int) or seed < -1:
             expected("Schedule.seed", "seed", "a non-negative integer, or -1", seed)

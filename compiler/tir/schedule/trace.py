@@ -130,7 +130,7 @@ class Trace:
         Raises
         ------
         ArgumentError
-            If it is no trace.
+            If it is not a trace.
         """
         _from_json(json.loads(json_obj) if isinstance(json_obj, str) else json_obj).apply_to_schedule(sch, False)
 
@@ -277,7 +277,7 @@ def _names(insts: Sequence[Instruction]) -> dict[Any, str]:
 
 
 def _json_input(value: Any, names: Mapping[Any, str]) -> Json:
-    """Return an input: a name, a number, or a string in quotes, which is no name."""
+    """Return an input: a name, a number, or a string in quotes, which is not a name."""
     if isinstance(value, (str, StringImm)):
         return json.dumps(value if isinstance(value, str) else value.value)
     if hasattr(value, "python_text"):

@@ -98,7 +98,7 @@ def block(name: str = "", no_realize: bool = False) -> BlockScope:
     Raises
     ------
     ArgumentError
-        If the name is no string.
+        If the name is not a string.
     """
     if not isinstance(name, str):
         expected("T.block", "name", "a string", name)
@@ -283,7 +283,7 @@ def block_attr(attrs: Mapping[str, Any]) -> BlockFact:
     Raises
     ------
     ArgumentError
-        If it is no mapping.
+        If it is not a mapping.
     """
     if not isinstance(attrs, Mapping):
         expected("T.block_attr", "attrs", "a dictionary", attrs)

@@ -208,7 +208,7 @@ def declared_variable(name: str, kind: object) -> Var:
     Raises
     ------
     ArgumentError
-        If it is no type of a variable.
+        If it is not a type of a variable.
     """
     if isinstance(kind, str):
         return Var(name, kind)

@@ -79,7 +79,7 @@ def macro(func: Callable[..., Any] | None = None, *, hygienic: bool = True) -> A
     func : callable, optional
         The function; its body is never run.  Left out where this is used with options.
     hygienic : bool
-        Whether names that are no parameters mean what they do where the macro is defined, instead of where it is used.
+        Whether names that are not parameters mean what they do where the macro is defined, instead of where it is used.
 
     Returns
     -------

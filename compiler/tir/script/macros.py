@@ -56,7 +56,7 @@ class Macro:
     environment : mapping of str to object
         What the names of the file meant where it was defined.
     hygienic : bool
-        Whether names that are no parameters mean what they do where it is defined, instead of where it is used.
+        Whether names that are not parameters mean what they do where it is defined, instead of where it is used.
     receiver : tuple
         The object whose method it is, if any.
     """

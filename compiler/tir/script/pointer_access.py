@@ -47,7 +47,7 @@ class PointerAccess(Expressions):
         if not isinstance(pointer, Var):
             raise self.source.error(n, f"expected a pointer, such as A.data, got {show(pointer)}")
         if pointer.dtype != "handle":
-            raise self.source.error(n, f"{pointer.name!r} is no pointer but a variable of {pointer.dtype}")
+            raise self.source.error(n, f"{pointer.name!r} is not a pointer but a variable of {pointer.dtype}")
         return BufferLoad(self._view(n, pointer, dtype), (index,))
 
     def stored_behind_pointer(self, n: ast.AST, pointer: Var, index: PrimExpr, value: PrimExpr) -> BufferLoad:

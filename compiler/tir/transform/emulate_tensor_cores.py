@@ -130,7 +130,7 @@ class EmulateTensorCores(StmtExprMutator):
         if isinstance(self._threads, IntImm) and self._threads.value % WARP:
             raise LoweringError(
                 f"emulation: {name}{user_place(call.span)} is an instruction of {WARP} threads, but a block has "
-                f"{self._threads.value}, which are no full warps"
+                f"{self._threads.value}, which are not full warps"
             )
         return seq(rule(call))
 

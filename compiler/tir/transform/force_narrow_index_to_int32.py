@@ -28,7 +28,7 @@ class ForceNarrowIndexToInt32(PrimFuncPass):
     Raises
     ------
     LoweringError
-        If a constant does not fit, or a buffer has elements of 64-bit integers, which are no indices.
+        If a constant does not fit, or a buffer has elements of 64-bit integers, which are not indices.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
@@ -85,7 +85,7 @@ class _Narrow(Mutator):
     def visit_Buffer(self, n: Buffer) -> Any:
         if _is_wide(n.dtype):
             raise LoweringError(
-                f"ForceNarrowIndexToInt32: the elements of buffer {show(n.name)} are {n.dtype}, which are no indices"
+                f"ForceNarrowIndexToInt32: the elements of buffer {show(n.name)} are {n.dtype}, which are not indices"
             )
         return self.visit_Node(n)
 

@@ -24,7 +24,7 @@ _SIGN, _MAGNITUDE = 0x80, 0x7F
 _E4M3_SCALE, _E4M3_SHIFT = 120, 20
 _E5M2_SCALE, _E5M2_SHIFT = 112, 21
 _INFINITY, _NAN = 0x7C, 0x7E
-"""Of E5M2; E4M3 has no infinities and one magnitude, 0x7F, that is no number."""
+"""Of E5M2; E4M3 has no infinities and one magnitude, 0x7F, that is not a number."""
 
 
 class FP8ComputeLegalize(PrimFuncPass):

@@ -45,7 +45,7 @@ class InjectPermutedLayout(PrimFuncPass):
     Raises
     ------
     LoweringError
-        If such memory is no matrix, or its rows are no multiple of 32 elements.
+        If such memory is not a matrix, or its rows are not a multiple of 32 elements.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -39,7 +39,7 @@ class LowerCrossThreadReduction(PrimFuncPass):
     Raises
     ------
     LoweringError
-        If such a reduction is no store of an element combined with a value by ``+``, ``*``, ``min`` or ``max``, or
+        If such a reduction is not a store of an element combined with a value by ``+``, ``*``, ``min`` or ``max``, or
         another loop is among those of the reduction.
     """
 

@@ -46,7 +46,7 @@ class LowerThreadAllreduce(PrimFuncPass):
     Raises
     ------
     LoweringError
-        If the extent of a thread axis is no constant, or a reduction is over something else than thread axes.
+        If the extent of a thread axis is not a constant, or a reduction is over something else than thread axes.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:

@@ -73,7 +73,8 @@ class TransformMmaBufferLayout(PrimFuncPass):
     Raises
     ------
     LoweringError
-        If the shape of such a matrix is no multiple of its tile, or an element of an operand is accessed by its index.
+        If the shape of such a matrix is not a multiple of its tile, or an element of an operand is accessed by its
+        index.
 
     References
     ----------

@@ -47,7 +47,7 @@ def binarize_pack(data: Tensor, axis: int | None = None, name: str = "PackedInpu
     Raises
     ------
     ArgumentError
-        If the extent is no multiple of 32.
+        If the extent is not a multiple of 32.
     """
     at = axis_of(-1 if axis is None else axis, data.ndim, "binarize_pack")
     count = constant(dims(data)[at], "binarize_pack")

@@ -96,7 +96,7 @@ def test_what_cannot_be_read_is_told_without_the_server_s_paths(tmp_path: Path, 
     library.folder = tmp_path
     assert library.errors == [
         "01_a.md: it cannot be read: Is a directory",
-        "02_b.md: line 2: this is no text in UTF-8",
+        "02_b.md: line 2: this is not text in UTF-8",
     ]
     answer = client.get("/learn/b")
     assert answer.status_code == 404

@@ -61,7 +61,7 @@ def test_each_node_of_the_final_listing_has_a_row_that_names_its_place(
 
 
 def test_a_place_knows_the_memory_that_it_accesses() -> None:
-    """It is no origin of the place: a load is not made from the placeholder that it reads."""
+    """It is not an origin of the place: a load is not made from the placeholder that it reads."""
     table = OriginTable()
     with recording(table, process_wide=True):
         a = te.placeholder((8,), name="a")

@@ -20,7 +20,7 @@ RAISED = {
         3,
     ),
     "__str__ raises itself": ("class E(BaseException):\n    def __str__(self): raise self\nraise E()", "E", 3),
-    "__str__ is no text": ("class E(Exception):\n    def __str__(self): return 3\nraise E()", "E", 3),
+    "__str__ is not text": ("class E(Exception):\n    def __str__(self): return 3\nraise E()", "E", 3),
     "text that exits": (
         "class S(str):\n    def strip(self): raise SystemExit(70)\n"
         "class E(Exception):\n    def __str__(self): return S('x')\nraise E()",

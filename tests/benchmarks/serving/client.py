@@ -69,7 +69,7 @@ def exchange(
     OSError
         The connection was refused, was cut, or took too long.
     http.client.HTTPException
-        What came back is no response.
+        What came back is not a response.
     """
     started = time.monotonic()
     connection = http.client.HTTPConnection(HOST, port, timeout=timeout, source_address=(address, 0))

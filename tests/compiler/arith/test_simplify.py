@@ -536,7 +536,7 @@ def test_zero_and_one_are_neutral_in_every_type() -> None:
     ramp = Cast("float32x4", Ramp(x, const(1), 4))
     assert deep_equal(Analyzer().simplify(Add(ramp, Broadcast(zero, 4))), ramp)
     assert deep_equal(Analyzer().simplify(Mul(ramp, Broadcast(zero, 4))), Broadcast(zero, 4))
-    assert isinstance(Analyzer().simplify(Mul(v, zero)), Mul), "zero times an infinity is no number"
+    assert isinstance(Analyzer().simplify(Mul(v, zero)), Mul), "zero times an infinity is not a number"
 
 
 def test_rounded_logarithms_of_integers_are_known() -> None:

@@ -141,7 +141,7 @@ def test_programs_declare_operators_step_by_step() -> None:
     assert isinstance(fused.body.op, relay.Function)
     with pytest.raises(ArgumentError, match=r"operator tests\.halved is registered before"):
         op_attributes.register("tests.halved")
-    with pytest.raises(ArgumentError, match="'Nothing' is no type relation"):
+    with pytest.raises(ArgumentError, match="'Nothing' is not a type relation"):
         op.add_type_rel("Nothing")
 
 

@@ -135,5 +135,5 @@ def test_functions_of_object_files_and_static_libraries(tmp_path: Path) -> None:
         cc.create_staticlib(library, path)
     cc.create_shared(str(tmp_path / "libone.so"), [path])
     assert Path(library).read_bytes()[:8] == b"!<arch>\n"
-    with pytest.raises(ArgumentError, match="is no object file"):
+    with pytest.raises(ArgumentError, match="is not an object file"):
         tvm.runtime.load_static_library(library, ["one"])

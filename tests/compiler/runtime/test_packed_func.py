@@ -65,7 +65,7 @@ def test_python_values_are_converted() -> None:
     x = tvm.tir.Var("x", "int32")
     assert functions.convert({x: 1})[x].value == 1
     assert functions.convert(print).__wrapped__ is print
-    with pytest.raises(ArgumentError, match="a value of type ndarray is no object"):
+    with pytest.raises(ArgumentError, match="a value of type ndarray is not an object"):
         functions.convert(np.zeros(2))
 
 

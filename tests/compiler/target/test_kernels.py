@@ -176,7 +176,7 @@ def test_names_and_texts_stay_inside_of_the_program(kind):
 
 @pytest.mark.parametrize("kind", ["cuda", "opencl", "webgpu"])
 def test_a_function_that_is_elsewhere_has_a_name_that_is_one(kind):
-    refusal = pytest.raises(BuildError, match=r"\(line \d+\) is no name of a function")
+    refusal = pytest.raises(BuildError, match=r"\(line \d+\) is not a function name")
     with recording(OriginTable()), refusal:
         program(bound(lambda x: tir.call_extern("float32", "f(0); } void g(", x)), kind)
 

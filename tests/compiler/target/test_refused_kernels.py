@@ -272,7 +272,7 @@ def test_functions_that_a_back_end_cannot_call(kind: str) -> None:
     assert f"has no code for elsewhere (line {line}); target 'cuda'" in _refusal(
         lambda: _calling("elsewhere"), kind, BuildError
     )
-    assert f"(line {line}) is no name of a function" in _refusal(lambda: _calling(""), kind, BuildError)
+    assert f"(line {line}) is not a function name" in _refusal(lambda: _calling(""), kind, BuildError)
 
 
 def test_a_thread_axis_that_no_language_has() -> None:

@@ -44,7 +44,7 @@ def test_a_processor_that_is_too_new_is_modelled_as_the_nearest_one() -> None:
 
 def test_what_is_no_assembly_or_no_processor_is_refused() -> None:
     with pytest.raises(BuildError, match="llvm-mca"):
-        analyse_loop(["this is no instruction"], TRIPLE, "haswell")
+        analyse_loop(["this is not an instruction"], TRIPLE, "haswell")
     with pytest.raises(BuildError, match="not a recognized processor"):
         analyse_loop(["addq $8, %rax"], TRIPLE, "abacus")
 

@@ -24,7 +24,7 @@ def convert(
     params : mapping of str to NDArray
         The weights by the names of their parameters.
     blocksize : tuple of int and int
-        Rows and columns of a block; a weight whose extents are no multiples stays dense.
+        Rows and columns of a block; a weight whose extents are not multiples stays dense.
     sparsity_threshold : float
         The least share of zeros with which a weight is stored sparsely.
 

@@ -23,7 +23,7 @@ def process_params(
     params : dict of str to NDArray
         Its weights; ``name.data``, ``name.indices`` and ``name.indptr`` replace ``name``.
     block_size : sequence of int
-        Rows and columns of a block; a weight whose extents are no multiples stays dense.
+        Rows and columns of a block; a weight whose extents are not multiples stays dense.
     sparsity_threshold : float
         The least share of zeros with which a weight is stored sparsely.
 

@@ -126,7 +126,7 @@ def _inputs(
         if strange := sorted(set(given) - allowed):
             names = ", ".join(repr(name) for name in declared) or "none"
             raise UnknownInputError(
-                f"from_onnx: {what} names {strange[0]!r}, which is no input of the model; inputs: {names}"
+                f"from_onnx: {what} names {strange[0]!r}, which is not an input of the model; inputs: {names}"
             )
     default = dtype if isinstance(dtype, str) else "float32"
     variables = {name: _input(item, shapes, types.get(name), default) for name, item in declared.items()}

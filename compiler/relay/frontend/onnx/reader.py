@@ -97,7 +97,7 @@ _OTHER_FILES = {
     b"{": "it is JSON",
     b"version https://git-lfs": "it is a pointer of Git LFS; fetch the file itself with git lfs pull",
 }
-"""What files that are no models begin with."""
+"""What files that are not models begin with."""
 
 
 def _not_a_model(name: str, data: bytes) -> str:

@@ -104,7 +104,7 @@ def quantized(x: RelayExpr, scale: float, zero: int, dtype: int | str) -> Any:
     Raises
     ------
     ConversionError
-        If the data type is no quantized one.
+        If the data type is not a quantized one.
     """
     name = dtype if isinstance(dtype, str) else _DTYPES.get(dtype, "")
     if not name:

@@ -33,7 +33,7 @@ _OTHER_FILES = {
     b"version https://git-lfs": "it is a pointer of Git LFS; fetch the file itself with git lfs pull",
     b"<": "it is a web page or XML; the download may have failed",
 }
-"""What files that are no archives begin with."""
+"""What files that are not archives begin with."""
 
 _DAMAGE = (
     RuntimeError, ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError, OverflowError, OSError,
@@ -92,7 +92,7 @@ def _reader_of(name: str, data: bytes) -> Callable[[io.BytesIO], Model]:
     if not data.startswith(b"PK\x03\x04"):
         guess = next((text for start, text in _OTHER_FILES.items() if data.startswith(start)), "")
         guess = guess or ("a ZIP archive was expected" if data else "it is empty")
-        raise ModelError(f"{label} is no model that torch.jit.save or torch.export.save wrote: {guess}")
+        raise ModelError(f"{label} is not a model that torch.jit.save or torch.export.save wrote: {guess}")
     members = _members(data)
     if members is None:
         raise ModelError(f"{label} is damaged: its archive has no directory; the end of the file may be missing")
@@ -174,7 +174,7 @@ def _exported_inputs(program: torch.export.ExportedProgram) -> list[tuple[str, t
         if node.op == "placeholder" and node.name in own:
             value = node.meta.get("val")
             if not isinstance(value, torch.Tensor):
-                raise ArgumentError(f"from_pytorch: input {node.name!r} of the program is no tensor: give input_infos")
+                raise ArgumentError(f"from_pytorch: input {node.name!r} is not a tensor: give input_infos")
             shape = tuple(_extent(extent) for extent in value.shape)
             infos.append((node.name, (shape, str(value.dtype).removeprefix("torch."))))
     return infos

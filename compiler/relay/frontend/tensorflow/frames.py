@@ -106,7 +106,7 @@ class Flow:
             If it is of none.
         """
         if name not in self._frame_of:
-            raise ModelError("it is no value that a loop carries")
+            raise ModelError("it is not a value that a loop carries")
         return self._frame_of[name]
 
     def guards(self, name: str) -> list[tuple[str, bool]]:

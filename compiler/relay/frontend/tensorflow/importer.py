@@ -211,7 +211,7 @@ class _Walk:
         left = [name for name in (_parts(name)[0] for name in outputs) if name not in given]
         for name in left:
             if name not in self._nodes:
-                raise ArgumentError(f"from_tensorflow: outputs names {name!r}, which is no node of the graph")
+                raise ArgumentError(f"from_tensorflow: outputs names {name!r}, which is not a node of the graph")
         while left:
             name = left.pop()
             if name in needs:

@@ -45,7 +45,7 @@ def read_graph(model: ModelSource) -> tuple[Any, list[str]]:
     Raises
     ------
     ModelError
-        If it cannot be read, or is no graph.
+        If it cannot be read, or is not a graph.
     ArgumentError
         If it is none of these.
     """
@@ -78,7 +78,7 @@ def _graph_or_saved_model(data: bytes, name: str) -> tuple[Any, list[str]]:
     if saved is not None and any(meta.graph_def.node for meta in saved.meta_graphs):
         return freeze({"saved_model.pb": data}.get, name)
     raise ModelError(
-        f"from_tensorflow: {name} ({len(data):,} bytes) is no frozen graph of TensorFlow, or its end is missing: "
+        f"from_tensorflow: {name} ({len(data):,} bytes) is not a frozen graph of TensorFlow, or its end is missing: "
         "expected a whole serialized GraphDef, or a ZIP archive of a SavedModel's directory"
     )
 

@@ -104,7 +104,7 @@ def freeze(files: Files, label: str) -> tuple[Any, list[str]]:
     """
     data = files(_MODEL)
     if data is None:
-        raise ModelError(f"from_tensorflow: {label} is no SavedModel: it has no {_MODEL}")
+        raise ModelError(f"from_tensorflow: {label} is not a SavedModel: it has no {_MODEL}")
     saved = SavedModel()
     try:
         saved.ParseFromString(data)

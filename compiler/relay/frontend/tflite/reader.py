@@ -121,7 +121,7 @@ def read_model(model: ModelSource) -> Subgraph:
     Raises
     ------
     ModelError
-        If it is no model of TensorFlow Lite, or damaged.
+        If it is not a model of TensorFlow Lite, or damaged.
     ArgumentError
         If it is none of these.
     """
@@ -150,7 +150,7 @@ def _opened(model: ModelSource) -> Any:
     data = bytes(model)
     if data[4:8] != IDENTIFIER:
         raise ModelError(
-            f"from_tflite: {name} ({len(data):,} bytes) is no model of TensorFlow Lite: its bytes 4 to 7 must be "
+            f"from_tflite: {name} ({len(data):,} bytes) is not a model of TensorFlow Lite: its bytes 4 to 7 must be "
             f"{IDENTIFIER.decode()!r}, got {data[4:8]!r}"
         )
     with reading():

@@ -30,7 +30,7 @@ class _ConstantKind(AttrKind[Constant]):
 
 
 _CONSTANT = _ConstantKind("relay.Constant")
-_NO_VALUE = "memory of the virtual machine is no value of a graph"
+_NO_VALUE = "memory of the virtual machine is not a value of a graph"
 _WAIVED = dict.fromkeys(("compute", "reference", "gradient"), _NO_VALUE)
 
 
@@ -98,7 +98,7 @@ class AllocTensorAttrs(Attrs):
     """Attributes of ``memory.alloc_tensor``."""
 
     const_shape: Constant | None = attr_field(optional(_CONSTANT), "The extents, where they are a constant.", None)
-    assert_shape: tuple[int, ...] = attr_field(INTS, "The extents that the type has, where they are no constant.", ())
+    assert_shape: tuple[int, ...] = attr_field(INTS, "The extents that the type has, where they are not constant.", ())
     dtype: str = attr_field(DTYPE, "Data type of the tensor.", "float32")
 
 

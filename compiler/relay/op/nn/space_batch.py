@@ -72,7 +72,7 @@ def _divided(extent: Dim, around: int, block: int) -> Dim:
         return AnyDim()
     padded = extent + around
     if isinstance(padded, int) and padded % block:
-        raise RelationError(f"an extent of {extent} padded by {around} is no multiple of the block's {block}")
+        raise RelationError(f"an extent of {extent} padded by {around} is not a multiple of the block's {block}")
     return padded // block
 
 

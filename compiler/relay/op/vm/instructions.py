@@ -18,7 +18,7 @@ from compiler.relay.operator import OpPattern, RelationError, Types
 from compiler.relay.ty import TensorType, TupleType
 from compiler.topi import transform as topi
 
-_NO_VALUE = "the results are written to memory that the virtual machine has, which is no value of a graph"
+_NO_VALUE = "the results are written to memory that the virtual machine has, which is not a value of a graph"
 _NO_GRADIENT = {"gradient": "instructions are made of graphs that have been differentiated"}
 
 _SHAPE_OF = register(

@@ -44,7 +44,7 @@ def struct_set(e: Emitter, n: Call) -> ir.Value:
 def _field(e: Emitter, n: Call) -> tuple[ir.Value, Field]:
     structure, number, which = n.args[:3]
     if not isinstance(number, IntImm) or not isinstance(which, IntImm):
-        raise BuildError(f"LLVM code generation: {n} names a field whose number is no constant")
+        raise BuildError(f"LLVM code generation: {n} names a field whose number is not a constant")
     field = Field(which.value)
     offset = ir.Constant(I32, field.offset + number.value * field.structure_bytes)
     return e.state.builder.gep(e.visit(structure), [offset], inbounds=True, source_etype=I8), field

@@ -232,7 +232,7 @@ def _extern(e: Emitter, n: Call) -> ir.Value:
         return call_function(e, n, e.state.shared.functions[name], n.args[1:])
     if not _SYMBOL.fullmatch(name):
         raise BuildError(
-            f"call_extern: {name!r}{user_place(n.span)} is no name of a function: letters, digits and underscores"
+            f"call_extern: {name!r}{user_place(n.span)} is not a function name: letters, digits and underscores"
         )
     values = [_c_argument(e, a) for a in n.args[1:]]
     result = VOID if dt.is_void(n.dtype) else register_type(n.dtype)

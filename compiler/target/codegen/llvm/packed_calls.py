@@ -58,7 +58,7 @@ def call_rows(e: Emitter, name: PrimExpr, rows: tuple[ir.Value, ir.Value, int], 
     Raises
     ------
     BuildError
-        If ``name`` is no text.
+        If ``name`` is not text.
     """
     value, _ = _call_rows(e, name, rows, _returned_kind(dtype))
     return _returned(e, value, dtype)

@@ -19,7 +19,7 @@ _KEYWORDS = (
     "static static_assert struct switch template throw try typedef typeid union using var volatile while"
 )
 KEYWORDS = frozenset(_KEYWORDS.split())
-"""Words that stand before parentheses or statements in some language, and are no functions anywhere."""
+"""Words that stand before parentheses or statements in some language, and are not functions anywhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class Language:
     suffixes : mapping of str to str
         What literals of a data type end with.
     literals : mapping of str to str
-        Values that are no literals: infinities, what is no number, the smallest integers.
+        Values that are not literals: infinities, what is not a number, the smallest integers.
     functions : mapping of str to str
         What an operator on single-precision numbers calls; ``{0}``, ``{1}``, … are its arguments.
     double_functions : mapping of str to str

@@ -108,7 +108,7 @@ class Program:
         """
         if not (name.isascii() and name.isidentifier()) or name in KEYWORDS:
             raise BuildError(
-                f"call_extern: {name!r}{user_place(span)} is no name of a function: letters, digits and underscores, "
+                f"call_extern: {name!r}{user_place(span)} is not a function name: letters, digits and underscores, "
                 "and no word of the language"
             )
         if name in self.language.reserved:

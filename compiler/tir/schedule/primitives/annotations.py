@@ -110,7 +110,7 @@ def reorder_block_iter_var(state: ScheduleState, block: StmtSRef, new_order: Seq
         refuse(
             state.mod,
             "The new order is not a permutation of the axes",
-            f"The new order {list(new_order)} is no permutation of the {len(realize.iter_values)} axes of block {{0}}",
+            f"The new order {list(new_order)} does not permute the {len(realize.iter_values)} axes of block {{0}}",
             block.block,
         )
     new = rewritten(block.block, iter_vars=tuple([block.block.iter_vars[index] for index in new_order]))

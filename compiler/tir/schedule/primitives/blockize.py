@@ -59,7 +59,7 @@ def blockize(state: ScheduleState, target: StmtSRef | Sequence[StmtSRef], preser
     Raises
     ------
     ScheduleError
-        If the axes of the block are no sums of outer and inner loops.
+        If the axes of the block are not sums of outer and inner loops.
     """
     if isinstance(target, StmtSRef):
         return blockize_loop(state, target, preserve_unit_iters)

@@ -61,7 +61,7 @@ def compute_at(
     Parameters
     ----------
     block : BlockRV or str
-        A complete or reduction block that is no output; all of its consumers are under the loop.
+        A complete or reduction block that is not an output; all of its consumers are under the loop.
     loop : LoopRV
         In the same block as ``block``, but not around it.
     preserve_unit_loops : bool
@@ -128,7 +128,7 @@ def reverse_compute_at(
 
 
 def _is_mark(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> bool:
-    """Do what a sampled place that is no loop asks for: nothing, or inlining."""
+    """Do what a sampled place that is not a loop asks for: nothing, or inlining."""
     if loop is StmtSRef.inline_mark():
         compute_inline(state, block)
     return loop.stmt is None

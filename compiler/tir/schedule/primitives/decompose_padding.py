@@ -140,7 +140,7 @@ def _padding(state: ScheduleState, block: StmtSRef) -> _Padding:
     if box is None:
         refuse(
             state.mod,
-            "The padded region is no box",
+            "The padded region is not a box",
             f"The condition {condition} of block {{0}} does not bound its axes one by one",
             block.block,
         )
@@ -158,7 +158,7 @@ def _choice(value: PrimExpr) -> tuple[PrimExpr, PrimExpr, PrimExpr] | None:
 
 
 def _box(block: Block, condition: PrimExpr) -> dict[Var, Range] | None:
-    """Return for each axis where a condition holds, None if that is no box."""
+    """Return for each axis where a condition holds, None if that is not a box."""
     domains = {axis.var: axis.dom for axis in block.iter_vars if axis.dom is not None}
     points = [Range.from_fields(axis.var, const(1, axis.var.dtype)) for axis in block.iter_vars]
     lower = estimate_region_lower_bound(points, domains, condition)

@@ -51,7 +51,7 @@ def decompose_reduction(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -
     Raises
     ------
     ScheduleError
-        If the block is no reduction, or the loop is another one.
+        If the block is not a reduction, or the loop is another one.
     """
     scope = scope_root(state, block)
     check_reduction_block(state, block, scope)

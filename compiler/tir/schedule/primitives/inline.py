@@ -47,7 +47,7 @@ def compute_inline(state: ScheduleState, block: StmtSRef) -> None:
     Parameters
     ----------
     block : BlockRV or str
-        A complete block that stores one element for each iteration, and is no output.
+        A complete block that stores one element for each iteration, and is not an output.
 
     Raises
     ------

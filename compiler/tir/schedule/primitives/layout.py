@@ -248,7 +248,7 @@ def transform_block_layout(state: ScheduleState, block: StmtSRef, index_map: Ind
     Raises
     ------
     ScheduleError
-        If the axes are no loops, or the map is not one to one.
+        If the axes are not loops, or the map is not one to one.
     """
     realize = state.realize_of(block)
     nest = plain_nest(state, block, realize)

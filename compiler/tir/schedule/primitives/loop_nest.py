@@ -116,7 +116,7 @@ def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = Tru
     Raises
     ------
     ScheduleError
-        If the loops are no nest, or one is not as it must be.
+        If the loops are not a nest, or one is not as it must be.
     """
     if not loops:
         raise ArgumentError("fuse: expected loops, got none")
@@ -155,7 +155,7 @@ def reorder(state: ScheduleState, *ordered_loops: StmtSRef) -> None:
     Raises
     ------
     ScheduleError
-        If they are no part of one nest, a loop's extent depends on another loop that moves, or the blocks inside
+        If they are not part of one nest, a loop's extent depends on another loop that moves, or the blocks inside
         depend on the order.
     """
     if not ordered_loops:

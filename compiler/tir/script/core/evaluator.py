@@ -69,7 +69,7 @@ class ExprEvaluator(ast.NodeVisitor):
         NameError
             If a name has no value.
         ArgumentError
-            If the node is no expression, or one that defines variables: a lambda or a comprehension.
+            If the node is not an expression, or one that defines variables: a lambda or a comprehension.
         """
         return ExprEvaluator(value_table).visit(node)
 

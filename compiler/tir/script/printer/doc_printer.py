@@ -122,7 +122,7 @@ def to_python_script(
     Raises
     ------
     ArgumentError
-        If ``doc`` is no document, or one that cannot be written, such as a comment of two lines behind a statement.
+        If ``doc`` is not a document, or one that cannot be written, such as a comment of two lines behind a statement.
     """
     if not isinstance(doc, Doc):
         expected("to_python_script", "doc", "a document", doc)
@@ -254,7 +254,7 @@ class _Printer:
 
     def visit_OperationDoc(self, doc: OperationDoc) -> None:
         if doc.kind not in _OPERATORS:
-            raise ArgumentError(f"to_python_script: {doc.kind.name} is no operator")
+            raise ArgumentError(f"to_python_script: {doc.kind.name} is not an operator")
         text, precedence = _OPERATORS[doc.kind]
         arity = _arity(doc.kind)
         if len(doc.operands) != arity:

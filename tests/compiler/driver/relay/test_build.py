@@ -317,5 +317,5 @@ def test_what_is_no_graph_is_refused() -> None:
 def test_control_flow_needs_the_virtual_machine() -> None:
     x, c = relay.var("x", shape=(2,)), relay.var("c", "bool")
     module = IRModule.from_expr(relay.Function([c, x], relay.If(c, relay.nn.relu(x), x)))
-    with pytest.raises(ArgumentError, match=r"virtual machine.*If is no call"):
+    with pytest.raises(ArgumentError, match=r"virtual machine.*If is not a call"):
         relay.build(module, "llvm")

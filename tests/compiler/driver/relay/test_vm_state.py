@@ -73,7 +73,7 @@ def test_a_saved_program_computes_the_same(tmp_path: Path, extent: Any) -> None:
 
 def test_other_bytes_are_refused() -> None:
     for data in (b"", b"\x00" * 9, b"#!/bin/sh"):
-        with pytest.raises(ArgumentError, match="the bytes are no program"):
+        with pytest.raises(ArgumentError, match="the bytes are not a program"):
             vm.Executable.load_exec(data, None)
 
 

@@ -201,7 +201,7 @@ def test_an_extent_of_minus_one_is_free():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"z": (1, 2)}, "names 'z', which is no input of the model; inputs: 'x'"),
+        ({"z": (1, 2)}, "names 'z', which is not an input of the model; inputs: 'x'"),
         ({"x": (1, 2, 3)}, "has 2 dimensions"),
         ({"x": (2, 4)}, "has extent 3 where shape gives 4"),
         ({"x": (-2, 3)}, "must be ints that are not negative"),

@@ -66,7 +66,7 @@ def test_a_scripted_model_does_not_know_its_shapes() -> None:
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.6, 0.9, 0.99])
 def test_a_truncated_file_is_named(make: Callable[[], bytes], share: float) -> None:
     data = make()
-    with pytest.raises(ModelError, match=r"from_pytorch: the model \([\d,]+ bytes\) (is damaged|is no model)"):
+    with pytest.raises(ModelError, match=r"from_pytorch: the model \([\d,]+ bytes\) (is damaged|is not a model)"):
         relay.frontend.from_pytorch(data[: int(len(data) * share)])
 
 

@@ -48,7 +48,7 @@ def test_outputs_are_chosen_by_name(network: bytes) -> None:
 
 
 def test_arguments_must_fit(network: bytes) -> None:
-    with pytest.raises(ArgumentError, match="outputs names 'z', which is no node"):
+    with pytest.raises(ArgumentError, match="outputs names 'z', which is not a node"):
         relay.frontend.from_tensorflow(network, outputs=["z"])
     with pytest.raises(ArgumentError, match="shape names 'y', but the graph's inputs are 'image'"):
         relay.frontend.from_tensorflow(network, shape={"y": (1,)})
@@ -63,7 +63,7 @@ def test_arguments_must_fit(network: bytes) -> None:
 def test_other_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be read: No such file"):
         relay.frontend.from_tensorflow(tmp_path / "none.pb")
-    with pytest.raises(ModelError, match=r"\(9 bytes\) is no frozen graph of TensorFlow"):
+    with pytest.raises(ModelError, match=r"\(9 bytes\) is not a frozen graph of TensorFlow"):
         relay.frontend.from_tensorflow(b"a picture")
 
 

@@ -125,7 +125,7 @@ def without(nodes: tuple[str, ...], name: str, instead: str) -> Any:
         (without(LOOP, "next", "next = Identity body"), "exit", "'merge'.* takes 'next', no NextIteration"),
         (without(LOOP, "merge", "merge = Merge start start"), "exit", "'merge'.* takes 'start', no NextIteration"),
         (without(LOOP, "switch", "switch = Identity merge"), "exit", "the loop 'loop' has 0 conditions"),
-        (without(LOOP, "exit", "exit = Exit x"), "exit", "'exit'.*: it is no value that a loop carries"),
+        (without(LOOP, "exit", "exit = Exit x"), "exit", "'exit'.*: it is not a value that a loop carries"),
         (without(LOOP, "merge", "merge = Merge start"), "exit", "'merge'.* has fewer than 2 inputs"),
         (without(BRANCH, "yes", "yes = Mul x two"), "merge", "'merge'.*: its inputs are not the two branches"),
     ],

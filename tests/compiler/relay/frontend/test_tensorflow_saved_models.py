@@ -69,7 +69,7 @@ def test_what_is_missing_is_named(files: dict[str, bytes], tmp_path: Path) -> No
         ModelError, match=r"has 4 variables, but no variables/variables.index: give the whole directory"
     ):
         relay.frontend.from_tensorflow(graph)
-    with pytest.raises(ModelError, match=r"is no SavedModel: it has no saved_model\.pb"):
+    with pytest.raises(ModelError, match=r"is not a SavedModel: it has no saved_model\.pb"):
         relay.frontend.from_tensorflow(tmp_path)
     with pytest.raises(ModelError, match=r"has no variables/variables.data-00000-of-00001"):
         relay.frontend.from_tensorflow(packed({k: v for k, v in files.items() if k != SHARD}))

@@ -59,7 +59,7 @@ def test_other_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be read: No such file"):
         relay.frontend.from_tflite(tmp_path / "none.tflite")
     with pytest.raises(
-        ModelError, match=r"\(9 bytes\) is no model of TensorFlow Lite: its bytes 4 to 7 must be 'TFL3'"
+        ModelError, match=r"\(9 bytes\) is not a model of TensorFlow Lite: its bytes 4 to 7 must be 'TFL3'"
     ):
         relay.frontend.from_tflite(b"a picture")
 

@@ -162,7 +162,7 @@ X = relay.var("x", F32)
         (lambda: relay.TupleGetItem(ONE, 0), "only tuples have elements"),
         (lambda: relay.Call(relay.Function([X], X), [ONE, ONE]), "the function takes 1 argument, it is called with 2"),
         (lambda: relay.Call(relay.Function([X], X), [TRUE]), "argument 1 of the function.*data types differ"),
-        (lambda: relay.Call(ONE, [ONE]), "is called but is no function"),
+        (lambda: relay.Call(ONE, [ONE]), "is called but is not a function"),
         (lambda: relay.GlobalVar("nowhere")(ONE), "@nowhere is not defined in the module"),
         (lambda: relay.RefRead(ONE), "only references can be read"),
         (lambda: relay.Function([X], X, INT32), "the function's body is not what its ret_type says"),

@@ -1,4 +1,4 @@
-"""Inference writes on each call what it is applied to, which is no part of its structure."""
+"""Inference writes on each call what it is applied to, which is not part of its structure."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ _ERRORS: list[tuple[Callable[[], Any], str]] = [
     (lambda: relay.sum(_var(4), 1), "axis must be at least -1 and less than 1, got 1"),
     (lambda: relay.sum(_var(4, 4), [0, -2]), "axis must name each dimension once"),
     (lambda: relay.reshape(_var(2, 3), (4, 2)), "it has 6 elements, the new one 8"),
-    (lambda: relay.reshape(_var(2, 3), (-1, 4)), "6 elements are no multiple of 4"),
+    (lambda: relay.reshape(_var(2, 3), (-1, 4)), "6 elements are not a multiple of 4"),
     (lambda: relay.reshape(_var(2, 3), (-1, -1)), "-1 may stand there once"),
     (lambda: relay.reshape(_var(2, 3), (0, 0, 0)), "0 stands for dimension 2, and there are only 2"),
     (lambda: relay.reshape(_var(2, 3), (-4, 2, 2, 3)), "2 is not 2 times 2"),

@@ -79,7 +79,7 @@ def test_scale_of_result(name: str, reshaped: bool) -> None:
 
 
 def test_factors_that_repeat_in_every_block_stay() -> None:
-    """They are no vector of channels."""
+    """They are not a vector of channels."""
     x = relay.var("x", shape=(1, 2, 5, 5, 4)) * relay.const(FACTORS[0])
     before = module(convolution(x, *CONVOLUTIONS["same blocks"][:2]))
     assert ForwardFoldScaleAxis()(before) is before

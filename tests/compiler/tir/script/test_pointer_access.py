@@ -74,7 +74,7 @@ def test_older_words() -> None:
 
 
 def test_variables_are_no_pointers() -> None:
-    with pytest.raises(ScriptError, match="'i' is no pointer but a variable of int32"):
+    with pytest.raises(ScriptError, match="'i' is not a pointer but a variable of int32"):
         program("for i in range(4):\n    B[i] = i[0]")
     with pytest.raises(ScriptError, match=r"T.load: expected a pointer|missing a required argument"):
         program("B[0] = T.load(A.data)")

@@ -369,7 +369,7 @@ def test_a_node_comes_from_its_line() -> None:
         ("B = T.alloc_buffer('(4,)')", 3, "the shape is a tuple of extents"),
         ("T.realize(A[0:4])", 3, "this holds for the rest of its block, and nothing follows"),
         ("A[0] = T.sqrtt(A[1])", 3, "T has no attribute 'sqrtt'; did you mean 'sqrt'?"),
-        ("T.store(n, 0, 1.0)", 3, "'n' is no pointer but a variable of int32"),
+        ("T.store(n, 0, 1.0)", 3, "'n' is not a pointer but a variable of int32"),
         ("x = {i: i for i in range(3)}", 3, "dictcomp is not part of TVMScript"),
         ("return", 3, "expected a value to return"),
         ("A[0:4, 0] = 1.0", 3, "'A' has 1 dimensions, got 2 indices"),
