@@ -170,11 +170,7 @@ class ExprMutator(ExprFunctor):
         return rebuild(tup, fields=self._all(tup.fields))
 
     def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
-        value = self.visit(op.tuple_value)
-        if value is op.tuple_value:
-            return op
-        # An element of a tuple that is spelt out is that element.
-        return value.fields[op.index] if isinstance(value, Tuple) else rebuild(op, tuple_value=value)
+        return rebuild(op, tuple_value=self.visit(op.tuple_value))
 
     def visit_ref_create(self, r: RefCreate) -> Any:
         return rebuild(r, value=self.visit(r.value))

@@ -27,13 +27,13 @@ from compiler.topi import transform as topi
 class ConcatenateAttrs(Attrs):
     """Attributes of ``concatenate``."""
 
-    axis: int = attr_field(INT, "Axis to concatenate along; negative ones count from the end.")
+    axis: int = attr_field(INT, "Axis to concatenate along; negative ones count from the end.", 0)
 
 
 class StackAttrs(Attrs):
     """Attributes of ``stack``."""
 
-    axis: int = attr_field(INT, "Position of the new axis; negative ones count from the end.")
+    axis: int = attr_field(INT, "Position of the new axis; negative ones count from the end.", 0)
 
 
 class SplitAttrs(Attrs):

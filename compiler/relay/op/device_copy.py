@@ -50,6 +50,7 @@ _DEVICE_COPY = register(
     doc="Copy data from one device to another.",
     inputs={"data": "A tensor."},
     attrs=DeviceCopyAttrs,
+    spelt_out=("src_virtual_device", "dst_virtual_device"),
     relation=identity,
     pattern=OpPattern.OPAQUE,
     compute=lambda attrs, inputs, out_type: [topi.identity(inputs[0])],

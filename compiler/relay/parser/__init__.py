@@ -22,10 +22,11 @@ from compiler.relay.expr import Constant
 from compiler.relay.inference.entry import infer_module
 from compiler.relay.parser.lexer import ParseError
 from compiler.relay.parser.program import Program
+from compiler.relay.parser.span_check import SpanCheck
 from compiler.runtime.ndarray import NDArray
 from compiler.target.virtual_device import VirtualDevice
 
-__all__ = ["ParseError", "fromtext", "parse", "parse_expr"]
+__all__ = ["ParseError", "SpanCheck", "fromtext", "parse", "parse_expr"]
 
 
 def parse(

@@ -1,7 +1,9 @@
 """Placement: the block and the line of each expression in the text.
 
 A graph shares expressions, a text has blocks: an expression with a line of its own is written in the innermost block
-that contains all of its uses, before the first of them.  Nothing here recurses, as graphs are deep.
+that contains all of its uses, before the first of them.  Its number is given when its first user is reached, to the
+operands of a user together: of ``add(exp(%x), tanh(add(%x, %y)))``, the inner ``add`` is ``%0`` and ``exp`` ``%1``.
+Nothing here recurses, as graphs are deep.
 """
 
 from __future__ import annotations
@@ -34,6 +36,12 @@ class LetLine(NamedTuple):
     """The line of a ``let``; its body comes later."""
 
     let: Let
+
+
+class _Numbered(NamedTuple):
+    """Where the condition of an ``if``, or what a match looks at, gets its number: before what is in the branches."""
+
+    operand: GraphExpr
 
 
 @dataclass(slots=True, eq=False)
@@ -118,7 +126,7 @@ class Plan:
 
     def _place(self, part: GraphExpr) -> None:
         """Place an expression whose users are placed, and record the uses of its operands."""
-        if isinstance(part, (LetLine, *ATOMS)):
+        if isinstance(part, (LetLine, _Numbered, *ATOMS)):
             return
         use = self._uses[part]
         inner = use.block
@@ -150,14 +158,23 @@ class Plan:
         use = self._uses[part]
         return use.inline and use.count == 1
 
-    def _write(self, part: GraphExpr) -> None:
-        """Append a part's line to its block; parts come in the order of evaluation."""
+    def _write(self, part: Any) -> None:
+        """Append the lines that a part needs before its own; parts come in the order of evaluation."""
         if isinstance(part, LetLine):
+            self._number(part.let.value)
             self.blocks[part].lines.append(part)
+        elif isinstance(part, _Numbered):
+            self._number(part.operand)
         elif isinstance(part, Var):
             if part not in self._bound:
                 self._uses[part].block.lines.append(part)
-        elif not isinstance(part, ATOMS) and not self._inline(part):
+        else:
+            for operand in (*part.args, part.op) if isinstance(part, Call) else operands(part):
+                self._number(operand)
+
+    def _number(self, part: Any) -> None:
+        """Append the line of an operand, which gets the next number, unless it has one or needs none."""
+        if not isinstance(part, ATOMS) and part not in self.numbers and not self._inline(part):
             self.numbers[part] = self.next_number
             self._uses[part].block.lines.append(part)
 
@@ -173,12 +190,17 @@ def _common(a: Block, b: Block) -> Block:
 
 
 def _parts(expr: GraphExpr) -> tuple[Any, ...]:
-    """Return what an expression is made of, in the order in which the text has it."""
-    if isinstance(expr, Call):
-        return (*expr.args, expr.op)
-    if isinstance(expr, Let):
-        return (expr.value, LetLine(expr), expr.body)
-    return operands(expr)
+    """Return what an expression is made of, in the order in which its parts' own operands are numbered."""
+    match expr:
+        case Call():
+            return (expr.op, *expr.args)
+        case Let():
+            return (expr.value, LetLine(expr), expr.body)
+        case If() | Match():
+            first, *branches = operands(expr)
+            return (first, _Numbered(first), *branches)
+        case _:
+            return operands(expr)
 
 
 def _bound(order: Iterable[Any]) -> Iterator[Var]:

@@ -63,11 +63,11 @@ def shown_attrs(call: Any) -> dict[str, Any]:
     if not isinstance(call.op, RelayOp):
         typed = {} if isinstance(attrs, DictAttrs) else {TYPE_KEY: type_key_of(type(attrs))}
         return {**attrs, **typed}
-    declared = call.op.attributes
+    declared, unwritten = call.op.attributes, call.op.unwritten
     return {
         name: value
         for name, value in attrs.items()
-        if name in call.op.spelt_out or not _is_default(value, declared[name].default)
+        if name in call.op.spelt_out or not _is_default(value, unwritten.get(name, declared[name].default))
     }
 
 

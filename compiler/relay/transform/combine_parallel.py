@@ -262,7 +262,7 @@ class CombineParallelBatchMatmul(CombineParallel, opt_level=4, required=("InferT
     ``CombineParallelBatchMatmul(min_num_branches=2)``::
 
         def @main(%x: Tensor[(2, 3, 8), float32], %a: Tensor[(2, 4, 8), float32], %b: Tensor[(2, 5, 8), float32]) {
-          (nn.batch_matmul(%x, %a), nn.batch_matmul(%x, %b))
+          (nn.batch_matmul(%x, %a, transpose_b=True), nn.batch_matmul(%x, %b, transpose_b=True))
         }
         ->
         def @main(%x: Tensor[(2, 3, 8), float32], %a: Tensor[(2, 4, 8), float32], %b: Tensor[(2, 5, 8), float32]) {

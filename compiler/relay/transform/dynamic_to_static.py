@@ -73,6 +73,8 @@ class _Static:
         return new
 
     def _static_form(self, e: GraphExpr) -> Any:
+        if isinstance(e, TupleGetItem) and isinstance(e.tuple_value, Tuple):
+            return e.tuple_value.fields[e.index]
         if not (isinstance(e, Call) and isinstance(e.op, RelayOp) and e.op.static_form is not None):
             return e
         deciding = [self._value(e.args[i]) for i in e.op.static_form.arguments]

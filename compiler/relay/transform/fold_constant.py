@@ -14,6 +14,7 @@ from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, Var, 
 from compiler.relay.op.creation import NdarraySizeAttrs, ShapeOfAttrs
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.rewriter import (
+    ElementMutator,
     GraphMutator,
     RewritePass,
     call_of,
@@ -99,7 +100,7 @@ def _is_qnn(op: RelayOp) -> bool:
     return op.name.startswith("qnn.")
 
 
-class _Folder(GraphMutator):
+class _Folder(ElementMutator):
     def __init__(self, fold_qnn: bool) -> None:
         super().__init__()
         self._fold_qnn = fold_qnn

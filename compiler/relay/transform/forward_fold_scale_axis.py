@@ -12,7 +12,7 @@ from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.rewriter import GraphMutator, dims_of, op_name, outside_kernels
+from compiler.relay.transform.rewriter import ElementMutator, dims_of, op_name, outside_kernels
 from compiler.relay.transform.scale_axis import (
     CheapExprs,
     ScaleMessage,
@@ -116,7 +116,7 @@ class _Plan:
             self.folded[call] = (call.args[at], scale)
 
 
-class _Folder(GraphMutator):
+class _Folder(ElementMutator):
     """Leaves scales out, and remembers which are missing from each value."""
 
     def __init__(self, folded: dict[Any, tuple[Any, Any]]) -> None:

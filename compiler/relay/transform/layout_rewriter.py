@@ -21,7 +21,7 @@ from compiler.ir.types import Type
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, GraphExpr, Tuple, TupleGetItem
 from compiler.relay.operator import InferCorrectLayoutOutput, InLayouts, LayoutRule, call_op
-from compiler.relay.transform.rewriter import GraphMutator, op_name, outside_kernels, type_of
+from compiler.relay.transform.rewriter import ElementMutator, op_name, outside_kernels, type_of
 from compiler.relay.ty import TensorType, TupleType, tensor_types
 from compiler.te import Tensor, placeholder
 from compiler.tir.data_layout import Layout, bijective_layout, layout
@@ -56,7 +56,7 @@ class _Results:
     new: InLayouts
 
 
-class LayoutRewriter(GraphMutator):
+class LayoutRewriter(ElementMutator):
     """Puts what ``alter`` returns in place of calls, and brings what works in any layout into the same one.
 
     Parameters

@@ -9,11 +9,12 @@ import numpy as np
 
 from compiler.ir.expr import RelayExpr, set_checked_type
 from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
 from compiler.ir.origin import traversing
 from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
 from compiler.relay.analysis import operands, post_order
-from compiler.relay.expr import Call, Constant, GraphExpr, array_const
+from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem, array_const
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_expr
@@ -60,6 +61,14 @@ class GraphMutator(ExprMutator):
 
     def visit_function(self, fn: Function) -> Any:
         return fn if is_primitive(fn) else super().visit_function(fn)
+
+
+class ElementMutator(GraphMutator):
+    """A mutator for rewrites that look through tuples: an element of a tuple that is spelt out is that element."""
+
+    def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
+        value = self.visit(op.tuple_value)
+        return value.fields[op.index] if isinstance(value, Tuple) else rebuild(op, tuple_value=value)
 
 
 class RewritePass(FunctionPass, abstract=True):

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.expr import Call, Tuple
+from compiler.relay.expr import Call, Tuple, TupleGetItem
 from compiler.relay.op.nn.conv import multiplies_depth
 from compiler.relay.op.nn.conv_attrs import ConvAttrs
 from compiler.relay.op.nn.norm import BatchNormAttrs, GroupNormAttrs, L2NormalizeAttrs, NormAttrs
 from compiler.relay.operator import call_op
 from compiler.relay.transform.rewriter import (
+    ElementMutator,
     GraphMutator,
     RewritePass,
     along_axis,
@@ -60,7 +61,12 @@ class SimplifyInference(RewritePass, required=("InferType",)):
         return _Simplifier()
 
 
-class _Simplifier(GraphMutator):
+class _Simplifier(ElementMutator):
+    def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
+        if isinstance(op.tuple_value, Tuple):  # the program's own, not what an operator became
+            return GraphMutator.visit_tuple_getitem(self, op)
+        return super().visit_tuple_getitem(op)
+
     def visit_call(self, call: Call) -> Any:
         new = super().visit_call(call)
         rule = _RULES.get(op_name(new))

@@ -16,7 +16,7 @@ from compiler.relay.expr import Call, Constant, GraphExpr, Let, Tuple, TupleGetI
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_expr
-from compiler.relay.operator import call_op
+from compiler.relay.operator import call_op, op_name
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.mixed_precision import (
     MIXED_PRECISION_ALWAYS,
@@ -34,7 +34,7 @@ register_config_option(_KEEP_DTYPE, bool)
 _EXACT = "float32"
 """What operators compute in that are to lose nothing."""
 _REFUSED, _SILENT = 0, 2
-"""Modes for operators that are not listed: an error, or computing in float32; mode 1 does the latter too."""
+"""Modes for operators that are not listed: an error, or following their operands; mode 1 does the latter too."""
 
 
 class ToMixedPrecision(FunctionPass, required=("InferType",)):
@@ -48,7 +48,7 @@ class ToMixedPrecision(FunctionPass, required=("InferType",)):
     mixed_precision_type : str
         The floating-point type.
     missing_op_mode : int
-        What becomes of operators without a kind: 0 refuses them, 1 and 2 leave them in float32.
+        What becomes of operators without a kind: 0 refuses them, 1 and 2 let them follow their operands.
 
     Raises
     ------
@@ -77,6 +77,9 @@ class ToMixedPrecision(FunctionPass, required=("InferType",)):
         if ctx.config.get(_KEEP_DTYPE) and isinstance(func.body.checked_type_, Type):
             return rebuild(result, body=mixer.as_type(result.body, func.body.checked_type_), ret_type=None)
         return result
+
+
+_FILLED = frozenset({"full", "ones", "zeros", "dyn.full", "dyn.ones", "dyn.zeros"})
 
 
 class _Mixer(ExprMutator):
@@ -132,7 +135,7 @@ class _Mixer(ExprMutator):
         conversion = conversion_of(call, self._dtype)
         if conversion is None and self._missing_op_mode == _REFUSED:
             raise ArgumentError(f"ToMixedPrecision: nothing says what becomes of {call.op.name} in {self._dtype}")
-        return conversion or (MIXED_PRECISION_NEVER, _EXACT, _EXACT)
+        return conversion or (MIXED_PRECISION_FOLLOW, self._dtype, self._dtype)
 
     def _can_follow(self, arg: GraphExpr) -> bool:
         """Return whether an argument comes in the chosen type, or can do so at no cost."""
@@ -150,7 +153,7 @@ class _Mixer(ExprMutator):
         """Return a value, or each of several values, in a floating-point type; integers stay."""
         t = self._type(expr)
         if isinstance(t, TupleType):
-            fields = expr.fields if isinstance(expr, Tuple) else [TupleGetItem(expr, i) for i in range(len(t.fields))]
+            fields = [TupleGetItem(expr, i) for i in range(len(t.fields))]
             new = tuple(self._cast(field, dtype) for field in fields)
             return expr if all(a is b for a, b in zip(new, fields, strict=True)) else Tuple(new)
         if not isinstance(t, TensorType) or not _is_real(t.dtype) or t.dtype == dtype:
@@ -181,9 +184,13 @@ def _is_real(dtype: str) -> bool:
 
 
 def _with_sums(call: Call, dtype: str) -> Any:
-    """Return the attributes of a call whose result, or whose sums, are to be of a data type."""
-    if "out_dtype" in call.attrs:
+    """Return the attributes of a call whose result, or whose sums, are to be of a data type.
+
+    What a program says of other results, such as indices or images of another type, stays.
+    """
+    op = op_name(call)
+    if "out_dtype" in call.attrs and op.startswith("nn."):
         return call.attrs.with_values(out_dtype=dtype)
-    if "dtype" in call.attrs and _is_real(str(call.attrs["dtype"])):
+    if op in _FILLED and _is_real(call.attrs["dtype"] or _EXACT):
         return call.attrs.with_values(dtype=dtype)
     return call.attrs

@@ -29,7 +29,7 @@ class CropAndResizeAttrs(Attrs):
     """Attributes of ``image.crop_and_resize``."""
 
     crop_size: tuple[Any, ...] = attr_field(SHAPE, "Height and width of the results.")
-    layout: str = attr_field(one_of("NCHW", "NHWC"), "Layout of the images.", "NHWC")
+    layout: str = attr_field(one_of("NCHW", "NHWC"), "Layout of the images.", "NCHW")
     method: str = attr_field(one_of("bilinear", "nearest_neighbor"), "Interpolation between pixels.", "bilinear")
     extrapolation_value: float = attr_field(FLOAT, "What stands outside of the image.", 0.0)
     out_dtype: str = attr_field(OPTIONAL_DTYPE, "Data type of the result; that of the images if it is empty.", "")

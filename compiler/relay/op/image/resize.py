@@ -150,6 +150,7 @@ def _register(attrs: type[ResizeAttrs]) -> OpFunction:
         doc=f"Resize images in {rank} dimension{'s' * (rank > 1)}, by the nearest element or by interpolation.",
         inputs={"data": "Images in ``layout``."},
         attrs=attrs,
+        unwritten={"rounding_method": "round"},
         older_order=_with_region,
         relation=_relation,
         pattern=OpPattern.INJECTIVE,

@@ -185,7 +185,7 @@ def _register(attrs: type[ConvAttrs], alter_layout: AlterLayout | None = None) -
             "weight": f"Kernels, ``(O, C / groups, {spatial})`` in the default layout"
             + (f"; several for each channel may be ``(C, O / C, {spatial})``." if rank == 2 else "."),
         },
-        spelt_out=("padding",),
+        spelt_out=("padding",) if rank > 1 else (),
         attrs=attrs,
         relation=conv_relation,
         complete=conv_complete,

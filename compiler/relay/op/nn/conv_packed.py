@@ -25,6 +25,7 @@ def _register(
         name,
         doc=doc,
         inputs={"data": "Images, ``(N, C / c, H, W, c)``.", "kernel": kernel},
+        spelt_out=("padding",),
         attrs=attrs,
         relation=conv_relation,
         complete=conv_complete,

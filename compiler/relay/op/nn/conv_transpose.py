@@ -158,7 +158,7 @@ def _register(attrs: type[ConvTransposeAttrs]) -> OpFunction:
             "data": f"Images, ``(N, C, {spatial})`` in the default layout.",
             "weight": f"Kernels, ``(C, O / groups, {spatial})`` in the default layout.",
         },
-        spelt_out=("padding",),
+        spelt_out=("padding",) if rank > 1 else (),
         parameters=_PARAMETERS,
         attrs=attrs,
         relation=transpose_relation,

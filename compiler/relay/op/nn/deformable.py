@@ -117,6 +117,7 @@ deformable_conv2d = register(
         *("data", "offset", "weight", "strides", "padding", "dilation", "deformable_groups", "groups", "channels"),
         *("kernel_size", "data_layout", "kernel_layout", "out_layout", "out_dtype"),
     ),
+    spelt_out=("padding",),
     attrs=DeformableConv2DAttrs,
     relation=_relation,
     complete=_complete,

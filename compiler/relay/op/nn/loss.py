@@ -161,6 +161,7 @@ nll_loss = register(
         "weights": "Of each class, ``(C,)``.",
     },
     attrs=NLLLossAttrs,
+    spelt_out=("ignore_index",),
     relation=_nll_relation,
     pattern=OpPattern.OPAQUE,
     compute=_nll_compute,

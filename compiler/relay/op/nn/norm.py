@@ -370,6 +370,7 @@ lrn = register(
     doc="Local response normalisation: divide by a power of the sum of squares of neighbouring channels.",
     inputs={"data": "The tensor to normalise."},
     attrs=LRNAttrs,
+    unwritten={"alpha": 1e-4},
     relation=_lrn_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_lrn_compute,

@@ -70,6 +70,7 @@ avg_pool2d = register(
     doc="Means of the windows of quantised images.",
     inputs={"data": "Images of integers in ``layout``.", **_PARAMETERS},
     attrs=QnnAvgPool2DAttrs,
+    unwritten={"layout": "NCHW", "count_include_pad": False},
     parameters=(
         "data",
         *_PARAMETERS,

@@ -96,6 +96,7 @@ conv2d = register(
         "kernel": "Kernels, integers in ``kernel_layout``.",
         **_PARAMETERS,
     },
+    spelt_out=("padding", "out_dtype"),
     attrs=QnnConv2DAttrs,
     parameters=(
         *("data", "kernel", *_PARAMETERS, "kernel_size", "channels", "strides", "padding", "dilation", "groups"),
@@ -118,6 +119,7 @@ conv2d_transpose = register(
         "weight": "Kernels, integers in ``kernel_layout``.",
         **_PARAMETERS,
     },
+    spelt_out=("padding", "out_dtype"),
     attrs=QnnConv2DTransposeAttrs,
     parameters=(
         *("data", "weight", *_PARAMETERS, "strides", "padding", "dilation", "groups", "channels", "kernel_size"),

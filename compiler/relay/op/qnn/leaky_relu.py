@@ -73,6 +73,7 @@ leaky_relu = register(
     doc="Quantised numbers, negative ones times a slope.",
     inputs={"x": "Integers.", **_PARAMETERS},
     attrs=QnnLeakyReluAttrs,
+    unwritten={"alpha": 0.25},
     parameters=("x", "alpha", *_PARAMETERS),
     relation=_relation,
     pattern=OpPattern.ELEMWISE,

@@ -111,6 +111,7 @@ requantize = register(
         "output_scale": SCALE,
         "output_zero_point": ZERO_POINT,
     },
+    spelt_out=("out_dtype",),
     attrs=RequantizeAttrs,
     relation=conversion(("input_scale", "input_zero_point", "output_scale", "output_zero_point")),
     pattern=OpPattern.BROADCAST,

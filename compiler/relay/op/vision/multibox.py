@@ -144,6 +144,7 @@ _TRANSFORM_LOC = register(
         "anchor": "Anchor boxes, ``(1, anchors, 4)``: left, top, right and bottom.",
     },
     attrs=MultiBoxTransformLocAttrs,
+    spelt_out=("variances",),
     relation=_transform_relation,
     pattern=OpPattern.OPAQUE,
     compute=_transform_compute,

@@ -140,6 +140,35 @@ def test_branches_and_lets() -> None:
     ]
 
 
+def test_numbers_are_given_to_the_operands_of_a_user_together() -> None:
+    """Where a kernel or a branch stands among them, its own come first, as in TVM 0.19."""
+    x, y, z = scalar("x"), scalar("y"), relay.var("z")
+    parts = public.split(relay.var("v", shape=(3,)), 3)
+    joined = relay.Tuple([public.exp(parts[0]), parts[1], public.exp(parts[2])])
+    assert lines(joined)[1:] == [
+        "%0 = split(%v, indices_or_sections=3);",
+        "%1 = %0.0;",
+        "%2 = %0.2;",
+        "%3 = exp(%1);",
+        "%4 = %0.1;",
+        "%5 = exp(%2);",
+        "(%3, %4, %5)",
+    ]
+    kernel = relay.Function([z], public.exp(public.tanh(z)))
+    chosen = relay.If(public.less(public.exp(x), y), public.exp(public.tanh(y)), y)
+    numbered = [line for line in lines(public.add(relay.Call(kernel, [public.exp(x)]), chosen)) if " = " in line]
+    assert [line.strip() for line in numbered] == [
+        "%1 = exp(%x);",
+        "%2 = fn (%z) {",
+        "%0 = tanh(%z);",
+        "%3 = exp(%x);",
+        "%4 = less(%3, %y);",
+        "%6 = %2(%1);",
+        "%7 = if (%4) {",
+        "%5 = tanh(%y);",
+    ]
+
+
 def test_what_two_branches_share_stands_before_them() -> None:
     c, y = relay.var("c", "bool"), scalar("y")
     shared = relu(y)

@@ -45,6 +45,14 @@ def test_tuples_of_constants_are_known() -> None:
     assert after(out, transform.FoldConstant()).value.tolist() == [3, 4, 5, 0, 1, 2]
 
 
+def test_elements_of_tuples_are_looked_up_where_tvm_does() -> None:
+    """Types and inference leave a program's tuples as they are; folding and layouts look through them, as in 0.19."""
+    element = relay.TupleGetItem(relay.Tuple([x(3), relay.nn.dropout(x(3))]), 0)
+    assert shown(after(element, transform.FoldConstant())) == "x"
+    assert shown(after(element, transform.SimplifyInference())).endswith(").0")
+    assert isinstance(after(relay.exp(element), transform.FastMath()).args[0], relay.TupleGetItem)
+
+
 def test_decided_branches_are_taken_and_known_names_replaced() -> None:
     v = relay.var("v", shape=())
     out = relay.Let(v, relay.const(2.0), relay.multiply(relay.If(relay.const(False), v, relay.add(v, v)), x(3)))

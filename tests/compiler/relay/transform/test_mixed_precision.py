@@ -43,9 +43,17 @@ def test_a_clip_follows_where_its_bounds_are_numbers_of_the_type(dtype: str, bou
     assert dtypes(mod) == {"nn.dense": dtype, "clip": result}
 
 
-def test_real_numbers_of_unknown_operators_stay() -> None:
-    mod = module(relay.add(relay.cumsum(relay.var("x", shape=(2, 8)), axis=1), relay.var("y", shape=(2, 8))))
+def test_operators_without_a_kind_follow_their_operands() -> None:
+    """What a program says of other results stays: indices in float32 are no numbers to round."""
+    x = relay.var("x", shape=(2, 8))
+    mod = module(relay.cumsum(relay.exp(x), axis=1))
     assert tvm.ir.structural_equal(ToMixedPrecision()(mod), mod)
+    follows = relay.argsort(relay.cumsum(dense(), axis=1), dtype="float32")
+    assert dtypes(ToMixedPrecision()(module(follows))) == {
+        "nn.dense": "float16",
+        "cumsum": "float16",
+        "argsort": "float32",
+    }
     with pytest.raises(ArgumentError, match="nothing says what becomes of cumsum in float16"):
         ToMixedPrecision(missing_op_mode=0)(mod)
 
