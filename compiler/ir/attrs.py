@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, dataclass_transform
 
 from compiler.ir.error import AttrsError, TVMError, show, unknown_name
 
@@ -170,6 +170,9 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
     """
 
     __slots__ = ()
+
+    UNWRITTEN: ClassVar[Mapping[str, object]] = {}
+    """What a text means that leaves an attribute out, for those of which that is not the default."""
 
     def __init__(self, **values: object) -> None:
         self._fill(type(self).__name__, values)

@@ -85,7 +85,6 @@ def register(
     onnx: str = "",
     topi: Callable[..., Any] | None = None,
     spelt_out: Sequence[str] = (),
-    unwritten: Mapping[str, Any] | None = None,
     parameters: Sequence[str] = (),
     older_order: OlderOrder | None = None,
     returns: str = "",
@@ -110,7 +109,7 @@ def register(
     older_order : callable, optional
         From the arguments given by position to those in the order of today, where older programs had another one.
     relation, complete, pattern, compute, schedule, reference, gradient, stateful, alter_layout, layout, static_form, \
-onnx, spelt_out, unwritten, parameters, returns, references, waived, rules
+onnx, spelt_out, parameters, returns, references, waived, rules
         The other fields of :class:`~compiler.relay.operator.RelayOp`.
 
     Returns
@@ -141,7 +140,6 @@ onnx, spelt_out, unwritten, parameters, returns, references, waived, rules
         static_form=static_form,
         onnx=onnx,
         spelt_out=tuple(spelt_out),
-        unwritten=dict(unwritten or {}),
         parameters=tuple(parameters),
         returns=returns,
         references=tuple(references),

@@ -180,8 +180,6 @@ class RelayOp(Op):
         The ONNX operator that has the same inputs, and the same attributes under the same names; empty if none has.
     spelt_out : tuple of str
         Attributes that the text format names even where they have their defaults.
-    unwritten : dict
-        What the text format means where it leaves an attribute out, for those of which that is not the default.
     parameters : tuple of str
         Inputs and attributes in the order of the public function, where it is not inputs first.
     returns : str
@@ -213,7 +211,6 @@ class RelayOp(Op):
     static_form: StaticForm | None = None
     onnx: str = ""
     spelt_out: tuple[str, ...] = ()
-    unwritten: Mapping[str, Any] = field(default_factory=dict)
     parameters: tuple[str, ...] = ()
     returns: str = ""
     references: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from compiler.ir.pass_options import option_types
 from compiler.ir.transform import Pass, parse_pass, pass_class, registered_passes
 
 OURS = [cls for cls in registered_passes() if cls.__module__.startswith("compiler.")]
-PACKAGES = (transform, tir.transform, relay.transform)
+PACKAGES = (transform, tir.transform, relay.transform, relay.parser)
 
 passes = pytest.mark.parametrize("cls", OURS, ids=lambda cls: cls.facts.name)
 

@@ -187,7 +187,7 @@ class ExpressionParser(ValueParser):
                 takes = f"takes {len(callee.inputs)} arguments ({', '.join(callee.inputs) or 'none'})"
                 self.cursor.fail(f"{callee.name} {takes}, got {len(args)}", start)
             try:
-                return Call(callee, tuple(args), callee.complete_attrs({**callee.unwritten, **attrs}))
+                return Call(callee, tuple(args), callee.complete_attrs({**callee.attrs_type.UNWRITTEN, **attrs}))
             except TVMError as exc:
                 self.cursor.fail(str(exc), start)
         if isinstance(callee, Constructor) and len(args) != len(callee.inputs):

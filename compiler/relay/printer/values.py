@@ -63,7 +63,7 @@ def shown_attrs(call: Any) -> dict[str, Any]:
     if not isinstance(call.op, RelayOp):
         typed = {} if isinstance(attrs, DictAttrs) else {TYPE_KEY: type_key_of(type(attrs))}
         return {**attrs, **typed}
-    declared, unwritten = call.op.attributes, call.op.unwritten
+    declared, unwritten = call.op.attributes, call.op.attrs_type.UNWRITTEN
     return {
         name: value
         for name, value in attrs.items()

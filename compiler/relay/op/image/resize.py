@@ -45,6 +45,8 @@ _LAYOUT_DOC = "Layout of the data, such as ``NCHW`` or ``NHWC``."
 class ResizeAttrs(SpatialAttrs):
     """Attributes of resizing."""
 
+    UNWRITTEN = {"rounding_method": "round"}
+
     size: tuple[Dim, ...] = attr_field(EXTENTS, "Spatial extents of the result.")
     roi: tuple[float, ...] | None = attr_field(
         _Region("sequence of float, optional"),
@@ -150,7 +152,6 @@ def _register(attrs: type[ResizeAttrs]) -> OpFunction:
         doc=f"Resize images in {rank} dimension{'s' * (rank > 1)}, by the nearest element or by interpolation.",
         inputs={"data": "Images in ``layout``."},
         attrs=attrs,
-        unwritten={"rounding_method": "round"},
         older_order=_with_region,
         relation=_relation,
         pattern=OpPattern.INJECTIVE,

@@ -25,6 +25,8 @@ from compiler.topi.nn import elementwise as topi
 class LeakyReluAttrs(Attrs):
     """Attributes of ``nn.leaky_relu``."""
 
+    UNWRITTEN = {"alpha": 0.25}
+
     alpha: float = attr_field(FLOAT, "Slope for negative elements.", 0.01)
 
 
@@ -64,7 +66,6 @@ leaky_relu = register(
     inputs={"data": "The tensor to apply it to."},
     attrs=LeakyReluAttrs,
     onnx="LeakyRelu",
-    unwritten={"alpha": 0.25},
     relation=identity,
     pattern=OpPattern.ELEMWISE,
     compute=lambda attrs, inputs, out_type: [topi.leaky_relu(inputs[0], attrs.alpha)],

@@ -72,6 +72,8 @@ class MatmulAttrs(Attrs):
 class BatchMatmulAttrs(Attrs):
     """Attributes of ``nn.batch_matmul``."""
 
+    UNWRITTEN = {"transpose_b": False}
+
     out_dtype: str = attr_field(OPTIONAL_DTYPE, _DTYPE_DOC, "")
     transpose_a: bool = attr_field(BOOL, "Whether the first matrices are transposed.", False)
     transpose_b: bool = attr_field(BOOL, "Whether the second matrices are transposed.", True)
@@ -168,7 +170,8 @@ def _pack_relation(types: Types, attrs: DensePackAttrs) -> Type:
         w = layout(attrs.weight_layout).extents(weight.dims)
     except ArgumentError as exc:
         raise RelationError(f"weight: {exc}") from None
-    check_same_extent(data.dims[-1], w["C"], "the last axis of data and the weight along C")
+    depth = "K" if "K" in w else "C"
+    check_same_extent(data.dims[-1], w[depth], f"the last axis of data and the weight along {depth}")
     if attrs.units is not None:
         check_same_extent(attrs.units, w["N"], "units and the weight along N")
     return TensorType((data.dims[0], w["N"]), _out_dtype(attrs, data))
@@ -179,7 +182,9 @@ def _pack_compute(attrs: DensePackAttrs, inputs: list[Tensor], out_type: Type) -
 
 
 def _pack_reference(attrs: DensePackAttrs, data: Array, weight: Array) -> Any:
-    return _dense_reference(attrs, data, layout(attrs.weight_layout).to_plain(weight, "NC"))
+    return _dense_reference(
+        attrs, data, layout(attrs.weight_layout).to_plain(weight, "NK" if "K" in attrs.weight_layout else "NC")
+    )
 
 
 def _pack_layout(
@@ -301,7 +306,6 @@ batch_matmul = register(
     doc="Multiply matrices batch by batch; a batch of one is broadcast.",
     inputs={"tensor_a": "``(B, M, K)``, or transposed.", "tensor_b": "``(B, N, K)``, or not transposed."},
     attrs=BatchMatmulAttrs,
-    unwritten={"transpose_b": False},
     relation=_batch_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_batch_compute,

@@ -84,6 +84,8 @@ class L2NormalizeAttrs(Attrs):
 class LRNAttrs(Attrs):
     """Attributes of ``nn.lrn``."""
 
+    UNWRITTEN = {"alpha": 1e-4}
+
     size: int = attr_field(INT, "Number of neighbouring channels.", 5)
     axis: int = attr_field(INT, "Axis of the channels.", 1)
     bias: float = attr_field(FLOAT, "Number added to the sum of squares.", 2.0)
@@ -370,7 +372,6 @@ lrn = register(
     doc="Local response normalisation: divide by a power of the sum of squares of neighbouring channels.",
     inputs={"data": "The tensor to normalise."},
     attrs=LRNAttrs,
-    unwritten={"alpha": 1e-4},
     relation=_lrn_relation,
     pattern=OpPattern.OUT_ELEMWISE_FUSABLE,
     compute=_lrn_compute,

@@ -31,6 +31,8 @@ _PARAMETERS = {
 class QnnAvgPool2DAttrs(AvgPool2DAttrs):
     """Attributes of ``qnn.avg_pool2d``."""
 
+    UNWRITTEN = {"layout": "NCHW", "count_include_pad": False}
+
     layout: str = attr_field(STRING, "Layout of the data, such as ``NHWC``.", "NHWC")
     count_include_pad: bool = attr_field(BOOL, "Whether padding counts as elements of the mean.", True)
 
@@ -70,7 +72,6 @@ avg_pool2d = register(
     doc="Means of the windows of quantised images.",
     inputs={"data": "Images of integers in ``layout``.", **_PARAMETERS},
     attrs=QnnAvgPool2DAttrs,
-    unwritten={"layout": "NCHW", "count_include_pad": False},
     parameters=(
         "data",
         *_PARAMETERS,

@@ -31,6 +31,8 @@ _PARAMETERS = {
 class QnnLeakyReluAttrs(Attrs):
     """Attributes of ``qnn.leaky_relu``."""
 
+    UNWRITTEN = {"alpha": 0.25}
+
     alpha: float = attr_field(FLOAT, "Slope for negative numbers.")
 
 
@@ -73,7 +75,6 @@ leaky_relu = register(
     doc="Quantised numbers, negative ones times a slope.",
     inputs={"x": "Integers.", **_PARAMETERS},
     attrs=QnnLeakyReluAttrs,
-    unwritten={"alpha": 0.25},
     parameters=("x", "alpha", *_PARAMETERS),
     relation=_relation,
     pattern=OpPattern.ELEMWISE,

@@ -35,7 +35,31 @@ EXAMPLES: dict[str, list[Example]] = {
     "nn.batch_flatten": [_call(nn.batch_flatten, _X)],
     "nn.dropout": [_call(nn.dropout_raw, _X)],
     "nn.dense": [_call(nn.dense, floats(3, 4), floats(5, 4)), _call(nn.dense, ints(3, 4), ints(5, 4))],
-    "nn.contrib_dense_pack": [_call(nn.contrib_dense_pack, floats(2, 3), floats(2, 3, 8), weight_layout="NC8n")],
+    "nn.contrib_dense_pack": [
+        _call(nn.contrib_dense_pack, floats(2, 3), floats(2, 3, 8), weight_layout=stands) for stands in ("NC8n", "NK8n")
+    ],
+    "nn.conv2d_backward_weight": [
+        # The windows end before the data does.
+        _call(
+            nn.conv2d_backward_weight,
+            floats(2, 6, 2, 3),
+            floats(2, 4, 6, 7),
+            strides=(2, 2),
+            padding=(0, 1),
+            groups=2,
+            kernel_size=(3, 2),
+        ),
+        _call(
+            nn.conv2d_backward_weight,
+            floats(2, 4, 3, 2),
+            floats(2, 6, 7, 3),
+            dilation=(1, 2),
+            kernel_size=(3, 3),
+            grad_layout="NHWC",
+            data_layout="NHWC",
+            kernel_layout="OHWI",
+        ),
+    ],
     "nn.matmul": [
         _call(nn.matmul, floats(3, 4), floats(4, 5)),
         _call(nn.matmul, floats(4, 3), floats(4, 5), transpose_a=True),
