@@ -6,6 +6,7 @@ What depends on the machine's speed is left to ``python -m tests.benchmarks.less
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from flask.testing import FlaskClient
 
 from app.lessons import Lesson, Library, Step
 from app.lessons.checks import Contains, Faster, Prediction, Printed, Question
+from app.panes.table import PANES
 
 LESSONS = Library().lessons
 STEPS = [(lesson, number) for lesson in LESSONS for number in range(1, len(lesson.steps) + 1)]
@@ -57,6 +59,15 @@ def test_no_check_shows_a_student_a_regular_expression(lesson: Lesson) -> None:
     asked = [check for step in lesson.steps for check in step.checks if isinstance(check, Contains | Printed)]
     shown = [check.text for check in asked if not check.words]
     assert [text for text in shown if re.search(r"(?<!\\)[.*+?|\[{^$]|\\[a-zA-Z]", text)] == []
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_a_lesson_opens_what_its_text_names_and_no_more_than_fits_beside_it(lesson: Lesson) -> None:
+    opened = [pane for pane in PANES if pane.name in lesson.settings.panes]
+    bold = re.findall("<strong>([^<]+)</strong>", "".join(step.html for step in lesson.steps))
+    assert {pane.title for pane in PANES if pane.title in bold} <= {pane.title for pane in opened}
+    side_by_side = Counter(pane.dock for pane in opened if pane.listing)
+    assert all(count <= 2 for count in side_by_side.values()), "a third text leaves no room for what the titles count"
 
 
 def test_there_are_lessons_enough() -> None:
