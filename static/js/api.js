@@ -8,7 +8,7 @@ const lists = new Map();
 const texts = new Map();
 
 /** Variables that programs usually call so. */
-const USUAL = { tvm: "tvm", s: "tvm.te.Schedule", sch: "tvm.te.Schedule", sched: "tvm.te.Schedule", schedule: "tvm.te.Schedule", mod: "tvm.IRModule" };
+const USUAL = { s: "tvm.te.Schedule", sch: "tvm.te.Schedule", sched: "tvm.te.Schedule", schedule: "tvm.te.Schedule", mod: "tvm.IRModule" };
 const STAGE = "tvm.te.Stage"; // what `s[C]` is
 
 function fetched(cache, key, address, read) {
@@ -52,24 +52,40 @@ export function importsOf(script) {
   return names;
 }
 
+/** The class that a script last made a variable of, as in `sch = tir.Schedule(mod)`, or null. */
+async function classOf(variable, script) {
+  const made = [...script.matchAll(/^[ \t]*(\w+)[ \t]*=[ \t]*(\w+(?:\.\w+)*)\(/gm)].filter(([, name]) => name === variable).at(-1);
+  if (!made) return null;
+  const [first, ...rest] = made[2].split(".");
+  const found = await walk(await moduleOf(first, script), rest);
+  return found?.type === "class" ? found.name : null;
+}
+
+/** What a public name and the parts after it stand for, or null where they are none. */
+async function walk(root, rest) {
+  if (!root) return null;
+  let found = { name: "tvm", type: "namespace" };
+  for (const part of [...root.split(".").slice(1), ...rest]) {
+    const next = (await namesOf(found.name)).find(({ label }) => label === part);
+    if (!next) return null;
+    found = { name: `${found.name}.${part}`, type: next.type };
+  }
+  return found;
+}
+
+/** What a script imports by a name; `relay` and its kin are meant although nothing imports them yet. */
+async function moduleOf(name, script) {
+  const known = importsOf(script).get(name);
+  if (known || name === "tvm") return known ?? name;
+  return (await namesOf("tvm")).some(({ label, type }) => label === name && type === "namespace") ? `tvm.${name}` : null;
+}
+
 /** The public name of a dotted expression, or null where it is none.
  * @param {string} expression such as `relay.nn`; one that ends a subscript begins with `]`
  * @param {string} script
  * @returns {Promise<string | null>} */
 export async function resolve(expression, script) {
   const [first, ...rest] = expression.split(".");
-  const root = first === "]" ? STAGE : importsOf(script).get(first) ?? USUAL[first] ?? ((await isNamespace(first)) ? `tvm.${first}` : null);
-  if (!root) return null;
-  const [, ...path] = [...root.split("."), ...rest];
-  let name = "tvm";
-  for (const part of path) {
-    if (!(await namesOf(name)).some(({ label }) => label === part)) return null;
-    name += `.${part}`;
-  }
-  return name;
-}
-
-/** Whether `relay.` and its kin are meant although nothing imports them yet. */
-async function isNamespace(name) {
-  return (await namesOf("tvm")).some(({ label, type }) => label === name && type === "namespace");
+  const root = first === "]" ? STAGE : (await classOf(first, script)) ?? (await moduleOf(first, script)) ?? USUAL[first];
+  return (await walk(root, rest))?.name ?? null;
 }

@@ -42,6 +42,7 @@ COMPLETED = {
     "from tvm.relay import buil": "build",
     "mod.ast": "astext",
     "s[C].unr": "unroll",
+    "sch = tvm.tir.Schedule(mod)\nsch.decomp": "decompose_reduction",
 }
 
 

@@ -53,6 +53,8 @@ def test_a_saved_page_links_its_lines_without_a_server(
     assert lines(page, "asm")[: len(shown["asm"])] == shown["asm"]
     assert HOSTILE.rstrip("\n").split("\n") == [line.rstrip("\n") for line in lines(page, "source")]
     expect(page).to_have_title("Strata")
+    assert not page.locator("#facts-loops").inner_text().strip().endswith("·"), "of what is not there no sign is left"
+    assert page.locator("button.grip:visible, .pane-head button:not([data-step], .heading):visible").count() == 0
     # Pointing and pinning light up what belongs together.
     page.locator("#body-asm .l", has_text="fmadd").first.click()
     assert page.locator("#body-loops .l.related").count() == 1
