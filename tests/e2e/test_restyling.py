@@ -47,3 +47,5 @@ def test_what_is_pressed_and_what_is_linked_shows_in_the_colours_of_the_system_t
     page.emulate_media(forced_colors="active")
     for element in (passes, chip.first, line.first):
         expect(element).to_have_css("outline-style", "solid")
+    canvas = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    expect(page.locator(".gutter").first).not_to_have_css("background-color", canvas)
