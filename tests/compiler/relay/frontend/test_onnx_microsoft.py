@@ -73,6 +73,8 @@ _HIDDEN = real(2, 5, 8)
 _QKV = (real(8, 24), real(24))
 _MASK = np.array([[1, 1, 1, 0, 0], [1, 1, 0, 1, 1]], "int32")
 _TABLE = real(10, 2)
+_PER_WAY = (np.array([0.01, 0.02], "float32"), np.array([0, 3], "int8"))
+_PER_COLUMN = (real(2, 20, low=0.5) / 50, np.zeros((2, 20), "int8"))
 _CONV = (real(1, 3, 6, 5), real(4, 3, 3, 3))
 
 CASES: dict[str, Case] = {
@@ -210,6 +212,19 @@ CASES: dict[str, Case] = {
         (_HIDDEN, real(2, 5, 8), real(2, 5, 8), None, None, real(1, 2, 5, 8), real(2, 2, 3, 4), real(2, 2, 3, 4)),
         {"num_heads": 2, "unidirectional": 1},
         outputs="111",
+    ),
+    "lstm of bytes": Case(
+        "DynamicQuantizeLSTM",
+        (
+            # Of several sequences ONNX Runtime gives each thread some, whose states have a scale of their own.
+            *(real(3, 1, 4), weights(2, 4, 20), weights(2, 5, 20), real(2, 40), np.array([2], "int32")),
+            *(real(2, 1, 5), real(2, 1, 5), real(2, 15), *_PER_WAY, *_PER_COLUMN),
+        ),
+        {"hidden_size": 5, "direction": "bidirectional"},
+        outputs="111",
+    ),
+    "signal without an axis for its one part": Case(
+        "STFT", (real(2, 16), np.array(4), real(8), np.array(8)), {"onesided": 1}, domain=""
     ),
     "rotary": Case(
         "RotaryEmbedding", (real(2, 5, 8), np.array([[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]], "int64"), _TABLE, _TABLE)

@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.matmul import matmul
-from compiler.relay.frontend.onnx.converters.quantized import q_linear_conv, quantize
+from compiler.relay.frontend.onnx.converters.quantized import dynamically_quantized, q_linear_conv, quantize
 from compiler.relay.frontend.onnx.integers import along, centred
 from compiler.relay.frontend.onnx.microsoft import DOMAIN, as_standard, microsoft
 from compiler.relay.frontend.onnx.node import Node
@@ -171,14 +171,19 @@ def _matmul_integer_to_float(
     return _scaled_product(a, b, (a_scale, b_scale), (a_zero, b_zero), bias)
 
 
+def dynamic_product(
+    a: RelayExpr, b: RelayExpr, b_scale: RelayExpr, b_zero: RelayExpr | None, bias: RelayExpr | None
+) -> Any:
+    """Return the product of real numbers, which become bytes of the scale that their range needs, and bytes."""
+    codes, scale, zero = dynamically_quantized(a)
+    return _scaled_product(codes, b, (scale, b_scale), (zero, b_zero), bias)
+
+
 @microsoft("DynamicQuantizeMatMul", "A B b_scale b_zero_point? bias?")
 def _dynamic_quantize_matmul(
     node: Node, a: RelayExpr, b: RelayExpr, b_scale: RelayExpr, b_zero: RelayExpr | None, bias: RelayExpr | None
 ) -> Any:
-    convert = find("", "DynamicQuantizeLinear", node.opset)
-    assert convert is not None
-    codes, scale, zero = convert(Node("DynamicQuantizeLinear", [a], {}, ["", "", ""], 11, node.run))
-    return _scaled_product(codes, b, (scale, b_scale), (zero, b_zero), bias)
+    return dynamic_product(a, b, b_scale, b_zero, bias)
 
 
 @microsoft("QLinearConv", "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B?")

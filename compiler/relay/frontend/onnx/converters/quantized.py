@@ -57,7 +57,11 @@ def _dequantize_linear(node: Node) -> Any:
 
 @converter("DynamicQuantizeLinear")
 def _dynamic_quantize_linear(node: Node) -> Any:
-    x = node.inputs[0]
+    return dynamically_quantized(node.inputs[0])
+
+
+def dynamically_quantized(x: RelayExpr) -> list[Any]:
+    """Return numbers as bytes of the scale and zero point that their range needs, and these two."""
     low = ops.minimum(ops.min(x), 0.0)
     high = ops.maximum(ops.max(x), 0.0)
     # Of zeros alone the range is empty: any scale does but 0.

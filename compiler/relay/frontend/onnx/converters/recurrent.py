@@ -5,6 +5,7 @@ What the gates get from the inputs is one product for all steps; a step takes it
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,11 +14,21 @@ import numpy as np
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.control_flow import MAX_TURNS
 from compiler.relay.frontend.onnx.converters.elementwise import hard_sigmoid, softplus
+from compiler.relay.frontend.onnx.converters.microsoft_quantized import dynamic_product
+from compiler.relay.frontend.onnx.microsoft import microsoft
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter, one_to_one
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops
-from compiler.relay.frontend.shared.tensors import bounded, reshape, slice_axis, split, static_dims, unsqueeze
+from compiler.relay.frontend.shared.tensors import (
+    bounded,
+    reshape,
+    slice_axis,
+    split,
+    static_dims,
+    transpose,
+    unsqueeze,
+)
 from compiler.relay.op_registry import onnx_operators
 
 Activation = Callable[[Any], Any]
@@ -88,7 +99,7 @@ class _Direction:
         given = self.node.input(at)
         if given is None:
             bounded(self.batch, self.hidden)
-            return constant(np.zeros((self.batch, self.hidden), dtype_of(self.w)))
+            return constant(np.zeros((self.batch, self.hidden), dtype_of(self.node.inputs[0])))
         if self.node.attr("layout", 0):
             given = ops.transpose(given, axes=[1, 0, 2])
         return _slice(given, self.index)
@@ -180,11 +191,31 @@ def _peeking(gate: RelayExpr, weight: RelayExpr | None, cell: RelayExpr) -> Any:
     return gate if weight is None else ops.add(gate, ops.multiply(weight, cell))
 
 
+class _DynamicLstm(_Lstm):
+    """Its weights are bytes, and inputs and states become bytes when they are multiplied."""
+
+    def product(self, x: RelayExpr, weight: RelayExpr, bias: RelayExpr | None) -> Any:
+        first = 8 if weight is self.w else 10
+        scale, zero = (_slice(self.node.inputs[i], self.index) for i in (first, first + 1))
+        return dynamic_product(x, transpose(weight, [1, 0]), scale, zero, bias)
+
+
 _KINDS: dict[str, tuple[type[Any], int, tuple[str, ...]]] = {
     "RNN": (_Rnn, 1, ("Tanh",)),
     "GRU": (_Gru, 3, ("Sigmoid", "Tanh")),
     "LSTM": (_Lstm, 4, ("Sigmoid", "Tanh", "Tanh")),
+    "DynamicQuantizeLSTM": (_DynamicLstm, 4, ("Sigmoid", "Tanh", "Tanh")),
 }
+
+
+@microsoft(
+    "DynamicQuantizeLSTM",
+    "X W R B? sequence_lens? initial_h? initial_c? P? W_scale W_zero_point R_scale R_zero_point",
+)
+def _dynamic_quantize_lstm(node: Node, x: RelayExpr, w: RelayExpr, r: RelayExpr, *others: Any) -> Any:
+    """The weights of a direction are transposed, beside those of the standard."""
+    turned = [transpose(weight, [0, 2, 1]) for weight in (w, r)]
+    return _recurrent(dataclasses.replace(node, inputs=[x, *turned, *others]))
 
 
 @converter("RNN", "GRU", "LSTM")

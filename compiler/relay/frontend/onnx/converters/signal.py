@@ -13,7 +13,7 @@ from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import converter, converters
 from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of
-from compiler.relay.frontend.shared.tensors import bounded, cast, pad, slice_axis, static_dims, transpose
+from compiler.relay.frontend.shared.tensors import bounded, cast, pad, slice_axis, static_dims, transpose, unsqueeze
 
 
 def _fourier(size: int, bins: int, inverse: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -92,6 +92,8 @@ def _dft(node: Node, axis: int) -> Any:
 @converter("STFT")
 def _stft(node: Node) -> Any:
     signal, window = node.inputs[0], node.input(2)
+    if rank_of(signal) == 2:  # onnxruntime takes real numbers without an axis for their one part
+        signal = unsqueeze(signal, [2])
     step = (node.ints(1, "frame_step") or [1])[0]
     given = node.ints(3, "frame_length")
     length = given[0] if given else static_dims(window, "the window")[0]
