@@ -103,7 +103,7 @@ def slice_axis(x: RelayExpr, axis: int, begin: int, end: int, step: int = 1) -> 
 
 
 def expand(x: RelayExpr, wanted: Any) -> Any:
-    """Broadcast against a shape."""
+    """Broadcast against a shape; an extent that only a run knows must be the tensor's own, or meet a 1."""
     dims = dims_of(x)
     rank = max(len(dims), len(wanted))
     own = (1,) * (rank - len(dims)) + tuple(dims)
@@ -114,7 +114,14 @@ def expand(x: RelayExpr, wanted: Any) -> Any:
     for d, o in zip(own, other, strict=True):
         if isinstance(d, int) and isinstance(o, int) and d != o and 1 not in (d, o):
             raise ConversionError(f"shape {tuple(dims)} cannot be broadcast to {tuple(wanted)}")
-    return x if tuple(target) == tuple(dims) else ops.broadcast_to(x, target)
+    if all(isinstance(t, int) for t in target):
+        return x if tuple(target) == tuple(dims) else ops.broadcast_to(x, target)
+    # A shape in an attribute would have to be known, how often an axis is repeated always is.
+    times = [o if isinstance(d, int) and d == 1 else 1 for d, o in zip(own, other, strict=True)]
+    if not all(isinstance(t, int) for t in times):
+        raise ConversionError("an extent of the shape is unknown while importing; give `shape`")
+    spread = ops.expand_dims(x, axis=0, num_newaxis=rank - len(dims)) if rank > len(dims) else x
+    return spread if all(t == 1 for t in times) else ops.tile(spread, times)
 
 
 def pad(x: RelayExpr, around: Any, mode: str = "constant", fill: Any = None) -> Any:

@@ -59,13 +59,29 @@ def test_an_unknown_condition_stays_a_branch():
     np.testing.assert_allclose(_run(mod, x=X, c=False), np.exp(X), rtol=1e-6)
 
 
-def test_branches_of_different_shapes_need_a_known_condition():
+def _if_with(node):
+    """Return a model whose first branch does something more to its result."""
     branches = _branches()
-    branches["then_branch"].node.append(helper.make_node("Concat", ["t", "t"], ["tt"], axis=0))
-    branches["then_branch"].output[0].name = "tt"
-    node = helper.make_node("If", ["c"], ["y"], name="branch", **branches)
-    with pytest.raises(ConversionError, match=r"'branch' .If.: output 0 is .*(6).*(3).*only a run can tell"):
-        from_onnx(_model([node], [_value("x", shape=[3]), _value("c", BOOL, [])]))
+    branches["then_branch"].node.append(node)
+    branches["then_branch"].output[0].name = node.output[0]
+    whole = helper.make_node("If", ["c"], ["y"], name="branch", **branches)
+    twice = helper.make_node("Add", ["y", "y"], ["z"])
+    first = _constant("first", np.array([0]))
+    return _model([whole, twice], [_value("x", shape=[3]), _value("c", BOOL, [])], ["z"], [first])
+
+
+@pytest.mark.parametrize("executor", ["debug", "vm"])
+def test_branches_may_have_different_extents(executor):
+    mod, _ = from_onnx(_if_with(helper.make_node("Concat", ["t", "t"], ["tt"], axis=0)))
+    assert mod["main"].checked_type.ret_type == relay.TensorType((relay.Any(),), "float32")
+    run = relay.create_executor(executor, mod=mod).evaluate()
+    np.testing.assert_allclose(run(X, np.array(True)).numpy(), np.tile(-2 * X, 2))
+    np.testing.assert_allclose(run(X, np.array(False)).numpy(), 2 * np.exp(X), rtol=1e-6)
+
+
+def test_branches_of_different_ranks_need_a_known_condition():
+    with pytest.raises(ConversionError, match=r"'branch' .If.: output 0 is .*(1, 3).*(3).*only a run can tell"):
+        from_onnx(_if_with(helper.make_node("Unsqueeze", ["t", "first"], ["tt"])))
 
 
 def _loop(stop_after=None):
@@ -211,3 +227,33 @@ def test_old_and_new_operator_sets_mean_different_things():
     np.testing.assert_allclose(new, powers / powers.sum(1, keepdims=True), rtol=1e-5)
     old = _run(from_onnx(model, opset=11)[0], x=x)
     np.testing.assert_allclose(old, powers / powers.sum((1, 2), keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_expand_beside_an_extent_that_only_a_run_knows(times):
+    """Keys that several queries share, in a cache that grows: what is repeated does not depend on its length."""
+    nodes = [
+        helper.make_node("Concat", ["cache", "key"], ["keys"], axis=1),
+        helper.make_node("Unsqueeze", ["keys", "axis"], ["heads"]),
+        helper.make_node("Shape", ["keys"], ["length"], start=1, end=2),
+        helper.make_node("Concat", ["repeats", "length", "width"], ["shape"], axis=0),
+        helper.make_node("Expand", ["heads", "shape"], ["y"]),
+    ]
+    weights = {"axis": [1], "repeats": [2, times], "width": [4]}
+    inputs = [_value("cache", shape=[2, "past", 4]), _value("key", shape=[2, 1, 4])]
+    mod, _ = from_onnx(_model(nodes, inputs, weights=[_constant(k, np.array(v)) for k, v in weights.items()]))
+    run = relay.create_executor("vm", mod=mod).evaluate()
+    for past in (0, 3):
+        cache, key = np.random.default_rng(past).random((2, past, 4), "float32"), np.ones((2, 1, 4), "float32")
+        want = np.concatenate([cache, key], 1)[:, None]
+        for _ in range(2):  # by NumPy, then by machine code
+            np.testing.assert_array_equal(run(cache, key).numpy(), np.tile(want, (1, times, 1, 1)))
+
+
+def test_expand_repeats_an_extent_that_turns_out_to_be_one():
+    nodes = [helper.make_node("Expand", ["x", "shape"], ["y"])]
+    mod, _ = from_onnx(_model(nodes, [_value("x", shape=["n", 2])], weights=[_constant("shape", np.array([4, 2]))]))
+    run = relay.create_executor("vm", mod=mod).evaluate()
+    for rows in (1, 4):
+        x = np.arange(2.0 * rows, dtype="float32").reshape(rows, 2)
+        np.testing.assert_array_equal(run(x).numpy(), np.broadcast_to(x, (4, 2)))

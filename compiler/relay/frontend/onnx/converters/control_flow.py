@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.expr import If, Tuple, TupleGetItem
+from compiler.relay.expr import Call, If, Tuple, TupleGetItem
 from compiler.relay.frontend.onnx.converters.run_time_loop import loop_at_run_time
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, known, ops, rank_of, settle, type_of
 from compiler.relay.frontend.shared.tensors import reshape, static_dims, unsqueeze
+from compiler.relay.function import Function
+from compiler.relay.ty import AnyDim, TensorType, TupleType, same_dim
 
 MAX_TURNS = 4096
 """Turns of a loop that is unrolled."""
@@ -34,13 +36,29 @@ def _if(node: Node) -> Any:
 
 def _chosen(condition: RelayExpr, yes: list[Any], no: list[Any]) -> list[Any]:
     condition = reshape(condition, []) if rank_of(condition) else condition
-    for i, (a, b) in enumerate(zip(yes, no, strict=True)):
-        if type_of(a) != type_of(b):
-            raise ConversionError(
-                f"output {i} is {type_of(a)} in one branch and {type_of(b)} in the other, which only a run can tell"
-            )
-    whole = settle(If(condition, Tuple(tuple(yes)), Tuple(tuple(no))))
+    types = [_joined(i, type_of(a), type_of(b)) for i, (a, b) in enumerate(zip(yes, no, strict=True))]
+    whole = settle(If(condition, _of_types(yes, types), _of_types(no, types)))
     return [settle(TupleGetItem(whole, i)) for i in range(len(yes))]
+
+
+def _joined(index: int, yes: TensorType, no: TensorType) -> TensorType:
+    """Return the type of an output whichever branch is taken: extents that differ are unknown."""
+    if yes.dtype != no.dtype or len(yes.dims) != len(no.dims):
+        raise ConversionError(
+            f"output {index} is {yes} in one branch and {no} in the other, which only a run can tell: data type and "
+            "number of dimensions must be the same"
+        )
+    dims = [a if same_dim(a, b) else AnyDim() for a, b in zip(yes.dims, no.dims, strict=True)]
+    return TensorType(tuple(dims), yes.dtype)
+
+
+def _of_types(results: list[Any], types: list[TensorType]) -> RelayExpr:
+    """Return a branch's results as a tuple that is known to be of ``types`` only."""
+    branch = Tuple(tuple(results))
+    if all(type_of(r) == t for r, t in zip(results, types, strict=True)):
+        return branch
+    # What a function declares to return hides what it is known to return, from each pass too.
+    return Call(Function((), branch, TupleType(tuple(types))), ())
 
 
 @converter("Loop")

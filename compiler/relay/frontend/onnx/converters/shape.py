@@ -182,9 +182,19 @@ def _cut(x: RelayExpr, axis: int, start: int, end: int, step: int) -> Any:
 def _expand(node: Node) -> Any:
     x, shape = node.inputs
     wanted = partial_of(shape)
-    if wanted is not None and all(w is not None for w in wanted):
+    if wanted is not None and _is_settled(dims_of(x), wanted):
         return expand(x, wanted)
     return ops.broadcast_to(x, _joint_shape(x, shape))
+
+
+def _is_settled(dims: Sequence[Any], wanted: Sequence[Any]) -> bool:
+    """Return whether it is known which extents are repeated: one that only a run knows may be 1."""
+    shared = min(len(dims), len(wanted))
+    pairs = zip(dims[len(dims) - shared :], wanted[len(wanted) - shared :], strict=True)
+    added = wanted[: len(wanted) - shared]
+    return all(isinstance(w, int) for w in added) and all(
+        d is w or (isinstance(w, int) and (w == 1 or isinstance(d, int))) for d, w in pairs
+    )
 
 
 def _joint_shape(x: RelayExpr, shape: Any) -> Any:
