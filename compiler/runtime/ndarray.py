@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import math
 import threading
 from collections.abc import Sequence
+from functools import lru_cache
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -60,6 +62,7 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
         raise DTypeError(f"NDArray: no array holds elements of type {show(dtype)}") from None
 
 
+@lru_cache(maxsize=256)
 def tvm_dtype(kind: np.dtype[Any]) -> str:
     """Return the data type of the elements of a NumPy array.
 
@@ -95,7 +98,7 @@ def aligned_empty(shape: tuple[int, ...], dtype: str) -> npt.NDArray[Any]:
     """
     element = numpy_dtype(dtype)
     shape = (*shape, dt.lanes(dtype)) if dt.lanes(dtype) > 1 else tuple(shape)
-    size = int(np.prod(shape, dtype=np.int64)) * element.itemsize
+    size = math.prod(map(int, shape)) * element.itemsize
     raw = np.empty(size + ALIGNMENT, np.uint8)
     start = -raw.__array_interface__["data"][0] % ALIGNMENT
     return raw[start : start + size].view(element).reshape(shape)
@@ -335,6 +338,14 @@ class _Slab(threading.local):
 _slab = _Slab()
 
 
+def _own_memory(size: int) -> tuple[npt.NDArray[Any], int, int]:
+    """Return memory for one large array, and the place and address in it of aligned bytes."""
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    address = memory.__array_interface__["data"][0]
+    start = -address % ALIGNMENT
+    return memory, start, address + start
+
+
 class ArrayType:
     """Shape and data type of arrays that are made many times, worked out once.
 
@@ -361,9 +372,7 @@ class ArrayType:
         -------
         NDArray
         """
-        if self._room > _PIECE:
-            return NDArray(aligned_empty(self._shape, self._dtype), self._dtype, self._device)
-        memory, start, address = _slab.cut(self._room)
+        memory, start, address = _own_memory(self._room) if self._room > _PIECE else _slab.cut(self._room)
         made = NDArray.__new__(NDArray)
         made._memory = np.ndarray(self._memory_shape, self._element, memory, start)
         made.shape, made.dtype, made.device, made.address = self._shape, self._dtype, self._device, address

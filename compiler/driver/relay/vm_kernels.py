@@ -7,7 +7,7 @@ come again get machine code of their own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,8 @@ MAX_COMPILED = 32
 """Shapes that one group of operators gets machine code for."""
 MAX_SEEN = 1024
 """Shapes that are remembered as having come once."""
+_Forms: TypeAlias = tuple[Any, ...]
+"""Shapes and data types of values, nested as these are."""
 
 
 def static_kernel(lib: KernelModule, named: NamedKernel, function: Function) -> Kernel:
@@ -120,18 +122,18 @@ class _DynamicKernel:
         self._function = function
         self._target = target
         self._order = post_order(function.body, lambda e: e.args if isinstance(e, Call) else operands(e))
-        self._compiled: dict[tuple[Type, ...], Kernel] = {}
-        self._seen: set[tuple[Type, ...]] = set()
+        self._compiled: dict[_Forms, Kernel] = {}
+        self._seen: set[_Forms] = set()
 
     def __call__(self, args: Sequence[Value]) -> Value:
-        types = tuple([_type_of(a) for a in args])
-        kernel = self._compiled.get(types)
-        if kernel is None and types in self._seen and len(self._compiled) < MAX_COMPILED:
-            kernel = self._compiled[types] = self._specialised(types)
+        forms = tuple([_form(a) for a in args])
+        kernel = self._compiled.get(forms)
+        if kernel is None and forms in self._seen and len(self._compiled) < MAX_COMPILED:
+            kernel = self._compiled[forms] = self._specialised([_type_of(a) for a in args])
         if kernel is None:
             kernel = self._by_numpy
             if len(self._seen) < MAX_SEEN:
-                self._seen.add(types)
+                self._seen.add(forms)
         return kernel(args)
 
     def _specialised(self, types: Sequence[Any]) -> Kernel:
@@ -168,6 +170,14 @@ def _for_types(function: Function, types: Sequence[Type]) -> Function:
     typed = infer_module(IRModule({"main": made}))["main"]
     assert isinstance(typed, Function)
     return typed
+
+
+def _form(value: Value) -> _Forms:
+    """Return what tells the types of values apart, at every call: a type itself takes longer to make."""
+    if isinstance(value, ADT):
+        return tuple([_form(part) for part in value.fields])
+    array = _array(value)
+    return array.shape, array.dtype
 
 
 def _type_of(value: Value) -> Type:
