@@ -231,3 +231,23 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     by_lower = {n.lower(): n for n in names}
     near = difflib.get_close_matches(name.lower(), by_lower, n=1)
     return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, as errors say it: ``1 index``, ``2 indices``.
+
+    Parameters
+    ----------
+    count : int
+        How many there are.
+    noun : str
+        What one of them is called.
+    plural : str, optional
+        What several are called; by default the noun with an s.
+
+    Returns
+    -------
+    str
+        The number and the noun.
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {plural or f'{noun}s'}"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.error import ArgumentError, DTypeError
+from compiler.ir.error import ArgumentError, DTypeError, counted
 from compiler.runtime.dltensor import viewed_array
 from compiler.runtime.ndarray import NDArray, numpy_dtype
 from compiler.runtime.signature import Parameter, Signature, Size, evaluate, show_size
@@ -85,7 +85,9 @@ class Binder:
         """
         if len(args) != len(self._parameters):
             names = ", ".join(p.name for p in self._signature.parameters)
-            raise ArgumentError(f"{self._name}: expected {len(self._parameters)} arguments ({names}), got {len(args)}")
+            raise ArgumentError(
+                f"{self._name}: expected {counted(len(self._parameters), 'argument')} ({names}), got {len(args)}"
+            )
         values: list[CValue] = []
         sizes: dict[str, int] = {}
         arrays: list[np.ndarray[Any, Any] | None] = []

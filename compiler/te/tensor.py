@@ -8,7 +8,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from compiler.ir.codecs import register_codec
-from compiler.ir.error import ArgumentError, BoundError, show
+from compiler.ir.error import ArgumentError, BoundError, counted, show
 from compiler.ir.extension import extension_point
 from compiler.ir.node import Node, node
 from compiler.ir.operators import has_own_arithmetic
@@ -228,7 +228,7 @@ class Tensor(DataProducer, ExprOperators):
             If the number of indices is not the number of dimensions.
         """
         if len(indices) != self.ndim:
-            raise BoundError(f"{self.name}: expected {self.ndim} indices, got {len(indices)}")
+            raise BoundError(f"{self.name}: expected {counted(self.ndim, 'index', 'indices')}, got {len(indices)}")
         return ProducerLoad(self, as_exprs(indices))
 
     def __getitem__(self, indices: ExprLike) -> TensorSlice:
@@ -364,7 +364,7 @@ class TensorSlice(ExprOperators):
 
     def __init__(self, tensor: Tensor, indices: tuple[ExprLike, ...]) -> None:
         if len(indices) > tensor.ndim:
-            raise BoundError(f"{tensor.name}: expected {tensor.ndim} indices, got {len(indices)}")
+            raise BoundError(f"{tensor.name}: expected {counted(tensor.ndim, 'index', 'indices')}, got {len(indices)}")
         self.tensor = tensor
         self.indices = indices
 
@@ -410,7 +410,9 @@ class TensorSlice(ExprOperators):
             If a slice has a step, or lacks its begin or its end.
         """
         if len(self.indices) != self.tensor.ndim:
-            raise BoundError(f"{self.tensor.name}: expected {self.tensor.ndim} indices, got {len(self.indices)}")
+            raise BoundError(
+                f"{self.tensor.name}: expected {counted(self.tensor.ndim, 'index', 'indices')}, got {len(self.indices)}"
+            )
         return tuple(self._range(index) for index in self.indices)
 
     def _range(self, index: ExprLike) -> Range:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from compiler.arith import Analyzer, IterMapLevel, detect_iter_map, eval_set, inverse_affine_iter_map
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.error import ArgumentError, counted, show
 from compiler.ir.functor import Functor
 from compiler.ir.node import Node, node
 from compiler.ir.primexpr import (
@@ -199,7 +199,9 @@ class IndexMap(Node):
         """
         given = as_exprs(indices)
         if len(given) != len(self.initial_indices):
-            raise ArgumentError(f"IndexMap: expected {len(self.initial_indices)} indices, got {len(given)}")
+            raise ArgumentError(
+                f"IndexMap: expected {counted(len(self.initial_indices), 'index', 'indices')}, got {len(given)}"
+            )
         values = dict(zip(self.initial_indices, given, strict=True))
         simplify = (analyzer or Analyzer()).simplify
         return tuple([simplify(_typed(substitute(index, values), given)) for index in self.final_indices])
@@ -347,7 +349,9 @@ class IndexMap(Node):
 
     def _domains(self, shape: Sequence[ExprLike | Range]) -> dict[Var, Range]:
         if len(shape) != len(self.initial_indices):
-            raise ArgumentError(f"IndexMap: expected {len(self.initial_indices)} dimensions, got {len(shape)}")
+            raise ArgumentError(
+                f"IndexMap: expected {counted(len(self.initial_indices), 'dimension')}, got {len(shape)}"
+            )
         ranges = [
             dim if isinstance(dim, Range) else Range.from_fields(const(0, var.dtype), _as(dim, var.dtype))
             for var, dim in zip(self.initial_indices, shape, strict=True)

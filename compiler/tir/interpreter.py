@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, counted
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.tir.buffer import Buffer
 from compiler.tir.evaluation import DivisionByZero, cast_value, numpy_dtype
@@ -97,7 +97,7 @@ def bind_arguments(func: PrimFunc, arrays: Sequence[Any], operation: str) -> tup
         If the arrays do not fit the parameters.
     """
     if len(arrays) != len(func.params):
-        raise ArgumentError(f"{operation}: expected {len(func.params)} arguments, got {len(arrays)}")
+        raise ArgumentError(f"{operation}: expected {counted(len(func.params), 'argument')}, got {len(arrays)}")
     values: dict[Var, Any] = {}
     memories: list[BoundArray] = []
     for position, (param, value) in enumerate(zip(func.params, arrays, strict=True)):

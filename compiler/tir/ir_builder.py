@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.error import ArgumentError, counted, show
 from compiler.ir.primexpr import ExprLike, IntImm, PrimExpr, StringImm, Var, as_exprs, const, convert
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
@@ -105,7 +105,7 @@ class BufferVar:
         if len(indices) == 1 and dims > 1:
             return _unraveled(indices[0], self.buffer.shape)
         if len(indices) != dims:
-            raise ArgumentError(f"{self.buffer.name}: expected {dims} indices, got {len(indices)}")
+            raise ArgumentError(f"{self.buffer.name}: expected {counted(dims, 'index', 'indices')}, got {len(indices)}")
         return indices
 
 

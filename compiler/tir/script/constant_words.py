@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, counted
 from compiler.ir.primexpr import PrimExpr, Var, as_exprs
 from compiler.ir.types import PointerType, PrimType
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
@@ -57,5 +57,5 @@ def _constant_array(data: Sequence[Any], dtype: str, shape: tuple[PrimExpr, ...]
     numbers = np.array([getattr(value, "value", value) for value in data], numpy_dtype(dtype))
     size = math.prod(int(e) for e in shape)  # type: ignore[call-overload]
     if numbers.size != size:
-        raise ArgumentError(f"T.allocate_const: expected {size} elements, got {numbers.size}")
+        raise ArgumentError(f"T.allocate_const: expected {counted(size, 'element')}, got {numbers.size}")
     return array(numbers.reshape([int(e) for e in shape]))  # type: ignore[call-overload]

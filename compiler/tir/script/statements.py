@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.ir import dtype as dt
-from compiler.ir.error import show
+from compiler.ir.error import counted, show
 from compiler.ir.primexpr import Call, PrimExpr, Range, Var, cast, convert
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.builtin import RET
@@ -111,7 +111,7 @@ class Statements(BlockStatements):
         """Give a name to each of several definitions."""
         if not isinstance(values, (tuple, list)) or len(values) != len(targets):
             got = len(values) if isinstance(values, (tuple, list)) else show(values)
-            raise self.source.error(n, f"expected {len(targets)} values, got {got}")
+            raise self.source.error(n, f"expected {counted(len(targets), 'value')}, got {got}")
         for target, value in zip(targets, values, strict=True):
             if self._bind(target, value) is not None:
                 raise self.source.error(n, "what holds for a block is assigned to one name")

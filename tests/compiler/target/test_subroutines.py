@@ -140,5 +140,5 @@ def test_a_call_with_another_number_of_arguments_is_refused():
     x = tir.Var("x", "float32")
     one = function([x], tir.Evaluate(tir.ret(x)), "one")
     main = function([], tir.Evaluate(tir.call_extern("float32", "one")), "main")
-    with pytest.raises(BuildError, match="one: expected 1 arguments, got 0"):
+    with pytest.raises(BuildError, match="one: expected 1 argument, got 0"):
         tvm.build(tvm.IRModule({"main": main, "one": one}), target="llvm")

@@ -253,7 +253,7 @@ def _loop_of(text):
         ("    for i in range(8):\n        t = a[i]\n    b[0] = t\n", 5, "'t' is used out of the scope"),
         ("    for i in range(8):\n        i = 3\n", 4, "loop variable 'i' cannot be assigned"),
         ("    for i in range(0, 8, 2):\n        b[i] = 1.0\n", 3, "a loop must have one argument or two"),
-        ("    b[0, 1] = 3.0\n", 3, "expected 1 indices, got 2"),
+        ("    b[0, 1] = 3.0\n", 3, "expected 1 index, got 2"),
         ("    for i in range(8):\n        break\n", 4, "Break is not supported"),
         ("    s = 0\n    s += a[0]\n", 4, "'s' holds int32, and cannot be assigned float32"),
         ("    for i in range(8):\n        c = output_tensor((8,), 'float32')\n", 4, "outside of loops and branches"),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from compiler.ir import dtype as dt
-from compiler.ir.error import BuildError
+from compiler.ir.error import BuildError, counted
 from compiler.ir.primexpr import Call, PrimExpr
 from compiler.target.codegen.llvm.state import DeclaredFunction, Emitter
 from compiler.target.codegen.llvm.types import I32, I64, constant, register_type
@@ -61,7 +61,7 @@ def call_function(e: Emitter, n: Call, callee: DeclaredFunction, args: Sequence[
     if callee.func.buffer_map:
         raise BuildError(f"LLVM code generation: {signature.name} is called from a function, and takes buffers")
     if len(args) != len(callee.func.params):
-        raise BuildError(f"{signature.name}: expected {len(callee.func.params)} arguments, got {len(args)}")
+        raise BuildError(f"{signature.name}: expected {counted(len(callee.func.params), 'argument')}, got {len(args)}")
     if signature.threads and state.threads is None:
         raise BuildError(f"{signature.name}: a function with parallel loops is called from a parallel loop")
     values = [_argument(e, a, p.dtype) for a, p in zip(args, callee.func.params, strict=True)]
