@@ -12,15 +12,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app.artifacts import Measurement
-from app.panes.numbers import number
+from app.panes.numbers import DIGITS, number
 from app.panes.sources import sources, wording
 
-MIN_PITCH, MAX_PITCH = 31, 92
+MIN_PITCH, MAX_PITCH = 34, 92
 """Distance between the middles of two bars; it depends on the width of the chart."""
 UPRIGHT_PITCH = 62
 """Least pitch for horizontal labels; below it they are slanted, without the factor."""
 SLANTED_BOTTOM = 62
 SLANTED_LETTERS = 13
+NARROW_DIGITS = 2
+"""Significant digits of the values over bars with slanted labels: three would run into each other."""
 BAR_SHARE = 0.52
 """Width of a bar relative to the pitch."""
 LETTER = 6.4
@@ -318,6 +320,7 @@ def _bars(
     bars: list[Bar] = []
     slanted = pitch < UPRIGHT_PITCH
     letters = SLANTED_LETTERS if slanted else int(pitch / LETTER)
+    digits = NARROW_DIGITS if slanted else DIGITS
     labels = _labels([m.name for m in kernels], letters)
     for index, (m, value) in enumerate(zip(kernels, values, strict=True)):
         height = max(height_of(value), 1.5) if value else 0.0
@@ -330,7 +333,7 @@ def _bars(
                 width=round(BAR_SHARE * pitch, 2),
                 height=height,
                 label=labels[index],
-                value=f"{'≈ ' if m.estimated else ''}{number(value)}" if value else "✗",
+                value=f"{'≈ ' if m.estimated else ''}{number(value, digits)}" if value else "✗",
                 value_y=_clear_of(lines, base - height - VALUE_ABOVE),
                 factor="" if slanted else factor,
                 estimated=m.estimated,

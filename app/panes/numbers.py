@@ -12,14 +12,18 @@ WRITTEN_OUT = 1e-6, 1e15
 """Sizes of numbers that are written without an exponent."""
 
 
-def number(value: float) -> str:
-    """Return a number with three significant digits and no needless zeros: ``0.31``, ``48.6``, ``1,240``."""
+DIGITS = 3
+"""Significant digits of a number."""
+
+
+def number(value: float, digits: int = DIGITS) -> str:
+    """Return a number with some significant digits and no needless zeros: ``0.31``, ``48.6``, ``1,240``."""
     if value == 0:
         return "0"
     if not WRITTEN_OUT[0] <= abs(value) < WRITTEN_OUT[1]:  # NaN too
-        return f"{value:.3g}"
-    digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    text = f"{value:,.{min(digits, 6)}f}"
+        return f"{value:.{digits}g}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{min(decimals, 6)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

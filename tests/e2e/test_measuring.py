@@ -222,6 +222,14 @@ def test_nothing_in_a_chart_stands_on_words(explorer: str, open_page: Callable[.
         expect(page.locator("#bench .roofline .point")).to_have_count(len(rates))
         expect(page.locator("#bench .unit").first).to_have_text("GFLOP/s, logarithmic")
         assert page.evaluate(COVERED) == []
+    page.goto(link_with(explorer, [*({**step, "name": f"s{n}"} for n in range(5) for step in steps[:4]), peak]))
+    expect(page.locator("#bench g.bar")).to_have_count(20)
+    assert page.evaluate(
+        "() => { const bench = document.getElementById('bench');"
+        " return bench.scrollWidth > bench.clientWidth && bench.scrollLeft === 0; }"
+    )
+    assert page.evaluate(COVERED) == []
+    expect(page.get_by_text("noisy peak 98", exact=True)).to_be_in_viewport(ratio=1)
 
 
 def test_an_estimate_stays_one_in_a_link(explorer: str, open_page: Callable[..., Page]) -> None:

@@ -139,6 +139,12 @@ def test_many_bars_fit_into_the_room_with_slanted_labels() -> None:
     assert "×" in drawn.bars[-1].title
 
 
+def test_values_of_narrow_bars_have_two_digits() -> None:
+    drawn = chart([rung(f"C.reorder({n})", rate) for n, rate in enumerate([0.0989, 0.105, 23.8, 1240.0] * 4)], room=720)
+    assert drawn is not None
+    assert [bar.value for bar in drawn.bars[:4]] == ["0.099", "0.1", "24", "1,240"]
+
+
 @pytest.mark.parametrize(
     ("value", "text"), [(0, "0"), (0.314, "0.314"), (3.1, "3.1"), (48.64, "48.6"), (101.5, "102"), (1240, "1,240")]
 )
