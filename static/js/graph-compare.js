@@ -1,4 +1,4 @@
-// The drawing beside that of another step: nodes that are added, removed and changed, as its text is compared.
+// The drawing beside that of another step: nodes that are added, removed, changed and grouped, as its text is compared.
 import { $, $$ } from "./dom.js";
 import { fragment } from "./fragments.js";
 import { baseline } from "./kept.js";
@@ -73,7 +73,29 @@ function show(before, after) {
   const changed = [...after].filter(([slot, node]) => before.has(slot) && told(before.get(slot)) !== told(node)).map(([, node]) => node);
   const removed = [...before].filter(([slot]) => !after.has(slot)).map(([, node]) => ghost(node));
   for (const [what, nodes] of Object.entries({ added, changed, removed })) for (const node of nodes) sign(node, what);
-  $("#graph-compared").textContent = [[added, "added"], [removed, "removed"], [changed, "changed"]].map(([nodes, word]) => `${nodes.length} ${word}`).join(" · ");
+  const fused = newGroups(after, before);
+  const split = newGroups(before, after);
+  for (const node of fused.flat()) node.classList.add("is-fused");
+  const nodes = [[added, "added"], [removed, "removed"], [changed, "changed"]].map(([all, word]) => `${all.length} ${word}`);
+  const groups = [[fused, "new"], [split, "former"]].filter(([all]) => all.length).map(([all, word]) => `${all.flat().length} nodes in ${all.length} ${word} group${all.length === 1 ? "" : "s"}`);
+  $("#graph-compared").textContent = [...nodes, ...groups].join(" · ");
+}
+
+/** The fused groups of one drawing that have other nodes than each group of the other, as lists of nodes. */
+function newGroups(nodes, others) {
+  const known = new Set([...groupsOf(others).values()].map(members));
+  return [...groupsOf(nodes).values()].filter((group) => !known.has(members(group))).map((group) => group.map(([, node]) => node));
+}
+const members = (group) => group.map(([slot]) => slot).sort().join();
+
+/** The nodes of each fused group, with their slots. */
+function groupsOf(nodes) {
+  const groups = new Map();
+  for (const entry of nodes) {
+    const { group } = entry[1].dataset;
+    if (group) groups.set(group, [...(groups.get(group) ?? []), entry]);
+  }
+  return groups;
 }
 
 /** A node that is not there any more, where it was. */
@@ -98,6 +120,6 @@ function sign(node, what) {
 
 function clear() {
   for (const part of $$("#graph .gone, #graph .sign")) part.remove();
-  for (const node of $$("#graph .is-added, #graph .is-changed")) node.classList.remove("is-added", "is-changed");
+  for (const node of $$("#graph :is(.is-added, .is-changed, .is-fused)")) node.classList.remove("is-added", "is-changed", "is-fused");
   if ($("#graph-compared")) $("#graph-compared").textContent = "";
 }

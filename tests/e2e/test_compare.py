@@ -73,7 +73,9 @@ def test_the_drawing_marks_what_is_added_removed_and_changed(explorer: str, open
     page.select_option("#against-graph", options.first.get_attribute("value"))
     told = page.locator("#graph-compared")
     expect(told).to_have_text(
-        re.compile(rf"^{len(after - before)} added · {len(before - after)} removed · \d+ changed$")
+        re.compile(
+            rf"^{len(after - before)} added · {len(before - after)} removed · \d+ changed · \d+ nodes in 2 new groups$"
+        )
     )
     expect(page.locator("#graph .is-added")).to_have_count(len(after - before))
     expect(page.locator("#graph .gone")).to_have_count(len(before - after))
@@ -84,6 +86,16 @@ def test_the_drawing_marks_what_is_added_removed_and_changed(explorer: str, open
     settled(page)
     expect(told).to_have_text("")
     expect(page.locator("#graph :is(.gone, .sign, .is-added)")).to_have_count(0)
+    fusing = page.locator("#step-graph option", has_text="FuseOps").first.get_attribute("value")
+    page.select_option("#step-graph", fusing)
+    settled(page)
+    page.select_option("#against-graph", "previous")
+    expect(told).to_have_text("0 added · 0 removed · 0 changed · 14 nodes in 2 new groups")
+    expect(page.locator("#graph .is-fused")).to_have_count(14)
+    page.select_option("#step-graph", options.first.get_attribute("value"))
+    page.select_option("#against-graph", fusing)
+    expect(told).to_contain_text("14 nodes in 2 former groups")
+    expect(page.locator("#graph .is-fused")).to_have_count(0)
 
 
 def share(page: Page) -> str:
