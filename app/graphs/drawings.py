@@ -12,6 +12,7 @@ from app.graphs.folding import Folding, fold
 from app.graphs.layout import LAYER_HEIGHT, NODE_HEIGHT, SMALL_LETTER, Layout, Position, second_lines
 from app.graphs.still import StillLayouts, still_layouts
 from app.panes.limits import MAX_STEPS
+from app.panes.names import elided
 
 Steps = tuple[str, ...]
 """The keys of the drawings of a graph, from step to step."""
@@ -105,12 +106,13 @@ class DrawnNode:
     @property
     def subtitle(self) -> str:
         """The second line, as much of it as fits."""
-        return _fitting(self.second_line, int((self.position.width - 14) / SMALL_LETTER))
+        most = int((self.position.width - 14) / SMALL_LETTER)
+        return (elided if self.node.constants else _fitting)(self.second_line, most)
 
     @property
     def label(self) -> str:
         """The first line, as much of it as fits."""
-        return _fitting(self.node.label, MAX_LABEL)
+        return elided(self.node.label, MAX_LABEL)
 
     @property
     def tooltip(self) -> str:

@@ -9,6 +9,7 @@ from app.artifacts import Drawing, GraphEdge, GraphNode, Listing
 from app.errors import NotFound
 from app.graphs.drawings import edge_path
 from app.graphs.layout import LETTER, NODE_HEIGHT, SMALL_LETTER, Position, lay_out
+from app.panes.names import elided
 from compiler.target.control_flow import Block, FlowGraph, Jump, control_flow, hot_loop
 
 MAX_LINES = 30_000
@@ -17,6 +18,8 @@ MAX_BLOCKS = 800
 """Of a function whose control flow is drawn."""
 MAX_ORIGINS = 400
 """Origins of one block that are told to the page."""
+MAX_NAME = 28
+"""Characters of a block's name."""
 LANE = 13.0
 """Pixels between jumps back that run side by side."""
 MARGIN = 16.0
@@ -186,7 +189,7 @@ def _width(block: Block) -> float:
 
 
 def _shown(name: str) -> str:
-    return name if len(name) <= 28 else f"{name[:13]}…{name[-14:]}"
+    return elided(name, MAX_NAME)
 
 
 def _instructions(block: Block) -> str:

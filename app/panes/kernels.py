@@ -97,8 +97,8 @@ class KernelTable:
     @property
     def facts(self) -> list[str]:
         """The words of the title."""
-        hint = [f"times {wording('script').label}"] if self.measured else ["Run measures each"]
-        return [count(len(self.unit.kernels), "kernel"), *self.unit.memory, *hint]
+        hint = f"times {wording('script').label}" if self.measured else "Run measures each"
+        return [count(len(self.unit.kernels), "kernel"), *self.unit.memory, *([hint] if self.unit.kernels else [])]
 
     @property
     def scripts(self) -> dict[str, str]:
@@ -140,4 +140,4 @@ def kernel_rows(kernels: Sequence[Kernel]) -> list[KernelRow]:
 def produce_kernels(pane: Pane, selection: Selection) -> KernelTable | None:
     """Return the kernels of the graph that is shown, where it was built."""
     graph = selection.graph
-    return KernelTable(graph) if graph is not None and graph.kernels else None
+    return KernelTable(graph) if graph is not None and (graph.built or graph.kernels) else None

@@ -15,6 +15,7 @@ from app.panes.gpu import access_cost, access_title
 from app.panes.kernels import race_words, short_name
 from app.panes.listings import blocks
 from app.panes.messages import message_words
+from app.panes.names import layer_name
 from app.panes.numbers import conditions, count, duration, how_measured, number, operations, size
 from app.panes.sources import sources, wording
 from app.panes.steps import describe
@@ -44,6 +45,7 @@ FILTERS: Mapping[str, Callable[..., object]] = {
         describe,
         duration,
         how_measured,
+        layer_name,
         message_words,
         number,
         operations,

@@ -86,6 +86,13 @@ def test_kernels_are_sorted_by_what_they_cost() -> None:
     assert kernel_rows([Kernel(name="add", operators=[])])[0].gflops is None
 
 
+def test_a_graph_that_was_built_without_kernels_has_a_table_of_none() -> None:
+    """As where its output is its input."""
+    shown = page(Answer(units=[Unit(name="main", kind="graph", built=True)]), View())
+    assert kernel_table(shown).facts == ["0 kernels"]
+    assert page(Answer(units=[Unit(name="main", kind="graph")]), View()).contents["kernels"] is None
+
+
 def test_a_step_that_is_gone_gives_way_to_the_last_one() -> None:
     assert (
         listings(page(full_answer(), View(unit=99, chosen={"loops": "lowering:Gone:0"})))["loops"].label

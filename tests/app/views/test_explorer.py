@@ -11,9 +11,10 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
+from app.artifacts import Answer, Unit
 from app.built_files import MAX_FILE_BYTES
 from app.views.explorer import title_of
-from tests.app.fixtures import FixedRunner, full_answer
+from tests.app.fixtures import AnswerRunner, FixedRunner, full_answer
 
 HX = {"HX-Request": "true"}
 
@@ -178,6 +179,14 @@ def test_what_is_unknown_is_not_found(page_client: FlaskClient, path: str) -> No
     response = page_client.get(path)
     assert response.status_code == 404
     assert "Nothing here" in response.text
+
+
+def test_a_model_without_kernels_is_told_to_have_none(tmp_path: Path) -> None:
+    runner = AnswerRunner(Answer(units=[Unit(name="main", kind="graph", built=True)]))
+    client = create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, runner).test_client()
+    html = client.post("/panes", data={"script": "x"}, headers=HX).text
+    assert "This model has no kernels" in html
+    assert "appear here when relay.build makes them" not in html
 
 
 def test_a_chunk_beyond_the_end_is_not_found(page_client: FlaskClient) -> None:
