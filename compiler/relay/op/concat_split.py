@@ -27,13 +27,17 @@ from compiler.topi import transform as topi
 class ConcatenateAttrs(Attrs):
     """Attributes of ``concatenate``."""
 
-    axis: int = attr_field(INT, "Axis to concatenate along; negative ones count from the end.", 0)
+    UNWRITTEN = {"axis": 0}
+
+    axis: int = attr_field(INT, "Axis to concatenate along; negative ones count from the end.")
 
 
 class StackAttrs(Attrs):
     """Attributes of ``stack``."""
 
-    axis: int = attr_field(INT, "Position of the new axis; negative ones count from the end.", 0)
+    UNWRITTEN = {"axis": 0}
+
+    axis: int = attr_field(INT, "Position of the new axis; negative ones count from the end.")
 
 
 class SplitAttrs(Attrs):

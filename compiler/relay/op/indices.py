@@ -22,9 +22,11 @@ from compiler.topi import indexing as topi
 class OneHotAttrs(Attrs):
     """Attributes of ``one_hot``."""
 
+    UNWRITTEN = {"axis": -1}
+
     depth: int = attr_field(INT, "Extent of the new axis.")
-    axis: int = attr_field(INT, "Position of the new axis; -1 is behind all others.", -1)
-    dtype: str = attr_field(DTYPE, "Data type of the result.", "float32")
+    axis: int = attr_field(INT, "Position of the new axis; -1 is behind all others.")
+    dtype: str = attr_field(DTYPE, "Data type of the result.")
 
 
 class SearchSortedAttrs(Attrs):
@@ -71,7 +73,6 @@ one_hot = register(
         "off_value": "Scalar to write elsewhere.",
     },
     attrs=OneHotAttrs,
-    spelt_out=("dtype",),
     relation=_one_hot_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: [

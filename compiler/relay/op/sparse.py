@@ -13,7 +13,7 @@ from compiler.relay.op.common import NOT_SMOOTH, check_same_extent
 from compiler.relay.op.indexing import index_tensor
 from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import public_function, register, tuple_function
-from compiler.relay.operator import Array, OpPattern, Types
+from compiler.relay.operator import Array, OpPattern, RelationError, Types
 from compiler.relay.ty import AnyDim, TensorType, TupleType
 
 # reshaping
@@ -70,9 +70,11 @@ sparse_reshape = tuple_function(_RESHAPE, 2)
 def _fill_relation(types: Types, attrs: Attrs) -> Type:
     """Coordinates and values in the order of rows, and for each row whether it was empty; counts by the values."""
     indices, values = index_tensor(types[0], "sparse_indices"), tensor(types[1], "sparse_values", 1)
-    shape, default = index_tensor(types[2], "dense_shape"), tensor(types[3], "default_value", 1)
+    shape, default = index_tensor(types[2], "dense_shape"), tensor(types[3], "default_value")
     tensor(indices, "sparse_indices", 2)
     tensor(shape, "dense_shape", 1)
+    if default.dims not in ((), (1,)):
+        raise RelationError(f"default_value must be one value, got {default}")
     same_dtype(values, default)
     check_same_extent(indices.dims[0], values.dims[0], "the number of coordinates and of values")
     check_same_extent(indices.dims[1], shape.dims[0], "the coordinates of a point and the dimensions of dense_shape")
@@ -89,7 +91,7 @@ def _fill_reference(
     added[:, 0] = np.flatnonzero(empty)
     rows = np.concatenate([indices, added])
     order = np.argsort(rows[:, 0], kind="stable")
-    filled = np.concatenate([values, np.full(len(added), default[0], values.dtype)])
+    filled = np.concatenate([values, np.full(len(added), default.reshape(()), values.dtype)])
     return rows[order], filled[order], empty
 
 
@@ -100,7 +102,7 @@ _FILL = register(
         "sparse_indices": "Coordinates, ``(count, rank)`` integers.",
         "sparse_values": "A value for each.",
         "dense_shape": "The shape of the dense tensor, a vector.",
-        "default_value": "The value of added elements, a vector of one element.",
+        "default_value": "The value of added elements: a scalar, or a vector of one element.",
     },
     relation=_fill_relation,
     pattern=OpPattern.OPAQUE,

@@ -121,6 +121,8 @@ def _weight_layout(call: Call, data: str, types: Sequence[Type]) -> str:
     spatial = "".join(letter for letter in layout(data).letters if letter not in "NC")
     inner, outer = ("I", "O") if "transpose" not in op_name(call) else ("O", "I")
     if data.startswith("N") and data.endswith("C"):
+        if op_name(call).endswith("conv2d_transpose"):  # only in two dimensions does TVM put the input channels first
+            return f"{spatial}IO"
         return spatial + (outer + inner if _is_depthwise(call, plain, types) else inner + outer)
     return outer + inner + spatial if data.startswith("NC") else spatial + outer + inner
 

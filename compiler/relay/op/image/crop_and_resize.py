@@ -28,8 +28,10 @@ from compiler.topi.tag import Tag
 class CropAndResizeAttrs(Attrs):
     """Attributes of ``image.crop_and_resize``."""
 
+    UNWRITTEN = {"layout": "NCHW"}
+
     crop_size: tuple[Any, ...] = attr_field(SHAPE, "Height and width of the results.")
-    layout: str = attr_field(one_of("NCHW", "NHWC"), "Layout of the images.", "NCHW")
+    layout: str = attr_field(one_of("NCHW", "NHWC"), "Layout of the images.", "NHWC")
     method: str = attr_field(one_of("bilinear", "nearest_neighbor"), "Interpolation between pixels.", "bilinear")
     extrapolation_value: float = attr_field(FLOAT, "What stands outside of the image.", 0.0)
     out_dtype: str = attr_field(OPTIONAL_DTYPE, "Data type of the result; that of the images if it is empty.", "")

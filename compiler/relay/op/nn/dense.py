@@ -17,7 +17,7 @@ from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.layout_rules import fixed_layouts
 from compiler.relay.op.nn.dense_alter_op import PANEL, pack_dense
 from compiler.relay.op.type_relations import broadcast_dims, tensor
-from compiler.relay.op_registry import register
+from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import (
     Array,
     InferCorrectLayoutOutput,
@@ -266,7 +266,7 @@ def _matmul_gradient(call: Call, grad: Expr) -> list[Expr]:
     return product_gradient(call, grad, "nn.matmul")
 
 
-matmul = register(
+_MATMUL = register(
     "nn.matmul",
     doc="Multiply two matrices, either of them transposed.",
     inputs={"tensor_a": "``(…, M, K)``, or transposed.", "tensor_b": "``(K, N)``, or transposed."},
@@ -280,6 +280,24 @@ matmul = register(
     reference=_matmul_reference,
     gradient=_matmul_gradient,
 )
+
+
+@public_function(_MATMUL)
+def matmul(
+    tensor_a: RelayExpr,
+    tensor_b: RelayExpr,
+    units: int | None = None,
+    out_dtype: str = "",
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+) -> Call:
+    """Multiply two matrices, either of them transposed.
+
+    Where the second alone is transposed, the call is one of ``nn.dense``.
+    """
+    if transpose_b and not transpose_a:
+        return dense(tensor_a, tensor_b, units, out_dtype)
+    return _MATMUL(tensor_a, tensor_b, units, out_dtype, transpose_a, transpose_b)
 
 
 def _batch_relation(types: Types, attrs: BatchMatmulAttrs) -> Type:

@@ -10,6 +10,7 @@ import pytest
 from compiler.ir.error import TVMError
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import list_op_freqs, post_order
+from compiler.relay.operator import op_name
 from compiler.target.target import Target
 from tests.compiler.relay.transform.reading import after, module_of, relay, shown, transform
 from tests.properties.graphs import evaluate, random_inputs
@@ -169,6 +170,16 @@ def test_axes_are_renumbered(name: str) -> None:
     assert last["main"].checked_type == mod["main"].checked_type == packed["main"].checked_type
     for changed in (last, packed):
         np.testing.assert_allclose(evaluate(changed["main"], inputs), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_weights_of_transposed_convolutions_have_their_input_channels_first() -> None:
+    x, w = relay.var("x", shape=(1, 3, 4, 5)), relay.var("w", shape=(3, 2, 3, 3))
+    mod = module_of(relay.nn.conv2d_transpose(x, w, channels=2, kernel_size=(3, 3), strides=(2, 2)))
+    last = convert({"nn.conv2d_transpose": ["NHWC", "default"]})(mod)
+    (call,) = [part for part in post_order(last["main"]) if op_name(part) == "nn.conv2d_transpose"]
+    assert call.attrs["kernel_layout"] == "HWIO"
+    inputs = random_inputs(mod)
+    np.testing.assert_allclose(evaluate(last["main"], inputs), evaluate(mod["main"], inputs), rtol=1e-5, atol=1e-5)
 
 
 def test_an_operator_that_is_converted_itself_does_not_follow_its_data() -> None:

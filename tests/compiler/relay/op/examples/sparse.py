@@ -79,7 +79,7 @@ EXAMPLES: dict[str, list[Example]] = {
                 np.array([[0, 1], [0, 3], [2, 0], [3, 1]], "int64"),
                 np.array([1, 2, 3, 4], "int64"),
                 np.array([5, 6], "int64"),
-                np.array([10], "int64"),
+                np.array(default, "int64"),
             ],
             [
                 [[0, 1], [0, 3], [1, 0], [2, 0], [3, 1], [4, 0]],
@@ -87,6 +87,7 @@ EXAMPLES: dict[str, list[Example]] = {
                 [False, True, False, False, True],
             ],
         )
+        for default in ([10], 10)
     ],
     "nn.dilate": [
         Example(lambda x: nn.dilate(x, (2, 3)), [floats(2, 3)]),

@@ -46,6 +46,8 @@ def test_products_of_matrices() -> None:
     check(nn.dense, [random(2, 3, 4), w], random(2, 3, 4) @ w.T)
     check(lambda x, y: nn.dense(x, y, out_dtype="int32"), [random(3, 4, dtype="int8"), random(5, 4, dtype="int8")])
     check(lambda x, y: nn.matmul(x, y, transpose_a=True, transpose_b=True), [a, random(5, 3)], a.T @ random(5, 3).T)
+    check(lambda x, y: nn.matmul(x, y, transpose_b=True), [a, w], a @ w.T)
+    assert nn.matmul(relay.var("a", shape=(3, 4)), relay.var("w", shape=(5, 4)), transpose_b=True).op.name == "nn.dense"
     packed = np.ascontiguousarray(random(10, 3).reshape(5, 2, 3).transpose(0, 2, 1))
     check(lambda x, y: nn.contrib_dense_pack(x, y, "NC2n"), [random(2, 3), packed], random(2, 3) @ random(10, 3).T)
 
