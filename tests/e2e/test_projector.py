@@ -66,6 +66,11 @@ def test_no_word_is_cut_off(
         settled(page)
         assert page.evaluate(CUT_OFF) == [], view
         assert page.get_by_text("Ladder", exact=True).filter(visible=True).count() == 0, "a button that is not there"
+        if example == "matmul-scheduled":
+            hidden = page.locator(".strip .group").evaluate_all(
+                "all => all.map((one) => one.scrollWidth - one.clientWidth)"
+            )
+            assert max(hidden) <= 0, "steps must be scrolled to"
 
 
 @pytest.mark.parametrize(("example", "theme"), [("matmul-scheduled", "light"), ("residual-block", "dark")])
