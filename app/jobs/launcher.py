@@ -59,7 +59,7 @@ class Launcher:
             "ladder": config.ladder_seconds,
             "record": config.run_seconds,
             "propose": config.compile_seconds,
-            "file": config.compile_seconds,
+            "file": config.run_seconds,
             "measure": config.ladder_seconds,
             "trace": config.compile_seconds,
             "webgpu": config.ladder_seconds,

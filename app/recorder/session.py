@@ -55,7 +55,7 @@ class Session:
         self._request = request
         self._send = send
         self._table = OriginTable()
-        self._script = Script(request.script, hurried=request.mode in MOMENTARY - {"record"})
+        self._script = Script(request.script, hurried=request.mode in MOMENTARY - {"record", "file"})
         self._recorder = Recorder()
         self._scopes = Scopes()
         filters = request.options.assembly_filters

@@ -1,0 +1,45 @@
+"""What a job is given depends on what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app import create_app
+from app.artifacts import Request
+from app.sandbox import Job, Limits, SandboxError
+from tests.app.fixtures import FixedRunner
+
+
+class Asked(FixedRunner):
+    """Keeps what it is asked for, and starts nothing."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    def start(self, request: bytes, files: Mapping[str, bytes] | None = None, limits: Limits | None = None) -> Job:
+        assert limits is not None
+        budget = msgspec.json.decode(request, type=Request).budget_seconds
+        assert limits.wall_seconds > budget
+        self.seconds.append(budget)
+        raise SandboxError("no process")
+
+
+@pytest.mark.parametrize(
+    ("address", "more", "seconds"),
+    [
+        ("/api/compile", {}, 3.0),
+        ("/api/run", {}, 7.0),
+        ("/api/files", {"file": {"form": "so"}}, 7.0),  # a script that takes long to run has files too
+    ],
+)
+def test_who_waits_for_more_than_a_glance_has_the_time_of_a_run(
+    tmp_path: Path, address: str, more: dict[str, object], seconds: float
+) -> None:
+    runner = Asked()
+    app = create_app({"DATA_DIR": tmp_path, "COMPILE_SECONDS": 3.0, "RUN_SECONDS": 7.0}, runner)
+    assert app.test_client().post(address, json={"script": "x = 1", **more}).status_code == 503
+    assert runner.seconds == [seconds]
