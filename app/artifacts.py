@@ -276,7 +276,10 @@ class Step(Struct, frozen=True, kw_only=True):
     applied: bool = True
     """False for a schedule primitive that ``Options.prefix`` leaves out, and for a pass that its context leaves out."""
     refused: str = ""
-    """Why a schedule primitive could not be applied; its text is then the program, with the reason drawn into it."""
+    """Why a schedule primitive could not be applied; its text is then the program, with the reason drawn into it.
+
+    Of kernels, why they cannot be written in a language; there is no text then.
+    """
     milliseconds: float | None = None
     delta: dict[str, int] = {}
     """Differences to the step before, e.g. ``{"lines": 24, "nodes": 190}``."""

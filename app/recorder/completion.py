@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from app.artifacts import Mode, Options
 from app.machine_code import CudaProgram
-from app.recorder.device_code import DEFAULT_KIND, launches_threads, make_device_code
+from app.recorder.device_code import DEFAULT_KIND, DeviceCode, launches_threads, make_device_code
 from app.recorder.kernel_report import report_kernels
 from app.recorder.kernels import hottest_kernel, measure_kernels, show_kernel
 from app.recorder.model_race import race_models
@@ -107,11 +107,14 @@ class Completion:
 
     def _build_lowered(self, module: IRModule, name: str) -> None:
         """Build what the script does not; that there is no code for it is worth a note, but no mistake."""
-        device = self._options.device or DEFAULT_KIND
+        threads, device = launches_threads(module), self._options.device
         try:
-            build(module, target=Target(device if launches_threads(module) else self._options.target), name=name)
+            build(module, target=Target((device or DEFAULT_KIND) if threads else self._options.target), name=name)
         except TargetError as error:
             self._note(f"no machine code is shown: {error}")
+        except TVMError:
+            if not (threads and device):
+                raise  # a language that was chosen in the pane of the kernels says there why it refuses them
 
     def _build_prefix(self, schedule: ScheduleRecord, count: int) -> None:
         """Build the schedule as it was after ``count`` primitives, as the script builds all of it."""
@@ -181,7 +184,11 @@ class Completion:
         """Make the code of the kernels of each function that launches threads."""
         for function in self._recorder.functions:
             if launches_threads(function.lowered):
-                function.device = make_device_code(function, self._options, self._compiles_cuda, self._note)
+                made = make_device_code(function, self._options, self._compiles_cuda, self._note)
+                if isinstance(made, DeviceCode):
+                    function.device = made
+                else:
+                    function.refused_device = made
 
     def cuda_programs(self) -> Iterator[CudaProgram]:
         """Yield what NVIDIA's compilers are to work on, of the last function first."""

@@ -44,6 +44,15 @@ class DeviceCode:
     """How long each text took."""
 
 
+@dataclass(frozen=True, slots=True)
+class RefusedCode:
+    """Why a function has no kernels in a language."""
+
+    title: str
+    """The language."""
+    reason: str
+
+
 def launches_threads(module: IRModule | None) -> bool:
     """Return whether a lowered module has functions that launch kernels."""
     functions = [] if module is None else [func for _, func in module.items() if isinstance(func, PrimFunc)]
@@ -64,8 +73,8 @@ def kernels_of(function: FunctionSubject) -> IRModule | None:
 
 def make_device_code(
     function: FunctionSubject, options: Options, compiles_cuda: bool, note: Callable[[str], None]
-) -> DeviceCode | None:
-    """Return the code of a function's kernels; None, with a remark, where there can be none.
+) -> DeviceCode | RefusedCode:
+    """Return the code of a function's kernels, or why there can be none, which is a remark too.
 
     Parameters
     ----------
@@ -85,7 +94,7 @@ def make_device_code(
             return _made(function, target, options.arch, compiles_cuda, note)
     except TVMError as error:
         note(f"no {DEVICE_LANGUAGES[kind]} is shown: {error}")
-        return None
+        return RefusedCode(DEVICE_LANGUAGES[kind], str(error))
 
 
 def _made(

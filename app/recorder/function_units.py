@@ -190,6 +190,8 @@ class FunctionUnits:
     def _code_steps(self, function: FunctionSubject, final: FinalListing | None) -> list[Step]:
         if function.device is not None:
             return self._device_steps(function.device, function.name, final)
+        if (refused := function.refused_device) is not None:
+            return [Step(group="kernel", name=refused.title, applied=False, refused=refused.reason)]
         steps: list[Step] = []
         for code in function.codes:
             if code.form == "optimised":

@@ -24,7 +24,7 @@ from compiler.target.codegen.llvm.pass_trace import PassRun
 from compiler.target.target import Target
 
 if TYPE_CHECKING:
-    from app.recorder.device_code import DeviceCode
+    from app.recorder.device_code import DeviceCode, RefusedCode
 
 MAX_FUNCTIONS = 24
 """Functions of one script that are shown; what comes after is counted."""
@@ -101,6 +101,8 @@ class FunctionSubject(Subject):
     built: Module | None = None
     device: DeviceCode | None = None
     """The code of its kernels, of one that launches threads."""
+    refused_device: RefusedCode | None = None
+    """Why it has none in the language that is asked for."""
     report: KernelReport | None = None
     """What is known of these kernels."""
 

@@ -82,6 +82,17 @@ def test_what_no_gpu_runs_is_refused_with_the_line_and_the_remedy(
         expect(page.locator(".cm-activeLineGutter"), what).to_have_text(str(line))
 
 
+def test_a_language_that_refuses_the_kernels_says_why_in_its_pane(
+    explorer: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(explorer)
+    write(page, typed("float64").replace(WGSL, CUDA))
+    page.select_option("#device", label="WGSL")
+    expect(page.locator("#body-kernel .empty")).to_contain_text("No WGSL: build: target 'webgpu' has no values of type")
+    page.select_option("#device", label="CUDA C")
+    expect(page.locator("#body-kernel .l", has_text="__global__")).to_be_visible()
+
+
 def test_half_precision_needs_a_feature_of_the_gpu(explorer: str, open_page: Callable[..., Page]) -> None:
     page = open_page(explorer)
     rewritten(page, "device", {', "shader-f16"]': "]"})

@@ -66,6 +66,13 @@ def test_a_schedule_with_threads_ends_as_cuda_that_links_to_the_loops() -> None:
     assert not {"llvm", "assembly"} & {step.group for step in unit.steps}
 
 
+def test_a_language_that_refuses_the_kernels_has_a_step_with_the_reason() -> None:
+    answer, _ = answered(MATMUL.replace("(n, n), name", '(n, n), dtype="float64", name'), device="webgpu")
+    [refused] = [step for step in answer.units[0].steps if step.group == "kernel"]
+    assert (refused.name, refused.listing, refused.applied) == ("WGSL", None, False)
+    assert "WGSL has no double precision" in refused.refused
+
+
 def test_each_copy_of_an_unrolled_loop_links_to_its_own_line() -> None:
     """The copies share what does not depend on the loop, and come from the same line of the script."""
     unrolled = "first, second = s[CC].split(s[CC].op.reduce_axis[0], factor=4)\ns[CC].unroll(second)\n"

@@ -181,6 +181,16 @@ def test_a_function_that_is_elsewhere_has_a_name_that_is_one(kind):
         program(bound(lambda x: tir.call_extern("float32", "f(0); } void g(", x)), kind)
 
 
+@pytest.mark.parametrize(("kind", "own"), [("webgpu", "smoothstep"), ("opencl", "native_exp"), ("metal", "simd_sum")])
+def test_only_functions_of_the_language_are_called_where_no_others_can_be(kind, own):
+    arguments = 3 if own == "smoothstep" else 1
+    made = program(bound(lambda x: tir.call_pure_extern("float32", own, *[x] * arguments)), kind)
+    assert f"= {own}(A[" in made
+    refusal = pytest.raises(BuildError, match=rf"'frobnicate' \(line \d+\) is no function of target '{kind}'")
+    with recording(OriginTable()), refusal:
+        program(bound(lambda x: tir.call_pure_extern("float32", "frobnicate", x)), kind)
+
+
 @pytest.mark.parametrize(
     ("kind", "dtype", "cure"),
     [
@@ -189,14 +199,23 @@ def test_a_function_that_is_elsewhere_has_a_name_that_is_one(kind):
         ("webgpu", "int8", "WGSL has integers of 32 bits only: use int32"),
         ("webgpu", "int4", "no values of type int4, .*; WGSL has integers of 32 bits only: use int32"),
         ("opencl", "uint4", "no values of type uint4, .*; use uint8"),
-        ("nvptx", "int4", "values of type int4; use int8"),
+        ("nvptx", "int4", r"values of type int4, which [AB] \(line \d+\) has; use int8"),
         ("metal", "float64", "Metal has no double precision: compute in float32"),
         ("webgpu", "bool", "WGSL's storage buffers hold no bool; cast to int32"),
     ],
 )
 def test_a_type_that_a_language_lacks_is_named_with_what_to_use(kind, dtype, cure):
-    with pytest.raises(BuildError, match=cure):
+    with recording(OriginTable()), pytest.raises(BuildError, match=cure):
         program(bound(lambda x: x, dtype=dtype), kind)
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+def test_a_type_that_cpus_lack_is_named_with_its_line(target):
+    with recording(OriginTable()):
+        A = te.placeholder((16,), "int4", name="A")
+        B = te.compute((16,), lambda i: A[i] + A[i], name="B")
+        with pytest.raises(BuildError, match=r"values of type int4, which [AB] \(line \d+\) has; use int8"):
+            tvm.build(te.create_schedule(B.op), [A, B], target)
 
 
 def test_webgpu_must_know_the_threads_of_a_block():

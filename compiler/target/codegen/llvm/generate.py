@@ -19,6 +19,7 @@ from compiler.runtime.threads import openmp
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.function import declare_functions, write_function
+from compiler.target.codegen.llvm.missing_types import placing_missing_types
 from compiler.target.codegen.llvm.restore_locations import restore_locations
 from compiler.target.codegen.llvm.state import ModuleState
 from compiler.target.kinds import KINDS
@@ -242,9 +243,10 @@ def emit(
         debug = DebugLocations(llvm, printer.script(module).positions)
     shared = ModuleState(llvm, debug, target, parallel=openmp() is not None or not target.is_host)
     in_order = sorted(functions, key=lambda function: function[0])
-    declared = dict(zip((name for name, _ in in_order), declare_functions(shared, in_order), strict=True))
-    for name, _ in in_order:
-        write_function(shared, shared.functions[name])
+    with placing_missing_types(func for _, func in in_order):
+        declared = dict(zip((name for name, _ in in_order), declare_functions(shared, in_order), strict=True))
+        for name, _ in in_order:
+            write_function(shared, shared.functions[name])
     signatures = [msgspec.structs.replace(declared[name], messages=shared.messages) for name, _ in functions]
     return signatures, tidy(str(llvm))
 

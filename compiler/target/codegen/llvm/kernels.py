@@ -24,6 +24,7 @@ from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.expressions import Expressions
 from compiler.target.codegen.llvm.generate import Generated, tidy
+from compiler.target.codegen.llvm.missing_types import placing_missing_types
 from compiler.target.codegen.llvm.state import FunctionState, ModuleState, suffix
 from compiler.target.codegen.llvm.statements import Statements
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, memory_type, register_type
@@ -162,7 +163,8 @@ def kernel_code(module: IRModule, target: Target, with_locations: bool = False) 
     signatures: list[Signature] = []
     for (_, func), (signature, _) in zip(functions, signatures_of(functions, parallel=False), strict=True):
         refuse_tensor_cores(func.body, f"build for {target.kind}")
-        _write(shared, device, func, signature)
+        with placing_missing_types([func]):
+            _write(shared, device, func, signature)
         signatures.append(signature)
     text = _with_stack(tidy(str(llvm)), device)
     _require_code(text, target, device, module)

@@ -21,13 +21,30 @@ VOID = ir.VoidType()
 _FLOATS = {16: ir.HalfType(), 32: ir.FloatType(), 64: ir.DoubleType()}
 
 
+class MissingTypeError(BuildError):
+    """No code is made for values of a data type.
+
+    Parameters
+    ----------
+    dtype : str
+    where : str
+        What is of the type, and the user's line; empty while neither is known.
+    """
+
+    def __init__(self, dtype: str, where: str = "") -> None:
+        of = f", which {where} has" if where else ""
+        super().__init__(
+            f"LLVM code generation: no code is made for values of type {dtype}{of}{cure(dt.element(dtype))}"
+        )
+
+
 @cache
 def register_type(dtype: str) -> ir.Type:
     """Return the type that values of ``dtype`` have in registers.
 
     Raises
     ------
-    BuildError
+    MissingTypeError
         If code generation has no such type.
     """
     d = dt.parse(dtype)
@@ -40,7 +57,7 @@ def register_type(dtype: str) -> ir.Type:
     elif d.code == "bool" or (d.code in ("int", "uint") and d.bits >= 8):
         scalar = ir.IntType(d.bits)
     else:
-        raise BuildError(f"LLVM code generation: no code is made for values of type {dtype}{cure(dt.element(dtype))}")
+        raise MissingTypeError(dtype)
     return with_lanes(scalar, d.lanes)
 
 

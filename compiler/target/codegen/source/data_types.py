@@ -1,4 +1,4 @@
-"""Refusing kernels that compute with data types which their language or device lacks."""
+"""Refusing functions that compute with data types which their language or device lacks."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from collections.abc import Callable, Mapping
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
-from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Cast, Var
 from compiler.ir.types import PointerType, PrimType
 from compiler.target.codegen.cures import cure
+from compiler.target.codegen.data_type_uses import DataTypeUses
 from compiler.target.codegen.source.language import Language
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, BufferStore, For, LetStmt
+from compiler.tir.stmt import BufferStore
 
 __all__ = ["require_data_types", "require_stored_types"]
 
@@ -25,7 +24,7 @@ _STORED_AS_BITS = frozenset({"bfloat16", "e4m3_float8", "e5m2_float8"})
 
 
 def require_data_types(language: Language, func: PrimFunc) -> None:
-    """Check that a language has the data types of a kernel's values and memory, and the device those it may lack.
+    """Check that a language has the data types of a function's values and memory, and the device those it may lack.
 
     Parameters
     ----------
@@ -39,10 +38,9 @@ def require_data_types(language: Language, func: PrimFunc) -> None:
         The message names what is of the type, the user's line, and the type to use in its place.
     """
     missing = _missing(language, func)
-    types = _DataTypes(language, func, missing, lambda element: element not in language.types or element in missing)
-    for param in func.params:
-        types.require(param.dtype, param.name, param)
-    types.visit(func.body)
+    _DataTypes(language, func, missing, lambda element: element not in language.types or element in missing).require_of(
+        func
+    )
 
 
 def require_stored_types(language: Language, module: IRModule) -> None:
@@ -81,7 +79,7 @@ def _pointed_to(buffer: Buffer) -> str:
     return dt.element(buffer.dtype)
 
 
-class _DataTypes(Visitor):
+class _DataTypes(DataTypeUses):
     """Refuses what is of a data type that is refused, and says what to use in place of those that are missing."""
 
     def __init__(
@@ -103,35 +101,12 @@ class _DataTypes(Visitor):
             f"has{cure(element, self._missing)}"
         )
 
-    def visit_Cast(self, n: Cast) -> None:
-        self.require(n.dtype, f"the conversion {n}", n)
-        self.visit_Node(n)
-
-    def visit_BufferLoad(self, n: BufferLoad) -> None:
-        self._buffer(n.buffer, n)
-
-    def visit_BufferStore(self, n: BufferStore) -> None:
-        self._buffer(n.buffer, n)
-
-    def _buffer(self, buffer: Buffer, n: BufferLoad | BufferStore) -> None:
+    def buffer(self, buffer: Buffer, n: BufferLoad | BufferStore) -> None:
+        """Refuse memory that is passed to a kernel, where the device stores no elements of this type."""
         element = _pointed_to(buffer)
         if buffer.data in self._params and element in self._unstored:
             raise BuildError(
                 f"build: target {self._language.name!r} has no memory of type {element}, which {buffer.name}"
                 f"{user_place(n.span)} is of; {self._unstored[element]}"
             )
-        self.require(buffer.dtype, buffer.name, n)
-        self.visit_Node(n)
-
-    def visit_Allocate(self, n: Allocate) -> None:
-        self._variable(n.dtype, n.buffer_var, n)
-
-    def visit_LetStmt(self, n: LetStmt) -> None:
-        self._variable(n.var.dtype, n.var, n)
-
-    def visit_For(self, n: For) -> None:
-        self._variable(n.loop_var.dtype, n.loop_var, n)
-
-    def _variable(self, dtype: str, var: Var, n: Node) -> None:
-        self.require(dtype, var.name, n)
-        self.visit_Node(n)
+        super().buffer(buffer, n)

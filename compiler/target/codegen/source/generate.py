@@ -17,6 +17,7 @@ from compiler.runtime.signature import Signature
 from compiler.target.codegen.signatures import distinct, passed_type, signatures_of
 from compiler.target.codegen.source.c import C
 from compiler.target.codegen.source.cuda import CUDA
+from compiler.target.codegen.source.data_types import require_data_types
 from compiler.target.codegen.source.kernels import is_kernel, write_kernel
 from compiler.target.codegen.source.lanes import without_vectors
 from compiler.target.codegen.source.language import Language
@@ -79,6 +80,8 @@ def source_code(module: IRModule, kind: str) -> SourceCode:
     started = time.perf_counter()
     functions = [(var.name_hint, func) for var, func in module.items() if isinstance(func, PrimFunc)]
     program = Program(LANGUAGES[kind], is_static=any(func.attrs.get("runner_function") for _, func in functions))
+    for _, func in functions:
+        require_data_types(program.language, func)
     declared = _declare(program, functions)
     bodies = TextBuilder()
     for function in declared:

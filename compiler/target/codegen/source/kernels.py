@@ -10,7 +10,6 @@ from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Call, IntImm, IterVar, PrimExpr, StringImm, Var
 from compiler.ir.text import TextBuilder
 from compiler.ir.types import PointerType, PrimType
-from compiler.target.codegen.source.data_types import require_data_types
 from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, KernelParameter, scope_of
 from compiler.target.codegen.source.lanes import without_vectors
 from compiler.target.codegen.source.program import Declared, Program
@@ -65,7 +64,6 @@ def write_kernel(program: Program, out: TextBuilder, function: Declared) -> None
     rules, func = program.language.device, function.func
     if rules is None:
         raise TargetError(f"build: {function.signature.name!r} launches threads; {program.language.name!r} has none")
-    require_data_types(program.language, func)
     facts = _KernelFacts()
     facts.visit(func.body)
     statements = KernelStatements(program, out, rules)

@@ -101,6 +101,8 @@ class Language:
     reserved : frozenset of str
         Words that no variable may be named.
     spelling : Spelling
+    built_in : re.Pattern, optional
+        The names of functions that programs can call; None where others can be linked with them.
     device : DeviceRules, optional
         How kernels are written; None for a language of CPUs.
     """
@@ -120,6 +122,7 @@ class Language:
     missing: Mapping[str, str] = field(default_factory=dict)
     intrinsics: Mapping[str, str] = field(default_factory=dict)
     spelling: Spelling = _C_SPELLING
+    built_in: re.Pattern[str] | None = None
     device: DeviceRules | None = None
 
     def type(self, dtype: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler.target.codegen.source.approximations import erf_lines
+from compiler.target.codegen.source.built_ins import METAL_FUNCTIONS
 from compiler.target.codegen.source.c import BINARY, C_KEYWORDS, UNARY, C
 from compiler.target.codegen.source.cuda import CUDA
 from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, KernelParameter, VectorRules
@@ -80,6 +81,7 @@ METAL = Language(
     helpers={**C.helpers, "erf": ("{t} x", *erf_lines("float", "fabs", "sign"))},
     reserved=CUDA.reserved | frozenset(C_KEYWORDS.split()) | frozenset(_WORDS.split()),
     spelling=Spelling(reinterpret="as_type<{type}>({value})", unrolled="#pragma unroll", extern=""),
+    built_in=METAL_FUNCTIONS,
     device=DeviceRules(
         head=_head,
         axes=CUDA.device.axes if CUDA.device else {},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler.target.codegen.source.built_ins import OPENCL_FUNCTIONS
 from compiler.target.codegen.source.c import BINARY, C_KEYWORDS, UNARY, C
 from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, KernelParameter, VectorRules
 from compiler.target.codegen.source.language import Language, Spelling
@@ -78,6 +79,7 @@ OPENCL = Language(
     helpers=C.helpers,
     reserved=C.reserved | frozenset(C_KEYWORDS.split()) | frozenset(_WORDS.split()) | set(_TYPES.values()),
     spelling=Spelling(reinterpret="as_{type}({value})", unrolled="#pragma unroll", extern=""),
+    built_in=OPENCL_FUNCTIONS,
     device=DeviceRules(
         head=_head,
         axes={

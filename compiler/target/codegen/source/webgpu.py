@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler.target.codegen.source.approximations import erf_lines
+from compiler.target.codegen.source.built_ins import WGSL_FUNCTIONS
 from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, KernelParameter
 from compiler.target.codegen.source.language import Language, Spelling
 
@@ -154,6 +155,7 @@ WEBGPU = Language(
         extern="",
         parenthesized=True,
     ),
+    built_in=WGSL_FUNCTIONS,
     device=DeviceRules(
         head=_head,
         axes={f"{of}.{along}": f"{of}.{along}" for of in ("blockIdx", "threadIdx") for along in "xyz"},

@@ -1,0 +1,77 @@
+"""Finding what in a function is of a data type that its target lacks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from compiler.ir.functor import Visitor
+from compiler.ir.node import Node
+from compiler.ir.primexpr import Cast, Var
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import Allocate, BufferStore, For, LetStmt
+
+__all__ = ["DataTypeUses"]
+
+
+class DataTypeUses(ABC, Visitor):
+    """Shows a subclass the data type of everything in a function that has a name, with the node that it stands in."""
+
+    @abstractmethod
+    def require(self, dtype: str, what: str, n: Node) -> None:
+        """Accept a data type, or raise.
+
+        Parameters
+        ----------
+        dtype : str
+            Of vectors too.
+        what : str
+            What is of the type, for messages.
+        n : Node
+            Where it is.
+        """
+
+    def require_of(self, func: PrimFunc) -> None:
+        """Show all of a function.
+
+        Parameters
+        ----------
+        func : PrimFunc
+        """
+        for param in func.params:
+            self.require(param.dtype, param.name, param)
+        self.visit(func.body)
+
+    def visit_Cast(self, n: Cast) -> None:
+        self.require(n.dtype, f"the conversion {n}", n)
+        self.visit_Node(n)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self.buffer(n.buffer, n)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self.buffer(n.buffer, n)
+
+    def buffer(self, buffer: Buffer, n: BufferLoad | BufferStore) -> None:
+        """Show the memory of an access.
+
+        Parameters
+        ----------
+        buffer : Buffer
+        n : BufferLoad or BufferStore
+        """
+        self.require(buffer.dtype, buffer.name, n)
+        self.visit_Node(n)
+
+    def visit_Allocate(self, n: Allocate) -> None:
+        self._variable(n.dtype, n.buffer_var, n)
+
+    def visit_LetStmt(self, n: LetStmt) -> None:
+        self._variable(n.var.dtype, n.var, n)
+
+    def visit_For(self, n: For) -> None:
+        self._variable(n.loop_var.dtype, n.loop_var, n)
+
+    def _variable(self, dtype: str, var: Var, n: Node) -> None:
+        self.require(dtype, var.name, n)
+        self.visit_Node(n)
