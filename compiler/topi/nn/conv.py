@@ -15,7 +15,7 @@ from compiler.topi.nn.pad import pad
 from compiler.topi.operands import Extent, Index, constant, dims, is_one
 from compiler.topi.tag import Tag
 
-__all__ = ["ConvSpec", "conv", "spatial_letters", "window_extent"]
+__all__ = ["ConvSpec", "conv", "conv_windows", "spatial_letters", "window_extent"]
 
 E = TypeVar("E", int, Extent)
 """A constant, or any extent."""
@@ -144,7 +144,7 @@ def conv(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
     names = [a.letter.lower() * (2 if a.factor else 1) for a in result.axes]
     shape = result.shape(extents)
     if rows is None:
-        windows = _windows(result, spec)
+        windows = conv_windows(result, spec)
         return compute(shape, element, name="conv", tag=Tag.CONV, attrs=windows, varargs_names=names)
     is_depthwise = is_one(w["I"]) and spec.groups > 1
     tag = Tag.CONV_ROWS_DEPTHWISE if is_depthwise else Tag.CONV_ROWS
@@ -155,8 +155,14 @@ def conv(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
     return compute(shape, lambda *i: sums(*i), name="conv_cut", tag=Tag.ELEMWISE, varargs_names=names)
 
 
-def _windows(result: Layout, spec: ConvSpec) -> ConvWindows | None:
-    """Return what schedules go by, None for channels in blocks."""
+def conv_windows(result: Layout, spec: ConvSpec) -> ConvWindows | None:
+    """Return what schedules go by, None for channels in blocks.
+
+    Parameters
+    ----------
+    result : Layout
+    spec : ConvSpec
+    """
     letters = [axis.letter for axis in result.axes]
     if any(axis.factor for axis in result.axes):
         return None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from compiler import te
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
 from compiler.topi.compute import RowVectors, compute, computes_by_threads
-from compiler.topi.nn.conv import ConvSpec
+from compiler.topi.nn.conv import ConvSpec, conv_windows
 from compiler.topi.nn.pad import dilate, pad
 from compiler.topi.operands import Extent, Index, constant, dims
 from compiler.topi.tag import Tag
@@ -164,4 +166,6 @@ def _backwards(data: Tensor, kernel: Tensor, spec: ConvSpec, output_padding: tup
 
     names = [a.letter.lower() * (2 if a.factor else 1) for a in result.axes]
     shape = result.shape(extents)
-    return compute(shape, element, name="conv_transpose", tag=Tag.CONV_TRANSPOSE, varargs_names=names)
+    # Over the data with the zeros it is a convolution whose windows move by one element.
+    attrs = conv_windows(result, replace(spec, strides=(1,) * len(spec.spatial)))
+    return compute(shape, element, name="conv_transpose", tag=Tag.CONV_TRANSPOSE, attrs=attrs, varargs_names=names)

@@ -122,7 +122,7 @@ def test_a_schedule_is_followed_to_sass_on_the_page(recorder: Sandbox, tmp_path:
     assert texts["sass"]["linked"] >= 0.9
     assert texts["sass"]["summary"]["registers"] > 0
     assert "limited by" in texts["sass"]["summary"]["occupancy"]
-    assert unit["device"]["launches"][0]["resident_blocks"] > 0
+    assert answer["units"][0]["device"]["launches"][0]["resident_blocks"] > 0
 
 
 def test_what_the_compiler_does_not_know_is_llvms_and_says_why(recorder: Sandbox, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ _Rule: TypeAlias = Callable[[Sequence[Tensor], ComputeOp, Target], Schedule | No
 _RULES: dict[str, _Rule] = {
     Tag.MATMUL: schedule_matmul,
     Tag.CONV: schedule_conv,
+    Tag.CONV_TRANSPOSE: schedule_conv,
     Tag.SOFTMAX: schedule_softmax,
 }
 """By the tag of the anchor; a rule returns None for what it has no better schedule than that of any group."""

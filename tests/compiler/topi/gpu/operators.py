@@ -140,6 +140,15 @@ CASES = {
         ((1, 4, 6, 7), (4, 5, 3, 3)),
         lambda x, w: references.conv2d_transpose_nchw_python(x, w, (2, 2), (1, 1, 1, 1), (0, 0)),
     ),
+    "conv2d_transpose, channels last": Case(
+        lambda x, w: relay.nn.conv2d_transpose(
+            x, w, strides=2, padding=1, channels=12, kernel_size=(3, 3), data_layout="NHWC", kernel_layout="HWOI"
+        ),
+        ((1, 6, 7, 10), (3, 3, 12, 10)),
+        lambda x, w: references.conv2d_transpose_nchw_python(
+            x.transpose(0, 3, 1, 2), w.transpose(3, 2, 0, 1), (2, 2), (1, 1, 1, 1), (0, 0)
+        ).transpose(0, 2, 3, 1),
+    ),
     "max_pool2d": _pool("max"),
     "avg_pool2d": _pool("avg"),
     "global_avg_pool2d": Case(relay.nn.global_avg_pool2d, ((2, 5, 13, 13),), lambda x: x.mean((2, 3), keepdims=True)),
