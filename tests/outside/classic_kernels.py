@@ -4,7 +4,8 @@
 
 The path is that of an interpreter that has ``tvm`` and NumPy installed.  The sanitizer runs what either side makes of a
 kernel, and says whether threads race; NumPy says what they compute.  ``schedules`` compares random schedules of tensor
-expressions instead, by the outlines of their functions after each pass.
+expressions instead, by the outlines of their functions after each pass; from a negative number on, definitions under
+the default schedule of GPUs.
 """
 
 from __future__ import annotations

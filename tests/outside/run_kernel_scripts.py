@@ -1,8 +1,9 @@
 """Lowers kernels for a device: for a process that has another TVM, which knows nothing of this project.
 
 Reads a list of programs as JSON, and prints one line of JSON for each: the outlines of its functions after each pass
-of the device pipeline, and the text of the function whose threads wait for each other; or an error.  A program is
-TVMScript of one function, or the number of a random schedule.
+that is for devices, and the text of the function whose threads wait for each other; or an error.  A program is
+TVMScript of one function, or the number of a random schedule; a negative number is that of a definition without a
+schedule, less one, which the default schedule is for.
 """
 
 import importlib.util
@@ -10,6 +11,8 @@ import json
 import sys
 from pathlib import Path
 
+LOWERING = ("tir.InjectVirtualThread", "tir.InjectDoubleBuffer")
+"""Passes of ``lower`` whose outlines count too."""
 PASSES = (
     ("ThreadSync", "shared"),
     ("ThreadSync", "shared.dyn"),
@@ -19,7 +22,15 @@ PASSES = (
     ("LowerThreadAllreduce",),
     ("AnnotateDeviceRegions",),
     ("SplitHostDevice",),
+    ("LowerDeviceKernelLaunch",),
+    ("LowerWarpMemory",),
+    ("LowerDeviceStorageAccessInfo",),
 )
+LIMITS = (
+    {"max_threads_per_block": 64}, {"max_shared_memory_per_block": 1024}, {"max_local_memory_per_block": 64},
+    {"max_thread_x": 16}, {"max_vthread": 2}, {"max_vector_bytes": 8},
+)  # fmt: skip
+"""What a device may be too small for."""
 SYNCHRONIZED = "ThreadSync shared.dyn"
 
 
@@ -41,6 +52,10 @@ def _statements(node, depth, memory, launches):
 
     if kind == "SeqStmt":
         return [line for each in node.seq for line in inner(each, 0)]
+    if kind == "For" and node.thread_binding is not None:
+        return [f"{pad}{node.thread_binding.thread_tag} {node.extent}", *inner(node.body)]
+    if kind in ("BlockRealize", "Block"):
+        return inner(node.block if kind == "BlockRealize" else node.body, 0)
     if kind in ("For", "While"):
         return [f"{pad}{kind.lower()}", *inner(node.body)]
     if kind == "IfThenElse":
@@ -66,8 +81,8 @@ def _statements(node, depth, memory, launches):
     raise TypeError(kind)
 
 
-def random_schedule(seed, tvm):
-    """Return the schedule of a number, and its arguments, made by the TVM that is given."""
+def random_programs(tvm):
+    """Return the module that makes random programs, with the TVM that is given."""
     path = Path(__file__).parents[1] / "compiler" / "driver" / "gpu_programs.py"
     spec = importlib.util.spec_from_file_location("gpu_programs", path)
     programs = importlib.util.module_from_spec(spec)
@@ -78,25 +93,51 @@ def random_schedule(seed, tvm):
     finally:
         sys.modules.pop("compiler")
         sys.modules.update(present)
-    made = programs.random_program(seed)
-    return made.schedule, made.args
+    return programs
 
 
-def lowered(program, tvm):
-    """Return a program's module, lowered, for a device."""
+def bound_by_default(number, tvm):
+    """Return the outlines of a definition whose blocks get the default schedule, and of its launches."""
+    made = random_programs(tvm).random_program(number)
+    target = tvm.target.Target("cuda")
+    mod = tvm.tir.transform.BindTarget(target)(tvm.IRModule({"main": tvm.te.create_prim_func(made.args)}))
+    answer = {}
+    with target:
+        for name in ("DefaultGPUSchedule", "UnifyThreadBinding"):
+            mod = getattr(tvm.tir.transform, name)()(mod)
+            answer[name] = outline(mod["main"].body)
+    return answer
+
+
+def lowered(program, tvm, outlines):
+    """Return a program's module, lowered, for a device; the outlines after some passes of ``lower`` are added."""
     if isinstance(program, str):
         words = {"T": tvm.script.tir} if hasattr(tvm.script, "tir") else {}
         module = tvm.lower(tvm.script.from_source(program, words))
     else:
-        module = tvm.lower(*random_schedule(program, tvm))
+        make = random_programs(tvm)
+        made = (make.warp_program if program % 5 == 4 else make.random_program)(program)
+
+        @tvm.instrument.pass_instrument
+        class Outlines:
+            def run_after_pass(self, mod, info):
+                if info.name in LOWERING:
+                    outlines[info.name] = outline(mod["main"].body)
+
+        with tvm.transform.PassContext(instruments=[Outlines()]):
+            module = tvm.lower(made.schedule, made.args)
     return tvm.tir.transform.BindTarget(tvm.target.Target("cuda", host="llvm"))(module)
 
 
 def run(program, tvm):
     """Return the outlines of all functions after each pass and the text that the threads run, or ``{"error": …}``."""
     try:
-        mod = lowered(program, tvm)
         answer = {"outlines": {}}
+        if isinstance(program, int) and program < 0:
+            return {"outlines": bound_by_default(-1 - program, tvm)}
+        mod = lowered(program, tvm, answer["outlines"])
+        fits = tvm.tir.analysis.verify_gpu_code
+        answer["outlines"]["VerifyGPUCode"] = [bool(fits(mod["main"], limits)) for limits in LIMITS]
         for name, *options in PASSES:
             mod = getattr(tvm.tir.transform, name)(*options)(mod)
             step = " ".join((name, *options))

@@ -18,6 +18,8 @@ from tests.outside.run_kernel_scripts import SYNCHRONIZED
 
 SAMPLE = range(10)
 """The kernels of every run."""
+LONGER_AXES = {2}
+"""Schedules whose stage in shared memory is as long as the tile that it is for, even where the result is shorter."""
 
 
 def test_threads_wait_wherever_they_must() -> None:
@@ -47,9 +49,10 @@ def test_classic_tvm_makes_no_better_kernels() -> None:
 
 @pytest.mark.skipif(not CLASSIC, reason="STRATA_CLASSIC_TVM names no interpreter with classic TVM")
 def test_schedules_become_the_kernels_of_classic_tvm() -> None:
-    programs = list(range(20))
+    programs = sorted(set(range(-5, 20)) - LONGER_AXES)
     for seed, here, classic in zip(programs, from_here(programs), from_classic(programs, RUNNER), strict=True):
-        assert "error" in classic or here["outlines"][SYNCHRONIZED] == classic["outlines"][SYNCHRONIZED], seed
+        last = SYNCHRONIZED if seed >= 0 else "UnifyThreadBinding"
+        assert "error" in classic or here["outlines"][last] == classic["outlines"][last], seed
 
 
 def test_what_depends_on_the_order_of_threads_is_reported() -> None:

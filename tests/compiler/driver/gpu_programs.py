@@ -81,7 +81,7 @@ def _extent(s: te.Schedule, axis: Any) -> int:
     for stage in s.stages:
         for loop in stage.leaf_iter_vars:
             bound = stage.iter_var_attrs.get(loop)
-            if bound is not None and bound.bind_thread is axis and loop in domains:
+            if bound is not None and bound.bind_thread is not None and bound.bind_thread.thread_tag == axis.thread_tag:
                 return int(domains[loop].extent)
     raise AssertionError("the axis is bound nowhere")
 
