@@ -42,7 +42,9 @@ class TimelineStep:
         if not self.step.applied:
             return f"{self.name}\u2003{self.step.detail}" if self.step.group == "graph" else self.name
         took = f", {number(float(f'{self.step.milliseconds:.2g}'))} ms" if self.step.milliseconds is not None else ""
-        return f"{self.name}\u2003{self._size_change}{took}{_CHECK_MARKS[self.step.checked]}"
+        change = self.change if self.step.group in _CODE_GROUPS and self.step.changed else self._size_change
+        told = f"{change}{took}".removeprefix(", ")
+        return f"{self.name}\u2003{told}{_CHECK_MARKS[self.step.checked]}"
 
     @property
     def change(self) -> str:

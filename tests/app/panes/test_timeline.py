@@ -72,6 +72,10 @@ def test_signs(number: int, text: str) -> None:
         (Step(group="graph", name="Fold", changed=False, milliseconds=1131.7), "Fold\u2003no change, 1,100 ms"),
         (Step(group="lowering", name="mine", delta={"lines": -1}), "mine\u2003−1 line"),
         (Step(group="lowering", name="mine", delta={"lines": 0}), "mine\u2003same length"),
+        (Step(group="llvm", name="LCSSA", delta={"instructions": 83}), "LCSSA\u200383 instructions"),
+        (Step(group="llvm", name="GVN", delta={"instructions": 1}, milliseconds=2.0), "GVN\u20031 instruction, 2 ms"),
+        (Step(group="llvm", name="GVN", milliseconds=2.0), "GVN\u20032 ms"),
+        (Step(group="llvm", name="GVN", changed=False), "GVN\u2003no change"),
     ],
 )
 def test_a_step_tells_what_it_did(step: Step, summary: str) -> None:
