@@ -480,6 +480,8 @@ class Snapshot(Struct, frozen=True, kw_only=True, tag="snapshot"):
     answer: Answer
     running_line: int | None = None
     """The script's line that is about to run native code; None in the last snapshot."""
+    traces_passes: bool = False
+    """Whether the script has ended, and what each of LLVM's passes does comes next."""
 
 
 Event = Progress | MeasuredBy | Measured | Failed

@@ -91,10 +91,12 @@ def _crash(outcome: Outcome, line: int | None, who: str) -> Problem:
     crashed = crashed_line(split_report(outcome.console)[1], SCRIPT_NAME)
     if crashed is not None:
         line, where = crashed, f" at line {crashed}"
-    return Problem(kind="Crash", message=f"{who}'s process ended{where}: {outcome.detail}", line=line)
+    return Problem(kind="Crash", message=f"the process of {who} ended{where}: {outcome.detail}", line=line)
 
 
 WHO: dict[Source, str] = {"script": "the script", "server": "the measurement"}
+PASS_TRACE = "the trace of LLVM's passes"
+"""Who was stopped where the script had ended already."""
 ENDS: dict[str, tuple[Status, Describe]] = {
     "timeout": ("timeout", _timeout),
     "memory": ("limit", _memory),
@@ -112,6 +114,7 @@ class _Assembly:
         self.listings: dict[str, Listing] = {}
         self.drawings: dict[str, Drawing] = {}
         self.line: int | None = None
+        self.traces_passes = False
         self.invalid: str | None = None
         self.excess: dict[str, Severity] = {}
         """What was left out because it exceeds a limit, in words; distinct ones in their order."""
@@ -146,7 +149,7 @@ class _Assembly:
                 self.invalid = f"a drawing is not what its key {key[:80]!r} says"
             else:
                 self.drawings[key] = drawing
-        self.line = snapshot.running_line
+        self.line, self.traces_passes = snapshot.running_line, snapshot.traces_passes
         self.last = msgspec.structs.replace(snapshot.answer, listings={}, drawings={})
 
 
@@ -227,7 +230,8 @@ def _assembled(messages: Sequence[bytes], outcome: Outcome, source: Source) -> A
         return _with_problem(answer, "crash", Problem(kind="Crash", message=_LEFT, line=assembly.line, cut_short=True))
     if outcome.status in ENDS and answer.status != "timeout":
         ended, describe = ENDS[outcome.status]
-        answer = _with_problem(answer, ended, describe(outcome, assembly.line, WHO[source]))
+        who = PASS_TRACE if assembly.traces_passes else WHO[source]
+        answer = _with_problem(answer, ended, describe(outcome, assembly.line, who))
     return answer
 
 

@@ -86,13 +86,14 @@ class Session:
         for program in self._completion.cuda_programs():
             self._send(program)
         measures = self._request.mode in ("ladder", "record", "propose", "file")
+        traces = self._request.options.llvm_passes and not measures
         try:
             self._completion.check_graphs()
         finally:  # should the explorer fail at this, the panes are not lost
-            self._snapshot(None, patience=0.0 if measures else PRINTING_SECONDS)
+            self._snapshot(None, patience=0.0 if measures else PRINTING_SECONDS, traces_passes=traces)
         if not measures:
-            self._report_kernels()
-        if self._request.options.llvm_passes and not measures:
+            self._report_kernels(traces)
+        if traces:
             self._completion.trace_llvm_passes()
             self._snapshot(None)
         measurable = bool(self._recorder.schedules) or not self._script.problems
@@ -108,22 +109,24 @@ class Session:
             else:
                 self._ladder()
 
-    def _report_kernels(self) -> None:
+    def _report_kernels(self, traces_passes: bool) -> None:
         """Tell what is known of kernels; that takes none of the script's time."""
         with recording(self._table):
             reported = self._completion.report_kernels()
         if reported:
-            self._snapshot(None)
+            self._snapshot(None, traces_passes=traces_passes)
 
     # snapshots
 
-    def _snapshot(self, running_line: int | None, patience: float = PRINTING_SECONDS) -> None:
+    def _snapshot(
+        self, running_line: int | None, patience: float = PRINTING_SECONDS, traces_passes: bool = False
+    ) -> None:
         """Send what was seen; one thread at a time, and not broken off by the end of the script's time."""
         with self._sending:
             self._script.shielded = True
             try:
                 answer = self._answers.snapshot(self._policy.measurements, patience)
-                self._send(Snapshot(answer=answer, running_line=running_line))
+                self._send(Snapshot(answer=answer, running_line=running_line, traces_passes=traces_passes))
             finally:
                 self._script.shielded = False
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 import pytest
 
@@ -143,6 +145,21 @@ def test_measurements_of_a_script_that_left_its_process_say_so() -> None:
     notes = [m.note for m in assemble(left, OK).measurements]
     assert notes == ["slow · the script left its process before its end", "the script left its process before its end"]
     assert [m.note for m in assemble(ended, OK).measurements] == ["slow"]
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        ("timeout", "the trace of LLVM's passes was stopped after 9.0 s; what was done until then is shown"),
+        ("memory", "the trace of LLVM's passes needed more memory than a run may have, and was stopped"),
+    ],
+)
+def test_a_script_that_has_ended_was_not_stopped(status: Literal["timeout", "memory"], words: str) -> None:
+    answer = Answer(units=[Unit(name="matmul")])
+    messages = [msgspec.json.encode(Snapshot(answer=answer, traces_passes=traces)) for traces in (True, False)]
+    outcome = Outcome(status=status, wall_seconds=9)
+    assert [problem.message for problem in assemble(messages[:1], outcome).problems] == [words]
+    assert assemble(messages, outcome).problems[0].message.startswith("the script ")
 
 
 @pytest.mark.parametrize(
