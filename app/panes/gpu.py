@@ -24,10 +24,12 @@ class LaunchRows:
     def facts(self) -> list[str]:
         """Its figures: grid, operations, bytes, intensity."""
         launch = self.launch
+        flops = operations(launch.flops)
+        space = " " if flops[-1].isdigit() else ""  # else the letter of thousands stands before the unit: 918 kFLOP
         times = f", {number(launch.moved / launch.least)} times" if launch.least else ""
         return [
             f"{count(launch.blocks, 'block')} of {count(launch.threads, 'thread')}",
-            f"{operations(launch.flops)}FLOP" if launch.flops else "no floating-point operation",
+            f"{flops}{space}FLOP" if launch.flops else "no floating-point operation",
             f"{size(launch.moved)} asked of global memory{times} the least possible {size(launch.least)}",
             f"{number(intensity(launch))} FLOP/byte",
         ]

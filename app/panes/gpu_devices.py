@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from app.kernel_reports import KernelLaunch
-from app.panes.numbers import count, number
+from app.panes.numbers import count, duration, number
 from app.panes.roofline import BOTTOM, HEIGHT, LEFT, MARGIN, MIN_WIDTH, RIGHT, TOP, Point, Roofline, Scale
 from compiler.target.gpu_devices import GpuDevice, Waves
 
@@ -106,6 +106,9 @@ class DeviceRow:
 
     @property
     def _roof(self) -> str:
+        if not self.launch.flops:
+            least = duration(self.launch.moved / self.device.bandwidth)
+            return f"At least {least}, to move its bytes at {number(self.device.bandwidth / _GIGA)} GB/s."
         attainable = self._limit.attainable(intensity(self.launch))
         limiter = "memory" if attainable < self._limit.flops else "arithmetic"
         told = f"At most {number(attainable / _TERA)} of {self._rate(self._limit.flops)}, limited by {limiter}."

@@ -46,7 +46,9 @@ def test_what_was_compiled_says_how_many_blocks_a_processor_holds() -> None:
 
 
 def test_without_operations_there_is_no_chart() -> None:
-    assert row(flops=0.0).chart is None
+    moves = row(flops=0.0, moved=2.039e9)
+    assert moves.chart is None
+    assert moves.sentences[0] == "At least 1 ms, to move its bytes at 2,039 GB/s."
 
 
 def test_tensor_cores_have_a_roof_of_their_own_beside_that_of_float32() -> None:
