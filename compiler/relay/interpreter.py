@@ -24,6 +24,7 @@ from compiler.relay.adt import (
     PatternVar,
 )
 from compiler.relay.analysis.traversal import operands
+from compiler.relay.argument_shapes import Shapes, check_shapes
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
@@ -182,6 +183,8 @@ class Interpreter:
         if not isinstance(function, Closure):
             raise ArgumentError(f"evaluate: arguments are for functions, got a {type(function).__name__}")
         values = _arguments(function.func, args)
+        for param, value in zip(function.func.params, values, strict=True):
+            check_shapes("evaluate", param, _shapes(value))
         frame = Frame(function.frame)
         frame.values.update(zip(function.func.params, values, strict=True))
         return self._run(function.func.body, frame)
@@ -421,6 +424,12 @@ def _arguments(func: Function, args: Sequence[Any] | Mapping[str, Any]) -> list[
             f"evaluate: the function takes {len(names)} arguments ({', '.join(names)}), got {len(args)}"
         )
     return [_as_value(a) for a in args]
+
+
+def _shapes(value: Any) -> Shapes:
+    if isinstance(value, np.ndarray):
+        return tuple(value.shape)
+    return tuple(_shapes(part) for part in value) if isinstance(value, tuple) else None
 
 
 def _fits(pattern: Pattern, value: Any, bound: dict[Any, Any]) -> bool:

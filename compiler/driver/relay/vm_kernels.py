@@ -20,6 +20,7 @@ from compiler.ir.json_format import load_json, save_json
 from compiler.ir.module import IRModule
 from compiler.ir.types import Type
 from compiler.relay.analysis.traversal import operands, post_order
+from compiler.relay.argument_shapes import Shapes, check_shapes
 from compiler.relay.binding import bind
 from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
@@ -131,6 +132,8 @@ class _DynamicKernel:
         if kernel is None and forms in self._seen and len(self._compiled) < MAX_COMPILED:
             kernel = self._compiled[forms] = self._specialised([_type_of(a) for a in args])
         if kernel is None:
+            for param, arg in zip(self._function.params, args, strict=True):
+                check_shapes("vm", param, _shapes(arg))
             kernel = self._by_numpy
             if len(self._seen) < MAX_SEEN:
                 self._seen.add(forms)
@@ -180,6 +183,10 @@ def _form(value: Value) -> _Forms:
     return array.shape, array.dtype
 
 
+def _shapes(value: Value) -> Shapes:
+    return tuple(_shapes(part) for part in value) if isinstance(value, ADT) else _array(value).shape
+
+
 def _type_of(value: Value) -> Type:
     if isinstance(value, ADT):
         return TupleType(tuple(_type_of(part) for part in value))
@@ -193,7 +200,11 @@ def _reference(expr: RelayExpr, values: Mapping[RelayExpr, Any]) -> Any:
             op = operator_of(expr)
             if op.reference is None:
                 raise ArgumentError(f"{op.name}: this operator can be neither compiled nor computed by NumPy")
-            return op.reference(expr.attrs, *(values[a] for a in expr.args))
+            args = [values[a] for a in expr.args]
+            try:
+                return op.reference(expr.attrs, *args)
+            except ValueError as exc:  # shapes that only the values know do not fit each other
+                raise ArgumentError(f"vm: {op.name}: {exc}") from exc
         case Constant():
             return expr.value
         case Tuple():

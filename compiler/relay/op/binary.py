@@ -12,6 +12,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.attrs import Attrs
+from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
@@ -277,6 +278,13 @@ def _where_gradient(call: Call, grad: Expr) -> list[RelayExpr]:
     ]
 
 
+def _where_reference(attrs: Attrs, condition: Array, x: Array, y: Array) -> Array:
+    try:
+        return np.where(condition != 0, x, y)
+    except ValueError as exc:
+        raise ArgumentError(f"Invalid broadcast shapes {condition.shape}, {x.shape} and {y.shape}") from exc
+
+
 where = register(
     "where",
     doc="Choose x where a condition is not zero, y elsewhere, all broadcast against each other.",
@@ -289,7 +297,7 @@ where = register(
     relation=_where_relation,
     pattern=OpPattern.BROADCAST,
     compute=lambda attrs, inputs, out_type: [topi.where(*inputs)],
-    reference=lambda attrs, condition, x, y: np.where(condition != 0, x, y),
+    reference=_where_reference,
     gradient=_where_gradient,
     layout=selection_layout,
 )

@@ -168,3 +168,24 @@ def test_tuples_are_arguments_and_results(kind: str) -> None:
 def test_executor_of_no_kind() -> None:
     with pytest.raises(ArgumentError, match="kind must be one of 'debug', 'graph', 'vm', 'aot', got 'fast'"):
         relay.create_executor("fast")
+
+
+@pytest.mark.parametrize("kind", ["debug", "vm"])
+def test_open_extents_excuse_no_others(kind: str) -> None:
+    """Only what a type leaves open may be anything: NumPy would broadcast the rest."""
+    x, y = relay.var("x", shape=(relay.Any(),)), relay.var("y", shape=(3, 2))
+    pair = relay.var("t", relay.TupleType((x.type_annotation, y.type_annotation)))
+
+    def run(params: list[Any], body: Any, *args: Any) -> Any:
+        mod = IRModule.from_expr(relay.Function(params, body))
+        return relay.create_executor(kind, mod=mod, target="llvm").evaluate()(*args).numpy()
+
+    one = np.ones(1, "float32")
+    np.testing.assert_equal(run([x, y], relay.add(x, y), one, np.ones((3, 2), "float32")), np.full((3, 2), 2.0))
+    with pytest.raises(ArgumentError, match="must have dimension 0 equal to 3, got 4"):
+        run([x, y], relay.add(x, y), one, np.ones((4, 2), "float32"))
+    with pytest.raises(ArgumentError, match=r"(t'\.|p)1'? must have 2 dimensions"):
+        run([pair], relay.add(relay.TupleGetItem(pair, 0), relay.TupleGetItem(pair, 1)), (one, one))
+    z = relay.var("z", shape=(relay.Any(),))
+    with pytest.raises(TVMError, match=r"Invalid broadcast shapes \(3,\), \(3,\) and \(4,\)"):
+        run([x, z], relay.where(relay.less(x, x), x, z), np.ones(3, "float32"), np.ones(4, "float32"))
