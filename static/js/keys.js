@@ -38,6 +38,7 @@ export function startKeys() {
   const options = $("#options-form");
   options.addEventListener("change", ({ target }) => setOption(target.name, target.name === "target" ? target.value : Number(target.value)));
   options.addEventListener("submit", (event) => event.preventDefault());
+  for (const menu of $$("details.menu")) menu.addEventListener("toggle", () => { if (menu.open) openers.set(menu, document.activeElement); });
   document.addEventListener("click", ({ target }) => {
     for (const menu of $$("details.menu")) if (!menu.contains(target)) menu.open = false;
     const goto = target.closest("[data-goto]");
@@ -59,10 +60,20 @@ function closePane() {
   $(".pane:not(.closed) .heading")?.focus();
 }
 
-/** Open another pane of the focused one's kind, if there may be several. */
+/** Open another pane of the focused one's kind, if there may be several, and go on in it. */
 function duplicatePane() {
   const pane = focusedPane();
-  if (pane && $(`#pane-${pane} [data-duplicate]`)) duplicate(pane);
+  const copy = pane && $(`#pane-${pane} [data-duplicate]`) && duplicate(pane);
+  if (copy) $(`#pane-${copy} .heading`).focus();
+}
+
+const openers = new WeakMap(); // what had the focus when a menu opened: its title, or what a key was pressed in
+
+/** Close a menu; who was in it is back where he came from. */
+function closeMenu(menu) {
+  const within = menu.open && menu.contains(document.activeElement);
+  menu.open = false;
+  if (within) (openers.get(menu)?.checkVisibility() ? openers.get(menu) : $("summary", menu)).focus();
 }
 
 /** Start a run; one that goes on is stopped by compiling instead. */
@@ -106,7 +117,7 @@ function pressed(event) {
   if (event.altKey && /^Digit[1-9]$/.test(event.code)) return act(event, () => focusPane(PANES[Number(event.code.slice(5)) - 1].name));
   if (event.altKey && !mod && event.code in sizes) return act(event, () => resize(sizes[event.code]));
   if (event.key === "Escape" && !$("dialog[open]") && !event.target.closest?.(".find")) {
-    for (const menu of $$("details.menu")) menu.open = false;
+    for (const menu of $$("details.menu")) closeMenu(menu);
     tell("leave");
     return tell("unpin");
   }

@@ -111,19 +111,21 @@ export function setOpen(pane, open) {
 }
 
 /** Open another pane of a kind beside one, at the step that this shows.
- * @param {string} pane */
+ * @param {string} pane
+ * @returns {string | null} its name, or null where there are as many as there may be */
 export function duplicate(pane) {
   const { copy_of: copied, title } = paneOf(pane);
   const shut = closed();
   const free = PANES.find(({ name, copy_of: original }) => original && original === (copied || pane) && shut.has(name));
   if (!free) {
     toast(`${title} cannot be opened once more`);
-    return;
+    return null;
   }
   if (pane in state.view) state.view[free.name] = state.view[pane];
   rearrange(beside(current(), free.name, pane, boxOf(current(), pane).direction === "horizontal" ? "right" : "bottom"));
   setOpen(free.name, true);
   tell("options");
+  return free.name;
 }
 
 /** Give the room to the panes that are open. */

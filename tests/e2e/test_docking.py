@@ -171,6 +171,7 @@ def test_two_panes_of_a_kind_show_different_passes_and_machines(explorer: str, o
     expect(page.locator("#facts-llvm-2")).not_to_have_text(page.locator("#facts-llvm").inner_text())
     page.focus("#body-asm")
     page.keyboard.press("c")
+    expect(page.locator("#pane-asm-2 .heading")).to_be_focused()
     expect(page.locator("#body-asm-2")).to_contain_text("vfmadd")
     page.select_option("[data-machine='asm-2']", "aarch64-neon")
     expect(page.locator("#body-asm-2")).to_contain_text("fmla")

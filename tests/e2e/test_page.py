@@ -106,6 +106,10 @@ def test_everything_works_by_keyboard(fixed: str, open_page: Callable[..., Page]
     expect(page.locator("#help")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator("#help")).to_be_hidden()
+    page.keyboard.press("Control+s")
+    expect(page.locator("#shared-link")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#body-asm")).to_be_focused()
 
 
 def test_a_pane_can_have_the_whole_room(fixed: str, open_page: Callable[..., Page]) -> None:
