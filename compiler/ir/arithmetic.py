@@ -138,7 +138,7 @@ _BITWISE = {
 
 
 def bitwise(name: str, *operands: ExprLike) -> PrimExpr:
-    """Build a call of a bitwise operator on integers of one data type; constants are folded.
+    """Build a call of a bitwise operator on integers of one data type; constants are folded, shifts by zero dropped.
 
     Parameters
     ----------
@@ -173,6 +173,8 @@ def bitwise(name: str, *operands: ExprLike) -> PrimExpr:
     if all(isinstance(v, IntImm) for v in values) and op.reference is not None:
         numbers = [np.dtype(dtype).type(v.value) for v in values if isinstance(v, IntImm)]
         return IntImm(dtype, wrap_int(int(op.reference(*numbers)), dtype))
+    if name.startswith("shift") and isinstance(last, IntImm) and last.value == 0:
+        return values[0]
     return Call(dtype, op, values)
 
 

@@ -253,7 +253,7 @@ def ceildiv(lhs: ExprLike, rhs: ExprLike) -> PrimExpr:
         If an operand is not an integer.
     """
     divisor = convert(rhs)
-    return floordiv(convert(lhs) + (divisor - 1), divisor)
+    return floordiv(convert(lhs) + divisor - 1, divisor)
 
 
 def _integer_division(name: str, kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:

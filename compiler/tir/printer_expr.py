@@ -52,6 +52,7 @@ from compiler.ir.primexpr import (
     StringImm,
     Sub,
     Var,
+    binary,
     is_const_int,
 )
 from compiler.ir.scriptable import ScriptOptions
@@ -200,11 +201,10 @@ class ExprPrinter(Functor):
     def visit_BinaryOp(self, n: BinaryOp, level: int) -> None:
         kind = type(n)
         precedence = PRECEDENCE.get(kind)
-        function = _FUNCTIONS.get(kind)
-        if function is not None or precedence is None:
-            self._call(function or f"T.{kind.__name__}", n.a, n.b)
-        elif _needs_function(n):
-            self._call(f"T.{kind.__name__}", n.a, n.b)  # Python would evaluate the operator, or divide otherwise
+        if _needs_node(n):
+            self._call(f"T.{kind.__name__}", n.a, n.b)
+        elif precedence is None:
+            self._call(_FUNCTIONS[kind], n.a, n.b)
         else:
             self._infix(n, f" {kind.symbol} ", precedence, level)
 
@@ -498,10 +498,18 @@ def _has_usual_dtype(n: Call, op: Op) -> bool:
         return False
 
 
-def _needs_function(n: BinaryOp) -> bool:
-    if isinstance(n.a, _IMMEDIATES) and isinstance(n.b, _IMMEDIATES):
+def _needs_node(n: BinaryOp) -> bool:
+    """Return whether Python's operator would fold constants, drop a neutral one, or divide otherwise."""
+    if type(n) is Div and dt.is_integral(n.dtype):
         return True
-    return type(n) is Div and dt.is_integral(n.dtype)
+    constants = isinstance(n.a, _IMMEDIATES) + isinstance(n.b, _IMMEDIATES)
+    if constants != 1:
+        return constants == 2
+    try:
+        read = binary(type(n), n.a, n.b)
+    except ArgumentError:  # a division by zero
+        return True
+    return not (isinstance(read, type(n)) and read.a is n.a and read.b is n.b)
 
 
 def int_text(value: int, dtype: str, usual: str = "int32") -> str:

@@ -28,6 +28,7 @@ from compiler.ir.primexpr import (
     StringImm,
     Var,
     as_exprs,
+    bitwise,
     const,
     convert,
     is_const_int,
@@ -37,7 +38,7 @@ from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.script import expression_words
 from compiler.tir.script.definitions import BufferSlice, Declaration, Scope
 from compiler.tir.script.macros import Macro
-from compiler.tir.script.operators import BINARY, BITWISE, COMPARISONS, binary_node, call_op, is_symbolic, matched
+from compiler.tir.script.operators import BINARY, BITWISE, COMPARISONS, binary_node, call_op, folded_binary, is_symbolic
 from compiler.tir.script.source import ScriptError, Source
 from compiler.tir.stmt import Stmt
 
@@ -227,7 +228,7 @@ class Expressions:
             if not (is_symbolic(a) or is_symbolic(b)):
                 return self._python(n, python, a, b)
             with self.errors(n):
-                return binary_node(node, a, b)
+                return folded_binary(node, a, b)
         if isinstance(n.op, ast.Pow) and not (is_symbolic(a) or is_symbolic(b)):
             return self._python(n, operator.pow, a, b)
         if kind not in BITWISE:
@@ -236,7 +237,7 @@ class Expressions:
         if not (is_symbolic(a) or is_symbolic(b)):
             return self._python(n, python, a, b)
         with self.errors(n):
-            return call_op(Op.get(name), *matched(a, b, name))
+            return bitwise(name, a, b)
 
     def _UnaryOp(self, n: ast.UnaryOp) -> Any:
         value = self.value(n.operand)

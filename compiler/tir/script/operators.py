@@ -1,4 +1,8 @@
-"""Operators of expressions as TVMScript writes them: exactly the node that stands there, with nothing folded."""
+"""Operators of expressions as TVMScript writes them.
+
+Python's arithmetic folds constants and drops neutral elements, as it does outside of scripts.  Comparisons, ``and`` and
+``or``, and the nodes by name (``T.Add(i, 0)``) are exactly what stands there.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +38,17 @@ from compiler.ir.primexpr import (
     PrimExpr,
     StringImm,
     Sub,
+    binary,
     const,
     convert,
     match_types,
 )
 from compiler.tir.call_types import call_dtype
 
-__all__ = ["BINARY", "BITWISE", "COMPARISONS", "FUNCTIONS", "binary_node", "call_op", "is_symbolic", "matched"]
+__all__ = [
+    "BINARY", "BITWISE", "COMPARISONS", "FOLDING_FUNCTIONS", "FUNCTIONS", "binary_node", "call_op", "folded_binary",
+    "is_symbolic",
+]  # fmt: skip
 
 PythonOperator = Callable[[Any, Any], Any]
 
@@ -55,11 +63,11 @@ BINARY: dict[type[ast.operator], tuple[PythonOperator, type[BinaryOp]]] = {
 """Python's binary operators, with what they do to numbers and the node that they make of expressions."""
 
 BITWISE: dict[type[ast.operator], tuple[PythonOperator, str]] = {
-    ast.BitAnd: (operator.and_, "tir.bitwise_and"),
-    ast.BitOr: (operator.or_, "tir.bitwise_or"),
-    ast.BitXor: (operator.xor, "tir.bitwise_xor"),
-    ast.LShift: (operator.lshift, "tir.shift_left"),
-    ast.RShift: (operator.rshift, "tir.shift_right"),
+    ast.BitAnd: (operator.and_, "bitwise_and"),
+    ast.BitOr: (operator.or_, "bitwise_or"),
+    ast.BitXor: (operator.xor, "bitwise_xor"),
+    ast.LShift: (operator.lshift, "shift_left"),
+    ast.RShift: (operator.rshift, "shift_right"),
 }
 
 COMPARISONS: dict[type[ast.cmpop], tuple[PythonOperator, type[BinaryOp]]] = {
@@ -74,6 +82,10 @@ COMPARISONS: dict[type[ast.cmpop], tuple[PythonOperator, type[BinaryOp]]] = {
 FUNCTIONS: dict[str, type[BinaryOp]] = {
     **{kind.__name__: kind for kind in (Add, And, Div, EQ, FloorDiv, FloorMod, GE, GT, LE, LT, Max, Min)},
     **{kind.__name__: kind for kind in (Mod, Mul, NE, Or, Sub)},
+}
+"""Nodes of binary operators by their names in ``T``."""
+
+FOLDING_FUNCTIONS: dict[str, type[BinaryOp]] = {
     "floordiv": FloorDiv,
     "floormod": FloorMod,
     "max": Max,
@@ -81,7 +93,7 @@ FUNCTIONS: dict[str, type[BinaryOp]] = {
     "truncdiv": Div,
     "truncmod": Mod,
 }
-"""Binary operators as functions of ``T``."""
+"""Binary operators as functions of ``T`` that fold constants."""
 
 
 def is_symbolic(value: object) -> bool:
@@ -101,6 +113,19 @@ def binary_node(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
     if kind in (FloorDiv, FloorMod) and not dt.is_integral(x.dtype):
         raise DTypeError(f"{kind.__name__}: operands must be integers, got {x.dtype} in {show(x)}")
     return kind(x, y)
+
+
+def folded_binary(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
+    """Return a binary operator's value or node; a Python number has the type of the other operand.
+
+    Raises
+    ------
+    DTypeError
+        If floats are divided by ``//`` or ``%``, or if there is no common type.
+    ArgumentError
+        If an integer is divided by the constant zero.
+    """
+    return binary(kind, *matched(a, b, kind.__name__))
 
 
 def matched(a: ExprLike, b: ExprLike, operation: str) -> tuple[PrimExpr, PrimExpr]:

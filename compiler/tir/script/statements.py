@@ -26,7 +26,7 @@ from compiler.tir.script.definitions import (
 from compiler.tir.script.expressions import described
 from compiler.tir.script.loops import serial
 from compiler.tir.script.macros import Macro, MetaVariable
-from compiler.tir.script.operators import BINARY, binary_node
+from compiler.tir.script.operators import BINARY, folded_binary
 from compiler.tir.stmt import (
     AssertStmt,
     BufferStore,
@@ -220,7 +220,7 @@ class Statements(BlockStatements):
         if not isinstance(n.target, ast.Subscript) or type(n.op) not in BINARY:
             raise self.source.error(n, "variables do not change; `A[i] += 1` stores to a buffer")
         load = self.expr(n.target)
-        return self._store(n.target, binary_node(BINARY[type(n.op)][1], load, self.value(n.value)))
+        return self._store(n.target, folded_binary(BINARY[type(n.op)][1], load, self.value(n.value)))
 
     def _Expr(self, n: ast.Expr) -> Stmt | Wrap | None:
         value = self.value(n.value)

@@ -39,7 +39,7 @@ from compiler.tir.script.functions import macro, prim_func
 from compiler.tir.script.loops import *  # noqa: F403
 from compiler.tir.script.loops import __all__ as _loops
 from compiler.tir.script.macros import meta_var
-from compiler.tir.script.operators import FUNCTIONS, binary_node, call_op
+from compiler.tir.script.operators import FOLDING_FUNCTIONS, FUNCTIONS, binary_node, call_op, folded_binary
 from compiler.tir.script.stores import buffer_store
 from compiler.tir.script.words import *  # noqa: F403
 from compiler.tir.script.words import __all__ as _words
@@ -84,6 +84,8 @@ def _word(name: str) -> Any:
     """Return a data type, an operator or a binary operator; None where there is none of that name."""
     if name in FUNCTIONS:
         return partial(binary_node, FUNCTIONS[name])
+    if name in FOLDING_FUNCTIONS:
+        return partial(folded_binary, FOLDING_FUNCTIONS[name])
     if name in _FOLDING:
         return getattr(_ops, name)
     if name in _CLASSES:
