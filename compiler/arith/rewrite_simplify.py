@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from compiler.arith.const_int_bound import ceil_log2, log2_operand
 from compiler.arith.deep_equal import deep_equal
+from compiler.arith.extension import Extension
 from compiler.arith.rules import SCALAR, VECTOR
 from compiler.arith.simplifier import Simplifier, negation
 from compiler.ir import dtype as dt
@@ -152,7 +153,28 @@ class RewriteSimplifier(Simplifier):
             return const(True)
         if low >= 0:
             return const(False)
+        if Extension.ComparisonOfProductAndSum in self.facts.extensions and self._product_is_less(a, b):
+            return const(True)
         return self._apply(SCALAR[LT], e)
+
+    def _product_is_less(self, a: PrimExpr, b: PrimExpr) -> bool:
+        """Return whether ``x * y * c1 < (x + y) * c2`` for positive ``x`` and ``y`` up to the ends of their ranges.
+
+        ``x * y / (x + y)`` grows with each of them, and is less than either.
+        """
+        product, c1 = _factors(a)
+        total, c2 = _factors(b)
+        if not (isinstance(product, Mul) and isinstance(total, Add) and c1 > 0 and c2 > 0):
+            return False
+        x, y = product.a, product.b
+        same = (deep_equal(x, total.a) and deep_equal(y, total.b)) or (
+            deep_equal(x, total.b) and deep_equal(y, total.a)
+        )
+        (x_low, x_high), (y_low, y_high) = self.facts.bounds.visit(x), self.facts.bounds.visit(y)
+        if not same or x_low <= 0 or y_low <= 0:
+            return False
+        smaller = min(x_high, y_high)
+        return smaller * c1 <= c2 or x_high * y_high * c1 < (x_high + y_high) * c2
 
     def visit_GT(self, n: GT) -> PrimExpr:
         return self._swapped(LT, n)
@@ -177,7 +199,8 @@ class RewriteSimplifier(Simplifier):
         result = self.resimplify(opposite)
         if isinstance(result, LT) and result.a is b and result.b is a:
             return self._stronger_order(e)
-        return negation(result)
+        opposite_of_result = negation(result)
+        return self._stronger_order(opposite_of_result) if isinstance(opposite_of_result, LE) else opposite_of_result
 
     def _stronger_order(self, e: LE) -> PrimExpr:
         """Return ``a <= b`` as an equation where ``a`` is never less, as ``a < b`` where they are never equal."""
@@ -193,6 +216,8 @@ class RewriteSimplifier(Simplifier):
         if isinstance(e, (IntImm, FloatImm)):
             return e
         a, b = e.a, e.b
+        if a.dtype == "bool" and deep_equal(a, b):
+            return const(True)
         if a.dtype != "int32" and a.dtype != "int64":
             return self._vector(e)
         truth = self.assumed_truth(e)
@@ -348,6 +373,8 @@ class RewriteSimplifier(Simplifier):
             return args[0]
         if name in _BITWISE and all(isinstance(arg, IntImm) for arg in args):
             return _folded_bits(n, args)
+        if name == "tir.clz" and isinstance(args[0], IntImm):
+            return const(_leading_zeros(args[0]), n.dtype)
         if name == "tir.ceil" and isinstance(number := log2_operand(args[0]), FloatImm) and 0 < number.value < math.inf:
             return FloatImm(n.dtype, float(ceil_log2(number.value)))
         e = rebuild(n, args=args)
@@ -361,6 +388,8 @@ class RewriteSimplifier(Simplifier):
         a, b = self._branches(condition, n.args[1], n.args[2])
         if deep_equal(a, b):
             return a
+        if isinstance(a, Call) and a.op is n.op and deep_equal(a.args[2], b):
+            return Call(n.dtype, n.op, (And(condition, a.args[0]), a.args[1], b))
         if condition is n.args[0] and a is n.args[1] and b is n.args[2]:
             return n
         return Call(n.dtype, n.op, (condition, a, b))
@@ -376,6 +405,16 @@ def _is_finite(e: PrimExpr) -> bool:
     """Return whether no value of ``e`` is an infinity or no number at all: integers, and what was made of one."""
     value = e.value if type(e) is Broadcast else e
     return dt.is_integral(value.dtype) or (type(value) is Cast and dt.is_integral(value.value.dtype))
+
+
+def _factors(e: PrimExpr) -> tuple[PrimExpr, int]:
+    """Return an expression without its constant factor, and that."""
+    return (e.a, e.b.value) if isinstance(e, Mul) and isinstance(e.b, IntImm) else (e, 1)
+
+
+def _leading_zeros(e: IntImm) -> int:
+    bits = dt.bits(e.dtype)
+    return bits - (e.value % (1 << bits)).bit_length()
 
 
 def _fits(value: int, dtype: str) -> bool:

@@ -105,6 +105,13 @@ AND: list[Rule] = [
     ("x == c1 and x != c2", "x == c1", "c1 != c2"),
     ("x == c1 and x < c2", "x == c1", "c1 < c2"),
     ("x == c1 and c2 < x", "x == c1", "c2 < c1"),
+    # a quotient and its remainder
+    ("x // c1 == c2 and x % c1 == c3", "x == c1 * c2 + c3", "c1 > 0 and 0 <= c3 < c1"),
+    ("x // c1 == c2 and x % c1 < c3", "c1 * c2 <= x and x < c1 * c2 + c3", "c1 > 0 and 0 < c3 <= c1"),
+    ("x // c1 == c2 and x % c1 <= c3", "c1 * c2 <= x and x <= c1 * c2 + c3", "c1 > 0 and 0 <= c3 < c1"),
+    ("x // c1 == c2 and c3 <= x % c1", "c1 * c2 + c3 <= x and x < c1 * (c2 + 1)", "c1 > 0 and 0 <= c3 < c1"),
+    ("x // c1 == c2 and c3 < x % c1", "c1 * c2 + c3 < x and x < c1 * (c2 + 1)", "c1 > 0 and 0 <= c3 < c1"),
+    ("x < c1 and x % c2 < c3", "x < c1 - c2 + c3 and x % c2 < c3", "c2 > 0 and 0 < c3 < c2 and c1 % c2 == 0"),
 ]
 
 OR: list[Rule] = [

@@ -43,6 +43,7 @@ ADD: list[Rule] = [
     ("(x // y) * y + x % y", "x"),
     ("(z + (x // y) * y) + x % y", "z + x"),
     ("truncdiv(x, c1) * c1 + truncmod(x, c1)", "x"),
+    fixed("x // 2 + x % 2", "(x + 1) // 2"),
 ]
 
 SUB: list[Rule] = [

@@ -47,3 +47,19 @@ def test_numbers_that_are_rounded_down_lie_below():
     assert not analyzer.can_prove(x // 4 * 4 < x)
     tvm.ir.assert_structural_equal(analyzer.simplify(x - x // 4 * 4), x % 4)
     tvm.ir.assert_structural_equal(analyzer.simplify(x // 4 * 4 - x), 0 - x % 4)
+
+
+@pytest.mark.parametrize(
+    ("most_x", "most_y", "limit", "known"),
+    [(2047, None, 2048, True), (4095, 4095, 2048, True), (4095, 8191, 2048, False), (None, None, 2048, False)],
+)
+def test_a_product_is_compared_with_a_sum_on_request(most_x, most_y, limit, known):
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    analyzer = tvm.arith.Analyzer()
+    for var, most in ((x, most_x), (y, most_y)):
+        analyzer.update(var, tvm.arith.ConstIntBound(1, tvm.arith.ConstIntBound.POS_INF if most is None else most))
+    comparison = x * y < (y + x) * limit
+    assert not analyzer.can_prove(comparison)
+    analyzer.enabled_extensions = tvm.arith.Extension.ComparisonOfProductAndSum
+    simplified = analyzer.rewrite_simplify(comparison)
+    assert (isinstance(simplified, tir.IntImm) and simplified.value == 1) == known

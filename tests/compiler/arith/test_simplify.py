@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compiler import tir
 from compiler.arith import Analyzer, ConstIntBound, ModularSet
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir.error import ArgumentError, DTypeError
@@ -196,6 +197,11 @@ def written_any(e: PrimExpr) -> str:
         case((x * 4 + y % 4) % 16, x % 4 * 4 + y % 4),
         case((x * 4 + 2) // 4, x),
         case((x * 8 + 5) % 4, 1),
+        case((x * 8 + 39) // 16, x // 2 + 2),
+        case(And((x // 8).equal(3), (x % 8).equal(4)), x.equal(28)),
+        case(x // 4 * 4 >= x, (x % 4).equal(0)),
+        case(tir.clz(const(1)), 31),
+        case(tir.clz(const(-1)), 0),
         case(truncdiv(i * 128 + j, 128), i),
         case(truncmod(i * 128 + j, 128), j),
         # bounds and guards
@@ -214,6 +220,7 @@ def written_any(e: PrimExpr) -> str:
         case(Not(And(x < 3, y < 4)).a, And(x < 3, y < 4)),
         # branches know their condition
         case(Select(x < 3, Select(x < 5, y, z), z), Select(x < 3, y, z)),
+        case(if_then_else(x < 5, if_then_else(i < x, y, z), z), if_then_else(And(x < 5, i < x), y, z)),
         case(if_then_else(x < 3, Min(x, const(3)), Max(x, const(2))), if_then_else(x < 3, x, x)),
         # vectors
         case(Ramp(io * 4, const(1), 4) + Broadcast(j, 4), Ramp(io * 4 + j, const(1), 4)),

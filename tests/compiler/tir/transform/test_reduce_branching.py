@@ -53,7 +53,7 @@ def test_random_programs_keep_what_they_compute() -> None:
         ((ALL, "    if i < 14:", "        A[i] = 1", ALL, "    if i >= 14:", "        A[i] = 2"), 1),
         ((ALL, "    if i < 14:", "        A[i] = 1", ALL, "    if i >= 15:", "        A[i] = 2"), 2),
         ((ALL, "    A[i] = 0", ALL, "    if i < 14:", "        if i > 5:", "            A[i] = 0"), 0),
-        ((ALL, "    A[i] = 0", ALL, "    if i < 14:", "        A[i] = C[i] * 0"), 1),  # C has 14 elements
+        ((ALL, "    A[i] = 0", ALL, "    if i < 14:", "        A[i] = T.Mul(C[i], 0)"), 1),  # C has 14 elements
     ],
 )
 def test_conditions_that_stay(lines: tuple[str, ...], branches: int) -> None:

@@ -91,7 +91,7 @@ def test_a_loop_that_does_not_begin_at_zero() -> None:
         C[3] = 3
         C[4] = 4
         for j in range(4):
-            C[j + 0] = j + 0
+            C[T.Add(j, 0)] = T.Add(j, 0)
             C[j + 1] = j + 1
         """,
     )
