@@ -199,8 +199,9 @@ class RewriteSimplifier(Simplifier):
         result = self.resimplify(opposite)
         if isinstance(result, LT) and result.a is b and result.b is a:
             return self._stronger_order(e)
-        opposite_of_result = negation(result)
-        return self._stronger_order(opposite_of_result) if isinstance(opposite_of_result, LE) else opposite_of_result
+        order = negation(result)
+        # The ends of symbolic ranges stay orders: other comparisons follow from them.
+        return self._stronger_order(order) if isinstance(order, LE) and isinstance(order.b, IntImm) else order
 
     def _stronger_order(self, e: LE) -> PrimExpr:
         """Return ``a <= b`` as an equation where ``a`` is never less, as ``a < b`` where they are never equal."""

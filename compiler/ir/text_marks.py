@@ -21,7 +21,7 @@ class TextMarks:
     underlined : mapping of int to sequence of Columns
         The underlined columns by the numbers of lines, counted from 0.
     remarks : mapping of int to str
-        Comments that stand above lines.
+        Comments that stand above lines that begin a block or if they have several lines, else behind their lines.
     context : int or None
         How many lines around underlined ones are shown; None or a negative number for all lines.
     numbered : bool
@@ -56,8 +56,11 @@ def marked_lines(lines: Sequence[str], marks: TextMarks) -> list[str]:
             continue
         for number in numbers:
             head = f"{number + 1:>{width - 1}} " if marks.numbered else ""
-            result += [" " * width + line for line in _remark(lines[number], marks.remarks.get(number))]
-            result.append(head + lines[number])
+            remark = marks.remarks.get(number)
+            behind = remark is not None and "\n" not in remark and not lines[number].endswith(":")
+            if remark is not None and not behind:
+                result += [" " * width + line for line in _remark(lines[number], remark)]
+            result.append(f"{head}{lines[number]}  # {remark}" if behind else head + lines[number])
             result += [" " * width + line for line in _underline(marks.underlined.get(number, ()))]
     return result
 
@@ -70,9 +73,10 @@ def _shown(count: int, marks: TextMarks) -> list[bool]:
     return [any(abs(number - marked) <= context for marked in marks.underlined) for number in range(count)]
 
 
-def _remark(line: str, remark: str | None) -> Iterator[str]:
-    if remark is not None:
-        yield line[: len(line) - len(line.lstrip())] + f"# {remark}"
+def _remark(line: str, remark: str) -> Iterator[str]:
+    indent = line[: len(line) - len(line.lstrip())]
+    for part in remark.split("\n"):
+        yield f"{indent}# {part}"
 
 
 def _underline(columns: Sequence[Columns]) -> Iterator[str]:

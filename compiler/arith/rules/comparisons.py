@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from compiler.arith.pattern import Rule
+from compiler.arith.pattern import Rule, fixed
 
 LT: list[Rule] = [
     ("x < x", "False"),
@@ -85,6 +85,7 @@ EQ: list[Rule] = [
 AND: list[Rule] = [
     ("x and x", "x"),
     ("x and (not x)", "False"),
+    fixed("x and (y and z)", "(x and y) and z"),
     ("(x and y) and x", "x and y"),
     ("(x or y) and x", "x"),
     ("x == y and x != y", "False"),
@@ -117,6 +118,7 @@ AND: list[Rule] = [
 OR: list[Rule] = [
     ("x or x", "x"),
     ("x or (not x)", "True"),
+    fixed("x or (y or z)", "(x or y) or z"),
     ("(x or y) or x", "x or y"),
     ("(x and y) or x", "x"),
     ("x == y or x != y", "True"),
@@ -133,4 +135,5 @@ OR: list[Rule] = [
     ("x != c1 or x == c2", "x != c1", "c1 != c2"),
     ("x != c1 or x != c2", "True", "c1 != c2"),
     ("x < y or x == y", "x <= y"),
+    ("c1 < x or x == c1", "c1 <= x"),
 ]

@@ -186,9 +186,14 @@ class Primitive:
             value = values[parameter.name]
             if parameter.kind is parameter.VAR_POSITIONAL:
                 parts += [write(item) for item in value]
-            elif not (parameter.default is None and value in (None, [])):
+            elif self._is_spelled(parameter, value):
                 parts.append(f"{parameter.name}={write(value)}")
         return ", ".join(parts)
+
+    def _is_spelled(self, parameter: inspect.Parameter, value: Any) -> bool:
+        if parameter.default is not None or value not in (None, []):
+            return True
+        return parameter.name in self._roles and self._roles[parameter.name].spells_none
 
 
 primitives: dict[str, Primitive] = {}

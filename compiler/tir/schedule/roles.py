@@ -25,10 +25,13 @@ class Role:
         Whether a trace keeps it among the inputs of a step: what random variables may stand for.
     is_flat : bool
         Whether it is a list, each item of which is an input of its own.
+    spells_none : bool
+        Whether a trace writes ``None`` where it was left out.
     """
 
     is_input = False
     is_flat = False
+    spells_none = False
 
     def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> Any:
         """Return an argument as a trace keeps it.

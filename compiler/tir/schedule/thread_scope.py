@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
-__all__ = ["is_cross_thread", "is_shared_among", "thread_rank"]
+from compiler.ir.error import ArgumentError
+
+__all__ = ["check_thread_axis", "is_cross_thread", "is_shared_among", "thread_rank"]
 
 _STORAGE_RANKS = {"global": 0, "shared": 1, "warp": 2, "local": 3}
 """The more, the fewer threads see one copy; what is none of these belongs to one thread."""
 _THREAD_RANKS = {"blockIdx": 0, "threadIdx": 1, "vthread": 1}
+
+
+def check_thread_axis(operation: str, thread_tag: str) -> None:
+    """Refuse what is no axis of threads.
+
+    Parameters
+    ----------
+    operation : str
+        What is done.
+    thread_tag : str
+
+    Raises
+    ------
+    ArgumentError
+        If threads have no such axis.
+    """
+    kind, _, dimension = thread_tag.partition(".")
+    if thread_tag != "vthread" and (kind not in _THREAD_RANKS or dimension not in ("x", "y", "z")):
+        kinds = ", ".join(f"{name}.x" for name in _THREAD_RANKS)
+        raise ArgumentError(f"{operation}: expected an axis of threads ({kinds}, or one in y or z), got {thread_tag!r}")
 
 
 def thread_rank(thread_tag: str) -> int:

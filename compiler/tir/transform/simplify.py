@@ -228,7 +228,7 @@ class _DataFlowSimplifier(ValueFollower, _Simplifier):
         self._options = options
 
     def _decided(self, condition: PrimExpr) -> PrimExpr:
-        e = super()._decided(condition)
+        e = _Simplifier._decided(self, condition)
         if isinstance(e, IntImm) or not (self.values.knows_scalars or reads_memory(e)):
             return e
         truth = self.values.truth(without_likely(e))

@@ -99,6 +99,7 @@ class PadValue(Role):
     """What padding holds: a number, an expression, or a function of the new indices."""
 
     is_input = True
+    spells_none = True
 
     def recorded(self, sch: Schedule, operation: str, value: Any, given: Mapping[str, Any]) -> Any:
         if value is None or isinstance(value, IndexMap):

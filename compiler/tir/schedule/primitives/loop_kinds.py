@@ -11,7 +11,7 @@ from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import LOOP
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.thread_scope import is_cross_thread
+from compiler.tir.schedule.thread_scope import check_thread_axis, is_cross_thread
 from compiler.tir.schedule.tree import rewritten
 from compiler.tir.stmt import ForKind
 
@@ -79,7 +79,10 @@ def bind(state: ScheduleState, loop: StmtSRef, thread_axis: str) -> None:
     ------
     ScheduleError
         If the iterations depend on each other as far as the blocks' signatures tell.
+    ArgumentError
+        If threads have no such axis.
     """
+    check_thread_axis("bind", thread_axis)
     _carry_out(state, loop, ForKind.THREAD_BINDING, thread_axis)
 
 

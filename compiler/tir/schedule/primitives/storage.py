@@ -125,7 +125,7 @@ def set_scope(state: ScheduleState, block: StmtSRef, buffer_index: int, storage_
 
     For example ``sch.set_scope("B", 0, "shared")``::
 
-        B = T.alloc_buffer((128,))       →       B = T.alloc_buffer((128,), scope="shared")
+        B = T.alloc_buffer((128,))       →       B_shared = T.alloc_buffer((128,), scope="shared")
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def set_scope(state: ScheduleState, block: StmtSRef, buffer_index: int, storage_
     buffer = buffer_of(state, block, buffer_index, "write")
     home = _allocating_block(state, block, buffer)
     if buffer.storage_scope != storage_scope:
-        replacement = renamed_buffer(buffer, buffer.name, storage_scope)
+        replacement = renamed_buffer(buffer, f"{buffer.name}_{storage_scope}", storage_scope)
         _replace_buffer(state, home, ReplaceBuffers({buffer: rebuild(replacement, strides=buffer.strides)}))
 
 

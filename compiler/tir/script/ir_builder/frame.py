@@ -259,12 +259,17 @@ class PrimFuncFrame(TIRFrame):
         self.root_alloc_buffers: list[Buffer] = []
 
     def finish(self, builder: IRBuilder) -> None:
-        if not self.name and not self.is_private:
-            raise ArgumentError("T.prim_func: expected T.func_name inside of it, got none")
-        symbol = {} if self.is_private else {"global_symbol": self.name}
+        symbol = {} if self.is_private or not self.name else {"global_symbol": self.name}
         complete = _Completed([*self.buffer_map.values(), *self.root_alloc_buffers])
         body = self._with_root(complete.visit(self.body))
-        builder.emit(PrimFunc(tuple(self.params), body, self.ret_type, self.buffer_map, {**symbol, **self.attrs}))
+        func = PrimFunc(tuple(self.params), body, self.ret_type, self.buffer_map, {**symbol, **self.attrs})
+        module = builder.innermost(IRModuleFrame)
+        if module is None:
+            builder.emit(func)
+        elif self.name:
+            module.define(self.name, func)
+        else:
+            raise ArgumentError("T.prim_func: expected T.func_name inside of it, got none")
 
     def _with_root(self, body: Stmt) -> Stmt:
         """Return the body in the root block that blocks and allocated buffers need."""
@@ -318,9 +323,7 @@ class IRModuleFrame(IRBuilderFrame):
         self.global_infos: dict[str, list[Any]] = {}
 
     def take(self, built: object) -> None:
-        if not isinstance(built, PrimFunc):
-            raise self.misplaced(built)
-        self.define(str(built.attrs.get("global_symbol", "main")), built)
+        raise self.misplaced(built)
 
     def define(self, name: str, func: PrimFunc) -> None:
         """Give a function of the module its definition.

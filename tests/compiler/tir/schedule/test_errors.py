@@ -175,3 +175,18 @@ def test_what_is_gone_is_known_no_more() -> None:
         sch.get(block)
     with pytest.raises(IndexError):
         sch.remove_rv(block)
+
+
+@pytest.mark.parametrize("axis", ["foo", "threadIdx", "threadIdx.w", "blockIdx.", ""])
+def test_a_loop_is_bound_to_threads_alone(axis: str) -> None:
+    sch = Schedule(MATMUL.func)
+    with pytest.raises(ArgumentError, match=r"bind: expected an axis of threads \(blockIdx.x, threadIdx.x, vthread.x"):
+        sch.bind(sch.get_loops("C")[0], axis)
+
+
+def test_the_name_of_a_buffer_says_its_memory() -> None:
+    sch = Schedule(CHAIN.func)
+    sch.set_scope("B", 0, "shared")
+    assert "B_shared = T.alloc_buffer((" in str(sch.mod) and 'scope="shared")' in str(sch.mod)
+    sch.transform_layout("C", ("write", 0), lambda i, j: (j, i))
+    assert "pad_value=None, assume_injective_transform=False" in str(sch.trace)

@@ -237,7 +237,7 @@ def two_results() -> None:
 
 
 def nameless() -> None:
-    with T.prim_func():
+    with I.ir_module(), T.prim_func():
         T.evaluate(0)
 
 
@@ -277,6 +277,19 @@ MISTAKES: dict[Callable[[], object], str] = {
 def test_mistakes(mistake: Callable[[], object], message: str) -> None:
     with pytest.raises(ArgumentError, match=message), IRBuilder():
         mistake()
+
+
+def test_a_function_without_a_name_is_private() -> None:
+    with IRBuilder() as builder, T.prim_func():
+        T.evaluate(1)
+    assert builder.get().attrs == {}
+
+
+def test_a_private_function_of_a_module_has_its_name() -> None:
+    with IRBuilder() as builder, I.ir_module(), T.prim_func(is_private=True):
+        T.func_name("helper")
+        T.evaluate(1)
+    assert builder.get()["helper"].attrs == {}
 
 
 def test_without_a_builder() -> None:

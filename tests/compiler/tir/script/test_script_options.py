@@ -115,8 +115,14 @@ def test_an_expression_is_underlined_where_it_stands(func: Any) -> None:
     assert lines[at - 1][start : len(lines[at])] == 'T.Cast("float32", B[vi, vj])'
 
 
-def test_remarks_stand_above_statements(func: Any) -> None:
-    (loop, _) = func.body.block.body.seq
+def test_remarks_stand_above_statements_with_others_inside_and_behind_others(func: Any) -> None:
+    (loop, other) = func.body.block.body.seq
+    store = other.body.body.block.body
+    assert "# note" in [line.strip() for line in func.script(obj_to_annotate={other.body: "note"}).splitlines()]
+    [line] = [line for line in func.script(obj_to_annotate={store: "note"}).splitlines() if "note" in line]
+    assert line.endswith("  # note") and " = " in line
+    lines = [line.strip() for line in func.script(obj_to_annotate={store: "two\nlines"}).splitlines()]
+    assert lines[lines.index("# two") + 1] == "# lines"
     assert isinstance(loop, For)
     lines = func.script(obj_to_annotate={loop: "first"}).splitlines()
     assert lines[lines.index("    # first") + 1] == "    for i, j in T.grid(8, 8):"

@@ -55,6 +55,7 @@ def _decides_all(*lines: str) -> bool:
     "lines",
     [
         ("A[0] = 3", "if A[0] == 3:", "    B[0] = 1"),
+        (ALL, "    if i < 20:", "        A[i] = i"),
         ("A[0] = 3", "B[0] = A[0]", "A[0] = 4", "if B[0] == 3:", "    B[1] = 1"),
         (ALL, "    A[i] = i", ALL, "    if A[i] == i:", "        B[i] = 1"),
         ("for i, j in T.grid(4, 4):", "    A[i * 4 + j] = 1", ALL, "    if A[i] == 1:", "        B[i] = 1"),
