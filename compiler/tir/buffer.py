@@ -32,6 +32,8 @@ from compiler.ir.types import PointerType, PrimType
 from compiler.tir.statement import Stmt
 
 DEFAULT, AUTO_BROADCAST = 1, 2
+DEFAULT_ALIGNMENT = 64
+"""In bytes, of buffers that say nothing else: that of the runtime's own arrays."""
 _BUFFER_TYPES = {"": DEFAULT, "default": DEFAULT, "auto": AUTO_BROADCAST, "auto_broadcast": AUTO_BROADCAST}
 
 __all__ = ["Buffer", "BufferLoad", "BufferRegion", "BufferStore", "compact_strides", "decl_buffer"]
@@ -54,7 +56,7 @@ class Buffer(Node):
     name : str
         What it is called in texts.
     data_alignment : int
-        Alignment of ``data`` in bytes; -1 stands for the runtime's default (64).
+        Alignment of ``data`` in bytes; by default that of the runtime's arrays.
     offset_factor : int
         What ``elem_offset`` is a multiple of; 0 or 1 for nothing in particular.
     axis_separators : tuple of IntImm
@@ -72,7 +74,7 @@ class Buffer(Node):
     strides: tuple[PrimExpr, ...]
     elem_offset: PrimExpr
     name: str
-    data_alignment: int = -1
+    data_alignment: int = DEFAULT_ALIGNMENT
     offset_factor: int = 1
     axis_separators: tuple[PrimExpr, ...] = ()
     buffer_type: int = DEFAULT
@@ -114,14 +116,14 @@ class Buffer(Node):
         """
         return BufferLoad(self, self._vector_indices(begin, dtype), predicate)
 
-    def vstore(self, begin: ExprLike, value: PrimExpr, predicate: PrimExpr | None = None) -> BufferStore:
+    def vstore(self, begin: ExprLike, value: ExprLike, predicate: PrimExpr | None = None) -> BufferStore:
         """Return the statement that stores a value, lane by lane, from an element on.
 
         Parameters
         ----------
         begin : sequence of PrimExpr or int
             Indices of the first element, one for each dimension.
-        value : PrimExpr
+        value : PrimExpr or number
             Of the element type of the buffer, with as many lanes as are stored.
         predicate : PrimExpr, optional
             Which lanes are stored, a vector of truth values.
@@ -130,7 +132,8 @@ class Buffer(Node):
         -------
         BufferStore
         """
-        return BufferStore(self, value, self._vector_indices(begin, value.dtype), predicate)
+        stored = convert(value)
+        return BufferStore(self, stored, self._vector_indices(begin, stored.dtype), predicate)
 
     def access_ptr(
         self,
@@ -308,7 +311,7 @@ def decl_buffer(
     scope : str
         The storage of a new pointer, e.g. ``global``, ``shared``, ``local``.
     data_alignment : int
-        Alignment of the pointer in bytes; -1 for the runtime's default (64).
+        Alignment of the pointer in bytes; -1 for that of the runtime's arrays (64).
     offset_factor : int
         What ``elem_offset`` is a multiple of; 0 for nothing in particular.
     buffer_type : str
@@ -346,7 +349,7 @@ def decl_buffer(
         rows,
         offset,
         name,
-        data_alignment,
+        data_alignment if data_alignment > 0 else DEFAULT_ALIGNMENT,
         offset_factor or 1,
         separators,
         _BUFFER_TYPES[buffer_type],

@@ -7,15 +7,17 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
 
-from compiler.arith import Analyzer, IterMapLevel, detect_iter_map, eval_set, inverse_affine_iter_map
+from compiler.arith import Analyzer, IterMapLevel, IterSumExpr, detect_iter_map, eval_set, inverse_affine_iter_map
 from compiler.ir.error import ArgumentError, counted, show
 from compiler.ir.functor import Functor
 from compiler.ir.node import Node, node
 from compiler.ir.primexpr import (
+    EQ,
     And,
     BinaryOp,
     ExprLike,
@@ -30,7 +32,6 @@ from compiler.ir.primexpr import (
     const,
     convert,
 )
-from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import free_vars, post_order_visit, substitute
 from compiler.runtime.ndarray import NDArray, array
 from compiler.tir.evaluation import operation
@@ -337,14 +338,13 @@ class IndexMap(Node):
         domains = self._domains(shape)
         if self.inverse_index_map is not None:
             return self.inverse_index_map, const(False)
-        for at, padded in enumerate(self._padded(domains)):
+        with_padding = self._inverse_with_padding(domains)
+        if with_padding is not None:
+            return with_padding
+        for padded in self._padded(domains):
             inverse = self._inverted(padded)
             if inverse is not None:
-                new_shape = self.map_shape(_extents(padded))
-                free = self._free(domains, inverse, new_shape) if at == 1 else None
-                if free is None:
-                    free = _outside(inverse, self.initial_indices, domains, new_shape)
-                return inverse, free
+                return inverse, self._unused(inverse, domains, self.map_shape(_extents(padded)))
         raise ArgumentError(f"IndexMap.non_surjective_inverse: {self} is not one to one over {_shown(domains)}")
 
     def _domains(self, shape: Sequence[ExprLike | Range]) -> dict[Var, Range]:
@@ -363,24 +363,61 @@ class IndexMap(Node):
         if not result.indices:
             return None
         outputs = [Var(f"axis{index}", expr.dtype) for index, expr in enumerate(self.final_indices)]
-        values = inverse_affine_iter_map(result.indices, outputs)
+        return self._back(outputs, result.indices, domains)
+
+    def _back(self, outputs: Sequence[Var], iterators: Sequence[IterSumExpr], domains: Mapping[Var, Range]) -> IndexMap:
+        """Return the map from the values of iterators to the indices that they are made of."""
+        values = inverse_affine_iter_map(iterators, outputs)
         simplify = Analyzer().simplify
         back = [simplify(values.get(var, domains[var].min)) for var in self.initial_indices]
         return IndexMap(tuple(outputs), tuple(back))
 
-    def _free(self, domains: Mapping[Var, Range], inverse: IndexMap, shape: Sequence[PrimExpr]) -> PrimExpr | None:
-        """Return which new indices are padding, index by index; None where that is not known.
-
-        The domains were rounded up to what all divisors of the map divide, which is where its iterators end too.
-        """
-        detected = detect_iter_map(self.final_indices, domains, True, IterMapLevel.NoCheck)
-        if not detected.indices or isinstance(detected.padding_predicate, IntImm):
-            return None
-        back = dict(zip(self.initial_indices, inverse.final_indices, strict=True))
+    def _unused(self, inverse: IndexMap, domains: Mapping[Var, Range], shape: Sequence[PrimExpr]) -> PrimExpr:
+        """Return which new indices come from no index of the domains, or from one that is mapped to another index."""
         analyzer = Analyzer()
         for var, dim in zip(inverse.initial_indices, shape, strict=True):
             analyzer.bind(var, Range.from_fields(const(0, var.dtype), dim))
-        return analyzer.simplify(substitute(detected.padding_predicate, back))
+        origins = zip(inverse.final_indices, domains.values(), strict=True)
+        images = zip(self.map_indices(inverse.final_indices), inverse.initial_indices, strict=True)
+        conditions = [value < domain.min + domain.extent for value, domain in origins]
+        conditions += [EQ(image, var) for image, var in images]
+        needed = [analyzer.simplify(condition) for condition in conditions if not analyzer.can_prove(condition)]
+        return analyzer.simplify(Not(reduce(And, needed))) if needed else const(False)
+
+    def _inverse_with_padding(self, domains: Mapping[Var, Range]) -> tuple[IndexMap, PrimExpr] | None:
+        """Return the map back where iterators begin or end inside of a block, and which new indices are padding then.
+
+        None where there is no padding, or two elements may be mapped to the same index.
+        """
+        detected = detect_iter_map(
+            self.final_indices, domains, True, IterMapLevel.NoCheck, simplify_trivial_iterators=False
+        )
+        if not detected.indices or isinstance(detected.padding_predicate, IntImm):
+            return None
+        outputs = [Var(f"axis{index}", expr.dtype) for index, expr in enumerate(self.final_indices)]
+        inverse = self._back(outputs, detected.indices, domains)
+        if not self._is_undone_by(inverse, domains):
+            return None
+        back = dict(zip(self.initial_indices, inverse.final_indices, strict=True))
+        analyzer = Analyzer()
+        for var, dim in zip(outputs, self.map_shape(_extents(domains)), strict=True):
+            analyzer.bind(var, Range.from_fields(const(0, var.dtype), dim))
+        return inverse, analyzer.simplify(substitute(detected.padding_predicate, back))
+
+    def _is_undone_by(self, inverse: IndexMap, domains: Mapping[Var, Range]) -> bool:
+        """Return whether another map is known to give back each index of some domains.
+
+        Indices are counted from what new indices of zero come from: blocks begin there, which is easier to simplify.
+        """
+        analyzer = Analyzer()
+        origin = inverse.map_indices([const(0, var.dtype) for var in inverse.initial_indices])
+        shifted: dict[Var, PrimExpr] = {}
+        for (var, domain), first in zip(domains.items(), origin, strict=True):
+            from_first = Var(var.name, var.dtype)
+            analyzer.bind(from_first, Range.from_min_extent(analyzer.simplify(domain.min - first), domain.extent))
+            shifted[var] = from_first + first
+        again = inverse.map_indices([analyzer.simplify(substitute(index, shifted)) for index in self.final_indices])
+        return all(analyzer.can_prove_equal(a, shifted[var]) for a, var in zip(again, domains, strict=True))
 
     def _padded(self, domains: Mapping[Var, Range]) -> Iterator[dict[Var, Range]]:
         """Yield the domains, then larger ones that the divisors of the map divide evenly."""
@@ -478,22 +515,6 @@ def _rounded(dom: Range, factor: int) -> Range:
     if not isinstance(dom.extent, IntImm):
         return dom
     return Range.from_fields(dom.min, const(-(-dom.extent.value // factor) * factor, dom.extent.dtype))
-
-
-def _outside(
-    inverse: IndexMap, variables: Sequence[Var], domains: Mapping[Var, Range], shape: Sequence[PrimExpr]
-) -> PrimExpr:
-    """Return where the map back gives indices outside of their domains."""
-    analyzer = Analyzer()
-    for var, dim in zip(inverse.initial_indices, shape, strict=True):
-        analyzer.bind(var, Range.from_fields(const(0, var.dtype), dim))
-    inside: PrimExpr = const(True)
-    for var, value in zip(variables, inverse.final_indices, strict=True):
-        condition = value < domains[var].min + domains[var].extent
-        if not analyzer.can_prove(condition):
-            condition = analyzer.simplify(condition)
-            inside = condition if structural_equal(inside, const(True)) else And(inside, condition)
-    return const(False) if structural_equal(inside, const(True)) else analyzer.simplify(Not(inside))
 
 
 class _Evaluate(Functor):

@@ -17,7 +17,7 @@ from compiler.ir.node import Node
 from compiler.ir.primexpr import Call, Var
 from compiler.runtime.signature import Parameter, Signature, SizeNames
 from compiler.tir import builtin
-from compiler.tir.buffer import AUTO_BROADCAST, Buffer, BufferLoad
+from compiler.tir.buffer import AUTO_BROADCAST, DEFAULT_ALIGNMENT, Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import BufferStore, For, ForKind
 
@@ -149,10 +149,19 @@ def _parameter(param: Var, buffer: Buffer | None, sizes: SizeNames, facts: Facts
         shape=[*(sizes.size(e) for e in buffer.shape), *lanes],
         strides=[sizes.size(e * lanes[0] if lanes else e) for e in buffer.strides]
         + [1] * bool(buffer.strides and lanes),
-        alignment=max(buffer.data_alignment, dt.storage_bytes(dt.element(buffer.dtype))),
+        alignment=_alignment(buffer),
         written=buffer.data in facts.written,
         broadcast=buffer.buffer_type == AUTO_BROADCAST,
     )
+
+
+def _alignment(buffer: Buffer) -> int:
+    """Return what the memory of an argument must be aligned to, in bytes: its elements, unless the buffer says more.
+
+    Arrays that others have made may lie anywhere, so the usual alignment of buffers is not asked for.
+    """
+    element = dt.storage_bytes(dt.element(buffer.dtype))
+    return element if buffer.data_alignment == DEFAULT_ALIGNMENT else max(buffer.data_alignment, element)
 
 
 def symbol_name(name: str) -> str:

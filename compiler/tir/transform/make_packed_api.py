@@ -15,7 +15,6 @@ from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
 from compiler.runtime.c_types import DTYPE_CODES, ArgTypeCode
 from compiler.runtime.device import DEVICE_TYPES
-from compiler.runtime.ndarray import ALIGNMENT
 from compiler.tir.arithmetic import all as tir_all
 from compiler.tir.arithmetic import any as tir_any
 from compiler.tir.buffer import Buffer, BufferLoad, compact_strides, decl_buffer
@@ -212,7 +211,7 @@ class _Binder:
 
     def _data(self, buffer: Buffer, handle: Var, name: str) -> None:
         self._bind(buffer.data, _field(handle, Field.DATA, "handle"), f"{name}.data")
-        alignment = const(buffer.data_alignment if buffer.data_alignment > 0 else ALIGNMENT)
+        alignment = const(buffer.data_alignment)
         self.definitions.append(lambda body: AttrStmt(buffer.data, "storage_alignment", alignment, body))
         count: PrimExpr = const(1)
         for extent in buffer.shape:

@@ -187,6 +187,7 @@ def test_a_loop_is_bound_to_threads_alone(axis: str) -> None:
 def test_the_name_of_a_buffer_says_its_memory() -> None:
     sch = Schedule(CHAIN.func)
     sch.set_scope("B", 0, "shared")
-    assert "B_shared = T.alloc_buffer((" in str(sch.mod) and 'scope="shared")' in str(sch.mod)
+    assert "B_shared = T.alloc_buffer((" in str(sch.mod)
+    assert 'scope="shared")' in str(sch.mod)
     sch.transform_layout("C", ("write", 0), lambda i, j: (j, i))
     assert "pad_value=None, assume_injective_transform=False" in str(sch.trace)

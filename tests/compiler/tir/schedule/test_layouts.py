@@ -169,12 +169,20 @@ def test_a_map_and_its_inverse_cancel_out() -> None:
 @pytest.mark.parametrize("extent", [1, 4, 7, 30, 32])
 @pytest.mark.parametrize(
     "function",
-    [lambda i: (i // 8, i % 8 // 2, i % 2), lambda i: (i // 4 // 3, i // 4 % 3, i % 4), lambda i: (i % 6, i // 6)],
+    [
+        lambda i: (i // 8, i % 8 // 2, i % 2),
+        lambda i: (i // 4 // 3, i // 4 % 3, i % 4),
+        lambda i: (i % 6, i // 6),
+        lambda i: ((i + 1) // 4, (i + 1) % 4),
+        lambda i: ((i + 5) // 2 % 4, (i + 5) // 8, (i + 5) % 2),
+    ],
 )
 def test_what_is_free_is_what_no_element_is_mapped_to(extent: int, function: Callable[[Any], Any]) -> None:
     index_map = IndexMap.from_func(function, index_dtype="int32")
     inverse, free = index_map.non_surjective_inverse([extent])
     used = {tuple(int(x) for x in index_map.map_indices([i])) for i in range(extent)}
+    again = [inverse.map_indices(index_map.map_indices([i]))[0] for i in range(extent)]
+    assert [int(tvm.arith.Analyzer().simplify(i)) for i in again] == list(range(extent))
     shape = [int(dim) for dim in index_map.map_shape([extent])]
     for index in np.ndindex(*shape):
         values = dict(zip(inverse.initial_indices, (tvm.tir.const(i) for i in index), strict=True))
