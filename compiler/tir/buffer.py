@@ -56,7 +56,7 @@ class Buffer(Node):
     name : str
         What it is called in texts.
     data_alignment : int
-        Alignment of ``data`` in bytes; by default that of the runtime's arrays.
+        Alignment of ``data`` in bytes; where it is not positive, that of the runtime's arrays.
     offset_factor : int
         What ``elem_offset`` is a multiple of; 0 or 1 for nothing in particular.
     axis_separators : tuple of IntImm
@@ -81,6 +81,10 @@ class Buffer(Node):
 
     READ: ClassVar[int] = 1
     WRITE: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        if self.data_alignment <= 0:
+            object.__setattr__(self, "data_alignment", DEFAULT_ALIGNMENT)
 
     @property
     def storage_scope(self) -> str:
@@ -349,7 +353,7 @@ def decl_buffer(
         rows,
         offset,
         name,
-        data_alignment if data_alignment > 0 else DEFAULT_ALIGNMENT,
+        data_alignment,
         offset_factor or 1,
         separators,
         _BUFFER_TYPES[buffer_type],
