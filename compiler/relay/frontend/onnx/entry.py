@@ -24,6 +24,7 @@ from compiler.relay.frontend.onnx.reader import (
     OLDEST_OPSET,
     ModelSource,
     dtype_name,
+    only_dequantized,
     opset_imports,
     read_model,
     tensor_array,
@@ -96,7 +97,8 @@ def from_onnx(
     with derived_from(span):
         importer = Importer(proto.functions, opsets, span)
         importer.check_operators(proto.graph)
-        weights = {t.name: constant(tensor_array(t)) for t in proto.graph.initializer}
+        small = only_dequantized(proto.graph)
+        weights = {t.name: constant(tensor_array(t, t.name in small)) for t in proto.graph.initializer}
         inputs = _inputs(proto.graph, dict(shape or {}), dtype, set(weights))
         kept = {} if freeze_params else {w: name for name, w in weights.items() if is_weight(w)}
         with keeping(frozenset(kept)), remembering(), remembering_integers(), converting(config):

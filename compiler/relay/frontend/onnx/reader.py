@@ -167,8 +167,36 @@ def dtype_name(elem_type: int, what: str) -> str:
     return {"FLOAT": "float32", "DOUBLE": "float64"}.get(name, name.lower())
 
 
-def tensor_array(tensor: onnx.TensorProto) -> np.ndarray[Any, Any]:
-    """Return a tensor's elements.
+def only_dequantized(graph: onnx.GraphProto) -> frozenset[str]:
+    """Return the weights of four bits that DequantizeLinear alone reads: to it they are bytes of few values."""
+    small = {t.name for t in graph.initializer if t.data_type in _IN_BYTES}
+    if not small:
+        return frozenset()
+    small -= {output.name for output in graph.output}
+    for node in graph.node:
+        if node.op_type != "DequantizeLinear":
+            small -= set(node.input)
+        for inner in subgraphs(node):
+            small -= _names_within(inner)
+    return frozenset(small)
+
+
+def _names_within(graph: onnx.GraphProto) -> set[str]:
+    """Return what the nodes and outputs of a graph and of those in it read."""
+    names = {output.name for output in graph.output}
+    for node in graph.node:
+        names.update(node.input)
+        for inner in subgraphs(node):
+            names |= _names_within(inner)
+    return names
+
+
+_IN_BYTES: dict[int, str] = {onnx.TensorProto.INT4: "int8", onnx.TensorProto.UINT4: "uint8"}
+"""What numbers of four bits, two to a byte of the file, are held in."""
+
+
+def tensor_array(tensor: onnx.TensorProto, in_bytes: bool = False) -> np.ndarray[Any, Any]:
+    """Return a tensor's elements; ``in_bytes`` each of four bits in a byte of its own.
 
     Raises
     ------
@@ -176,7 +204,8 @@ def tensor_array(tensor: onnx.TensorProto) -> np.ndarray[Any, Any]:
         If they lie in another file, or are not as many as its shape says.
     """
     what = f"tensor {tensor.name!r}"
-    dtype = dtype_name(tensor.data_type, what)
+    is_small = in_bytes and tensor.data_type in _IN_BYTES
+    dtype = _IN_BYTES[tensor.data_type] if is_small else dtype_name(tensor.data_type, what)
     if tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data:
         raise ModelError(
             f"{what} keeps its elements in another file: give the path of the model, with that file beside it, or save "
@@ -187,22 +216,23 @@ def tensor_array(tensor: onnx.TensorProto) -> np.ndarray[Any, Any]:
     count = math.prod(tensor.dims)
     if count > MAX_ELEMENTS:
         raise ModelError(f"{what} claims to have {count:,} elements; {MAX_ELEMENTS:,} are allowed")
-    _check_claim(tensor, count, dtype, what)
+    _check_claim(tensor, count, dtype, what, 2 if is_small else 1)
     try:
-        return np.asarray(numpy_helper.to_array(tensor))
+        values = np.asarray(numpy_helper.to_array(tensor))
+        return values.astype(dtype) if is_small else values
     except (ValueError, TypeError) as exc:
         raise ModelError(f"{what} cannot be read: {exc}") from None
 
 
-def _check_claim(tensor: onnx.TensorProto, count: int, dtype: str, what: str) -> None:
-    """Compare what a shape claims with what is there, before memory is taken for it."""
+def _check_claim(tensor: onnx.TensorProto, count: int, dtype: str, what: str, in_a_unit: int) -> None:
+    """Compare what a shape claims with what is there, before memory is taken for it; units may hold several numbers."""
     size = 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
     if tensor.HasField("raw_data"):
         held = len(tensor.raw_data) // size
     else:
         held = max(len(getattr(tensor, field)) for field in _DATA_FIELDS)
-    if held != count:
-        shape = tuple(tensor.dims)
+    if held != -(-count // in_a_unit):
+        shape, held = tuple(tensor.dims), held * in_a_unit
         raise ModelError(f"{what} claims to have {count:,} elements (shape {shape}), but holds {held:,} elements")
 
 

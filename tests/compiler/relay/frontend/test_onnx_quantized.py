@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from compiler import relay
+from compiler.relay.frontend.shared.errors import ModelError
 
 Array = NDArray[Any]
 _TYPES = {
@@ -114,3 +115,53 @@ def test_dynamic_ranges_of_equal_numbers(number: float) -> None:
     model = _model(nodes, x, "float32", {})
     np.testing.assert_array_equal(_here(model, x), x)
     np.testing.assert_array_equal(_onnxruntime(model, x), x)
+
+
+def _of_four_bits(kind: int, shape: tuple[int, ...]) -> Any:
+    low = -8 if kind == TensorProto.INT4 else 0
+    values = np.random.default_rng(4).integers(low, low + 16, int(np.prod(shape)))
+    return helper.make_tensor("w", kind, shape, values.tolist())
+
+
+def _with_weights(weights: Any, *others: Any, attributes: dict[str, int], more: Any = ()) -> Any:
+    """Return a product with the dequantised weights."""
+    names = [weights.name, *(tensor.name for tensor in others)]
+    nodes = [
+        helper.make_node("DequantizeLinear", names, ["real"], **attributes),
+        helper.make_node("MatMul", ["x", "real"], ["y"]),
+        *more,
+    ]
+    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, (3, weights.dims[0]))
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph(nodes, "g", [given], [result], [weights, *others])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+@pytest.mark.parametrize("kind", [TensorProto.INT4, TensorProto.UINT4])
+def test_weights_of_four_bits_are_dequantised(kind: int) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.random((3, 5)).astype("float32")
+    zero = helper.make_tensor("zero", kind, (3,), [3, 0, 7])
+    scale = numpy_helper.from_array(rng.random(3).astype("float32"), "scale")
+    by_column = _with_weights(_of_four_bits(kind, (5, 3)), scale, zero, attributes={"axis": 1})
+    np.testing.assert_allclose(_here(by_column, x), _onnxruntime(by_column, x), rtol=1e-5)
+    x = rng.random((3, 32)).astype("float32")
+    scale = numpy_helper.from_array(rng.random((2, 3)).astype("float32"), "scale")
+    by_block = _with_weights(_of_four_bits(kind, (32, 3)), scale, attributes={"axis": 0, "block_size": 16})
+    np.testing.assert_allclose(_here(by_block, x), _onnxruntime(by_block, x), rtol=1e-5)
+
+
+def test_weights_of_four_bits_that_another_operator_reads_are_refused() -> None:
+    scale = numpy_helper.from_array(np.array(0.5, "float32"), "scale")
+    cast = helper.make_node("Cast", ["w"], ["z"], to=TensorProto.FLOAT)
+    model = _with_weights(_of_four_bits(TensorProto.INT4, (4, 2)), scale, attributes={}, more=[cast])
+    with pytest.raises(ModelError, match="tensor 'w' has elements of type int4, which are not supported"):
+        relay.frontend.from_onnx(model)
+
+
+def test_weights_of_four_bits_must_be_as_many_as_their_shape_says() -> None:
+    scale = numpy_helper.from_array(np.array(0.5, "float32"), "scale")
+    weights = _of_four_bits(TensorProto.UINT4, (5, 3))
+    weights.dims[0] = 7
+    with pytest.raises(ModelError, match=r"tensor 'w' claims to have 21 elements \(shape \(7, 3\)\)"):
+        relay.frontend.from_onnx(_with_weights(weights, scale, attributes={}))
