@@ -139,6 +139,21 @@ def same_dim(a: Dim, b: Dim) -> bool:
     return bool(_dim_key(convert(a)) == _dim_key(convert(b)))
 
 
+def joined_dim(a: Dim, b: Dim) -> Dim:
+    """Return the extent of what has one of two extents: an unknown one is that of another tensor no longer.
+
+    Parameters
+    ----------
+    a, b : int or PrimExpr
+
+    Returns
+    -------
+    int or PrimExpr
+    """
+    is_known = not isinstance(a, AnyDim) and same_dim(a, b)
+    return a if a is b or is_known else AnyDim()
+
+
 def scalar_type(dtype: str) -> TensorType:
     """Return the type of a tensor without dimensions.
 

@@ -13,7 +13,7 @@ from compiler.relay.frontend.pytorch.tensors import number, reshape
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dtype_of, known, ops, rank_of, settle, type_of
 from compiler.relay.function import Function
-from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, same_dim
+from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, joined_dim, same_dim
 
 if TYPE_CHECKING:
     from compiler.relay.frontend.pytorch.script import Importer
@@ -163,7 +163,7 @@ def _stable_types(importer: Importer, body: Any, types: list[TensorType]) -> lis
 def _joined(before: TensorType, after: TensorType, index: int) -> TensorType:
     if before.dtype != after.dtype or len(before.dims) != len(after.dims):
         raise ConversionError(f"value {index} that a loop carries is {before} before a turn and {after} after it")
-    dims = [a if same_dim(a, b) else AnyDim() for a, b in zip(before.dims, after.dims, strict=True)]
+    dims = [joined_dim(a, b) for a, b in zip(before.dims, after.dims, strict=True)]
     return TensorType(tuple(dims), before.dtype)
 
 

@@ -10,7 +10,7 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import rank_of, settle, type_of
 from compiler.relay.frontend.shared.tensors import reshape
 from compiler.relay.function import Function
-from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, same_dim
+from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, joined_dim, same_dim
 
 __all__ = ["chosen", "repeated"]
 
@@ -100,7 +100,7 @@ def _stable_types(
 def _joined(before: TensorType, after: TensorType, index: int) -> TensorType:
     if before.dtype != after.dtype or len(before.dims) != len(after.dims):
         raise ConversionError(f"carried value {index} is {before} before a turn and {after} after it")
-    dims = [a if same_dim(a, b) else AnyDim() for a, b in zip(before.dims, after.dims, strict=True)]
+    dims = [joined_dim(a, b) for a, b in zip(before.dims, after.dims, strict=True)]
     return TensorType(tuple(dims), before.dtype)
 
 

@@ -105,7 +105,7 @@ def _length(t: Type, what: str) -> int:
 
 
 def _any(count: int) -> tuple[Dim, ...]:
-    return (AnyDim(),) * count
+    return tuple(AnyDim() for _ in range(count))  # one that stood at two places would say that they are equal
 
 
 def _of_length(index: int, what: str) -> Relation[Any]:

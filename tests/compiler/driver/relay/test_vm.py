@@ -9,6 +9,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
+from compiler.driver.relay import vm_kernels
 from compiler.driver.relay.vm import VirtualMachine
 from compiler.ir.error import ArgumentError, TVMError
 from compiler.ir.module import GlobalVar, IRModule
@@ -118,6 +119,25 @@ def test_shapes_that_are_known_only_while_the_program_runs() -> None:
         data = normal(rows, 4)
         np.testing.assert_allclose(run.run(data, weight).numpy(), np.maximum(data @ weight.T, 0), rtol=1e-5)
     assert "NumPy" in run.executable.bytecode
+
+
+def test_a_shape_that_came_before_takes_no_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What tells kernels of unknown shapes apart is worked out at every call, so it must be little."""
+    x, y = (relay.var(name, relay.TensorType((relay.Any(), 2), "float32")) for name in "xy")
+    pair = relay.Tuple([relay.exp(x), y])
+    run = machine(IRModule.from_expr(relay.Function([x, y], relay.concatenate(pair, axis=0))))
+    made = []
+    type_of = vm_kernels._type_of
+    monkeypatch.setattr(vm_kernels, "_type_of", lambda value: made.append(value) or type_of(value))
+    for rows in ((1, 3), (3, 1), (1, 3), (3, 1)):  # each by NumPy, then by machine code
+        a, b = normal(rows[0], 2), normal(rows[1], 2)
+        np.testing.assert_allclose(run.run(a, b).numpy(), np.concatenate([np.exp(a), b]), rtol=1e-5)
+    assert made
+    before = len(made)
+    for rows in ((1, 3), (3, 1)):
+        a, b = normal(rows[0], 2), normal(rows[1], 2)
+        np.testing.assert_allclose(run.run(a, b).numpy(), np.concatenate([np.exp(a), b]), rtol=1e-5)
+    assert len(made) == before
 
 
 def test_inputs_by_name_and_parameters_that_are_known() -> None:

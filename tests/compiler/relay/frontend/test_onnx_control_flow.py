@@ -257,3 +257,41 @@ def test_expand_repeats_an_extent_that_turns_out_to_be_one():
     for rows in (1, 4):
         x = np.arange(2.0 * rows, dtype="float32").reshape(rows, 2)
         np.testing.assert_array_equal(run(x).numpy(), np.broadcast_to(x, (4, 2)))
+
+
+def test_extents_that_a_run_computes_are_not_taken_for_each_other():
+    """The first extent of a tensor of unknown shape stands second in a new shape, where another one stood."""
+    nodes = [
+        helper.make_node("Reshape", ["x", "size"], ["whole"]),
+        helper.make_node("Shape", ["whole"], ["first"], start=0, end=1),
+        helper.make_node("Transpose", ["whole"], ["turned"], perm=[1, 2, 0]),
+        helper.make_node("Concat", ["free", "first", "six"], ["shape"], axis=0),
+        helper.make_node("Reshape", ["turned", "shape"], ["y"]),
+    ]
+    weights = [_constant("free", np.array([-1])), _constant("six", np.array([6]))]
+    mod, _ = from_onnx(_model(nodes, [_value("x", shape=[24]), _value("size", INT64, [3])], weights=weights))
+    x = np.arange(24, dtype="float32")
+    want = x.reshape(2, 3, 4).transpose(1, 2, 0).reshape(2, 2, 6)
+    np.testing.assert_array_equal(_run(mod, x=x, size=[2, 3, 4]), want)
+
+
+def test_a_branch_that_was_not_taken_has_other_extents():
+    nodes = [
+        helper.make_node("Reshape", ["x", "few"], ["u"]),
+        helper.make_node("Reshape", ["w", "many"], ["v"]),
+        helper.make_node(
+            "If",
+            ["c"],
+            ["chosen"],
+            then_branch=helper.make_graph([helper.make_node("Neg", ["u"], ["t"])], "then", [], [_value("t")]),
+            else_branch=helper.make_graph([helper.make_node("Neg", ["v"], ["e"])], "else", [], [_value("e")]),
+        ),
+        helper.make_node("Shape", ["chosen"], ["shape"]),
+        helper.make_node("Expand", ["u", "shape"], ["y"]),
+    ]
+    sizes = [_value("few", INT64, [1]), _value("many", INT64, [1])]
+    inputs = [_value("x", shape=[1]), _value("w", shape=[3]), _value("c", BOOL, []), *sizes]
+    mod, _ = from_onnx(_model(nodes, inputs))
+    for taken, want in ((True, [5]), (False, [5, 5, 5])):
+        result = _run(mod, x=np.array([5], "float32"), w=X, c=taken, few=[1], many=[3])
+        np.testing.assert_array_equal(result, want)

@@ -13,7 +13,7 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, known, ops, rank_of, settle, type_of
 from compiler.relay.frontend.shared.tensors import reshape, static_dims, unsqueeze
 from compiler.relay.function import Function
-from compiler.relay.ty import AnyDim, TensorType, TupleType, same_dim
+from compiler.relay.ty import AnyDim, TensorType, TupleType, joined_dim
 
 MAX_TURNS = 4096
 """Turns of a loop that is unrolled."""
@@ -48,14 +48,17 @@ def _joined(index: int, yes: TensorType, no: TensorType) -> TensorType:
             f"output {index} is {yes} in one branch and {no} in the other, which only a run can tell: data type and "
             "number of dimensions must be the same"
         )
-    dims = [a if same_dim(a, b) else AnyDim() for a, b in zip(yes.dims, no.dims, strict=True)]
+    dims = [joined_dim(a, b) for a, b in zip(yes.dims, no.dims, strict=True)]
     return TensorType(tuple(dims), yes.dtype)
 
 
 def _of_types(results: list[Any], types: list[TensorType]) -> RelayExpr:
     """Return a branch's results as a tuple that is known to be of ``types`` only."""
     branch = Tuple(tuple(results))
-    if all(type_of(r) == t for r, t in zip(results, types, strict=True)):
+    pairs = (
+        (own, d) for r, t in zip(results, types, strict=True) for own, d in zip(type_of(r).dims, t.dims, strict=True)
+    )
+    if all(own is d or not isinstance(d, AnyDim) for own, d in pairs):
         return branch
     # What a function declares to return hides what it is known to return, from each pass too.
     return Call(Function((), branch, TupleType(tuple(types))), ())
