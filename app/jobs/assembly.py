@@ -94,7 +94,7 @@ def _crash(outcome: Outcome, line: int | None, who: str) -> Problem:
     return Problem(kind="Crash", message=f"the process of {who} ended{where}: {outcome.detail}", line=line)
 
 
-WHO: dict[Source, str] = {"script": "the script", "server": "the measurement"}
+WHO: dict[Source, str] = {"script": "the script", "server": "this run"}
 PASS_TRACE = "the trace of LLVM's passes"
 """Who was stopped where the script had ended already."""
 ENDS: dict[str, tuple[Status, Describe]] = {

@@ -74,6 +74,8 @@ class PaneListing:
             return [self._difference(self.diff), self._sides]
         ranked = sorted(self.listing.summary.items(), key=lambda item: _FACT_RANK.get(item[0], len(_FACT_RANK)))
         facts = [fact for name, value in ranked if (fact := listing_fact(name, value))]
+        if self.listing.language == "c":
+            facts.insert(0, "C source code: this target has no LLVM IR")
         if self.pane.stepped and not self.pane.changes_only:
             facts += [*self._graph_facts, count(len(self.listing.lines), "line")]
         if self.left_out:

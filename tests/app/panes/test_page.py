@@ -125,6 +125,14 @@ def test_one_of_a_kind_is_said_so() -> None:
     ]
 
 
+def test_source_code_in_the_place_of_llvm_ir_is_said_so() -> None:
+    pane = table.find("llvm")
+    assert pane is not None
+    assert PaneListing(pane, listing("llvm", "c", "int main(void);", {})).facts == [
+        "C source code: this target has no LLVM IR"
+    ]
+
+
 def test_an_empty_answer_has_empty_panes() -> None:
     empty = page(Answer(), View())
     assert empty.timeline == []
