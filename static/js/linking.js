@@ -2,6 +2,7 @@
 import { $, $$, announce, toast, readJson } from "./dom.js";
 import { editor } from "./editor.js";
 import { EMPTY, LinkModel, fromSource, isEmpty, meets } from "./links.js";
+import { rowHeight, scrollTo } from "./listings.js";
 import { LISTINGS, PANES, paneOf, steppedAt } from "./panes.js";
 import { keepInLinks, on, state, tell } from "./state.js";
 
@@ -279,19 +280,6 @@ function showHeart() {
     heartShown.add(pane);
     scrollTo(pane, related.slice(related.length >> 1)); // its first lines load what the others compute with
   }
-}
-
-function rowHeight(body) {
-  return $(".l", body)?.getBoundingClientRect().height ?? 20;
-}
-
-function scrollTo(pane, lines) {
-  const body = $(`#body-${pane}`);
-  const height = rowHeight(body);
-  const top = body.scrollTop;
-  const bottom = top + body.clientHeight;
-  const seen = lines.some((index) => index * height >= top && (index + 1) * height <= bottom);
-  if (!seen) body.scrollTop = Math.max(0, lines[0] * height - body.clientHeight / 3);
 }
 
 // Keyboard, inside a listing

@@ -21,6 +21,26 @@ export function startListings() {
   });
 }
 
+export function rowHeight(body) {
+  return $(".l", body)?.getBoundingClientRect().height ?? 20;
+}
+
+/** Scroll a pane to the first of some lines, unless one of them is in sight. */
+export function scrollTo(pane, lines) {
+  const body = $(`#body-${pane}`);
+  const height = rowHeight(body);
+  const top = body.scrollTop;
+  const bottom = top + body.clientHeight;
+  const seen = lines.some((index) => index * height >= top && (index + 1) * height <= bottom);
+  if (!seen) body.scrollTop = Math.max(0, lines[0] * height - body.clientHeight / 3);
+}
+
+/** Scroll a pane that shows a difference to what changed, unless some of it is in sight. */
+export function scrollToChange(pane) {
+  const lines = $$(`#body-${pane} :is(.added, .removed)`).map(({ dataset }) => Number(dataset.i));
+  if (lines.length) scrollTo(pane, lines);
+}
+
 /** Let a pane show another text, with its facts; how far the visitor has scrolled stays.
  * @param {string} pane
  * @param {DocumentFragment} content the two as the server draws them */

@@ -3,7 +3,7 @@ import { $, $$, painted } from "./dom.js";
 import { fetchAhead, fragment } from "./fragments.js";
 import { KEEP, LINK, baseline, compare, forget, keep, keepLink, offer, panesThatKeep, shownIn, takeLinked } from "./kept.js";
 import { askForLink } from "./link-dialog.js";
-import { showText } from "./listings.js";
+import { scrollToChange, showText } from "./listings.js";
 import { PANES, paneOf, paneOfGroup, steppedAt } from "./panes.js";
 import { on, state, tell } from "./state.js";
 
@@ -218,6 +218,7 @@ async function load(pane, step, before) {
     return;
   }
   showText(pane, text.copy());
+  if (before) scrollToChange(pane);
   tell("text", pane);
   await painted();
   fetchNext(pane);

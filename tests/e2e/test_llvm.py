@@ -35,8 +35,13 @@ def test_each_pass_of_llvm_is_a_step_that_can_be_compared(explorer: str, open_pa
     assert group["x"] <= chip["x"]
     assert chip["x"] + chip["width"] <= group["x"] + group["width"] + 1
     assert group["x"] + group["width"] <= 1440
+    size = page.viewport_size
+    assert size is not None
+    page.set_viewport_size({"width": size["width"], "height": 480})
+    page.locator("#body-llvm").evaluate("(body) => { body.scrollTop = 0; }")
     page.select_option("#against-llvm", "previous")
-    expect(page.locator("#body-llvm .l.added").first).to_be_attached()
+    expect(page.locator("#body-llvm :is(.added, .removed)").first).to_be_in_viewport()
+    page.set_viewport_size(size)
     changed = page.locator("#body-llvm .l.added, #body-llvm .l.removed").count()
     page.select_option("#against-llvm", label="± as emitted")
     expect(page.locator("#facts-llvm")).to_contain_text("as emitted → LoopUnroll")

@@ -47,6 +47,7 @@ FLOOR_DIV: list[Rule] = [
     ordered("(y + (z + x)) // x", "(y + z) // x + 1"),
     ("((x * y + z) + w) // y", "x + (z + w) // y"),
     ("x // y", "0", "low(x) >= 0 and prove(x < y)"),
+    ("(x + 1) // 2", "x", "low(x) >= 0 and high(x) <= 1"),
 ]
 
 FLOOR_MOD: list[Rule] = [

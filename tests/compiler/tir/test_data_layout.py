@@ -40,7 +40,7 @@ def test_shapes_that_do_not_fit() -> None:
         layout("NCHW4c").extents((1, 2, 3, 4))
     with pytest.raises(ArgumentError, match="wants blocks of 4"):
         layout("NCHW4c").extents((1, 2, 3, 4, 8))
-    with pytest.raises(ArgumentError, match="no multiple of 4"):
+    with pytest.raises(ArgumentError, match="not a multiple of 4"):
         layout("NCHW4c").shape({"N": 1, "C": 6, "H": 1, "W": 1})
 
 
