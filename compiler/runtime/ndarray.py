@@ -99,9 +99,16 @@ def aligned_empty(shape: tuple[int, ...], dtype: str) -> npt.NDArray[Any]:
     element = numpy_dtype(dtype)
     shape = (*shape, dt.lanes(dtype)) if dt.lanes(dtype) > 1 else tuple(shape)
     size = math.prod(map(int, shape)) * element.itemsize
-    raw = np.empty(size + ALIGNMENT, np.uint8)
-    start = -raw.__array_interface__["data"][0] % ALIGNMENT
-    return raw[start : start + size].view(element).reshape(shape)
+    memory, start, _ = _aligned_memory(size)
+    return memory[start : start + size].view(element).reshape(shape)
+
+
+def _aligned_memory(size: int) -> tuple[npt.NDArray[Any], int, int]:
+    """Return memory, and the place and address in it at which ``size`` aligned bytes begin."""
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    address = memory.__array_interface__["data"][0]
+    start = -address % ALIGNMENT
+    return memory, start, address + start
 
 
 class NDArray:
@@ -338,14 +345,6 @@ class _Slab(threading.local):
 _slab = _Slab()
 
 
-def _own_memory(size: int) -> tuple[npt.NDArray[Any], int, int]:
-    """Return memory for one large array, and the place and address in it of aligned bytes."""
-    memory = np.empty(size + ALIGNMENT, np.uint8)
-    address = memory.__array_interface__["data"][0]
-    start = -address % ALIGNMENT
-    return memory, start, address + start
-
-
 class ArrayType:
     """Shape and data type of arrays that are made many times, worked out once.
 
@@ -372,7 +371,7 @@ class ArrayType:
         -------
         NDArray
         """
-        memory, start, address = _own_memory(self._room) if self._room > _PIECE else _slab.cut(self._room)
+        memory, start, address = _aligned_memory(self._room) if self._room > _PIECE else _slab.cut(self._room)
         made = NDArray.__new__(NDArray)
         made._memory = np.ndarray(self._memory_shape, self._element, memory, start)
         made.shape, made.dtype, made.device, made.address = self._shape, self._dtype, self._device, address
