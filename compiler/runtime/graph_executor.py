@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.instrument import Instrument, active_instruments, first_answer
+from compiler.ir.memory import ALIGNMENT
 from compiler.runtime.device import Device
 from compiler.runtime.graph import ALIAS, REFERENCE, Graph, parse_graph
 from compiler.runtime.measurement import BenchmarkResult, Thunk, call_instrumented
 from compiler.runtime.model_module import ModelExecutor
 from compiler.runtime.module import Module
-from compiler.runtime.ndarray import ALIGNMENT, NDArray, aligned_empty, numpy_dtype
+from compiler.runtime.ndarray import NDArray, aligned_empty, numpy_dtype
 from compiler.runtime.reference_call import reference_call
 from compiler.runtime.threads import num_threads
 

@@ -18,14 +18,11 @@ from compiler.ir import dtype as dt
 from compiler.ir.codecs import Fields, register_codec
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.extension import public_module
+from compiler.ir.memory import ALIGNMENT
 from compiler.runtime.c_types import TVMArray, described_array
 from compiler.runtime.device import Device, cpu
 
 __all__ = ["ArrayLike", "NDArray", "array", "empty", "from_dlpack", "numpyasarray"]
-
-ALIGNMENT = 64
-"""Bytes: a cache line, and the widest vector register of any CPU."""
-
 
 _ML_DTYPES = {"bfloat16": "bfloat16", "e4m3_float8": "float8_e4m3fn", "e5m2_float8": "float8_e5m2"}
 _OF_ML_DTYPES = {theirs: ours for ours, theirs in _ML_DTYPES.items()}
@@ -83,7 +80,7 @@ def tvm_dtype(kind: np.dtype[Any]) -> str:
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: str) -> npt.NDArray[Any]:
-    """Return uninitialised memory that starts at a multiple of :data:`ALIGNMENT`.
+    """Return uninitialised memory that starts at a multiple of :data:`~compiler.ir.memory.ALIGNMENT`.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, BoundError, DTypeError, show
+from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import Node, node, rebuild
 from compiler.ir.op import Op
 from compiler.ir.primexpr import (
@@ -32,8 +33,6 @@ from compiler.ir.types import PointerType, PrimType
 from compiler.tir.statement import Stmt
 
 DEFAULT, AUTO_BROADCAST = 1, 2
-DEFAULT_ALIGNMENT = 64
-"""In bytes, of buffers that say nothing else: that of the runtime's own arrays."""
 _BUFFER_TYPES = {"": DEFAULT, "default": DEFAULT, "auto": AUTO_BROADCAST, "auto_broadcast": AUTO_BROADCAST}
 
 __all__ = ["Buffer", "BufferLoad", "BufferRegion", "BufferStore", "compact_strides", "decl_buffer"]
@@ -74,7 +73,7 @@ class Buffer(Node):
     strides: tuple[PrimExpr, ...]
     elem_offset: PrimExpr
     name: str
-    data_alignment: int = DEFAULT_ALIGNMENT
+    data_alignment: int = ALIGNMENT
     offset_factor: int = 1
     axis_separators: tuple[PrimExpr, ...] = ()
     buffer_type: int = DEFAULT
@@ -84,7 +83,7 @@ class Buffer(Node):
 
     def __post_init__(self) -> None:
         if self.data_alignment <= 0:
-            object.__setattr__(self, "data_alignment", DEFAULT_ALIGNMENT)
+            object.__setattr__(self, "data_alignment", ALIGNMENT)
 
     @property
     def storage_scope(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.memory import ALIGNMENT
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.primexpr import (
@@ -26,7 +27,7 @@ from compiler.ir.text import TextBuilder
 from compiler.ir.text_format import TextFormat, register
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.block import MatchBufferRegion
-from compiler.tir.buffer import DEFAULT, DEFAULT_ALIGNMENT, Buffer, BufferRegion
+from compiler.tir.buffer import DEFAULT, Buffer, BufferRegion
 from compiler.tir.function import PrimFunc
 from compiler.tir.printer_block import BlockPrinter
 from compiler.tir.printer_expr import DEFAULT_OPTIONS, ExprPrinter, declaration_text, handle_text, type_text
@@ -212,7 +213,7 @@ def _fits_signature(buffer: Buffer) -> bool:
     """Return whether a parameter's buffer is plain enough to be annotated: constant shape, compact, from the start."""
     constant = all(isinstance(d, IntImm) for d in buffer.shape)
     at_start = buffer.offset_factor <= 1 and is_const_int(buffer.elem_offset, 0)
-    aligned = buffer.data_alignment == DEFAULT_ALIGNMENT and at_start
+    aligned = buffer.data_alignment == ALIGNMENT and at_start
     compact = not buffer.strides and not buffer.axis_separators and buffer.buffer_type == DEFAULT
     return constant and aligned and compact and buffer.storage_scope in ("", "global")
 

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from compiler.ir.memory import ALIGNMENT
 from compiler.ir.primexpr import Call, IntImm, IterVar, Var, is_const_int
 from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import uses_var
 from compiler.ir.text import TextBuilder
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.buffer import DEFAULT, DEFAULT_ALIGNMENT, Buffer
+from compiler.tir.buffer import DEFAULT, Buffer
 from compiler.tir.builtin import RET
 from compiler.tir.printer_expr import (
     DEFAULT_OPTIONS,
@@ -200,7 +201,7 @@ class StmtPrinter(ExprPrinter):
             self.expr(n.elem_offset)
         if n.storage_scope not in ("", "global"):
             self.out.write(f', scope="{n.storage_scope}"')
-        if n.data_alignment != DEFAULT_ALIGNMENT:
+        if n.data_alignment != ALIGNMENT:
             self.out.write(f", align={n.data_alignment}")
         if offset or n.offset_factor > 1:
             self.out.write(f", offset_factor={n.offset_factor}")

@@ -10,6 +10,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
+from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IntImm, Var
 from compiler.ir.types import PointerType
@@ -18,7 +19,6 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, Stmt
 
 PATTERN = 0xA5
-_ALIGNMENT = 64
 _PROT_NONE = 0
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
@@ -47,7 +47,7 @@ class Guarded:
                 raise OSError(ctypes.get_errno(), "mprotect")
         self._raw = np.frombuffer(self._pages, np.uint8, size, page)
         self._raw[:] = PATTERN
-        begin = (size - values.nbytes) // _ALIGNMENT * _ALIGNMENT if at_end else 0
+        begin = (size - values.nbytes) // ALIGNMENT * ALIGNMENT if at_end else 0
         self._outside = np.ones(size, bool)
         self._outside[begin : begin + values.nbytes] = False
         self.array = self._raw[begin : begin + values.nbytes].view(values.dtype).reshape(values.shape)

@@ -12,12 +12,13 @@ import msgspec
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.functor import Visitor
+from compiler.ir.memory import ALIGNMENT
 from compiler.ir.module import GlobalVar
 from compiler.ir.node import Node
 from compiler.ir.primexpr import Call, Var
 from compiler.runtime.signature import Parameter, Signature, SizeNames
 from compiler.tir import builtin
-from compiler.tir.buffer import AUTO_BROADCAST, DEFAULT_ALIGNMENT, Buffer, BufferLoad
+from compiler.tir.buffer import AUTO_BROADCAST, Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import BufferStore, For, ForKind
 
@@ -161,7 +162,7 @@ def _alignment(buffer: Buffer) -> int:
     Arrays that others have made may lie anywhere, so the usual alignment of buffers is not asked for.
     """
     element = dt.storage_bytes(dt.element(buffer.dtype))
-    return element if buffer.data_alignment == DEFAULT_ALIGNMENT else max(buffer.data_alignment, element)
+    return element if buffer.data_alignment == ALIGNMENT else max(buffer.data_alignment, element)
 
 
 def symbol_name(name: str) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compiler.ir.memory import ALIGNMENT
 from compiler.tir.access_trace.recording import AccessTrace, Memory
 from compiler.tir.evaluation import numpy_dtype
 
-__all__ = ["ALIGNMENT", "addresses", "lines_touched"]
-
-ALIGNMENT = 64
-"""Bytes: a memory begins at a multiple of it, behind the memory listed before."""
+__all__ = ["addresses", "lines_touched"]
 
 
 def addresses(memories: list[Memory]) -> list[tuple[int, int]]:

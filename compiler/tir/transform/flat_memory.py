@@ -8,6 +8,7 @@ from typing import Any
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import BoundError, LoweringError
+from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IntImm, PrimExpr, Ramp, Var, cast, const, is_const_int
 from compiler.ir.substitute import substitute
@@ -73,17 +74,13 @@ def flatten_buffer(buffer: Buffer, shape: Exprs | None = None, strides: Exprs | 
     return rebuild(buffer, dtype=dtype, shape=(size,), strides=(), axis_separators=())
 
 
-ALLOCATION_ALIGNMENT = 64
-"""Of memory that a function allocates for itself, in bytes: a cache line."""
-
-
 def _alignment(size: PrimExpr, dtype: str) -> int:
     """Return the alignment of an allocation, not more than what it holds; -1 for the usual one."""
-    align = ALLOCATION_ALIGNMENT
+    align = ALIGNMENT
     if isinstance(size, IntImm) and size.value > 0:
         while align > size.value * dt.storage_bytes(dtype):
             align //= 2
-    return -1 if align == ALLOCATION_ALIGNMENT else align
+    return -1 if align == ALIGNMENT else align
 
 
 class _View:

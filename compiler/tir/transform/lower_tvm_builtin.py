@@ -8,6 +8,7 @@ from typing import Any
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.functor import Mutator
+from compiler.ir.memory import ALIGNMENT
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
@@ -15,7 +16,6 @@ from compiler.ir.primexpr import NE, Call, IntImm, PrimExpr, StringImm, Var, cas
 from compiler.ir.transform import PassContext
 from compiler.runtime.c_types import DTYPE_CODES, ArgTypeCode
 from compiler.runtime.device import DEVICE_TYPES
-from compiler.runtime.ndarray import ALIGNMENT
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import (
     CALL_PACKED,

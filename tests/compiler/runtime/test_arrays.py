@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from compiler.ir.error import ArgumentError, DTypeError
+from compiler.ir.memory import ALIGNMENT
 from compiler.runtime.device import Device, cpu, cuda, device, enabled
-from compiler.runtime.ndarray import ALIGNMENT, ArrayType, NDArray, array, empty, numpyasarray
+from compiler.runtime.ndarray import ArrayType, NDArray, array, empty, numpyasarray
 
 DTYPES = [
     "bool",

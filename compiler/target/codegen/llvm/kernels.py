@@ -10,6 +10,7 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError, TargetError
+from compiler.ir.memory import ALIGNMENT
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import Op
@@ -258,8 +259,8 @@ class _KernelStatements(Statements):
         module = self.state.shared.module
         typ = ir.ArrayType(memory_type(dt.element(n.dtype)), count * dt.lanes(n.dtype))
         memory = ir.GlobalVariable(module, typ, module.get_unique_name(n.buffer_var.name), addrspace=_SHARED)
-        memory.linkage, memory.align, memory.initializer = "internal", 64, ir.Constant(typ, ir.Undefined)
-        self.state.alignments[n.buffer_var] = 64
+        memory.linkage, memory.align, memory.initializer = "internal", ALIGNMENT, ir.Constant(typ, ir.Undefined)
+        self.state.alignments[n.buffer_var] = ALIGNMENT
         self.state.distinct.add(n.buffer_var)
         self.state.values[n.buffer_var] = self.state.builder.addrspacecast(memory, POINTER)
         self.visit(n.body)

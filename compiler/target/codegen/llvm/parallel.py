@@ -10,10 +10,10 @@ from __future__ import annotations
 from llvmlite import ir
 
 from compiler.ir.functor import Visitor
+from compiler.ir.memory import ALIGNMENT
 from compiler.ir.module import GlobalVar
 from compiler.ir.node import Node
 from compiler.ir.primexpr import Call, Var
-from compiler.runtime.ndarray import ALIGNMENT
 from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements
 from compiler.target.codegen.llvm.builder import Builder
 from compiler.target.codegen.llvm.state import FunctionState

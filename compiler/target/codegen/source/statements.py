@@ -5,6 +5,7 @@ from __future__ import annotations
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
 from compiler.ir.functor import Functor
+from compiler.ir.memory import ALIGNMENT
 from compiler.ir.module import GlobalVar
 from compiler.ir.node import Node
 from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm, const
@@ -40,8 +41,6 @@ __all__ = ["Statements"]
 
 MAX_STACK_BYTES = 16 << 10
 """Bytes of the largest array among a function's variables; larger ones lie on the heap."""
-
-_ALIGNMENT = 64
 
 
 class Statements(Functor):
@@ -212,7 +211,7 @@ class Statements(Functor):
         name = self.names.define(var)
         if count and (self.program.is_static or count * dt.storage_bytes(n.dtype) <= MAX_STACK_BYTES):
             static = "static " * self.program.is_static
-            self._line(f"{static}_Alignas({_ALIGNMENT}) {typ} {name}[{count}];")
+            self._line(f"{static}_Alignas({ALIGNMENT}) {typ} {name}[{count}];")
             self._inside(n.body)
             return
         self._allocate_on_heap(n, name, typ)
@@ -231,10 +230,10 @@ class Statements(Functor):
         self._inside(n.body)
 
     def _allocate_on_heap(self, n: Allocate, name: str, typ: str) -> None:
-        self.expressions.write(f"{typ}* {name} = aligned_alloc({_ALIGNMENT}, ((size_t)sizeof({typ})")
+        self.expressions.write(f"{typ}* {name} = aligned_alloc({ALIGNMENT}, ((size_t)sizeof({typ})")
         for extent in n.extents:
             self.expressions.write(" * (size_t)(", extent, ")")
-        self._line(f" + {_ALIGNMENT - 1}) / {_ALIGNMENT} * {_ALIGNMENT});")
+        self._line(f" + {ALIGNMENT - 1}) / {ALIGNMENT} * {ALIGNMENT});")
         self.out.write(f"if ({name} == NULL)")
         self._fail(str(self.program.message(f"not enough memory for {n.buffer_var.name}")))
 
