@@ -17,8 +17,14 @@ _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _PIECE = re.compile(r"<[^>]*>|&[^;\s]*;|[^<&]+|.", re.DOTALL)
 
 
-def changed_spans(old: str, new: str) -> tuple[list[Span], list[Span]] | None:
+def changed_spans(old: str, new: str, names: re.Pattern[str] | None = None) -> tuple[list[Span], list[Span]] | None:
     """Return the columns ``[start, end)`` of each line that the other does not have.
+
+    Parameters
+    ----------
+    old, new : str
+    names : re.Pattern, optional
+        What is no change of a line where other words changed too, such as values that are numbered anew.
 
     Returns
     -------
@@ -27,14 +33,28 @@ def changed_spans(old: str, new: str) -> tuple[list[Span], list[Span]] | None:
     """
     if max(len(old), len(new)) > MAX_CHARACTERS:
         return None
-    words, others = _WORD.findall(old), _WORD.findall(new)
-    matcher = SequenceMatcher(None, words, others, autojunk=False)
-    if matcher.ratio() < MIN_RATIO:
-        return None
-    changes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+    words, others = _words(old, names), _words(new, names)
+    for keys in (lambda word: "%" if names and names.fullmatch(word) else word), str:
+        matcher = SequenceMatcher(None, [*map(keys, words)], [*map(keys, others)], autojunk=False)
+        if matcher.ratio() < MIN_RATIO:
+            return None
+        changes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+        if changes:
+            break
     return _columns(words, [(i1, i2) for _, i1, i2, _, _ in changes]), _columns(
         others, [(j1, j2) for _, _, _, j1, j2 in changes]
     )
+
+
+def _words(text: str, names: re.Pattern[str] | None) -> list[str]:
+    """Return a line in words, each generated name being one."""
+    if names is None:
+        return _WORD.findall(text)
+    words, at = [], 0
+    for match in names.finditer(text):
+        words += [*_WORD.findall(text[at : match.start()]), match[0]]
+        at = match.end()
+    return words + _WORD.findall(text[at:])
 
 
 def _columns(words: list[str], runs: list[Span]) -> list[Span]:

@@ -84,7 +84,9 @@ class PaneListing:
 
     @staticmethod
     def _difference(diff: Diff) -> str:
-        return f"+{diff.added} −{diff.removed}" if diff.added or diff.removed else "no difference"
+        changed = [f"+{diff.added} −{diff.removed}"] if diff.added or diff.removed else []
+        moved = [f"{diff.moved:,} only moved"] if diff.moved else []
+        return ", ".join(changed + moved) or "no difference"
 
     @property
     def _sides(self) -> str:

@@ -25,13 +25,24 @@ MAX_CHUNKS, MAX_CHUNK_CHARACTERS = 200, 32_000
 """Highlighted chunks that a process keeps, and how long the text of each may be."""
 
 
+MOVED_AWAY, MOVED_HERE, REWRITTEN = "<", ">", "~"
+KINDS = {"+": " added", "-": " removed", MOVED_AWAY: " moved away", MOVED_HERE: " moved", REWRITTEN: " moved"}
+"""Of lines in a difference, by their marks: of the last three both texts have the line, here in the old one, here in
+the new one, or here in both but otherwise indented or with other parameters."""
+
+
 @dataclass(frozen=True)
 class DrawnLine:
-    """A line as the template shows it; in a difference ``mark`` is ``+``, ``-``, ``…`` for a fold, or empty."""
+    """A line as the template shows it; in a difference ``mark`` is one of :data:`KINDS`, ``…`` for a fold, or empty."""
 
     number: int
     html: Markup
     mark: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The class that a line of a difference has in the style sheet, after a space."""
+        return KINDS.get(self.mark, "")
 
 
 @dataclass(frozen=True)

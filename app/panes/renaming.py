@@ -9,11 +9,11 @@ from functools import lru_cache
 GENERATED: Mapping[str, re.Pattern[str]] = {
     "llvm": re.compile(r"%[-$.\w]+|![0-9]+|#[0-9]+|^[-$.\w]+(?=:)"),
     "gas": re.compile(r"\.?L[A-Za-z_$]*\d+_\d+"),
-    "relay": re.compile(r"%\d+"),
+    "relay": re.compile(r"%@?\d+|\bmeta\[relay\.Constant\]\[\d+\]"),
     "python": re.compile(r"\bcse_var_\d+\b"),
 }
 """Names that a printer or a pass numbers, by language: values, attribute groups and labels of LLVM IR, labels of
-assembly, bindings of graphs, and shared subexpressions of loops."""
+assembly, bindings and constants of graphs, and shared subexpressions of loops."""
 _DEFINED = re.compile(r"\s*(\S+?)(?: =|:)")
 
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.artifacts import Listing
-from app.panes.differences import CONTEXT, MAX_ALIGNED, MAX_SHOWN, Diff, diff
+from app.panes.alignment import MAX_ALIGNED
+from app.panes.differences import CONTEXT, MAX_SHOWN, Diff, diff
 from app.panes.listing_pane import PaneListing
 from app.panes.table import PANES
 from tests.app.fixtures import listing

@@ -1,0 +1,165 @@
+"""Which lines of two texts are the same: but for names that a printer or a pass numbers, in their order or moved."""
+
+from __future__ import annotations
+
+import difflib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from app.artifacts import Listing
+from app.panes.graph_text import canonical, computed, without_operands
+from app.panes.renaming import renamed, skeleton
+from app.panes.similar_lines import paired
+
+MAX_ALIGNED = 6_000
+"""Lines a side that are aligned; longer stretches are shown as replaced."""
+MAX_THOROUGH = 1_000
+"""Lines a side up to which frequent lines may anchor the alignment, which takes quadratic time."""
+
+Opcode = tuple[str, int, int, int, int]
+"""As ``difflib`` has them; lines of a ``replace`` of as many lines belong together one by one."""
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """What became of the lines of a text."""
+
+    opcodes: list[Opcode]
+    moved: dict[int, int]
+    """Lines that the other text has elsewhere, and where."""
+    rewritten: set[int]
+    """Lines of the new text that the old one has at this place, otherwise indented or with other parameters."""
+
+
+def align(before: Listing, after: Listing) -> Alignment:
+    """Return which lines of two listings are equal, but for the names that a printer or a pass numbers."""
+    old, new = ([line.text for line in side.lines] for side in (before, after))
+    if before.language != after.language:
+        return Alignment(list(_opcodes(old, new)), {}, set())
+    return _Aligner(old, new, after.language).align()
+
+
+class _Aligner:
+    """Two texts of one language, and keys by which their lines are compared."""
+
+    def __init__(self, old: list[str], new: list[str], language: str) -> None:
+        self._written = old, new
+        self._language = language
+        is_graph = language == "relay"
+        self._old, self._new = (canonical(old), canonical(new)) if is_graph else (old, new)
+        self._keys = self._keys_by_value() if is_graph else self._skeletons()
+
+    def align(self) -> Alignment:
+        codes = list(_opcodes(*self._keys))
+        in_place = [(i, i - i1 + j1) for tag, i1, i2, j1, _ in codes if tag == "equal" for i in range(i1, i2)]
+        elsewhere = self._elsewhere(codes) if self._language == "relay" else []
+        same = self._same(sorted(in_place + elsewhere))
+        moved = dict(pair for pair in elsewhere if pair in same)
+        opcodes = [part for code in codes for piece in _split(code, same) for part in self._paired(piece, moved)]
+        rewritten = {j for i, j in in_place if (i, j) in same and not self._is_written_alike(i, j)}
+        return Alignment(opcodes, moved, rewritten)
+
+    def _skeletons(self) -> tuple[list[str], list[str]]:
+        old, new = ([skeleton(text, self._language) for text in side] for side in (self._old, self._new))
+        return old, new
+
+    def _keys_by_value(self) -> tuple[list[str], list[str]]:
+        """Return for lines of a graph what they compute, where both texts do; else their skeletons."""
+        known: dict[str, int] = {}
+        values = [computed(side, known) for side in (self._old, self._new)]
+        shared = set(values[0]) & set(values[1])
+        old, new = (
+            [f"#{value}" if value in shared else text for value, text in zip(of_side, side, strict=True)]
+            for of_side, side in zip(values, self._skeletons(), strict=True)
+        )
+        return old, new
+
+    def _elsewhere(self, codes: Iterable[Opcode]) -> list[Pair]:
+        """Return the lines of a graph that compute the same, at different places of the two texts."""
+        gone: dict[str, list[int]] = defaultdict(list)
+        come: dict[str, list[int]] = defaultdict(list)
+        for tag, i1, i2, j1, j2 in codes:
+            if tag != "equal":
+                for i in range(i1, i2):
+                    gone[self._keys[0][i]].append(i)
+                for j in range(j1, j2):
+                    come[self._keys[1][j]].append(j)
+        return [
+            pair
+            for key, lines in gone.items()
+            if key.startswith("#") and self._old[lines[0]].startswith("%")
+            for pair in zip(lines, come[key], strict=False)
+        ]
+
+    def _same(self, pairs: Sequence[Pair]) -> set[Pair]:
+        verdicts = renamed([self._verified(i, j) for i, j in pairs], self._language)
+        return {pair for pair, fits in zip(pairs, verdicts, strict=True) if fits}
+
+    def _verified(self, i: int, j: int) -> tuple[str, str]:
+        """Return what is to be the same of two lines: the operands of those that compute the same are."""
+        old, new = self._old[i], self._new[j]
+        return (without_operands(old), without_operands(new)) if self._keys[0][i].startswith("#") else (old, new)
+
+    def _is_written_alike(self, i: int, j: int) -> bool:
+        old, new = self._written
+        return skeleton(old[i], self._language) == skeleton(new[j], self._language)
+
+    def _paired(self, code: Opcode, moved: Mapping[int, int]) -> Iterator[Opcode]:
+        """Yield a replaced block in parts: lines that belong together, and those that are only removed or added."""
+        tag, i1, i2, j1, j2 = code
+        if tag != "replace":
+            yield code
+            return
+        old = ["" if i in moved else self._old[i] for i in range(i1, i2)]
+        arrived = set(moved.values())
+        new = ["" if j in arrived else self._new[j] for j in range(j1, j2)]
+        pairs = [(i1 + i, j1 + j) for i, j in paired(old, new)]
+        for _, run in groupby(enumerate(pairs), lambda item: (item[1][0] - item[0], item[1][1] - item[0])):
+            together = [pair for _, pair in run]
+            (first_old, first_new), (last_old, last_new) = together[0], together[-1]
+            yield from _gap(i1, first_old, j1, first_new)
+            i1, j1 = last_old + 1, last_new + 1
+            yield "replace", first_old, i1, first_new, j1
+        yield from _gap(i1, i2, j1, j2)
+
+
+def _gap(i1: int, i2: int, j1: int, j2: int) -> Iterator[Opcode]:
+    if i1 < i2:
+        yield "delete", i1, i2, j1, j1
+    if j1 < j2:
+        yield "insert", i2, i2, j1, j2
+
+
+def _split(code: Opcode, same: set[Pair]) -> Iterator[Opcode]:
+    """Yield an opcode, one of equal keys in runs of lines that are the same and lines that are not."""
+    tag, i1, i2, j1, _ = code
+    if tag != "equal" or i1 == i2:
+        yield code
+        return
+    for fits, run in groupby(range(i1, i2), lambda i: (i, i - i1 + j1) in same):
+        lines = list(run)
+        first, last = lines[0], lines[-1] + 1
+        yield "equal" if fits else "replace", first, last, j1 + first - i1, j1 + last - i1
+
+
+def _opcodes(old: list[str], new: list[str]) -> Iterator[Opcode]:
+    """Align two texts; what they share at both ends is cut off first, which makes huge listings cheap."""
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    longest = max(len(middle_old), len(middle_new))
+    yield "equal", 0, head, 0, head
+    if longest > MAX_ALIGNED:
+        yield "replace", head, len(old) - tail, head, len(new) - tail
+    else:
+        matcher = difflib.SequenceMatcher(None, middle_old, middle_new, autojunk=longest > MAX_THOROUGH)
+        for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+            yield tag, i1 + head, i2 + head, j1 + head, j2 + head
+    yield "equal", len(old) - tail, len(old), len(new) - tail, len(new)
