@@ -238,9 +238,9 @@ class PrimitiveRegistry:
 
 
 def line_of(primitives: Sequence[Primitive], name: str, stage: str) -> str:
-    """Return ``, as line 12 asks`` for the last call of a primitive on a stage, for errors of lowering."""
-    lines = [p.line for p in primitives if p.name == name and p.stage == stage and p.line is not None]
-    return f", as line {lines[-1]} asks" if lines else ""
+    """Return `` (line 12)`` for the last call of a primitive on a stage, for errors; empty where it has no line."""
+    lines = [p.line for p in primitives if p.name == name and p.stage == stage]
+    return f" (line {lines[-1]})" if lines and lines[-1] is not None else ""
 
 
 def _arguments(args: tuple[object, ...], kwargs: dict[str, object], names: list[str], variadic: bool) -> str:

@@ -37,7 +37,7 @@ export async function propose(place, factor) {
  * @param {string} script */
 export function apply(proposal, script) {
   if (!proposal.edit) {
-    toast(`Not ${proposal.label}: ${proposal.refused}`);
+    toast(`Cannot ${proposal.label}: ${proposal.refused}`);
   } else if (script !== editor.text) {
     toast("The script has changed meanwhile: ask again");
   } else {

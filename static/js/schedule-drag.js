@@ -83,7 +83,7 @@ function aim(event) {
   if (proposal) row.classList.add("aimed", ...(proposal.primitive === "reorder" ? ["between"] : []));
 }
 
-const told = ({ label, refused, gain, edit }) => (refused ? `Not ${label}: ${refused}` : `${edit.text.trim()}${gain ? ` (${gain})` : ""}`);
+const told = ({ label, refused, gain, edit }) => (refused ? `Cannot ${label}: ${refused}` : `${edit.text.trim()}${gain ? ` (${gain})` : ""}`);
 
 /** The proposal of a drop: onto the middle of a neighbour fuses, elsewhere the loop takes its place. */
 function proposalFor(row, y) {

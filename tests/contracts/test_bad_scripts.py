@@ -79,7 +79,7 @@ BAD = [
         "output elsewhere",
         MATMUL + "s[D].compute_at(s[C], C.op.axis[0])\ntvm.lower(s, [A, B, D])\n",
         "ScheduleError",
-        "compute_at: stage 'D' is an output, which must be computed as a whole, as line 10 asks",
+        "compute_at: stage 'D' is an output, which must be computed as a whole \\(line 10\\)",
         11,
     ),
     BadScript(

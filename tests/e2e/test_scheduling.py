@@ -89,7 +89,7 @@ def test_an_illegal_drop_says_why_before_it_is_made(explorer: str, open_page: Ca
     hover_over(page, "loop k.inner of C", "loop i of C")
     expect(page.locator("#drop-tip.refusal")).to_contain_text("unroll fewer loops")
     page.mouse.up()
-    expect(page.locator("#toast")).to_contain_text("Not move outside of i")
+    expect(page.locator("#toast")).to_contain_text("Cannot move outside of i")
     assert script(page) == before
 
 

@@ -257,8 +257,9 @@ class Inline(BlockCandidate):
 def loop_candidates(place: BlockPlace, at: int, factors: Sequence[int] = FACTORS) -> Iterator[BlockCandidate]:
     """Yield what may come next for a loop, the cheap annotations first."""
     loop = place.loops[at]
+    bound = loop.thread_binding
     for name, kind in ANNOTATIONS.items():
-        if loop.kind != kind:
+        if bound is None and loop.kind != kind:
             yield AnnotateLoop(place, at, name)
     for factor in factors:
         if not isinstance(loop.extent, IntImm) or factor < loop.extent.value:
@@ -270,7 +271,7 @@ def loop_candidates(place: BlockPlace, at: int, factors: Sequence[int] = FACTORS
         yield FuseLoops(place, at - 1, "inner")
     if place.realize.block.init is not None:
         yield Decompose(place, at)
-    yield from (BindLoop(place, at, tag) for tag in THREAD_TAGS)
+    yield from (BindLoop(place, at, tag) for tag in THREAD_TAGS if bound is None or bound.thread_tag != tag)
 
 
 def block_candidates(places: Sequence[BlockPlace], place: BlockPlace) -> Iterator[BlockCandidate]:

@@ -88,7 +88,9 @@ class BlockTrials(Trials[BlockCandidate]):
             require_threads(self._target.max_num_threads, self._target.kind.name)
         if isinstance(candidate, AnnotateLoop):
             others = [loop for loop in candidate.place.loops if loop.kind in WRITTEN_OUT and loop is not candidate.loop]
-            require_short(candidate.primitive, _extent(candidate.loop) or 1, math.prod(_extent(x) or 1 for x in others))
+            inside = any(loop.kind not in WRITTEN_OUT for loop in candidate.place.loops[candidate.at + 1 :])
+            written_out = math.prod(_extent(x) or 1 for x in others)
+            require_short(candidate.primitive, _extent(candidate.loop) or 1, written_out, loops_inside=inside)
         copy = self._schedule.copy()
         candidate.apply(copy)
         return lower(copy.mod)

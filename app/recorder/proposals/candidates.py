@@ -228,8 +228,9 @@ def loop_candidates(schedule: Schedule, stage: int, loop: int, factors: Sequence
     owner = schedule.stages[stage]
     axis, count = owner.leaf_iter_vars[loop], len(owner.leaf_iter_vars)
     attr = owner.iter_var_attrs.get(axis)
+    bound = attr.bind_thread if attr is not None else None
     for name, kind in ANNOTATIONS.items():
-        if attr is None or attr.iter_type != kind:
+        if bound is None and (attr is None or attr.iter_type != kind):  # a bound loop runs as threads, whatever it is else
             yield Annotate(stage, loop, primitive=name)
     extent = axis.dom.extent if axis.dom is not None else None
     for factor in factors:
@@ -243,7 +244,8 @@ def loop_candidates(schedule: Schedule, stage: int, loop: int, factors: Sequence
     if loop:
         yield Fuse(stage, loop - 1, "inner")
     for tag in THREAD_TAGS:
-        yield Bind(stage, loop, tag)
+        if bound is None or bound.thread_tag != tag:
+            yield Bind(stage, loop, tag)
 
 
 def stage_candidates(schedule: Schedule, stage: int) -> Iterator[Candidate]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from app.artifacts import Options
 from app.proposals import Edit, Place, Proposed, ProposedPrimitive, Subject
@@ -78,9 +79,12 @@ def propose(subject: Subject, source: str, recorder: Recorder, scopes: Scopes, o
         return Proposed(problem="the script goes on with this schedule after it has lowered what is shown")
     try:
         with uninstrumented():
-            return Proposed(proposals=_trials(record, function, source, recorder, scopes, options).run(subject))
+            proposals = _trials(record, function, source, recorder, scopes, options).run(subject)
     except TVMError as error:
         return Proposed(problem=clean(brief(error)))
+    if not proposals:
+        return Proposed(problem="nothing to choose: an output that no other stage reads has loops of its own")
+    return Proposed(proposals=proposals)
 
 
 def _trials(
@@ -146,11 +150,14 @@ class _Proposer(Trials[Candidate]):
         if isinstance(candidate, Bind):
             require_threads(self._target.max_num_threads, self._target.kind.name)
         if isinstance(candidate, Annotate):
-            axis, attrs = candidate.axis(self._schedule), self._schedule.stages[candidate.stage].iter_var_attrs
+            stage = self._schedule.stages[candidate.stage]
+            axis, attrs = candidate.axis(self._schedule), stage.iter_var_attrs
             kind = ANNOTATIONS[candidate.primitive]
             same = [a for a, attr in attrs.items() if attr.iter_type == kind and a is not axis]
             others = math.prod(self._extents.get(a, 1) for a in same)
-            require_short(candidate.primitive, self._extents.get(axis, 1), others)
+            written_out = {a for a, attr in attrs.items() if attr.iter_type in (IterVar.Unrolled, IterVar.Vectorized)}
+            inside = any(a not in written_out for a in stage.leaf_iter_vars[candidate.loop + 1 :])
+            require_short(candidate.primitive, self._extents.get(axis, 1), others, loops_inside=inside)
         return self._lowered(candidate)
 
     def gain(self, candidate: Candidate, after: IRModule) -> str:
@@ -162,6 +169,7 @@ class _Proposer(Trials[Candidate]):
         for candidate in candidates:
             if candidate is not None:
                 candidate.apply(copy)
+                copy.primitives[-1] = replace(copy.primitives[-1], line=None)  # no line of the script asks for it yet
         args: Sequence[Tensor | Var] = [mapped(a) if isinstance(a, Tensor) else a for a in self._args]
         return lower(copy, args)
 

@@ -16,6 +16,8 @@ SECONDS = 1.5
 """Processor time that primitives are tried for; those that are left then are not proposed."""
 MAX_EXTENTS = {"unroll": 256, "vectorize": 1024}
 """Iterations of loops that annotations are tried on."""
+MAX_COPIES = 16
+"""Of a loop, where the loops around it are unrolled: LLVM optimises each copy by itself."""
 
 Tried = TypeVar("Tried")
 
@@ -86,7 +88,7 @@ class Trials(ABC, Generic[Tried]):
         """Return where it is dropped in the pane."""
 
 
-def require_short(primitive: str, extent: int, others: int = 1) -> None:
+def require_short(primitive: str, extent: int, others: int = 1, *, loops_inside: bool = False) -> None:
     """Refuse to write out or to widen many iterations, which takes long to try and never pays.
 
     Parameters
@@ -97,12 +99,16 @@ def require_short(primitive: str, extent: int, others: int = 1) -> None:
         Iterations of the loop.
     others : int
         Those of the loops around or inside that are written out already, multiplied.
+    loops_inside : bool
+        Whether loops inside of it stay loops.
 
     Raises
     ------
     TVMError
         They are too many.
     """
+    if primitive == "unroll" and loops_inside and extent * others > MAX_COPIES:
+        raise TVMError(f"the loops inside of it would be written out {extent * others:,} times: split it first")
     if extent * others > MAX_EXTENTS.get(primitive, extent * others):
         raise TVMError(
             f"it has {extent:,} iterations, {'with the others' if others > 1 else 'which is'} too many to "

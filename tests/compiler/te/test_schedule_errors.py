@@ -246,7 +246,7 @@ def test_the_message_says_what_is_wrong(apply: Callable[[Setting], Any], error: 
 
 def test_what_lowering_finds_names_the_line_that_asked() -> None:
     for apply in (_vectorize_symbolic, _outside_of_a_consumer):
-        with pytest.raises(ScheduleError, match=r", as line \d+ asks; "):
+        with pytest.raises(ScheduleError, match=r" \(line \d+\); "):
             apply(Setting())
 
 

@@ -129,12 +129,24 @@ def test_what_lowering_refuses_is_refused_with_its_reason() -> None:
     assert "reduction axis" in refused.refused
     bound = labelled(proposals(MATMUL, 0, 0), "bind to blockIdx.x")
     assert "build for a GPU" in bound.refused
+    assert "written out 64 times" in labelled(proposals(MATMUL, 0, 0), "unroll").refused
+    assert labelled(proposals(MATMUL, 0, 1), "unroll").edit is not None, "4 copies of the loop over k"
 
 
 def test_loops_are_bound_for_a_gpu() -> None:
     script = MATMUL.replace('target="llvm"', 'target="opencl"').replace("s[C].vectorize(ji)\n", "")
     bound = labelled(proposals(script, 0, 0), "bind to blockIdx.x")
-    assert 's[C].bind(i, te.thread_axis("blockIdx.x"))\n' in edited(script, bound.edit)
+    script = edited(script, bound.edit)
+    assert 's[C].bind(i, te.thread_axis("blockIdx.x"))\n' in script
+    assert not {"vectorize", "parallel", "unroll", "bind to blockIdx.x"} & {p.label for p in proposals(script, 0, 0)}
+    twice = labelled(proposals(script, 0, 1), "bind to blockIdx.x").refused
+    assert "both bound to blockIdx.x, so that" in twice, "a line that is not written yet has no number"
+
+
+def test_an_output_that_nothing_reads_has_no_place_to_choose() -> None:
+    _, proposed = run(MATMUL, Subject(place=Place(stage=0)))
+    assert proposed is not None
+    assert "an output that no other stage reads" in proposed.problem
 
 
 def test_reasons_are_those_of_the_loops() -> None:
@@ -171,7 +183,9 @@ def test_walks_of_proposals_stay_legal(seed: int) -> None:
         stages = answer.units[-1].schedule
         stage = choose.randrange(len(stages))
         loop = choose.choice([None, *range(len(stages[stage].loops))])
-        legal = [proposal for proposal in proposals(script, stage, loop) if proposal.edit]
+        _, proposed = run(script, Subject(place=Place(stage=stage, loop=loop)))
+        assert proposed is not None
+        legal = [proposal for proposal in proposed.proposals if proposal.edit]
         if legal:
             script = edited(script, choose.choice(legal).edit)
     assert run(script)[0].problems == [], script
