@@ -3,7 +3,7 @@ import { $, toast } from "./dom.js";
 import { editor } from "./editor.js";
 import { pack, told, unpack } from "./ladder-link.js";
 import { recall, remember } from "./memory.js";
-import { forgetPredictions, predictions, togglePredicting } from "./predict.js";
+import { closeForm, forgetPredictions, predictions, togglePredicting } from "./predict.js";
 import { ask, post, unreached } from "./server.js";
 import { keepInLinks, on, state, tell, workspaceJson } from "./state.js";
 
@@ -85,6 +85,7 @@ async function start(address, workspace) {
   shown = { measurements: [], failures: [], reasons: [], done: 0, total: 0, label: "waiting for its turn", running: true, date: new Date().toISOString() };
   const source = new EventSource(answer.events);
   running = { id: answer.id, source };
+  closeForm();
   $("#pane-bench").classList.remove("stale");
   buttons(true);
   const handle = (name, update) => source.addEventListener(name, ({ data }) => { update(JSON.parse(data)); draw(); });

@@ -10,13 +10,21 @@ let drawn = new Map(); // step -> times as fast as the first
 /** What was predicted, by step. */
 export const predictions = () => Object.fromEntries(drawn);
 
+/** Forget them, and the bars that are being drawn: they were for other steps. */
 export function forgetPredictions() {
   drawn = new Map();
+  closeForm();
+}
+
+/** Take the bars away; what was predicted before stays. */
+export function closeForm() {
+  $("#predict")?.remove();
+  $("#ladder-predict").setAttribute("aria-expanded", "false");
 }
 
 /** The steps of the schedule after the first, as the page lists them. */
 function steps() {
-  return $$(".primitives .primitive").filter(({ dataset }) => Number(dataset.prefix) > 0 && !dataset.refused)
+  return $$(".primitives .primitive:not(.refused)").filter(({ dataset }) => Number(dataset.prefix) > 0)
     .map(({ dataset, textContent }) => ({ step: Number(dataset.prefix), name: textContent.trim() }));
 }
 
@@ -25,30 +33,27 @@ const words = (factor) => `${Number(factor.toPrecision(2)).toLocaleString("en-US
 /** Show the bars to draw, or take them away.
  * @param {() => void} measure starts the ladder */
 export function togglePredicting(measure) {
-  const open = $("#predict");
-  $("#ladder-predict").setAttribute("aria-expanded", String(!open));
-  if (open) {
-    open.remove();
+  if ($("#predict")) {
+    closeForm();
     return;
   }
   const listed = steps();
   if (!listed.length) {
-    $("#ladder-predict").setAttribute("aria-expanded", "false");
     toast("There is nothing to predict: the script makes no schedule with steps");
     return;
   }
+  $("#ladder-predict").setAttribute("aria-expanded", "true");
   const form = element("form", { class: "predict", id: "predict", "aria-label": "Your predictions" },
     element("p", { class: "hint" }, "How many times as fast as the unscheduled definition is the program after each step? Draw the bars, then measure."),
     ...listed.map(slider),
-    element("div", { class: "buttons" }, element("button", { type: "submit", class: "primary small" }, "Measure"), element("button", { type: "button", class: "small", id: "predict-clear" }, "Never mind")));
+    element("div", { class: "buttons" }, element("button", { type: "submit", class: "primary small" }, "Measure"), element("button", { type: "button", class: "small", id: "predict-clear" }, "Cancel")));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     drawn = new Map($$("input", form).map((input) => [Number(input.dataset.step), 2 ** (Number(input.value) / STEPS)]));
-    togglePredicting(measure);
     measure();
   });
   $("#bench").before(form);
-  $("#predict-clear").addEventListener("click", () => { forgetPredictions(); togglePredicting(measure); });
+  $("#predict-clear").addEventListener("click", forgetPredictions);
   $("input", form).focus();
 }
 

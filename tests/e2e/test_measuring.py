@@ -166,6 +166,9 @@ def test_steps_are_predicted_before_they_are_measured(explorer: str, open_page: 
     expect(page.locator("#ladder-button")).to_have_text("Ladder", timeout=60_000)
     expect(page.locator("#bench .ghost.predicted")).to_have_count(3)
     expect(page.locator("#bench .predictions")).to_contain_text(re.compile(r"[0-2] of 3 within a factor of two"))
+    page.click("#ladder-predict")
+    write(page, MATMUL.replace("factor=16", "factor=8"))
+    expect(page.locator("#predict")).to_have_count(0)  # its bars were those of other steps
 
 
 def test_parallel_steps_have_a_second_bar_for_one_thread(explorer: str, open_page: Callable[..., Page]) -> None:

@@ -202,13 +202,21 @@ class _Proposer(Trials[Candidate]):
         return self._text.insertion(statements, lines, self._wording.variables)
 
     def _applied(self, stage: int) -> list[Primitive]:
-        """Return the primitives of a stage."""
-        name = self._schedule.stages[stage].op.name
-        return [primitive for primitive in self._schedule.primitives if primitive.stage == name]
+        """Return the primitives of a stage, and those of the schedule that gave it the operation that it has."""
+        owner = self._schedule.stages[stage]
+        names = {owner.op.name, owner.origin_op.name}
+        return [p for p in self._schedule.primitives if p.stage in names or names & _rewritten_by(p)]
 
     def _names_all(self, candidate: Reorder) -> bool:
         """Return whether a reordering names all loops, so that it can stand for an earlier one."""
         return all(self._wording.is_named(axis) for axis in candidate.order(self._schedule))
+
+
+def _rewritten_by(primitive: Primitive) -> set[str]:
+    """Return the names of the tensors whose operations a primitive of the whole schedule replaces, as rfactor does."""
+    first = primitive.args[0] if primitive.index is None and primitive.args else ()
+    tensors = first if isinstance(first, (list, tuple)) else (first,)
+    return {tensor.op.name for tensor in tensors if isinstance(tensor, Tensor)}
 
 
 def _extents(schedule: Schedule) -> dict[IterVar, int]:

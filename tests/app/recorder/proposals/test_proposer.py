@@ -82,6 +82,15 @@ def test_axes_without_a_name_get_one() -> None:
     assert "s[blur].vectorize(x)\nf = " in edited(script, again.edit)
 
 
+def test_what_follows_rfactor_is_written_after_it() -> None:
+    """The stage has other axes from there on."""
+    script = MATMUL.replace("jo, ji = s[C].split(j, factor=16)", "ko, ki = s[C].split(k, factor=8)")
+    script = script.replace("s[C].reorder(i, jo, k, ji)\ns[C].vectorize(ji)", "partial = s.rfactor(C, ki)")
+    split = labelled(proposals(script, 1, 2), "split by 4")
+    assert ".rfactor(C, ki)\n" in script
+    assert edited(script, split.edit).split("rfactor")[1].startswith("(C, ki)\nkivo, kivi = s[C].split(")
+
+
 def test_a_stage_is_dropped_at_a_loop_of_its_consumer() -> None:
     places = proposals(BLUR, 0)
     at = next(p for p in places if p.onto == Place(stage=1, loop=0))
