@@ -202,7 +202,7 @@ class Contains(CheckBase, frozen=True, kw_only=True, tag="contains"):
 
 
 def _occurrences(count: int) -> str:
-    return f"it is there {count} time{'s' * (count > 1)}" if count else "it is not there"
+    return f"found {_often(count)}" if count else "not found"
 
 
 class Fact(CheckBase, frozen=True, kw_only=True, tag="fact"):
@@ -218,14 +218,17 @@ class Fact(CheckBase, frozen=True, kw_only=True, tag="fact"):
 
     @property
     def default_words(self) -> str:
-        return f"{_title(self.pane)} has {_counted(_range(self.at_least, self.at_most), self.fact)}"
+        return f"{_title(self.pane)} has {self._amount(_range(self.at_least, self.at_most))}"
+
+    def _amount(self, amount: str) -> str:
+        return f"vectors of {amount} bits" if self.fact == "vector bits" else _counted(amount, self.fact)
 
     def judge(self, evidence: Evidence) -> tuple[bool, str]:
         listing = evidence.listing(self.pane)
         value = listing.summary.get(self.fact) if listing else None
         if not isinstance(value, int | float):
             return False, f"{_title(self.pane)} has no number of {self.fact}"
-        return self.at_least <= value <= self.at_most, f"it has {_counted(_number(value), self.fact)}"
+        return self.at_least <= value <= self.at_most, f"it has {self._amount(_number(value))}"
 
 
 class GraphFact(CheckBase, frozen=True, kw_only=True, tag="graph"):
@@ -284,7 +287,7 @@ class Question(CheckBase, frozen=True, kw_only=True, tag="question"):
         if typed is None:
             return False, "type a number"
         right = abs(typed - self.answer) <= self.tolerance
-        return right, f"{_number(typed)}{'' if right else ' is not it'}"
+        return right, f"{_number(typed)}{'' if right else ' is not right'}"
 
 
 class Right(CheckBase, frozen=True, kw_only=True, tag="right"):
@@ -367,7 +370,7 @@ class Prediction(CheckBase, frozen=True, kw_only=True, tag="prediction"):
             return False, "nothing was measured"
         return (
             1 / self.within <= typed / value <= self.within,
-            f"you said {_number(typed)}, measured were {_number(value)}",
+            f"predicted {_number(typed)}, measured {_number(value)}",
         )
 
 
@@ -407,12 +410,12 @@ def _failed(errors: list[Problem]) -> str:
 
 
 def _late(errors: list[Problem]) -> str:
-    """Return what to do about a script whose time was over before it ended; Run's longer time does not count here."""
+    """Return what to do about a script that ran out of time; Run's longer time does not count here."""
     line = next((problem.line for problem in errors if problem.line), None)
-    where = f", at line {line}," if line else ""
+    where = f" at line {line}" if line else ""
     return (
-        f"the script was stopped{where} as its time was over: check again, which helps where the server was busy; "
-        "if it does not, make the shapes smaller or leave out what the step does not ask for"
+        f"the script ran out of time{where}: check again, since the server may have been busy; "
+        "if that does not help, make the shapes smaller or leave out what the step does not ask for"
     )
 
 
@@ -440,7 +443,7 @@ def _noise(evidence: Evidence) -> str:
     """Return a note where the kernel's times differ so much that measuring again may come out otherwise."""
     kernel = evidence.kernel
     noisy = kernel is not None and kernel.spread > NOISE * kernel.seconds
-    return "; the times differed much, so measure again if this surprises you" if noisy else ""
+    return "; the times varied a lot, so measure again if in doubt" if noisy else ""
 
 
 def _plain(pattern: str) -> str:

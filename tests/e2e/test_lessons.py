@@ -100,7 +100,7 @@ def test_a_step_is_checked_on_the_students_own_result(school: str, open_page: Ca
     expect(page.locator(".pane:visible")).to_have_count(2)
     expect(page.locator("article:visible strong")).to_have_text("it")
     check(page)
-    expect(page.locator(".checks:visible .failed small")).to_have_text("it is not there")
+    expect(page.locator(".checks:visible .failed small")).to_have_text("not found")
     expect(page.locator("#lesson-verdict")).to_have_text("Not yet.")
     expect(page.get_by_text("Times two.")).to_be_hidden()
     page.get_by_text("Hint").click()
@@ -156,7 +156,7 @@ def test_what_a_step_measures_is_measured_by_the_server(school: str, open_page: 
     expect(page.locator("#lesson-check")).to_be_enabled(timeout=60_000)  # it measures
     verdicts = page.locator(".checks:visible li small")
     expect(verdicts.nth(0)).to_have_text("checked on random inputs: ok")
-    expect(verdicts.nth(1)).to_contain_text("you said 1,000, measured were ")
+    expect(verdicts.nth(1)).to_contain_text("predicted 1,000, measured ")
     expect(page.locator("#lesson-verdict")).to_have_text(re.compile("^Done"))
 
 

@@ -96,7 +96,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
         {"kind": "question", "name": "n", "ask": "?", "answer": 40, "tolerance": 2},
         {"kind": "question", "name": "n", "ask": "?", "answer": 40},
-        "42 is not it",
+        "42 is not right",
     ),
     (
         {"kind": "question", "name": "n", "ask": "?", "answer": 42},
@@ -110,12 +110,12 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
         {"kind": "prediction", "name": "x", "ask": "?", "of": "milliseconds"},
         {"kind": "prediction", "name": "x", "ask": "?", "of": "times default"},
-        "you said 1.5, measured were 8",
+        "predicted 1.5, measured 8",
     ),
     (
         {"kind": "prediction", "name": "x", "ask": "?", "of": "gflops"},
         {"kind": "prediction", "name": "n", "ask": "?", "of": "times numpy"},
-        "you said 42, measured were 2",
+        "predicted 42, measured 2",
     ),
 ]
 
@@ -142,7 +142,7 @@ def test_a_check_passes_and_fails(passing: dict[str, Any], failing: dict[str, An
         ("spills", 1, "at most 1 spill"),
         ("instructions", 1, "at most 1 instruction"),
         ("branches", 1, "at most 1 branch"),
-        ("vector bits", 128, "at most 128 vector bits"),
+        ("vector bits", 128, "vectors of at most 128 bits"),
     ],
 )
 def test_what_is_counted_is_named_in_the_right_number(fact: str, amount: int, words: str) -> None:
@@ -159,7 +159,7 @@ def test_how_often_something_is_asked_for_reads_well() -> None:
 def test_what_the_script_has_is_said_with_its_unit() -> None:
     assert (
         verdict({"kind": "fact", "pane": "asm", "fact": "vector bits", "at_least": 512}).detail
-        == "it has 256 vector bits"
+        == "it has vectors of 256 bits"
     )
     assert verdict({"kind": "graph", "fact": "kernels", "at_most": 1}).detail == "after FuseOps it has 2 kernels"
 
@@ -196,7 +196,7 @@ def test_a_script_whose_time_was_over_is_told_what_helps() -> None:
     stopped = Problem(kind="Timeout", message="it was stopped, and Run gives it more time", line=7)
     made = verdict({"kind": "right"}, answer=Answer(status="timeout", problems=[stopped], units=ANSWER.units))
     assert not made.passed
-    assert "stopped, at line 7, as its time was over: check again" in made.detail
+    assert "ran out of time at line 7: check again" in made.detail
     assert "Run" not in made.detail  # which no check looks at
 
 
