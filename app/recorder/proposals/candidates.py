@@ -230,7 +230,7 @@ def loop_candidates(schedule: Schedule, stage: int, loop: int, factors: Sequence
     attr = owner.iter_var_attrs.get(axis)
     bound = attr.bind_thread if attr is not None else None
     for name, kind in ANNOTATIONS.items():
-        if bound is None and (attr is None or attr.iter_type != kind):  # a bound loop runs as threads, whatever it is else
+        if bound is None and (attr is None or attr.iter_type != kind):  # a bound loop runs as threads, annotated or not
             yield Annotate(stage, loop, primitive=name)
     extent = axis.dom.extent if axis.dom is not None else None
     for factor in factors:
