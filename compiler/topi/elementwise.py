@@ -42,6 +42,7 @@ __all__ = [
     "log2",
     "log10",
     "logical_not",
+    "nearbyint",
     "negative",
     "ones_like",
     "reinterpret",
@@ -151,6 +152,7 @@ sigmoid = _elementwise("sigmoid", te.sigmoid, "1 / (1 + exp(-x))")
 erf = _elementwise("erf", te.erf, "the error function")
 floor = _elementwise("floor", te.floor, "the largest whole number not above x", _NUMBERS)
 ceil = _elementwise("ceil", te.ceil, "the smallest whole number not below x", _NUMBERS)
+nearbyint = _elementwise("nearbyint", te.nearbyint, "the nearest whole number, halves to the even one", _NUMBERS)
 round = _elementwise("round", te.round, "the nearest whole number, halves away from zero", _NUMBERS)
 trunc = _elementwise("trunc", te.trunc, "the whole number next to x towards zero", _NUMBERS)
 sign = _elementwise("sign", _sign, "-1, 0 or 1 by the sign of x", _NUMBERS)

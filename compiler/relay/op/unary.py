@@ -316,6 +316,14 @@ ceil = _unary(
 round = _unary(
     "round", topi.round, _round, "Round each element to the nearest integer, halves away from zero.", relation=identity
 )
+nearbyint = _unary(
+    "nearbyint",
+    topi.nearbyint,
+    _floats_only(np.rint),
+    "Round each element to the nearest integer, halves to the even one.",
+    relation=identity,
+    onnx="Round",
+)
 trunc = _unary("trunc", topi.trunc, _floats_only(np.trunc), "Round each element towards zero.", relation=identity)
 sign = _unary(
     "sign", topi.sign, np.sign, "Return -1, 0 or 1 by the sign of each element.", relation=identity, onnx="Sign"

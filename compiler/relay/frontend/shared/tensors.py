@@ -20,7 +20,6 @@ __all__ = [
     "cast",
     "count_of",
     "expand",
-    "half_to_even",
     "is_copied",
     "pad",
     "reshape",
@@ -153,15 +152,6 @@ def _pad_by_index(x: RelayExpr, around: Any, mode: str) -> Any:
         taken = np.pad(taken, (max(before, 0), max(after, 0)), mode)  # type: ignore[call-overload]
         x = ops.take(x, constant(taken.astype(np.int64)), axis=axis)
     return x
-
-
-def half_to_even(x: RelayExpr) -> Any:
-    """Round to the nearest integer, halves to the even one."""
-    down = ops.floor(x)
-    rest = ops.subtract(x, down)
-    odd = ops.not_equal(ops.floor_mod(down, 2.0), scalar(0.0, x))
-    up = ops.logical_or(ops.greater(rest, 0.5), ops.logical_and(ops.equal(rest, 0.5), odd))
-    return ops.where(up, ops.add(down, 1.0), down)
 
 
 def cast(x: RelayExpr, dtype: str) -> Any:

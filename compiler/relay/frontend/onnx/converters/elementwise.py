@@ -16,7 +16,7 @@ from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import Convert, converter, converters
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of, scalar
-from compiler.relay.frontend.shared.tensors import bounded, cast, half_to_even, static_dims
+from compiler.relay.frontend.shared.tensors import bounded, cast, static_dims
 
 
 def _function(path: str) -> Callable[..., Any]:
@@ -48,11 +48,6 @@ def _identity(node: Node) -> Any:
 @converter("Reciprocal")
 def _reciprocal(node: Node) -> Any:
     return ops.divide(1.0, node.inputs[0])
-
-
-@converter("Round")
-def _round(node: Node) -> Any:
-    return half_to_even(node.inputs[0])
 
 
 @converter("Mod")

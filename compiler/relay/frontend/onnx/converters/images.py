@@ -16,7 +16,7 @@ from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, scalar
-from compiler.relay.frontend.shared.tensors import bounded, cast, expand, half_to_even, reshape, slice_axis, static_dims
+from compiler.relay.frontend.shared.tensors import bounded, cast, expand, reshape, slice_axis, static_dims
 
 
 def pick(x: RelayExpr, places: Sequence[Any], outside: str = "zeros") -> Any:
@@ -76,7 +76,7 @@ def _weighted(
 def _mapped(x: RelayExpr, at: list[Any], outside: str) -> Any:
     if outside.startswith("reflection"):
         extents = static_dims(x, "the input")[2:]
-        at = [half_to_even(_reflected(p, e, outside.endswith("corners"))) for p, e in zip(at, extents, strict=True)]
+        at = [ops.nearbyint(_reflected(p, e, outside.endswith("corners"))) for p, e in zip(at, extents, strict=True)]
     return pick(x, at, "zeros" if outside == "zeros" else "border")
 
 
@@ -132,7 +132,7 @@ def _grid_sample(node: Node) -> Any:
 
 def _sampled(x: RelayExpr, places: list[Any], mode: str, outside: str) -> Any:
     if mode == "nearest":
-        return _mapped(x, [half_to_even(p) for p in places], outside)
+        return _mapped(x, [ops.nearbyint(p) for p in places], outside)
     if mode == "linear":
         return blend(x, places, outside)
     if mode == "cubic":

@@ -15,13 +15,13 @@ from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import dtype_of, ops
-from compiler.relay.frontend.shared.tensors import cast, half_to_even
+from compiler.relay.frontend.shared.tensors import cast
 
 
 def quantize(x: RelayExpr, scale: RelayExpr, zero: RelayExpr | None, dtype: str) -> Any:
     """Divide, round halves to even, shift, and cut off what the type cannot hold."""
     limits = np.iinfo(dtype)
-    rounded = half_to_even(ops.divide(x, cast(scale, dtype_of(x))))
+    rounded = ops.nearbyint(ops.divide(x, cast(scale, dtype_of(x))))
     if zero is not None:
         rounded = ops.add(rounded, cast(zero, dtype_of(x)))
     return ops.cast(ops.minimum(ops.maximum(rounded, float(limits.min)), float(limits.max)), dtype)
@@ -67,7 +67,7 @@ def dynamically_quantized(x: RelayExpr) -> list[Any]:
     # Of zeros alone the range is empty: any scale does but 0.
     extent = ops.subtract(high, low)
     scale = ops.where(ops.equal(extent, 0.0), 1.0, ops.divide(extent, 255.0))
-    shift = half_to_even(ops.divide(ops.negative(low), scale))
+    shift = ops.nearbyint(ops.divide(ops.negative(low), scale))
     zero = ops.cast(ops.minimum(ops.maximum(shift, 0.0), 255.0), "uint8")
     return [quantize(x, scale, zero, "uint8"), scale, zero]
 

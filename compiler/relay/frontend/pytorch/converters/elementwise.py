@@ -134,20 +134,11 @@ def _round(x: Any, decimals: int = 0) -> Any:
     if "float" not in dtype_of(x):
         return x
     if not decimals:
-        return _half_to_even(x)
+        return ops.nearbyint(x)
     scale = 10.0 ** abs(decimals)
     if decimals > 0:
-        return ops.divide(_half_to_even(ops.multiply(x, scale)), scale)
-    return ops.multiply(_half_to_even(ops.divide(x, scale)), scale)
-
-
-def _half_to_even(x: Any) -> Any:
-    """Round to the nearest integer, halves to the even one."""
-    low = ops.floor(x)
-    rest = ops.subtract(x, low)
-    odd = ops.subtract(low, ops.multiply(ops.floor(ops.multiply(low, 0.5)), 2.0))
-    up = ops.where(ops.equal(rest, 0.5), odd, cast(ops.greater(rest, 0.5), dtype_of(x)))
-    return ops.add(low, up)
+        return ops.divide(ops.nearbyint(ops.multiply(x, scale)), scale)
+    return ops.multiply(ops.nearbyint(ops.divide(x, scale)), scale)
 
 
 @converter("frac")
@@ -302,7 +293,7 @@ def _pow(a: Any, exponent: Any) -> Any:
     if "float" in dtype_of(left):
         return ops.power(left, right)
     wide = ops.power(cast(left, "float64"), cast(right, "float64"))
-    return cast(_half_to_even(wide), dtype_of(left))
+    return cast(ops.nearbyint(wide), dtype_of(left))
 
 
 @converter("atan2", "arctan2")

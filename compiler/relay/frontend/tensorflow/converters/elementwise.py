@@ -8,7 +8,7 @@ from typing import Any
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import dtype_of, ops, rank_of, scalar
-from compiler.relay.frontend.shared.tensors import cast, half_to_even
+from compiler.relay.frontend.shared.tensors import cast
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.registry import Convert, converter, converters
 
@@ -66,8 +66,8 @@ converters(
         "Erfc": _unary(lambda x: ops.subtract(scalar(1, x), ops.erf(x))),
         "Reciprocal": _unary(lambda x: ops.divide(scalar(1, x), x)),
         "Inv": _unary(lambda x: ops.divide(scalar(1, x), x)),
-        "Rint": _unary(half_to_even),
-        "Round": _unary(lambda x: half_to_even(x) if dtype_of(x).startswith("float") else x),
+        "Rint": _unary(ops.nearbyint),
+        "Round": _unary(ops.nearbyint),
         "Relu": _unary(ops.nn.relu),
         "Relu6": _unary(lambda x: ops.clip(x, 0.0, 6.0)),
         "Elu": _unary(_elu),

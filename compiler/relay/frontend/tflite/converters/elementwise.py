@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.folding import dtype_of, ops, scalar
-from compiler.relay.frontend.shared.tensors import cast, half_to_even
+from compiler.relay.frontend.shared.tensors import cast
 from compiler.relay.frontend.tflite.converters.activations import activated
 from compiler.relay.frontend.tflite.node import Node
 from compiler.relay.frontend.tflite.registry import Convert, converter, converters
@@ -47,7 +47,7 @@ converters(
         "LOG": _unary(ops.log),
         "LOGICAL_NOT": _unary(ops.logical_not),
         "NEG": _unary(ops.negative),
-        "ROUND": _unary(half_to_even),
+        "ROUND": _unary(ops.nearbyint),
         "RSQRT": _unary(ops.rsqrt),
         "SIGN": _unary(ops.sign),
         "SIN": _unary(ops.sin),
@@ -117,5 +117,5 @@ def _fake_quant(node: Node) -> Any:
     most = 2**bits - 1
     scale = (high - low) / (most - least)
     zero = min(max(round(least - low / scale), least), most)
-    steps = ops.clip(ops.add(half_to_even(ops.divide(x, scalar(scale, x))), float(zero)), float(least), float(most))
+    steps = ops.clip(ops.add(ops.nearbyint(ops.divide(x, scalar(scale, x))), float(zero)), float(least), float(most))
     return ops.multiply(ops.subtract(steps, float(zero)), scalar(scale, x))

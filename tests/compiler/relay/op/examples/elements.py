@@ -38,6 +38,9 @@ for name in ("abs", "sign", "negative"):
 EXAMPLES["round"] = [
     Example(relay.round, [np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.4], "float32")], [-3.0, -2, -1, 1, 2, 2])
 ]
+EXAMPLES["nearbyint"] = [
+    Example(relay.nearbyint, [np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.4], "float32")], [-2.0, -2, 0, 0, 2, 2])
+]
 EXAMPLES["erf"] = [
     Example(relay.erf, [np.array([-3, -0.5, 0, 1], "float32")], [-0.99997791, -0.52049988, 0, 0.84270079])
 ]
