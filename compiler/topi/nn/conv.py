@@ -91,11 +91,23 @@ def window_extent(extent: E, before: int, after: int, kernel: E, stride: int, di
     return (extent + before + after - (kernel - 1) * dilation - 1) // stride + 1
 
 
-def pad_spatial(data: Tensor, spec: ConvSpec) -> Tensor:
-    """Return the data of a convolution with the zeros around it."""
+def pad_spatial(data: Tensor, spec: ConvSpec, channels: int = 0) -> Tensor:
+    """Return the data of a convolution with the zeros around it.
+
+    Parameters
+    ----------
+    data : Tensor
+    spec : ConvSpec
+    channels : int
+        Channels of zeros to add to each block of them.
+
+    Returns
+    -------
+    Tensor
+    """
     amounts = dict(zip(spec.spatial, zip(spec.before, spec.after, strict=True), strict=True))
     axes = layout(spec.data_layout).axes
-    pairs = [(0, 0) if a.factor else amounts.get(a.letter, (0, 0)) for a in axes]
+    pairs = [(0, channels) if a.factor else amounts.get(a.letter, (0, 0)) for a in axes]
     return pad(data, [p[0] for p in pairs], [p[1] for p in pairs], name="data_pad")
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from compiler import te
+from compiler import te, tir
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn.conv import ConvSpec, group_channel, moved, pad_spatial, window_extent
-from compiler.topi.nn.pair_sums import products_per_step, step_sum
+from compiler.topi.nn.pair_sums import missing_products, products_per_step, step_sum
 from compiler.topi.operands import Extent, dims
 from compiler.topi.tag import Tag
 
@@ -17,7 +17,7 @@ __all__ = ["conv2d_nchwc", "depthwise_conv2d_nchwc"]
 def _out(data: Tensor, kernel: Tensor, spec: ConvSpec) -> list[Extent]:
     """Return the height and width of the result."""
     _, _, height, width, _ = dims(data)
-    _, _, kh, kw, _, _ = dims(kernel)
+    kh, kw = dims(kernel)[2:4]
     return [
         window_extent(size, spec.before[d], spec.after[d], k, spec.strides[d], spec.dilation[d])
         for d, (size, k) in enumerate(((height, kh), (width, kw)))
@@ -33,7 +33,8 @@ def conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
         ``(N, C / i, H, W, i)`` of a number type.
     kernel : Tensor
         ``(O / o, C / g / i, kh, kw, i, o)`` of the data type of ``data``, for ``g`` groups; no block of channels,
-        neither of the data nor of the result, belongs to two groups.
+        neither of the data nor of the result, belongs to two groups.  With pairs of channels side by side, for narrow
+        integers, ``(O / o, C / g / i, kh, kw, i / 2, o, 2)``.
     spec : ConvSpec
         Its layouts are those of the tensors.
 
@@ -46,9 +47,13 @@ def conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
     ----------
     Liu et al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019.
     """
-    outer, inputs, kh, kw, inner, block = dims(kernel)
     out_h, out_w = _out(data, kernel, spec)
-    padded = pad_spatial(data, spec)
+    missing = missing_products(dims(data)[-1], (data.dtype, kernel.dtype), spec.out_dtype)
+    padded = pad_spatial(data, spec, channels=missing)
+    inner = dims(padded)[-1]
+    if missing:
+        kernel = _in_pairs(kernel)
+    outer, inputs, kh, kw, _, block, *pair = dims(kernel)
     products = products_per_step(inner, (data.dtype, kernel.dtype), spec.out_dtype)
     ic, ii = te.reduce_axis((0, inputs), name="ic"), te.reduce_axis((0, inner // products), name="ii")
     window = [te.reduce_axis((0, kh), name="rh"), te.reduce_axis((0, kw), name="rw")]
@@ -59,13 +64,26 @@ def conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
 
         def term(i: PrimExpr) -> PrimExpr:
             x = padded(n, channels, rows, columns, i).astype(spec.out_dtype)
-            y = kernel(c, ic.var, window[0].var, window[1].var, i, b).astype(spec.out_dtype)
+            of_input = (i // 2, b, i % 2) if pair else (i, b)
+            y = kernel(c, ic.var, window[0].var, window[1].var, *of_input).astype(spec.out_dtype)
             return x * y
 
         return te.sum(step_sum(ii.var, products, term), axis=[ic, *window, ii])
 
     shape = (dims(data)[0], outer, out_h, out_w, block)
     return compute(shape, element, name="conv", tag=Tag.CONV_PACKED)
+
+
+def _in_pairs(kernel: Tensor) -> Tensor:
+    """Return the weights of an odd number of channels in pairs ``(O / o, C / i, kh, kw, (i + 1) / 2, o, 2)``."""
+    *outer, inner, block = dims(kernel)
+
+    def element(*at: Var) -> PrimExpr:
+        *place, pair, b, half = at
+        channel = pair * 2 + half
+        return te.if_then_else(channel < inner, kernel(*place, channel, b), tir.const(0, kernel.dtype))
+
+    return compute((*outer, (inner + 1) // 2, block, 2), element, name="pairs", tag=Tag.PAD)
 
 
 def depthwise_conv2d_nchwc(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:

@@ -293,7 +293,8 @@ def dense_pack(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dty
     data : Tensor
         ``(M, K)`` of a number type.
     weight : Tensor
-        ``(N / n, K, n)`` of a number type; ``n`` is a constant.
+        ``(N / n, K, n)`` of a number type; ``n`` is a constant.  With pairs of rows side by side, for narrow integers,
+        ``(N / n, K / 2, n, 2)``.
     bias : Tensor, optional
         ``(N,)``, added to each row.
     out_dtype : str, optional
@@ -309,7 +310,8 @@ def dense_pack(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dty
     ArgumentError
         If the width of the panels is not a constant.
     """
-    panels, depth, lanes = dims(weight)
+    depth = dims(data)[1]
+    panels, _, lanes, *pair = dims(weight)
     width = constant(lanes, "dense_pack")
     dtype = out_dtype or data.dtype
     products = products_per_step(depth, (data.dtype, weight.dtype), dtype)
@@ -317,7 +319,8 @@ def dense_pack(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dty
 
     def element(i: Var, j: Var) -> PrimExpr:
         def term(r: PrimExpr) -> PrimExpr:
-            return data(i, r).astype(dtype) * weight(j // width, r, j % width).astype(dtype)
+            place = (r // 2, j % width, r % 2) if pair else (r, j % width)
+            return data(i, r).astype(dtype) * weight(j // width, *place).astype(dtype)
 
         return te.sum(step_sum(k.var, products, term), axis=k)
 

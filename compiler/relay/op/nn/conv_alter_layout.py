@@ -14,6 +14,7 @@ from compiler.relay.operator import call_op
 from compiler.relay.ty import TensorType
 from compiler.target.target import Target
 from compiler.te.tensor import Tensor
+from compiler.topi.nn.pair_sums import has_pair_products
 from compiler.topi.schedules.kit import tile_lanes
 
 _NARROW = 4
@@ -46,7 +47,12 @@ def alter_conv2d_layout(call: Call, types: Sequence[TensorType], target: Target)
     if outer < (_NARROW if groups == 1 else width):
         return None  # narrow groups are faster with vectors along rows
     names = {"data_layout": f"NCHW{inner}c", "out_layout": f"NCHW{outer}c"}
-    names["kernel_layout"] = f"OIHW1i{outer}o" if depthwise else f"OIHW{inner}i{outer}o"
+    if depthwise:
+        names["kernel_layout"] = f"OIHW1i{outer}o"
+    elif types[0].dtype == "int16" and inner % 2 == 0 and has_pair_products(target):
+        names["kernel_layout"] = f"OIHW{inner // 2}i{outer}o2i"
+    else:
+        names["kernel_layout"] = f"OIHW{inner}i{outer}o"
     packed = "nn.contrib_depthwise_conv2d_NCHWc" if depthwise else "nn.contrib_conv2d_NCHWc"
     return call_op(packed, *call.args, **{**attrs, **names})
 

@@ -37,7 +37,7 @@ from compiler.topi.nn.matmul import batch_matmul as topi_batch_matmul
 from compiler.topi.nn.matmul import dense as topi_dense
 from compiler.topi.nn.matmul import dense_pack as topi_dense_pack
 from compiler.topi.nn.matmul import matmul as topi_matmul
-from compiler.topi.nn.pair_sums import products_per_step
+from compiler.topi.nn.pair_sums import has_pair_products, products_per_step
 from compiler.topi.schedules.x86.matmul import schedule_matmul
 
 _UNITS = optional(INT)
@@ -136,7 +136,8 @@ def _pack_dense(call: Call, types: Sequence[TensorType], target: Target) -> Call
         return None
     out_dtype = call.attrs.get_str("out_dtype")
     if products_per_step(data.dims[1], (data.dtype, weight.dtype), out_dtype) > 1:
-        return pack_dense(call.attrs, call.args, out_dtype) if units % PANEL == 0 else None
+        in_pairs = has_pair_products(target)
+        return pack_dense(call.attrs, call.args, out_dtype, in_pairs) if units % PANEL == 0 else None
     if (isinstance(rows, int) and rows < FEW_ROWS) or units % PANEL or data.dtype != "float32":
         return None
     return pack_dense(call.attrs, call.args, out_dtype)

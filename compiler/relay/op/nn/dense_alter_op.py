@@ -19,7 +19,7 @@ PANEL = 16
 """Columns of a weight that stand together."""
 
 
-def pack_dense(attrs: Attrs, inputs: Sequence[RelayExpr], out_dtype: str) -> Call:
+def pack_dense(attrs: Attrs, inputs: Sequence[RelayExpr], out_dtype: str, in_pairs: bool = False) -> Call:
     """Return a dense layer that takes its weight in panels.
 
     Parameters
@@ -30,8 +30,14 @@ def pack_dense(attrs: Attrs, inputs: Sequence[RelayExpr], out_dtype: str) -> Cal
         Data and weight.
     out_dtype : str
         Data type of the result.
+    in_pairs : bool
+        Whether two inputs of a unit stand side by side.
     """
-    values = {"units": attrs["units"], "out_dtype": out_dtype, "weight_layout": f"NC{PANEL}n"}
+    values = {
+        "units": attrs["units"],
+        "out_dtype": out_dtype,
+        "weight_layout": f"NC{PANEL}n2c" if in_pairs else f"NC{PANEL}n",
+    }
     return call_op("nn.contrib_dense_pack", *inputs, **values)
 
 

@@ -12,11 +12,13 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
+from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import Add, Broadcast, Cast, Mul, PrimExpr
+from compiler.ir.primexpr import Add, Broadcast, Cast, Mul, PrimExpr, Ramp, const, is_const_int
 from compiler.target.codegen.llvm.state import Emitter
 from compiler.target.codegen.llvm.types import I16, I32, lane_mask
 from compiler.target.cpu_features import int16_vector_bits
+from compiler.tir.buffer import BufferLoad
 
 __all__ = ["pair_product"]
 
@@ -101,6 +103,9 @@ def _narrow(factor: PrimExpr) -> PrimExpr | None:
 def _interleaved(emitter: Emitter, first: PrimExpr, second: PrimExpr, part: int) -> Callable[[int], ir.Value]:
     """Return what gives the pairs of ``part`` lanes from some lane on."""
     builder = emitter.state.builder
+    if (row := _row_of_pairs(first, second)) is not None:
+        lanes = emitter.convert(emitter.visit(row), row.dtype, dt.with_lanes("int16", dt.lanes(row.dtype)))
+        return lambda start: builder.shuffle_vector(lanes, lanes, lane_mask(list(range(2 * start, 2 * (start + part)))))
     a, b = (
         emitter.convert(emitter.visit(e), e.dtype, dt.with_lanes("int16", dt.lanes(e.dtype))) for e in (first, second)
     )
@@ -117,6 +122,20 @@ def _interleaved(emitter: Emitter, first: PrimExpr, second: PrimExpr, part: int)
         return builder.shuffle_vector(a, b, lane_mask(mask))
 
     return pairs
+
+
+def _row_of_pairs(first: PrimExpr, second: PrimExpr) -> BufferLoad | None:
+    """Return the load of all pairs where they stand side by side in memory, as in the layout ``OIHW4i8o2i``."""
+    if not (isinstance(first, BufferLoad) and isinstance(second, BufferLoad)) or first.buffer is not second.buffer:
+        return None
+    if len(first.indices) != 1 or first.predicate is not None or second.predicate is not None:
+        return None
+    a, b = first.indices[0], second.indices[0]
+    if not (isinstance(a, Ramp) and isinstance(b, Ramp) and is_const_int(a.stride, 2) and is_const_int(b.stride, 2)):
+        return None
+    if not Analyzer().can_prove_equal(b.base, a.base + 1):
+        return None
+    return BufferLoad(first.buffer, (Ramp(a.base, const(1, a.base.dtype), 2 * dt.lanes(first.dtype)),))
 
 
 def _multiply_add(emitter: Emitter, a: ir.Value, b: ir.Value, part: int) -> ir.Value:

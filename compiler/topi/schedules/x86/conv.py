@@ -17,6 +17,7 @@ from compiler.ir.primexpr import IntImm
 from compiler.target.target import Target
 from compiler.te import Schedule, Tensor
 from compiler.topi.compute import RowVectors
+from compiler.topi.nn.pair_sums import NARROW
 from compiler.topi.schedules.anchor import Group, find_anchor, tiled_group
 from compiler.topi.schedules.choice import choose
 from compiler.topi.schedules.kit import (
@@ -47,6 +48,8 @@ _MAX_BLOCKS = 4
 """Blocks of a packed tile: with three columns, that many fill 16 registers with 12 sums."""
 _MAX_BLOCKS_OF_MANY_REGISTERS = 3
 """The same where a tile has seven columns or more: loads are then few enough, and fewer tiles read the weights."""
+_MAX_BLOCKS_OF_PAIRS = 2
+"""The same where 16 registers hold sums of pairs of products, see :func:`_packed_tile`."""
 _MAX_TUNED_BLOCKS = 8
 
 
@@ -84,7 +87,7 @@ def _packed(group: Group, target: Target) -> None:
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     n, c, h, w, b = group.result.op.axis
     total = _blocks_of_a_group(group)
-    blocks, columns = _packed_tile(total, extent(w) or 1, target)
+    blocks, columns = _packed_tile(total, extent(w) or 1, target, _adds_pairs(group))
     blocks = choose("tile_blocks", blocks, divisors(total, _MAX_TUNED_BLOCKS))
     columns = _choose_columns(group, columns, target)
     co, ci = s.split(c, factor=blocks)
@@ -113,15 +116,26 @@ def _blocks_of_a_group(group: Group) -> int | None:
     return blocks // (channels // inputs)
 
 
-def _packed_tile(blocks: int | None, width: int, target: Target) -> tuple[int, int]:
+def _adds_pairs(group: Group) -> bool:
+    """Return whether each step multiplies two pairs of narrow integers and adds both products."""
+    return group.anchor.input_tensors[1].dtype in NARROW
+
+
+def _packed_tile(blocks: int | None, width: int, target: Target, adds_pairs: bool) -> tuple[int, int]:
     """Return how many blocks and columns of a row a tile has.
 
     Each block loads a vector of weights and each column broadcasts an element of the data; their products are as many
     multiply-adds.  LLVM keeps the elements of all columns in registers while it passes over the weights, so a tile
-    takes ``blocks * columns + columns + 1`` of them.
+    takes ``blocks * columns + columns + 1`` of them.  Pairs of products take one more before they are added, unless the
+    target has VNNI; such sums wait a cycle for each other, not four or five, so that fewer of them will do.
     """
     registers = tile_registers(target)
-    most = _MAX_BLOCKS if registers < _MANY_REGISTERS else _MAX_BLOCKS_OF_MANY_REGISTERS
+    if registers >= _MANY_REGISTERS:
+        most = _MAX_BLOCKS_OF_MANY_REGISTERS
+    elif adds_pairs:
+        most, registers = _MAX_BLOCKS_OF_PAIRS, registers - 1
+    else:
+        most = _MAX_BLOCKS
     rows = divisor(blocks, max(most, -(-_MIN_ACCUMULATORS // width)))
     if rows == 1:
         return 1, even_tile(width, accumulators(target))

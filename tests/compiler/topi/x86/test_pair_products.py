@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import compiler as tvm
-from compiler import te
+from compiler import relay, te
 from compiler.target.target import Target
 from compiler.topi.nn.conv import ConvSpec
 from compiler.topi.nn.conv_packed import conv2d_nchwc
@@ -82,21 +82,57 @@ def test_other_architectures_multiply_plainly() -> None:
     assert "llvm.x86" not in func.get_source("ll")
 
 
-@pytest.mark.parametrize(("cpu", "inner"), list(zip(CPUS, (16, 8, 4, 3), strict=True)))
-def test_packed_convolutions_are_exact(cpu: str, inner: int) -> None:
-    target, rng = Target(f"llvm -mcpu={cpu}"), np.random.default_rng(inner)
-    spec = ConvSpec((2, 1), (1, 1), (1, 0), (1, 0), 1, f"NCHW{inner}c", f"OIHW{inner}i8o", "NCHW8c", "int32")
+def _convolution(x: Array, w: Array, layout: str, target: Target) -> Any:
+    """Return a function that convolves, and the shape of its result."""
+    inner = x.shape[-1]
+    spec = ConvSpec((2, 1), (1, 1), (1, 0), (1, 0), 1, f"NCHW{inner}c", layout, "NCHW8c", "int32")
+    with target:
+        data, kernel = te.placeholder(x.shape, x.dtype.name, name="x"), te.placeholder(w.shape, w.dtype.name, name="w")
+        result = conv2d_nchwc(data, kernel, spec)
+        return tvm.build(schedule_conv(None, [result], target), [data, kernel, result], target), result.shape
+
+
+def _in_pairs(w: Array) -> Array:
+    """Return weights ``OIHW8i8o`` as ``OIHW4i8o2i``."""
+    pairs = w.reshape(*w.shape[:-2], w.shape[-2] // 2, 2, w.shape[-1])
+    return np.ascontiguousarray(np.swapaxes(pairs, -1, -2))
+
+
+@pytest.mark.parametrize(
+    ("cpu", "inner", "in_pairs"),
+    [*zip(CPUS, (16, 8, 4, 3), itertools.repeat(False)), *zip(CPUS, (2, 8, 4, 6), itertools.repeat(True))],
+)
+def test_packed_convolutions_are_exact(cpu: str, inner: int, in_pairs: bool) -> None:
+    rng = np.random.default_rng(inner)
     x = _values("int16", (1, 2, 5, 6, inner), cpu == "haswell", rng)
     w = _values("int8", (2, 2, 3, 2, inner, 8), cpu == "haswell", rng)
-    with target:
-        data, kernel = te.placeholder(x.shape, "int16", name="x"), te.placeholder(w.shape, "int8", name="w")
-        result = conv2d_nchwc(data, kernel, spec)
-        func = tvm.build(schedule_conv(None, [result], target), [data, kernel, result], target)
-    out = tvm.nd.array(np.zeros([int(d) for d in result.shape], "int32"))
-    func(tvm.nd.array(x), tvm.nd.array(w), out)
+    layout = f"OIHW{inner // 2}i8o2i" if in_pairs else f"OIHW{inner}i8o"
+    weights = _in_pairs(w) if in_pairs else w
+    func, shape = _convolution(x, weights, layout, Target(f"llvm -mcpu={cpu}"))
+    out = tvm.nd.array(np.zeros([int(d) for d in shape], "int32"))
+    func(tvm.nd.array(x), tvm.nd.array(weights), out)
     padded = np.pad(x.astype("int64"), ((0, 0), (0, 0), (1, 1), (0, 0), (0, 0)))
     expected = np.zeros(out.shape, "int64")
     for r, q in itertools.product(range(3), range(2)):
         window = padded[:, :, r : r + 2 * out.shape[2] : 2, q : q + out.shape[3]][:, :, : out.shape[2]]
         expected += np.einsum("nchwi,ocib->nohwb", window, w[:, :, r, q].astype("int64"))
     np.testing.assert_array_equal(out.numpy(), expected)
+
+
+def test_pairs_that_stand_side_by_side_are_not_interleaved() -> None:
+    w = np.zeros((8, 2, 3, 2, 4, 8, 2), "int16")
+    func, _ = _convolution(np.zeros((1, 2, 5, 6, 8), "int16"), w, "OIHW4i8o2i", Target("llvm -mcpu=haswell"))
+    assembly = func.get_source("asm")
+    assert "\tvpmaddwd\t" in assembly
+    assert "vpunpck" not in assembly
+    assert "vpgather" not in assembly
+
+
+def test_layers_of_graphs_stand_in_pairs_where_the_cpu_multiplies_those() -> None:
+    data, kernel = relay.var("x", shape=(1, 16, 8, 8), dtype="int16"), relay.const(np.zeros((16, 16, 3, 3), "int16"))
+    rows, weight = relay.var("r", shape=(4, 32), dtype="int16"), relay.const(np.zeros((32, 32), "int16"))
+    convolved = relay.nn.conv2d(data, kernel, channels=16, kernel_size=(3, 3), out_dtype="int32")
+    func = relay.Function([data, rows], relay.Tuple([convolved, relay.nn.dense(rows, weight, out_dtype="int32")]))
+    for cpu, layouts in (("haswell", ("OIHW4i8o2i", "NC16n2c")), ("cascadelake", ("OIHW8i16o2i", "NC16n2c"))):
+        altered = relay.transform.AlterOpLayout(Target(f"llvm -mcpu={cpu}"))(tvm.IRModule.from_expr(func)).script()
+        assert all(f'"{layout}"' in altered for layout in layouts)

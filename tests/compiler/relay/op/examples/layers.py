@@ -37,7 +37,8 @@ EXAMPLES: dict[str, list[Example]] = {
     "nn.dense": [_call(nn.dense, floats(3, 4), floats(5, 4)), _call(nn.dense, ints(3, 4), ints(5, 4))],
     "nn.contrib_dense_pack": [
         _call(nn.contrib_dense_pack, floats(2, 3), floats(2, 3, 8), weight_layout=stands) for stands in ("NC8n", "NK8n")
-    ],
+    ]
+    + [_call(nn.contrib_dense_pack, floats(3, 4), floats(2, 2, 8, 2), weight_layout="NC8n2c")],
     "nn.conv2d_backward_weight": [
         # The windows end before the data does.
         _call(
@@ -93,7 +94,18 @@ EXAMPLES: dict[str, list[Example]] = {
             channels=16,
             kernel_size=(3, 3),
             padding=(1, 1),
-        )
+        ),
+        _call(
+            nn.contrib_conv2d_nchwc,
+            floats(1, 2, 5, 6, 4),
+            floats(2, 2, 3, 3, 2, 8, 2),
+            smooth=False,
+            data_layout="NCHW4c",
+            kernel_layout="OIHW2i8o2i",
+            out_layout="NCHW8c",
+            channels=16,
+            kernel_size=(3, 3),
+        ),
     ],
     "nn.contrib_depthwise_conv2d_NCHWc": [
         _call(
