@@ -201,7 +201,7 @@ class _Flattening:
 
     def _append(self, call: Call, function: Function, inputs: list[int]) -> list[int]:
         outputs = self._new_values(call.checked_type)
-        made = KernelCall(function, inputs, outputs, reference=not can_lower(function), alias=_is_alias(function))
+        made = KernelCall(function, inputs, outputs, reference=not can_lower(function), alias=is_alias(function))
         if made.reference:
             made.nest = [_nest(p.checked_type) for p in function.params]
         self.program.calls.append(made)
@@ -244,11 +244,6 @@ def _evaluated(expr: GraphExpr) -> tuple[GraphExpr, ...]:
         inline = isinstance(expr.op, (RelayOp, Function))
         return expr.args if inline else (expr.op, *expr.args)
     return () if isinstance(expr, Function) else operands(expr)
-
-
-def _is_alias(function: Function) -> bool:
-    body = function.body
-    return isinstance(body, Call) and is_alias(body) and body.args[0] in function.params
 
 
 def _nest(t: Type) -> Nest:

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from compiler.relay.expr import Call
+from compiler.relay.expr import Call, GraphExpr
+from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.ty import TupleType
 
-__all__ = ["is_alias"]
+__all__ = ["RESHAPES", "is_alias"]
 
-RESHAPES = frozenset(("reshape", "squeeze", "expand_dims", "nn.batch_flatten", "copy"))
-"""Operators whose result has the elements of their first argument, in the same order."""
+RESHAPES = ("expand_dims", "contrib_reverse_reshape", "nn.batch_flatten", "reshape", "squeeze")
+"""Operators whose result has the elements of their first argument, in the same order, and another shape."""
 
 
-def is_alias(call: Call) -> bool:
-    """Return whether a call's result is the memory of its only argument.
+def is_alias(expr: GraphExpr) -> bool:
+    """Return whether a call's result, or a function's, is the memory of its only argument.
 
     Parameters
     ----------
-    call : Call
-        Whose type may be unknown yet.
+    expr : Call or Function
+        Whose types may be unknown yet.
 
     Returns
     -------
     bool
     """
+    if isinstance(expr, Call):
+        return is_alias(expr.op) if isinstance(expr.op, Function) else _hands_on(expr)
+    if not isinstance(expr, Function) or len(expr.params) != 1:
+        return False
+    inside = expr.body
+    while isinstance(inside, Call) and _hands_on(inside):
+        inside = inside.args[0]
+    return inside is expr.params[0] and inside is not expr.body
+
+
+def _hands_on(call: Call) -> bool:
     if len(call.args) != 1 or isinstance(call.checked_type_, TupleType):
         return False
-    return isinstance(call.op, RelayOp) and call.op.name in RESHAPES
+    return isinstance(call.op, RelayOp) and call.op.name in (*RESHAPES, "copy")

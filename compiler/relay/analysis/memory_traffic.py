@@ -56,7 +56,7 @@ def memory_traffic(module: IRModule) -> MemoryTraffic:
     """
     traffic = MemoryTraffic()
     for expr in _outside_kernels(module):
-        if isinstance(expr, Call) and _is_kernel(expr.op) and not _hands_on(expr):
+        if isinstance(expr, Call) and _is_kernel(expr.op) and not is_alias(expr):
             traffic.kernels += 1
             traffic.bytes_read += sum(_bytes(arg.checked_type_) for arg in expr.args)
             traffic.bytes_written += _bytes(expr.checked_type_)
@@ -65,12 +65,6 @@ def memory_traffic(module: IRModule) -> MemoryTraffic:
 
 def _is_kernel(op: Any) -> bool:
     return isinstance(op, RelayOp) or (isinstance(op, Function) and bool(op.attrs.get("Primitive")))
-
-
-def _hands_on(call: Call) -> bool:
-    """Return whether a call of a kernel computes nothing."""
-    inside = call.op.body if isinstance(call.op, Function) else call
-    return isinstance(inside, Call) and is_alias(inside)
 
 
 def _outside_kernels(module: IRModule) -> list[Any]:

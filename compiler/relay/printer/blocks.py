@@ -67,6 +67,8 @@ class BlockPrinter:
     def _enter(self, expr: GraphExpr) -> None:
         self._plan = Plan(expr, self._number)
         self._number = self._plan.next_number
+        for var in self._plan.variables:
+            self.names.variable(var)
 
     # --- lines --------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ Nothing here recurses, as graphs are deep.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -36,6 +35,12 @@ class LetLine(NamedTuple):
     """The line of a ``let``; its body comes later."""
 
     let: Let
+
+
+class _Binder(NamedTuple):
+    """Where what an expression binds is named: before what is in it."""
+
+    variables: tuple[Var, ...]
 
 
 class _Numbered(NamedTuple):
@@ -83,6 +88,8 @@ class Plan:
         By the node (of a match: by the clause) and ``0`` or ``1`` for the branches of an ``if``.
     numbers : dict
         Of the expressions that are called ``%0``, ``%1``, …
+    variables : list of Var
+        In the order in which they are named: those of ``%6(%5)`` begin with the parameters of ``%6``.
 
     Parameters
     ----------
@@ -95,15 +102,18 @@ class Plan:
         self.root = Block(None, expr)
         self.blocks: dict[Any, Block] = {}
         self.numbers: dict[Any, int] = {}
+        self.variables: list[Var] = []
         self._first = first
         self._uses: dict[Any, _Use] = {}
         order = post_order(expr, _parts)
-        self._bound = set(_bound(order))
+        self._declared = {v for part in order if isinstance(part, _Binder) for v in part.variables}
         self._use(expr, self.root, inline=True)
         for part in reversed(order):
             self._place(part)
         for part in order:
             self._write(part)
+        if isinstance(expr, Var):
+            self._number(expr)
 
     @property
     def next_number(self) -> int:
@@ -126,7 +136,7 @@ class Plan:
 
     def _place(self, part: GraphExpr) -> None:
         """Place an expression whose users are placed, and record the uses of its operands."""
-        if isinstance(part, (LetLine, _Numbered, *ATOMS)):
+        if isinstance(part, (LetLine, _Binder, _Numbered, *ATOMS)):
             return
         use = self._uses[part]
         inner = use.block
@@ -163,18 +173,23 @@ class Plan:
         if isinstance(part, LetLine):
             self._number(part.let.value)
             self.blocks[part].lines.append(part)
+        elif isinstance(part, _Binder):
+            self.variables.extend(part.variables)
         elif isinstance(part, _Numbered):
             self._number(part.operand)
         elif isinstance(part, Var):
-            if part not in self._bound:
-                self._uses[part].block.lines.append(part)
+            if part not in self._declared:
+                self.variables.append(part)
         else:
             for operand in (*part.args, part.op) if isinstance(part, Call) else operands(part):
                 self._number(operand)
 
     def _number(self, part: Any) -> None:
         """Append the line of an operand, which gets the next number, unless it has one or needs none."""
-        if not isinstance(part, ATOMS) and part not in self.numbers and not self._inline(part):
+        if isinstance(part, Var) and part not in self._declared:
+            self._declared.add(part)
+            self._uses[part].block.lines.append(part)
+        elif not isinstance(part, ATOMS) and part not in self.numbers and not self._inline(part):
             self.numbers[part] = self.next_number
             self._uses[part].block.lines.append(part)
 
@@ -194,21 +209,14 @@ def _parts(expr: GraphExpr) -> tuple[Any, ...]:
     match expr:
         case Call():
             return (expr.op, *expr.args)
+        case Function():
+            return (_Binder(expr.params), *operands(expr))
         case Let():
-            return (expr.value, LetLine(expr), expr.body)
-        case If() | Match():
-            first, *branches = operands(expr)
-            return (first, _Numbered(first), *branches)
+            return (_Binder((expr.var,)), expr.value, LetLine(expr), expr.body)
+        case If():
+            return (expr.cond, _Numbered(expr.cond), expr.true_branch, expr.false_branch)
+        case Match():
+            cases = [p for c in expr.clauses for p in (_Binder(tuple(bound_in_pattern(c.lhs))), c.rhs)]
+            return (expr.data, _Numbered(expr.data), *cases)
         case _:
             return operands(expr)
-
-
-def _bound(order: Iterable[Any]) -> Iterator[Var]:
-    for part in order:
-        if isinstance(part, Function):
-            yield from part.params
-        elif isinstance(part, Let):
-            yield part.var
-        elif isinstance(part, Match):
-            for clause in part.clauses:
-                yield from bound_in_pattern(clause.lhs)

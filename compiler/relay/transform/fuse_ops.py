@@ -15,6 +15,7 @@ from compiler.ir.origin import derived_from, traversing
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import FuncType
 from compiler.relay.analysis import operands, post_order
+from compiler.relay.analysis.aliases import RESHAPES
 from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
@@ -101,6 +102,12 @@ class _Kernel:
             return ()
         return expr.args if isinstance(expr, Call) else operands(expr)
 
+    def attributes(self) -> DictAttrs:
+        """Return the attributes of the kernel's function: that it is one, and whether it only gives another shape."""
+        if all(op_name(member) in RESHAPES for member in self.members):
+            return DictAttrs({"Primitive": 1, "relay.reshape_only": 1})
+        return DictAttrs(Primitive=1)
+
 
 class _Fuser(GraphMutator):
     """Builds the kernels of a partition in the order of evaluation."""
@@ -167,7 +174,7 @@ class _Fuser(GraphMutator):
         with derived_from(frozenset().union(*[m.span for m in kernel.members])):
             params = tuple(kernel.params)
             result = type_of(root)
-            func = Function(params, kernel.inside[root], result, (), DictAttrs(Primitive=1))
+            func = Function(params, kernel.inside[root], result, (), kernel.attributes())
             func = typed(func, FuncType(tuple(type_of(p) for p in params), result))
             call: Call = typed(Call(func, tuple(kernel.args)), result)
         for member in kernel.members:

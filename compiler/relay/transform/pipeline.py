@@ -68,7 +68,7 @@ def optimization_passes(target: Target) -> list[Pass]:
         Legalize("FTVMQnnLegalize"),
         CanonicalizeQnn(),
         WidenHalfPrecision(),
-        SimplifyInference(),
+        SimplifyInference(in_build=True),
         EliminateCommonSubexpr(fskip=_is_narrow_cast),
         FoldConstant(),
         FoldScaleAxis(),

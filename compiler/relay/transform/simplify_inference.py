@@ -28,11 +28,21 @@ __all__ = [
 ]
 
 
+_Normalized = Callable[[RelayExpr, Sequence[int], float, str], Any]
+"""``(data, axes, epsilon, dtype)``: returns ``(data - mean) / sqrt(variance + epsilon)`` over some axes."""
+
+
 class SimplifyInference(RewritePass, required=("InferType",)):
     """Replace normalisations by arithmetic that other passes understand, and drop dropout.
 
     Level 0; requires InferType.  The statistics of a batch normalisation are known when a model runs, so it is one
     multiplication and one addition, whose factors other passes fold.
+
+    Parameters
+    ----------
+    in_build : bool
+        Whether normalisations by the data's own statistics take the form that builds compute fastest, distances from
+        the mean times ``1 / sqrt(...)``, in place of TVM's, which divides them by the root of the ``variance``.
 
     Examples
     --------
@@ -57,11 +67,17 @@ class SimplifyInference(RewritePass, required=("InferType",)):
         def @main(%x: Tensor[(3), float32]) { %x }
     """
 
+    in_build: bool = False
+
     def mutator(self) -> GraphMutator:
-        return _Simplifier()
+        return _Simplifier(_fastest if self.in_build else _as_in_tvm)
 
 
 class _Simplifier(ElementMutator):
+    def __init__(self, normalized: _Normalized) -> None:
+        super().__init__()
+        self._normalized = normalized
+
     def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
         if isinstance(op.tuple_value, Tuple):  # the program's own, not what an operator became
             return GraphMutator.visit_tuple_getitem(self, op)
@@ -69,8 +85,11 @@ class _Simplifier(ElementMutator):
 
     def visit_call(self, call: Call) -> Any:
         new = super().visit_call(call)
-        rule = _RULES.get(op_name(new))
-        return new if rule is None else rule(new, call.args[0])
+        name, data_before = op_name(new), call.args[0] if call.args else None
+        if name in _BY_STATISTICS:
+            return _BY_STATISTICS[name](new, data_before, self._normalized)
+        rule = _RULES.get(name)
+        return new if rule is None else rule(new, data_before)
 
 
 def _batch_norm(call: Call, data_before: RelayExpr) -> Any:
@@ -88,25 +107,25 @@ def _batch_norm(call: Call, data_before: RelayExpr) -> Any:
     return Tuple((call_op("add", scaled, along_axis(shift, axis, rank)), mean, variance))
 
 
-def _layer_norm(call: Call, data_before: RelayExpr) -> Any:
-    return _by_own_statistics(call, call.args[0], data_before, (NormAttrs.of(call).axis,))
+def _layer_norm(call: Call, data_before: RelayExpr, normalized: _Normalized) -> Any:
+    return _over(call, data_before, (NormAttrs.of(call).axis,), normalized)
 
 
-def _instance_norm(call: Call, data_before: RelayExpr) -> Any:
+def _instance_norm(call: Call, data_before: RelayExpr, normalized: _Normalized) -> Any:
     dims = dims_of(data_before)
     assert dims is not None
     axis = NormAttrs.of(call).axis % len(dims)
-    return _by_own_statistics(call, call.args[0], data_before, tuple(d for d in range(1, len(dims)) if d != axis))
+    return _over(call, data_before, tuple(d for d in range(1, len(dims)) if d != axis), normalized)
 
 
-def _by_own_statistics(call: Call, data: RelayExpr, data_before: RelayExpr, axes: Sequence[int]) -> Any:
+def _over(call: Call, data_before: RelayExpr, axes: Sequence[int], normalized: _Normalized) -> Any:
     t = tensor_type(data_before)
     assert t is not None
     attrs = NormAttrs.of(call)
-    return _affine(call, attrs, _normalized(data, axes, attrs.epsilon, t.dtype), len(t.dims))
+    return _affine(call, attrs, normalized(call.args[0], axes, attrs.epsilon, t.dtype), len(t.dims))
 
 
-def _group_norm(call: Call, data_before: RelayExpr) -> Any:
+def _group_norm(call: Call, data_before: RelayExpr, normalized: _Normalized) -> Any:
     """Split the channels into (groups, channels of one), normalise, and join them again."""
     t = tensor_type(data_before)
     assert t is not None
@@ -118,7 +137,7 @@ def _group_norm(call: Call, data_before: RelayExpr) -> Any:
     split = (*dims[:axis], groups, dims[axis] // groups, *dims[axis + 1 :])
     over = tuple(d for d in range(1, len(split)) if d != axis)
     parts = call_op("reshape", call.args[0], newshape=split)
-    joined = call_op("reshape", _normalized(parts, over, attrs.epsilon, t.dtype), newshape=dims)
+    joined = call_op("reshape", normalized(parts, over, attrs.epsilon, t.dtype), newshape=dims)
     return _affine(call, attrs, joined, len(dims))
 
 
@@ -154,17 +173,27 @@ def _dropout(call: Call, data_before: RelayExpr) -> Any:
 _RULES: dict[str, Callable[[Call, Any], Any]] = {
     "nn.batch_norm": _batch_norm,
     "nn.conv2d": _conv2d,
-    "nn.layer_norm": _layer_norm,
-    "nn.instance_norm": _instance_norm,
-    "nn.group_norm": _group_norm,
     "nn.l2_normalize": _l2_normalize,
     "nn.dropout": _dropout,
 }
 """By operator: ``rule(call, data before rewriting)`` returns what replaces a call whose operands are rewritten."""
 
+_BY_STATISTICS: dict[str, Callable[[Call, Any, _Normalized], Any]] = {
+    "nn.layer_norm": _layer_norm,
+    "nn.instance_norm": _instance_norm,
+    "nn.group_norm": _group_norm,
+}
+"""As above, for operators that normalise by the statistics of their data."""
 
-def _normalized(data: RelayExpr, axes: Sequence[int], epsilon: float, dtype: str) -> Any:
-    """Return ``(data - mean) / sqrt(variance + epsilon)`` over some axes."""
+
+def _as_in_tvm(data: RelayExpr, axes: Sequence[int], epsilon: float, dtype: str) -> Any:
+    mean = call_op("mean", data, axis=tuple(axes), keepdims=True)
+    variance = call_op("variance", data, mean, axis=tuple(axes), keepdims=True)
+    spread = call_op("add", variance, const_like(epsilon, dtype))
+    return call_op("divide", call_op("subtract", data, mean), call_op("sqrt", spread))
+
+
+def _fastest(data: RelayExpr, axes: Sequence[int], epsilon: float, dtype: str) -> Any:
     mean = call_op("mean", data, axis=tuple(axes), keepdims=True)
     centred = call_op("subtract", data, mean)
     variance = call_op("mean", call_op("multiply", centred, centred), axis=tuple(axes), keepdims=True)

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
+from compiler.relay.analysis.aliases import RESHAPES
 from compiler.relay.expr import Call
 from compiler.relay.op.shape import LayoutTransformAttrs, TransposeAttrs
 from compiler.relay.operator import call_op
@@ -15,10 +16,6 @@ from compiler.relay.transform.simplify_rule import Rule, inner_call, of_same_typ
 from compiler.tir.data_layout import Layout, layout
 
 __all__ = ["BUILD_SHAPE_RULES", "SHAPE_RULES"]
-
-
-_RESHAPES = ("expand_dims", "contrib_reverse_reshape", "nn.batch_flatten", "reshape", "squeeze")
-"""Operators that keep all elements in their order."""
 
 _NAMED_RESHAPES = ("contrib_reverse_reshape", "reshape")
 """Those that name the extents of their result."""
@@ -44,7 +41,7 @@ def _reshape_of(operators: tuple[str, ...]) -> Callable[[Call], Any]:
 
 
 def _undone_reshape(call: Call) -> Any:
-    return of_same_type(call, _source(call, _RESHAPES)) if static_type(call) is not None else None
+    return of_same_type(call, _source(call, RESHAPES)) if static_type(call) is not None else None
 
 
 def _no_reshape(call: Call) -> Any:
@@ -153,9 +150,9 @@ SHAPE_RULES: tuple[Rule, ...] = (
 )
 
 BUILD_SHAPE_RULES: tuple[Rule, ...] = (
-    *(Rule(n, f"{n}(reshape(x)) = x, where the shape is that of x", _undone_reshape) for n in _RESHAPES),
+    *(Rule(n, f"{n}(reshape(x)) = x, where the shape is that of x", _undone_reshape) for n in RESHAPES),
     # Not for expand_dims, which can be fused into what broadcasts its result.
-    *(Rule(n, f"{n}(squeeze(x)) = reshape(x)", _reshape_of(_RESHAPES)) for n in _RESHAPES[1:]),
+    *(Rule(n, f"{n}(squeeze(x)) = reshape(x)", _reshape_of(RESHAPES)) for n in RESHAPES[1:]),
     Rule("transpose", "transpose(x) = reshape(x), where only extents of 1 move", _transpose_of_ones),
     Rule("layout_transform", "transform(x) = reshape(x), where only extents of 1 move", _layout_of_ones),
     Rule("broadcast_to", "broadcast_to(x, shape of x) = x", _no_reshape),
