@@ -48,7 +48,8 @@ class Pass:
     opt_level : int, optional
         The pass runs when the context's level is at least this.
     required : tuple of str, optional
-        Names of passes that run before.
+        Names of passes that run before it in a sequence; called directly it needs a module that they have seen, except
+        that types are found wherever they are missing.
     configurable : bool, optional
         Whether ``PassContext(config={name: {option: value}})`` changes the pass's options.
     abstract : bool, optional
@@ -61,6 +62,8 @@ class Pass:
     """What the names of this kind of passes begin with."""
     method: ClassVar[str] = "apply"
     """The method in which a pass of this kind does its work."""
+    annotates: ClassVar[bool] = False
+    """Whether the program stays the same and more is known of it: run before a pass that requires it is called, too."""
 
     def __init_subclass__(
         cls,
@@ -189,7 +192,7 @@ class Pass:
 
     def __call__(self, mod: IRModule) -> IRModule:
         """Run the pass, whatever its level, unless an instrument forbids it."""
-        return self._run(mod, PassContext.current(), "")
+        return self._run(mod, PassContext.current(), "", in_sequence=False)
 
     def run_if_enabled(self, mod: IRModule) -> IRModule:
         """Run the pass as a part of a sequence: if the current context lets it.
@@ -206,7 +209,7 @@ class Pass:
         ctx = PassContext.current()
         return self._run(mod, ctx, "" if ctx.enabled(self.info) else ctx.why_not(self.info))
 
-    def _run(self, mod: IRModule, ctx: PassContext, reason_to_skip: str) -> IRModule:
+    def _run(self, mod: IRModule, ctx: PassContext, reason_to_skip: str, in_sequence: bool = True) -> IRModule:
         if not isinstance(mod, IRModule):
             raise ArgumentError(f"pass {self.info.name}: expected an IRModule, got {type(mod).__name__}")
         instruments = (*ctx.instruments, *active_instruments())
@@ -214,8 +217,9 @@ class Pass:
             for instrument in instruments:
                 instrument.pass_skipped(mod, self.info, reason)
             return mod
-        for name in self.info.required:
-            mod = required_pass(name)(mod)
+        for each in map(required_pass, self.info.required):
+            if in_sequence or each.annotates:
+                mod = each(mod)
         for instrument in instruments:
             instrument.run_before_pass(mod, self.info)
         try:
@@ -272,8 +276,13 @@ def _register(cls: type[Pass]) -> None:
     """Let text and requirements name a pass; what a program defines never takes the name of one of the compiler's."""
     for name in (cls.facts.name, cls.__name__):
         other = _PASSES.get(name)
-        if other is None or cls.__module__.startswith(_OURS) or not other.__module__.startswith(_OURS):
+        if other is None or _is_ours(cls) or not _is_ours(other):
             _PASSES[name] = cls
+
+
+def _is_ours(cls: type[Pass]) -> bool:
+    module: str | None = cls.__module__  # None for a class that is defined where nothing says what the module is
+    return module is not None and module.startswith(_OURS)
 
 
 _OURS = __name__.partition(".")[0] + "."

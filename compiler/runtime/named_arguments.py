@@ -18,7 +18,7 @@ def arguments_in_order(function: str, names: Sequence[str], args: Sequence[T], k
     function : str
         What is called, for errors.
     names : sequence of str
-        The parameters' names, which need not differ as long as no value is given by such a name.
+        The parameters' names; those of one name have the value that is given by it.
     args : sequence
         Values of the first parameters.
     kwargs : mapping of str
@@ -31,10 +31,10 @@ def arguments_in_order(function: str, names: Sequence[str], args: Sequence[T], k
     Raises
     ------
     ArgumentError
-        If a parameter has no value, a value has no parameter, or a name stands for several parameters.
+        If a parameter has no value or two, or a value has no parameter.
     """
-    rest = names[len(args) :]
-    if len(args) > len(names) or len(kwargs) != len(rest) or set(kwargs) != set(rest):
-        given = f"{len(args)} arguments" + (f" and {', '.join(kwargs)}" if kwargs else "")
-        raise ArgumentError(f"{function} takes ({', '.join(names)}), got {given}")
+    given, rest = names[: len(args)], names[len(args) :]
+    if len(args) > len(names) or set(kwargs) != set(rest) or not kwargs.keys().isdisjoint(given):
+        got = f"{len(args)} arguments" + (f" and {', '.join(kwargs)}" if kwargs else "")
+        raise ArgumentError(f"{function} takes ({', '.join(names)}), got {got}")
     return [*args, *(kwargs[name] for name in rest)]

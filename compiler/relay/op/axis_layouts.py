@@ -66,6 +66,19 @@ def batch_norm_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, typ
     return InferCorrectLayoutOutput(made.input_layouts, [*made.output_layouts, CHANNELS, CHANNELS], made.new_attrs)
 
 
+def sorted_along_axis_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:
+    """Elements are put in order along the attribute ``axis``, which must not come in blocks."""
+    (old,) = old_in
+    new = old if new_in is None else new_in[0]
+    results = 2 if attrs.get("ret_type") == "both" else 1
+    if old is None or new is None or new == old:
+        return None if old is None else InferCorrectLayoutOutput([old], [old] * results, attrs)
+    axis = attrs.get_int("axis")
+    if not translatable(old, new) or new.block(old[axis]) > 1:
+        return None
+    return InferCorrectLayoutOutput([new], [new] * results, attrs.with_values(axis=axis_in(old, new, axis)))
+
+
 def along_axes_layout(attrs: A, new_in: InLayouts | None, old_in: InLayouts, types: Types) -> Any:
     """An operator over the axes that its attribute ``axis`` lists, none of which may come in blocks."""
     (old,) = old_in

@@ -15,6 +15,7 @@ from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, const
 from compiler.relay.op.common import is_symbolic
+from compiler.relay.op.layout_rules import same_layout
 from compiler.relay.op.type_relations import identity, same_dtype, tensor
 from compiler.relay.op_registry import OpFunction, public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
@@ -119,6 +120,7 @@ def _register_filled_like(name: str, value: int) -> OpFunction:
         inputs={"data": "The tensor whose shape and data type to take."},
         relation=identity,
         pattern=OpPattern.ELEMWISE,
+        layout=same_layout,
         compute=lambda attrs, inputs, out_type: [topi.full_like(inputs[0], value)],
         reference=lambda attrs, x: np.full_like(x, value),
         gradient=lambda call, grad: [call_op("zeros_like", call.args[0])],

@@ -9,6 +9,7 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, TupleWrapper
+from compiler.relay.op.axis_layouts import sorted_along_axis_layout
 from compiler.relay.op.common import NOT_SMOOTH, normalize_axis
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import public_function, register, tuple_function
@@ -154,6 +155,7 @@ _TOPK = register(
     spelt_out=("k", "dtype"),
     relation=_topk_relation,
     pattern=OpPattern.OPAQUE,
+    layout=sorted_along_axis_layout,
     compute=_topk_compute,
     reference=lambda attrs, x: top_values(attrs, x, attrs.k),
     gradient=_topk_gradient,

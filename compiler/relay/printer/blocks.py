@@ -69,6 +69,8 @@ class BlockPrinter:
         self._number = self._plan.next_number
         for var in self._plan.variables:
             self.names.variable(var)
+        for constant in self._plan.constants:
+            self.values.constant(constant)
 
     # --- lines --------------------------------------------------------------------------------------------------------
 

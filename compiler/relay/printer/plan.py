@@ -90,6 +90,8 @@ class Plan:
         Of the expressions that are called ``%0``, ``%1``, …
     variables : list of Var
         In the order in which they are named: those of ``%6(%5)`` begin with the parameters of ``%6``.
+    constants : list of Constant
+        In the order in which those that are too large for a line are numbered.
 
     Parameters
     ----------
@@ -103,6 +105,7 @@ class Plan:
         self.blocks: dict[Any, Block] = {}
         self.numbers: dict[Any, int] = {}
         self.variables: list[Var] = []
+        self.constants: list[Constant] = []
         self._first = first
         self._uses: dict[Any, _Use] = {}
         order = post_order(expr, _parts)
@@ -177,6 +180,8 @@ class Plan:
             self.variables.extend(part.variables)
         elif isinstance(part, _Numbered):
             self._number(part.operand)
+        elif isinstance(part, Constant):
+            self.constants.append(part)
         elif isinstance(part, Var):
             if part not in self._declared:
                 self.variables.append(part)

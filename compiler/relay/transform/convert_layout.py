@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from compiler.ir.error import ArgumentError, show
@@ -12,7 +13,7 @@ from compiler.ir.transform import PassContext
 from compiler.ir.types import Type
 from compiler.relay.expr import Call
 from compiler.relay.function import Function
-from compiler.relay.operator import operator_of, relay_ops
+from compiler.relay.operator import call_op, operator_of, relay_ops
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.layout_config import LayoutConfig
 from compiler.relay.transform.layout_rewriter import LayoutRewriter, placeholders
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 _DEFAULT = "default"
+_BLOCKED = re.compile(r"NCHW\d+c")
 
 
 class ConvertLayout(FunctionPass, opt_level=3, required=("InferType", "CanonicalizeOps")):
@@ -99,6 +101,8 @@ def _converted(call: Call, names: Sequence[str], types: Sequence[Type]) -> Call 
         changes = {name: names[0] for name in ("layout", "out_layout") if name in attributes}
     else:
         changes = {}
+    if op_name(call) == "nn.conv2d" and _BLOCKED.fullmatch(changes.get("data_layout", "")):
+        return call_op("nn.contrib_conv2d_NCHWc", *call.args, **{**call.attrs, **changes})
     made = call.attrs.with_values(**changes)
     return None if made == call.attrs else rebuild(call, attrs=made)
 

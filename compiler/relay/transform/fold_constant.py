@@ -44,6 +44,9 @@ class FoldConstant(RewritePass, opt_level=2, required=("InferType",)):
     ----------
     fold_qnn : bool
         Whether quantised operators are evaluated as well, which passes that look for them would miss.
+    in_build : bool
+        Whether operators without operands, such as ``zeros``, are evaluated too, as builds do: what they make is in the
+        program then, and what is computed from it as well.
 
     Examples
     --------
@@ -61,9 +64,10 @@ class FoldConstant(RewritePass, opt_level=2, required=("InferType",)):
     """
 
     fold_qnn: bool = False
+    in_build: bool = False
 
     def mutator(self) -> GraphMutator:
-        return _Folder(self.fold_qnn)
+        return _Folder(self.fold_qnn, self.in_build)
 
 
 def FoldConstantExpr(expr: GraphExpr, mod: IRModule | None = None, fold_qnn: bool = False) -> Any:
@@ -83,7 +87,7 @@ def FoldConstantExpr(expr: GraphExpr, mod: IRModule | None = None, fold_qnn: boo
         A constant, or a tuple of constants, where all operands are.
     """
     type_of(expr)
-    return _Folder(fold_qnn).rewrite(expr)
+    return _Folder(fold_qnn, True).rewrite(expr)
 
 
 _KEPT = frozenset({"nn.dropout", "on_device"})
@@ -101,9 +105,10 @@ def _is_qnn(op: RelayOp) -> bool:
 
 
 class _Folder(ElementMutator):
-    def __init__(self, fold_qnn: bool) -> None:
+    def __init__(self, fold_qnn: bool, creations: bool) -> None:
         super().__init__()
         self._fold_qnn = fold_qnn
+        self._creations = creations
         self._names: dict[Any, list[Var]] = {}
 
     def rewrite(self, expr: GraphExpr) -> Any:
@@ -133,7 +138,7 @@ class _Folder(ElementMutator):
         op = relay_op(new)
         if op is None or op.stateful or op.name in _KEPT or (_is_qnn(op) and not self._fold_qnn):
             return new
-        if _is_custom(type_of(call)):
+        if _is_custom(type_of(call)) or not (new.args or self._creations):
             return new
         from_type = _FROM_TYPES.get(op.name)
         if from_type is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,6 +33,7 @@ register_config_option(_MAX_DEPTH, int)
 register_config_option(_LINK_PARAMS, bool)
 
 _DEFAULT_DEPTH = 256
+_ANY_RANK = sys.maxsize
 
 
 class FuseOps(FunctionPass, required=("InferType",)):
@@ -49,7 +51,8 @@ class FuseOps(FunctionPass, required=("InferType",)):
     Parameters
     ----------
     fuse_opt_level : int
-        0 makes a kernel of each operator; negative is the level of the current context.
+        0 makes a kernel of each operator, with constants of no dimensions as parameters too; negative is the level of
+        the current context.
 
     Notes
     -----
@@ -81,9 +84,11 @@ class FuseOps(FunctionPass, required=("InferType",)):
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         graph = FusionGraph.of(func)
         groups = FusionGroups(graph, int(ctx.config.get(_MAX_DEPTH, _DEFAULT_DEPTH)))
-        if (ctx.opt_level if self.fuse_opt_level < 0 else self.fuse_opt_level) > 0:
+        fuses = (ctx.opt_level if self.fuse_opt_level < 0 else self.fuse_opt_level) > 0
+        if fuses:
             groups.fuse()
-        result: Function = _Fuser(graph, groups, bool(ctx.config.get(_LINK_PARAMS, False))).rewrite(func)
+        largest = _ANY_RANK if ctx.config.get(_LINK_PARAMS, False) else 0 if fuses else -1
+        result: Function = _Fuser(graph, groups, largest).rewrite(func)
         return result
 
 
@@ -98,8 +103,6 @@ class _Kernel:
 
     def parts(self, expr: GraphExpr) -> tuple[Any, ...]:
         """Return what a member is computed from."""
-        if expr not in self.members:
-            return ()
         return expr.args if isinstance(expr, Call) else operands(expr)
 
     def attributes(self) -> DictAttrs:
@@ -110,13 +113,21 @@ class _Kernel:
 
 
 class _Fuser(GraphMutator):
-    """Builds the kernels of a partition in the order of evaluation."""
+    """Builds the kernels of a partition in the order of evaluation.
 
-    def __init__(self, graph: FusionGraph, groups: FusionGroups, link_params: bool) -> None:
+    Parameters
+    ----------
+    graph : FusionGraph
+    groups : FusionGroups
+    constant_rank : int
+        Constants of more dimensions are parameters of kernels; of others the values are in them.
+    """
+
+    def __init__(self, graph: FusionGraph, groups: FusionGroups, constant_rank: int) -> None:
         super().__init__()
         self._graph = graph
         self._groups = groups
-        self._link_params = link_params
+        self._constant_rank = constant_rank
         self._kernels: dict[int, _Kernel] = {}
         self._with_calls = {
             groups.root(i) for i, n in enumerate(graph.nodes) if isinstance(n, Call) and isinstance(n.op, RelayOp)
@@ -159,7 +170,7 @@ class _Fuser(GraphMutator):
         return typed(new, expr.checked_type_)
 
     def _from_outside(self, operand: GraphExpr, kernel: _Kernel) -> Any:
-        if isinstance(operand, Constant) and (self._link_params or not operand.data.shape):
+        if isinstance(operand, Constant) and len(operand.data.shape) <= self._constant_rank:
             return operand
         param = Var(f"p{len(kernel.args)}", type_of(operand))
         kernel.params.append(typed(param, param.type_annotation))
@@ -167,10 +178,13 @@ class _Fuser(GraphMutator):
         return param
 
     def _finish(self, root: GraphExpr, kernel: _Kernel) -> Call:
-        for expr in post_order(root, kernel.parts):
-            with derived_from(expr.span):
-                own = expr in kernel.members
-                kernel.inside[expr] = self._inside(expr, kernel.inside) if own else self._from_outside(expr, kernel)
+        for member in kernel.members:  # in the order of evaluation, in which parameters are numbered
+            for operand in kernel.parts(member):
+                if operand not in kernel.inside:
+                    with derived_from(operand.span):
+                        kernel.inside[operand] = self._from_outside(operand, kernel)
+            with derived_from(member.span):
+                kernel.inside[member] = self._inside(member, kernel.inside)
         with derived_from(frozenset().union(*[m.span for m in kernel.members])):
             params = tuple(kernel.params)
             result = type_of(root)

@@ -41,6 +41,8 @@ class InferType(Pass):
         }
     """
 
+    annotates = True
+
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
         """Infer the types of the very module, whose answer is remembered, and not of a copy.
 

@@ -70,7 +70,7 @@ def optimization_passes(target: Target) -> list[Pass]:
         WidenHalfPrecision(),
         SimplifyInference(in_build=True),
         EliminateCommonSubexpr(fskip=_is_narrow_cast),
-        FoldConstant(),
+        FoldConstant(in_build=True),
         FoldScaleAxis(),
         # Parts of a joined result can take no scale back into the weights, so joining comes after.
         CombineParallelConv2D(),
@@ -82,7 +82,7 @@ def optimization_passes(target: Target) -> list[Pass]:
         AlterOpLayout(target),
         SimplifyExpr(in_build=True),
         FastMath(),
-        FoldConstant(),
+        FoldConstant(in_build=True),
     ]
 
 

@@ -81,6 +81,17 @@ def test_a_sequence_runs_in_order_and_required_passes_before() -> None:
     assert log == ["before", "one", "two"]
 
 
+def test_a_direct_call_runs_no_required_passes_but_those_that_say_more_of_a_program() -> None:
+    """As in TVM, where the program of a direct call is what it is given."""
+    note("before")
+    note("alone", required=("before",))(IRModule())
+    assert log == ["alone"]
+    facts = module_pass(lambda mod, ctx: log.append("facts") or mod, 0, "facts")
+    type(facts).annotates = True
+    note("informed", required=("facts", "before"))(IRModule())
+    assert log == ["alone", "facts", "informed"]
+
+
 @instrument.pass_instrument
 class Guard:
     def __init__(self, skipped: str = "") -> None:

@@ -26,6 +26,15 @@ def test_fusion_keeps_what_is_between_in_registers() -> None:
     assert list_op_freqs(fused) == {"add": 1, "negative": 1, "exp": 1}
 
 
+def test_a_kernel_that_ends_in_a_reshape_is_one() -> None:
+    x = relay.var("x", shape=(4, 8))
+    mod = relay.transform.InferType()(IRModule.from_expr(relay.reshape(relay.exp(x), (8, 4))))
+    traffic = memory_traffic(relay.transform.FuseOps(2)(mod))
+    assert (traffic.kernels, traffic.bytes_read, traffic.bytes_written) == (1, SIZE, SIZE)
+    mod = relay.transform.InferType()(IRModule.from_expr(relay.reshape(relay.reshape(x, (32,)), (8, 4))))
+    assert memory_traffic(relay.transform.FuseOps(2)(mod)).kernels == 0
+
+
 def test_memory_in_another_shape_is_no_kernel() -> None:
     x = relay.var("x", shape=(4, 2, 4))
     flat = relay.nn.batch_flatten(relay.exp(x))

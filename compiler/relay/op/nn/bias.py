@@ -12,11 +12,20 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, TupleGetItem, TupleWrapper
 from compiler.relay.op.common import check_same_extent, has_any_dim, normalize_axis
+from compiler.relay.op.layout_rules import same_layout
 from compiler.relay.op.nn.activation import vector_along_axis
 from compiler.relay.op.nn.spatial import broadcast_along
 from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import composite, public_function, register, tuple_function
-from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
+from compiler.relay.operator import (
+    Array,
+    InferCorrectLayoutOutput,
+    InLayouts,
+    OpPattern,
+    RelationError,
+    Types,
+    call_op,
+)
 from compiler.relay.ty import AnyDim, TensorType, TupleType
 from compiler.te.tensor import Tensor
 from compiler.topi.nn import elementwise as topi
@@ -105,6 +114,17 @@ def _dropout_compute(attrs: DropoutAttrs, inputs: list[Tensor], out_type: Type) 
     return [topi.identity(inputs[0]), topi.ones_like(inputs[0])]
 
 
+def _dropout_layout(
+    attrs: DropoutAttrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
+) -> InferCorrectLayoutOutput | None:
+    made = same_layout(attrs, new_in, old_in, types)
+    return (
+        None
+        if made is None
+        else InferCorrectLayoutOutput(made.input_layouts, [*made.output_layouts, *made.output_layouts], attrs)
+    )
+
+
 def _dropout_gradient(call: Call, grad: Expr) -> list[Expr]:
     return [TupleGetItem(grad, 0)]
 
@@ -116,6 +136,7 @@ _DROPOUT = register(
     attrs=DropoutAttrs,
     relation=_dropout_relation,
     pattern=OpPattern.OPAQUE,
+    layout=_dropout_layout,
     compute=_dropout_compute,
     reference=_dropout_reference,
     gradient=_dropout_gradient,

@@ -114,6 +114,7 @@ class Conv2DPackedAttrs(Conv2DAttrs):
     A layout of the weight that is left out, or has no blocks, has blocks as large as those of the data.
     """
 
+    UNWRITTEN = {"data_layout": "NCHW", "kernel_layout": "OIHW"}
     INPUT_BLOCK: ClassVar[str] = ""
     """Size of the weight's blocks of input channels; that of the data's blocks if it is empty."""
 

@@ -255,7 +255,9 @@ def _instance_norm_layout(
     return made
 
 
-layer_norm = _register_affine(LayerNormAttrs, "nn.layer_norm", "Normalise along one axis.", _layer_axes)
+layer_norm = _register_affine(
+    LayerNormAttrs, "nn.layer_norm", "Normalise along one axis.", _layer_axes, along_axis_layout
+)
 instance_norm = _register_affine(
     InstanceNormAttrs,
     "nn.instance_norm",

@@ -30,10 +30,11 @@ def test_arguments_by_position_keep_to_their_variables(kind: str, names: tuple[s
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_name_that_stands_for_two_variables_names_none(kind: str) -> None:
+def test_a_name_that_stands_for_two_variables_names_both(kind: str) -> None:
     call = relay.create_executor(kind, tvm.IRModule.from_expr(stacked("x", "x"))).evaluate()
-    with pytest.raises(ArgumentError, match=r"\(x, x\), got 0 arguments and x"):
-        call(x=A)
+    assert call(x=A).numpy().tolist() == [A.tolist(), A.tolist()]
+    with pytest.raises(ArgumentError, match=r"\(x, x\), got 1 arguments and x"):
+        call(A, x=B)
     with pytest.raises(ArgumentError, match="2 parameters of the function are named 'x'"):
         relay.build(tvm.IRModule.from_expr(stacked("x", "x")), params={"x": A})
 

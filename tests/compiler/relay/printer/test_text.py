@@ -169,6 +169,30 @@ def test_numbers_are_given_to_the_operands_of_a_user_together() -> None:
     ]
 
 
+def test_what_is_called_is_named_before_what_it_is_called_with() -> None:
+    """Parameters and large constants as TVM 0.19 numbers them: those of the first user first."""
+
+    def kernel() -> relay.Function:
+        p = scalar("p")
+        return relay.Function([p], public.exp(p))
+
+    x = scalar("p")
+    nested = lines(relay.Function([x], relay.Call(kernel(), [relay.Call(kernel(), [x])])))
+    assert nested[:2] == ["fn (%p: float32) {", "  %0 = fn (%p2: float32) {"]
+    assert nested[5:6] == ["  %2 = fn (%p1: float32) {"]
+    ones, twos = (relay.const(np.full(2, value, "float32")) for value in (1, 2))
+    v = relay.var("v", shape=(2,))
+    assert lines(public.add(ones, public.multiply(twos, v)))[1:] == [
+        "%0 = multiply(meta[relay.Constant][1], %v);",
+        "add(meta[relay.Constant][0], %0)",
+    ]
+    assert lines(public.add(scalar("a"), public.exp(scalar("b"))))[:3] == [
+        "free_var %b: float32;",
+        "free_var %a: float32;",
+        "%0 = exp(%b);",
+    ]
+
+
 def test_what_two_branches_share_stands_before_them() -> None:
     c, y = relay.var("c", "bool"), scalar("y")
     shared = relu(y)

@@ -66,6 +66,12 @@ def test_nothing_that_only_makes_the_program_bigger() -> None:
     assert shown(after(small, transform.FoldConstant())) == "c[10, 10]"
 
 
+def test_what_zeros_makes_is_in_the_program_of_builds_alone() -> None:
+    out = relay.add(x(3), relay.zeros((3,), "float32"))
+    assert shown(after(out, transform.FoldConstant())) == "add(x, zeros())"
+    assert shown(after(out, transform.FoldConstant(in_build=True))) == "add(x, c[3])"
+
+
 def test_nothing_to_fold_is_the_same_module() -> None:
     mod = module_of(relay.nn.relu(x()))
     assert transform.FoldConstant()(mod) is mod
@@ -73,7 +79,7 @@ def test_nothing_to_fold_is_the_same_module() -> None:
 
 def test_kernels_are_left_alone() -> None:
     out = relay.add(x(3), relay.tanh(relay.const(np.ones(3, "float32"))))
-    assert shown(after(out, transform.FuseOps(2), transform.FoldConstant())) == "{add(p0, tanh(p1))}(x, c[3])"
+    assert shown(after(out, transform.FuseOps(2), transform.FoldConstant())) == "{add(p1, tanh(p0))}(c[3], x)"
 
 
 def test_one_expression() -> None:
@@ -119,10 +125,21 @@ def test_normalisations_compute_what_they_did(name: str) -> None:
         "batch_norm": lambda: relay.nn.batch_norm(x(), gamma, beta, const(8), const(8))[0],
     }[name]()
     mod = module_of(out)
-    simpler = transform.SimplifyInference()(mod)
-    assert f"nn.{name}" not in shown(simpler["main"].body)
     inputs = random_inputs(mod)
-    np.testing.assert_allclose(evaluate(simpler["main"], inputs), evaluate(mod["main"], inputs), rtol=1e-4, atol=1e-5)
+    wanted = evaluate(mod["main"], inputs)
+    for in_build in (False, True):
+        simpler = transform.SimplifyInference(in_build)(mod)
+        assert f"nn.{name}" not in shown(simpler["main"].body)
+        np.testing.assert_allclose(evaluate(simpler["main"], inputs), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_statistics_of_the_data_are_written_as_in_tvm_outside_of_builds() -> None:
+    norm = relay.nn.layer_norm(
+        x(), *(relay.var(n, shape=(8,)) for n in "gb"), axis=1, epsilon=0.5, scale=False, center=False
+    )
+    root = "sqrt(add(variance(x, mean(x)), 0.5))"
+    assert shown(after(norm, transform.SimplifyInference())) == f"divide(subtract(x, mean(x)), {root})"
+    assert "variance" not in shown(after(norm, transform.SimplifyInference(in_build=True)))
 
 
 # scales

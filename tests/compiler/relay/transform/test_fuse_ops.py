@@ -107,6 +107,9 @@ def test_level_zero_makes_a_kernel_of_each_operator() -> None:
     assert kernels(after(out, transform.FuseOps(0))) == {"nn.conv2d", "nn.relu"}
     assert kernels(after(out, transform.FuseOps(), level=0)) == {"nn.conv2d", "nn.relu"}
     assert kernels(after(out, transform.FuseOps(), level=1)) == {"nn.conv2d nn.relu nn.relu"}
+    half = relay.multiply(x(), relay.const(0.5))
+    assert shown(after(half, transform.FuseOps(0))) == "{multiply(p0, p1)}(x, 0.5)"
+    assert shown(after(half, transform.FuseOps(2))) == "{multiply(p0, 0.5)}(x)"
 
 
 def test_the_depth_can_be_limited() -> None:
@@ -126,6 +129,16 @@ def test_a_kernel_is_a_function_of_what_it_reads() -> None:
     assert dict(body.op.attrs) == {"Primitive": 1}
     assert [p.checked_type.concrete_shape for p in body.op.params] == [(1, 16, 8, 8), (16, 16, 3, 3)]
     assert body.op.ret_type == body.checked_type
+    scaled = relay.add(relay.const(np.ones(8, "float32")), relay.multiply(relay.const(np.ones(8, "float32")), x()))
+    # Parameters are numbered in the order in which operators are evaluated.
+    assert shown(after(scaled, transform.FuseOps(2))).startswith("{add(p2, multiply(p0, p1))}(c[8], x, c[8])")
+
+
+def test_a_kernel_that_only_gives_another_shape_says_so() -> None:
+    flat = relay.squeeze(relay.reshape(x(), (1, -1)))
+    assert dict(after(flat, transform.FuseOps(2)).op.attrs) == {"Primitive": 1, "relay.reshape_only": 1}
+    assert dict(after(relay.exp(flat), transform.FuseOps(2)).op.attrs) == {"Primitive": 1}
+    assert dict(after(relay.transpose(x()), transform.FuseOps(2)).op.attrs) == {"Primitive": 1}
 
 
 def test_an_element_of_a_tuple_from_elsewhere_is_passed_as_it_is() -> None:

@@ -68,7 +68,7 @@ def test_the_current_target_decides() -> None:
 
 
 def test_channels_last() -> None:
-    body = after(network(), convert({"nn.conv2d": ["NHWC", "default"]}))
+    body = after(network(), transform.CanonicalizeOps(), convert({"nn.conv2d": ["NHWC", "default"]}))
     assert transforms(body)[:2] == [("NCHW", "NHWC"), ("OIHW", "HWIO")]
     assert [pair for pair in transforms(body) if pair[1] == "NCHW"] == [("NHWC", "NCHW")]
     joined = next(e for e in post_order(body) if isinstance(e, relay.Call) and e.op.name == "concatenate")
@@ -187,6 +187,37 @@ def test_an_operator_that_is_converted_itself_does_not_follow_its_data() -> None
         relay.image.resize2d(relay.var("x", shape=(1, 2, 4, 4)), (8, 8)), convert({"image.resize2d": ["NHWC"]})
     )
     assert transforms(body) == [("NCHW", "NHWC"), ("NHWC", "NCHW")]
+
+
+@pytest.mark.parametrize(
+    ("make", "axis"),
+    [
+        (lambda y, v: relay.nn.layer_norm(y, v, v, axis=1), 3),
+        (lambda y, v: relay.nn.layer_norm(y, relay.var("u", shape=(8,)), relay.var("u", shape=(8,))), 2),
+        (lambda y, v: relay.topk(y, k=2, axis=1)[0], 3),
+        (lambda y, v: relay.topk(y, k=2, axis=-1, ret_type="values"), 2),
+        (lambda y, v: relay.nn.relu(relay.nn.dropout(y)), None),
+        (lambda y, v: relay.add(y, relay.zeros_like(y)), None),
+    ],
+)
+def test_what_follows_takes_the_layout(make: Any, axis: int | None) -> None:
+    y = relay.nn.conv2d(relay.var("x", shape=(1, 4, 8, 8)), relay.var("w", shape=(4, 4, 3, 3)), padding=(1, 1))
+    mod = module_of(make(y, relay.var("v", shape=(4,))))
+    with PassContext(opt_level=3):
+        changed = transform.InferType()(convert({"nn.conv2d": ["NHWC", "default"]})(mod))
+    body = changed["main"].body
+    assert [pair for pair in transforms(body) if pair[1] == "NCHW"] == [("NHWC", "NCHW")]
+    places = [e.attrs.axis for e in post_order(body) if isinstance(e, relay.Call) and "axis" in dict(e.attrs)]
+    assert places == ([] if axis is None else [axis])
+    inputs = random_inputs(mod)
+    np.testing.assert_allclose(evaluate(changed["main"], inputs), evaluate(mod["main"], inputs), rtol=1e-4, atol=1e-4)
+
+
+def test_blocks_of_channels_are_those_of_the_packed_convolution() -> None:
+    out = relay.nn.conv2d(relay.var("x", shape=(1, 8, 8, 8)), relay.var("w", shape=(8, 8, 3, 3)), padding=(1, 1))
+    body = after(out, convert({"nn.conv2d": ["NCHW8c", "OIHW8i8o"]}))
+    assert shown(body).startswith("layout_transform(nn.contrib_conv2d_NCHWc(layout_transform(x)")
+    assert 'data_layout="NCHW8c", kernel_layout="OIHW8i8o"' in str(body)
 
 
 def test_some_layers_are_skipped() -> None:
