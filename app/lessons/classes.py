@@ -112,7 +112,7 @@ class LessonClass:
         self.id = name
         self.lesson = lesson
         self.ended = False
-        """Whether it was forgotten while somebody followed it."""
+        """Whether its teacher ended it, or it was forgotten, while somebody followed it."""
         self._school = school
         self._secret = secret
         self._listeners: dict[object, Callable[[], None]] = {}
@@ -190,6 +190,18 @@ class LessonClass:
             connection.execute(update(CLASSES).where(CLASSES.c.id == self.id).values(presented=encoded))
             _bump_version(connection, self.id)
         self._publish()
+
+    def dissolve(self) -> None:
+        """End the class for everybody: its students and their results are deleted, and all who follow it are told.
+
+        Raises
+        ------
+        NotFound
+            It ended before.
+        """
+        with self._changing() as connection:
+            connection.execute(delete(CLASSES).where(CLASSES.c.id == self.id))
+        self.end()
 
     @property
     def students(self) -> list[StudentRow]:

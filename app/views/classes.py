@@ -113,6 +113,14 @@ def stop_presenting(name: str) -> Response:
     return Response(status=204)
 
 
+@bp.delete("/<name>")
+@operation(answers={204: None}, headers=SECRET)
+def end(name: str) -> Response:
+    """End a class for everybody, and delete what is known of its students."""
+    taught(name).dissolve()
+    return Response(status=204)
+
+
 @bp.post("/<name>/results")
 @operation(body=StudentResult, answers={200: json_of(StepResult)})
 def hand_in(name: str) -> Response:
@@ -146,19 +154,23 @@ class ClassStream(Stream):
     """
 
     heartbeat = b": still here\n\n"
+    last = b"event: ended\ndata: {}\n\n"
 
     def __init__(self, followed: LessonClass) -> None:
         self._class = followed
         self._version = 0
+        self._told = False
+        """Whether this client knows that the class ended."""
 
     def attach(self, wake: Callable[[], None]) -> None:
         """Listen to the class."""
         self._class.listen(self, wake)
 
     def read(self) -> bytes | None:
-        """Return the newest news; None where the class ended."""
+        """Return the newest news, that the class ended, and None after that."""
         if self._class.ended:
-            return None
+            told, self._told = self._told, True
+            return None if told else self.last
         news = self._class.news(self._version)
         if news is None:
             return b""

@@ -9,6 +9,7 @@ import { on, state, tell } from "./state.js";
 const PRESENT_MS = 300;
 const ATTEND_MS = 15_000;
 const LIST_MS = 2_000;
+const ENDED = "This class has ended";
 const AGAIN_MS = 3_000; // after which a server that did not answer is asked again
 
 const name = new URLSearchParams(location.search).get("class");
@@ -23,6 +24,9 @@ let timer = 0;
 let sending = Promise.resolve(); // what is on its way must not arrive after the end of the presentation
 let line = 0;
 let pupils = []; // what the teacher's list shows
+let ended = false;
+let source = null;
+let beat = 0; // the timer of the list, or of attendance
 
 export function startClass() {
   if (!inLesson) return;
@@ -37,8 +41,10 @@ export function startClass() {
 }
 
 function listen() {
-  const source = new EventSource(`${address}/events`);
+  if (ended) return;
+  source = new EventSource(`${address}/events`);
   source.addEventListener("news", ({ data }) => heard(JSON.parse(data)));
+  source.addEventListener("ended", finish);
   source.onerror = () => { if (source.readyState === EventSource.CLOSED) listenAgain(); };
 }
 
@@ -47,8 +53,19 @@ async function listenAgain() {
   const asked = new AbortController();
   const { status } = await reach(`${address}/events`, { signal: asked.signal });
   asked.abort();
-  if (status === 404) toast("This class has ended");
+  if (status === 404) finish();
   else setTimeout(listen, AGAIN_MS);
+}
+
+/** Everybody works by himself from here on; the board stays as it was seen last. */
+function finish() {
+  if (ended) return;
+  ended = true;
+  source.close();
+  clearInterval(beat);
+  presenting = false;
+  heard({ ...news, presented: null });
+  toast(ENDED);
 }
 
 let reached = true; // whether the server answered when it was asked last
@@ -61,6 +78,10 @@ async function ask(path, method, body) {
   if (response.status === 204) return {};
   const answer = await response.json();
   if (response.ok) return answer;
+  if (answer.error.field === "class") {
+    finish();
+    return null;
+  }
   if (reached || before) toast(answer.error.message); // of a server that is away it is said once
   return null;
 }
@@ -95,17 +116,17 @@ let seat = "";
 function startStudent() {
   student = key();
   attend();
-  setInterval(attend, ATTEND_MS);
+  beat = setInterval(attend, ATTEND_MS);
   on("lesson-step", attend);
   on("lesson-passed", async ({ number, workspace, ladder, predictions }) => {
-    await ask(`${address}/results`, "POST", { student, number, workspace, ladder, predictions });
+    if (!ended) await ask(`${address}/results`, "POST", { student, number, workspace, ladder, predictions });
   });
   on("leave", () => { if (follows()) leave(); });
   on("edited", () => { if (follows() && editor.text !== news.presented.script) leave(); });
 }
 
 async function attend() {
-  const answer = await ask(`${address}/students`, "POST", { student, step: currentStep() });
+  const answer = ended ? null : await ask(`${address}/students`, "POST", { student, step: currentStep() });
   if (!answer) return;
   seat = answer.name;
   draw();
@@ -174,7 +195,7 @@ function followAgain() {
 function startTeacher() {
   for (const event of ["edited", "answered", "text", "lesson-step"]) on(event, present);
   on("source-lines", (lines) => { line = lines[0] ?? 0; present(); });
-  setInterval(list, LIST_MS);
+  beat = setInterval(list, LIST_MS);
   list();
 }
 
@@ -203,6 +224,13 @@ async function togglePresenting() {
   draw();
 }
 
+async function end() {
+  if (!confirm("End this class for everybody? Its board is deleted.")) return;
+  presenting = false; // what would be sent now would come too late
+  await sending;
+  if (await ask(address, "DELETE")) finish();
+}
+
 async function list() {
   if (document.hidden) return;
   const answer = await ask(`${address}/students`, "GET");
@@ -221,7 +249,7 @@ function button(id, text, action, attributes = {}) {
 
 function draw() {
   const bar = $("#class-bar");
-  const parts = secret ? teacherBar() : studentBar();
+  const parts = ended ? [element("strong", { id: "class-ended" }, ENDED)] : secret ? teacherBar() : studentBar();
   parts.push(button("class-open", `Board${news.board.length ? ` · ${news.board.length}` : ""}`, () => $("#class-room").showModal()));
   const text = parts.map((part) => part.textContent).join("|");
   if (bar.dataset.text !== text) {
@@ -239,6 +267,7 @@ function teacherBar() {
     button("class-present", presenting ? "Stop presenting" : "Present", togglePresenting, { "aria-pressed": String(Boolean(presenting)) }),
     button("class-link", "Copy the students’ link", copyLink),
     element("span", { class: "hint", id: "class-count" }, `${here} student${here === 1 ? "" : "s"}`),
+    button("class-end", "End the class", end),
   ];
 }
 

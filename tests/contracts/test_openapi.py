@@ -166,6 +166,7 @@ CALLS = [
     Call("get", "/api/classes/{name}/students", 404, path="/api/classes/none/students"),
     Call("put", "/api/classes/{name}/presented", 404, path="/api/classes/none/presented"),
     Call("delete", "/api/classes/{name}/presented", 404, path="/api/classes/none/presented"),
+    Call("delete", "/api/classes/{name}", 404, path="/api/classes/none"),
     Call("post", "/api/classes/{name}/results", 404, path="/api/classes/none/results"),
     Call("get", "/api/classes/{name}/events", 404, path="/api/classes/none/events"),
     Call("get", "/healthz", 200),

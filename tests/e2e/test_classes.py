@@ -107,6 +107,27 @@ def test_students_see_what_the_teacher_does_and_leave_with_one_key(teacher: Page
     expect(student.locator(".cm-content")).to_have_text("mine = 1")
 
 
+def test_a_teacher_ends_the_class(
+    teacher: Page, join: Callable[..., Page], open_page: Callable[..., Page], console: Console
+) -> None:
+    student = join()
+    write(student, "mine = 1")
+    teacher.click("#class-present")
+    expect(student.locator("#class-following")).to_be_visible()
+    teacher.once("dialog", lambda dialog: dialog.dismiss())
+    teacher.click("#class-end")
+    teacher.once("dialog", lambda dialog: dialog.accept())
+    teacher.click("#class-end")
+    late = open_page(student.url)
+    for page in (teacher, student, late):
+        expect(page.locator("#class-ended")).to_have_text("This class has ended")
+        expect(page.locator("#class-bar button")).to_have_text(["Board"])
+    expect(student.locator(".cm-content")).to_have_text("mine = 1")
+    assert violations(student) == []
+    assert not [said for said in console.said if "404" not in said]
+    console.said.clear()
+
+
 def test_the_steps_that_a_teacher_chooses_are_followed_and_left_again(teacher: Page, join: Callable[..., Page]) -> None:
     student = join()
     for page in (teacher, student):

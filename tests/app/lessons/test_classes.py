@@ -198,7 +198,7 @@ def test_who_follows_a_class_that_ends_is_told(
     clock.now += classes.IDLE_SECONDS + 1
     school.create("split", "another")
     assert woken.wait(10)
-    assert stream.read() is None
+    assert [stream.read(), stream.read()] == [ClassStream.last, None]
     stream.close()
     with pytest.raises(NotFound):
         one.attend(MARY, 1)
@@ -228,6 +228,18 @@ def test_only_the_teacher_presents_and_sees_the_list(client: FlaskClient) -> Non
         assert client.delete(f"{address}/presented", headers=headers).status_code == status
         assert client.get(f"{address}/students", headers=headers).status_code in (200, status)
     assert client.get(f"{address}/students").status_code == 403
+
+
+def test_only_the_teacher_ends_a_class_and_nothing_is_kept_of_it(client: FlaskClient) -> None:
+    address, teacher = make(client)
+    client.post(f"{address}/students", json={"student": MARY, "step": 2})
+    following = client.get(f"{address}/events")
+    assert client.delete(address).status_code == 403
+    assert client.post(f"{address}/students", json={"student": MARY, "step": 3}).status_code == 200
+    assert client.delete(address, headers=teacher).status_code == 204
+    assert following.get_data().endswith(ClassStream.last)
+    for asked in (client.delete(address, headers=teacher), client.get(f"{address}/events")):
+        assert (asked.status_code, asked.get_json()["error"]["field"]) == (404, "class")
 
 
 @pytest.mark.parametrize(
