@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import ModuleType
 from typing import Literal
@@ -14,6 +15,8 @@ from app.editor.public_api import public_names, resolve
 MAX_DETAIL = 70
 """Characters of a signature in the list of completions."""
 MAX_OWNERS = 256
+MAX_BOOST = 50
+"""So that how a name fits what was typed decides first."""
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -23,6 +26,9 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     type: Literal["namespace", "class", "function", "constant"]
     detail: str = ""
     """Its parameters, as much of them as fits."""
+    boost: int = 0
+    """How far it is listed before names that fit what was typed as well: the number of examples that use it; what is
+    for the compiler's own use comes last."""
 
 
 @lru_cache(MAX_OWNERS)
@@ -56,6 +62,22 @@ def _complete(name: str, value: object) -> Completion:
     if len(detail) > MAX_DETAIL:
         detail = detail[: MAX_DETAIL - 1] + "…"
     return Completion(label=name, type=_kind_of(value), detail=detail)
+
+
+def ranked(names: Iterable[Completion], uses: Mapping[str, int]) -> list[Completion]:
+    """Return completions of which those come first that are used most.
+
+    Parameters
+    ----------
+    names : iterable of Completion
+    uses : mapping of str to int
+        How many examples use each name.
+    """
+    return [msgspec.structs.replace(name, boost=_boost(name.label, uses)) for name in names]
+
+
+def _boost(label: str, uses: Mapping[str, int]) -> int:
+    return -1 if label.startswith("contrib_") else min(uses.get(label, 0), MAX_BOOST)
 
 
 def _kind_of(value: object) -> Literal["namespace", "class", "function", "constant"]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 _NAME = re.compile(r"\d+_(\w+)")
+_ATTRIBUTE = re.compile(r"(?<=\.)[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,11 @@ class Gallery:
 
     def __iter__(self) -> Iterator[Example]:
         return iter(self.examples)
+
+    @cached_property
+    def uses(self) -> Counter[str]:
+        """How many examples have each name behind a dot."""
+        return Counter(name for example in self for name in set(_ATTRIBUTE.findall(example.script)))
 
     @property
     def first(self) -> Example:

@@ -11,11 +11,12 @@ from flask import Blueprint, Response, make_response, render_template
 from markupsafe import Markup, escape
 from msgspec import Meta
 
-from app.editor.completions import Completion, completions
+from app.editor.completions import Completion, completions, ranked
 from app.editor.documentation import documentation
 from app.editor.formatting import format_script
 from app.errors import NotFound
 from app.panes.highlighting import highlight
+from app.services import current_services
 from app.views.api import answer_json
 from app.web.openapi import json_of, operation
 from app.web.requests import read_body
@@ -65,7 +66,8 @@ def complete(name: str) -> Response:
     names = completions(name)
     if names is None:
         raise NotFound(f"there is no {name!r}")
-    return _kept(Response(msgspec.json.encode(names), mimetype="application/json"))
+    common = ranked(names, current_services().gallery.uses)
+    return _kept(Response(msgspec.json.encode(common), mimetype="application/json"))
 
 
 @bp.get("/documentation/<name>")

@@ -6,6 +6,7 @@ import { on, tell } from "./state.js";
 
 const ZOOM = 1.2;
 const SCALE = { min: 0.02, max: 3 };
+const MARGIN = 24; // beside the outermost nodes: frames of groups, and edges that go around
 const READABLE = 0.85;
 const READABLE_ON_PHONES = 0.5; // where a drawing that fits is worth more than its types
 const ABOVE = 110; // how far above a node the boxes around it begin at most
@@ -98,17 +99,26 @@ function place() {
 function fit(again = false) {
   const body = $("#body-drawing");
   if (!svg() || !body.clientWidth) return;
-  const { width, height } = size();
+  const { height } = size();
+  const { left, width } = extent();
   const all = Math.min(body.clientWidth / width, body.clientHeight / height, 1);
   const readable = Math.max(all, Math.min(1, Math.max(body.clientWidth / width, narrow.matches ? READABLE_ON_PHONES : READABLE)));
   const first = middleOf(nodes()[0]).y;
   const titles = $$("#graph .titles text").map((title) => Number(title.getAttribute("y")));
   const top = Math.min(first - 40, ...titles.filter((y) => y < first && y > first - ABOVE).map((y) => y - 12));
-  const begin = { scale: readable, x: (width - body.clientWidth / readable) / 2, y: top };
-  if (width * readable > body.clientWidth) begin.x = middleOf(nodes()[0]).x - body.clientWidth / readable / 2;
+  const spare = width - body.clientWidth / readable;
+  const begin = { scale: readable, x: left + spare / 2, y: top };
+  if (spare > 0) begin.x = Math.min(left + spare, Math.max(left, middleOf(nodes()[0]).x - body.clientWidth / readable / 2));
   const there = again && Math.abs(view.scale - begin.scale) + Math.abs(view.x - begin.x) + Math.abs(view.y - top) < 1e-3;
-  Object.assign(view, there ? { scale: all, x: (width - body.clientWidth / all) / 2, y: 0 } : begin);
+  Object.assign(view, there ? { scale: all, x: left + (width - body.clientWidth / all) / 2, y: 0 } : begin);
   place();
+}
+
+/** Where the nodes of this step are: other steps of the drawing may need more room. */
+function extent() {
+  const boxes = nodes().map((node) => ({ middle: middleOf(node).x, half: Number($("rect", node).getAttribute("width")) / 2 }));
+  const left = Math.min(...boxes.map(({ middle, half }) => middle - half)) - MARGIN;
+  return { left, width: Math.max(...boxes.map(({ middle, half }) => middle + half)) + MARGIN - left };
 }
 
 function middleOf(node) {

@@ -39,7 +39,7 @@ export function startLesson() {
   narrow.addEventListener("change", () => view(document.body.classList.contains("at-work") ? "workspace" : "lesson"));
   view("lesson");
   open(progress.step);
-  if (lesson.own) setInterval(watch, REVISION_MS);
+  if (lesson.own) watching = setInterval(watch, REVISION_MS);
 }
 
 /** Show what somebody else has on the screen; one's own step and script stay as they were.
@@ -199,10 +199,19 @@ function view(name) {
   for (const button of $$("[data-lesson-view]")) button.setAttribute("aria-pressed", String(button.dataset.lessonView === name));
 }
 
+let watching = 0;
+let missed = 0; // how often its file was not there: once it may be about to be written
+
 /** Load the page anew when its author saved the lesson; what is wrong with the file stands above the text. */
 async function watch() {
   if (document.hidden) return;
   const response = await fetch(`/api/lessons/${lesson.name}/revision`).catch(() => null);
+  missed = response?.status === 404 ? missed + 1 : 0;
+  if (missed > 1) {
+    clearInterval(watching);
+    $("#lesson-problem").hidden = false;
+    $("#lesson-problem").textContent = "The file of this lesson is gone; the page shows it as it was. Load the page anew once it is there again.";
+  }
   if (!response?.ok) return;
   const { revision, errors } = await response.json();
   if (revision !== lesson.revision) {

@@ -8,6 +8,7 @@ import { PANES, paneOf, paneOfGroup, steppedAt } from "./panes.js";
 import { on, state, tell } from "./state.js";
 
 const FADE = 16; // pixels at the end of a group in which chips fade out
+const LEAD = 14; // pixels behind a group's title in which they do
 const AHEAD = 2; // steps that are fetched before keys ask for them: one may be on its way while the next key comes
 const wanted = new Map(); // pane -> address of the text that it shows, or will once it is there
 
@@ -233,7 +234,7 @@ function addressOf(pane, { listing, label }, before) {
 /** Scroll the group of a chip as far as is needed to see it. */
 function reveal(chip) {
   const group = chip.parentElement;
-  const title = $("em", group).offsetWidth;
+  const title = $("em", group).offsetWidth + LEAD;
   const left = chip.offsetLeft - group.offsetLeft;
   const right = left + chip.offsetWidth + FADE - group.clientWidth;
   const hidden = right > group.scrollLeft || left - title < group.scrollLeft;

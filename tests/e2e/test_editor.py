@@ -44,6 +44,7 @@ COMPLETED = {
     "s[C].unr": "unroll",
     "sch = tvm.tir.Schedule(mod)\nsch.decomp": "decompose_reduction",
 }
+COMMONEST = {"relay.nn.con": "conv2d", "relay.nn.contrib_": "contrib_conv2d"}
 
 
 def test_names_of_every_public_module_are_completed(fixed: str, open_page: Callable[..., Page]) -> None:
@@ -54,6 +55,11 @@ def test_names_of_every_public_module_are_completed(fixed: str, open_page: Calla
         expect(page.locator(f"{LIST} li", has_text=offered).first).to_be_visible()
         page.keyboard.press("Escape")
         expect(page.locator(LIST)).to_be_hidden()
+    for typed, first in COMMONEST.items():
+        write(page, SCRIPT)
+        type_at_end(page, typed)
+        expect(page.locator(f"{LIST} li").first).to_contain_text(first)
+        page.keyboard.press("Escape")
 
 
 def uncovered(page: Page, selector: str) -> bool:

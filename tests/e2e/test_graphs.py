@@ -346,8 +346,12 @@ def test_a_graph_on_a_phone_in_the_dark(explorer: str, open_page: Callable[..., 
     settled(page)
     page.locator("#tabs button", has_text=re.compile("^Graph$")).click()
     expect(page.locator("#graph .node").first).to_be_visible()
-    edges = page.locator("#graph .node").evaluate_all("nodes => nodes.map((n) => n.getBoundingClientRect().left)")
-    assert min(edges) >= 0
+    boxes = page.locator("#graph .node:visible").evaluate_all(
+        "nodes => nodes.map((node) => node.getBoundingClientRect().toJSON())"
+    )
+    left, right = min(box["left"] for box in boxes), max(box["right"] for box in boxes)
+    assert left > 0
+    assert abs(left - (390 - right)) < 20
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert violations(page) == []
     page.click("#tabs button >> text=Kernels")

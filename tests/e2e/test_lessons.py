@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app import create_app
-from tests.e2e.conftest import serving
+from tests.e2e.conftest import Console, serving
 from tests.e2e.steps import settled, violations, write
 
 FENCE = "```"
@@ -204,7 +204,9 @@ def test_numbers_are_read_as_people_write_them(school: str, open_page: Callable[
     assert dict(zip(TYPED, numbers, strict=True)) == TYPED
 
 
-def test_a_teacher_sees_what_he_saves(school: str, folder: Path, open_page: Callable[..., Page]) -> None:
+def test_a_teacher_sees_what_he_saves(
+    school: str, folder: Path, open_page: Callable[..., Page], console: Console
+) -> None:
     path = folder / "02_draft.md"
     path.write_text(OWN, encoding="utf-8")
     page = open_page(f"{school}/learn/draft")
@@ -214,6 +216,9 @@ def test_a_teacher_sees_what_he_saves(school: str, folder: Path, open_page: Call
     path.write_text(OWN.replace('"Twice"', ""), encoding="utf-8")
     expect(page.locator("#lesson-problem")).to_contain_text("02_draft.md: line 1:")
     path.unlink()
+    expect(page.locator("#lesson-problem")).to_contain_text("The file of this lesson is gone")
+    assert not [said for said in console.said if "404" not in said]
+    console.said.clear()
 
 
 @pytest.mark.parametrize(("width", "height", "theme"), [(1280, 800, "light"), (1920, 1080, "dark"), (360, 740, "dark")])

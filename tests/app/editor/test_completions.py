@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.editor.completions import Completion, completions
+from app.editor.completions import Completion, completions, ranked
 from app.editor.public_api import resolve
+from app.gallery import load_gallery
 
 
 def offered(owner: str) -> dict[str, Completion]:
@@ -52,6 +53,12 @@ def test_every_completed_name_exists(owner: str) -> None:
 )
 def test_the_names_that_programs_use_are_offered(owner: str, expected: set[str]) -> None:
     assert set(offered(owner)) >= expected
+
+
+def test_names_that_examples_use_come_first_and_those_of_the_compiler_last() -> None:
+    names = {name.label: name for name in ranked(offered("tvm.relay.nn").values(), load_gallery().uses)}
+    internal = [one.boost for name, one in names.items() if name.startswith("contrib_")]
+    assert names["conv2d"].boost > names["conv1d"].boost == 0 > max(internal)
 
 
 def test_a_primitive_shows_its_parameters() -> None:
