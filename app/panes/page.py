@@ -45,11 +45,11 @@ class Page(Selection):
     def explained(self, pane: Pane) -> Pane:
         """Return the row of a pane, with the reason where there is no text.
 
-        A language may refuse the kernels, or the script did not reach its end.
+        A language may refuse the kernels, of which no pane can tell anything then, or the script did not reach its end.
         """
         steps = self.function.steps if self.function is not None else ()
-        refused = next((step for step in steps if step.group == pane.group and step.refused and not step.listing), None)
-        if refused is not None and pane.listing and self.contents[pane.name] is None:
+        refused = next((step for step in steps if step.group == "kernel" and step.refused and not step.listing), None)
+        if refused is not None and pane.machine == "device" and self.contents[pane.name] is None:
             return replace(pane, empty=f"No {refused.name}: {refused.refused}")
         problem = next((problem for problem in self.answer.problems if problem.severity == "error"), None)
         if problem is None or not pane.listing:

@@ -31,6 +31,7 @@ from compiler.tir.transform.fp8_legalize import FP8ComputeLegalize, FP8StorageLe
 from compiler.tir.transform.function_passes import Filter
 from compiler.tir.transform.infer_fragment import InferFragment
 from compiler.tir.transform.inject_ptx_async_copy import USE_ASYNC_COPY, InjectPTXAsyncCopy
+from compiler.tir.transform.kernel_code import refuse_tensor_cores
 from compiler.tir.transform.lower_async_queues import LowerAsyncQueues
 from compiler.tir.transform.lower_device_kernel_launch import DEVICE_KERNEL_LAUNCH, LowerDeviceKernelLaunch
 from compiler.tir.transform.lower_dot_products import LowerDotProducts
@@ -63,6 +64,8 @@ _DOT_PRODUCTS = ("cuda",)
 """Kinds of targets with an instruction for dot products of four numbers of 8 bits."""
 _ASYNC_COPIES = ("cuda",)
 """Kinds of targets whose languages say asynchronous copies."""
+_TENSOR_CORES = ("cuda",)
+"""Kinds of targets whose languages have words for tensor cores."""
 _TYPED_MEMORY = ("webgpu",)
 """Kinds of targets whose languages cannot say that memory holds elements of several types."""
 
@@ -108,7 +111,8 @@ def split_for_device(module: IRModule, target: Target, packed: bool = True) -> S
     TargetError
         If the target is one of a CPU, which launches no kernels.
     LoweringError
-        If a function touches memory outside of all thread axes, or threads had to wait where not all of them come.
+        If a function touches memory outside of all thread axes, threads had to wait where not all of them come, or it
+        computes with tensor cores for a target without code for them.
     BuildError
         If the target's language cannot store a data type.
     """
@@ -117,10 +121,18 @@ def split_for_device(module: IRModule, target: Target, packed: bool = True) -> S
     language = LANGUAGES.get(target.kind)
     if language is not None:
         require_stored_types(language, module)
+    if target.kind not in _TENSOR_CORES:  # before the limits: no smaller tile would help
+        _refuse_tensor_cores(module, target)
     whole = target if target.host is not None else target.with_host("llvm")
     assert whole.host is not None
     mixed = _run(module, mixed_passes(whole, packed))
     return SplitModule(_run(mixed, host_passes(whole.host, packed)), _run(mixed, device_passes(whole)))
+
+
+def _refuse_tensor_cores(module: IRModule, target: Target) -> None:
+    for func in module.functions.values():
+        if isinstance(func, PrimFunc):
+            refuse_tensor_cores(func.body, f"build for {target.kind}")
 
 
 def synchronize(module: IRModule, target: Target) -> IRModule:

@@ -4,7 +4,8 @@ import { svgElement } from "./dom.js";
 const LINE = 128; // bytes of a row
 const WORD = 4;
 const SECTOR = 32;
-const [WIDTH, HEIGHT, MARGIN] = [17, 16, 74];
+const [WIDTH, HEIGHT] = [17, 16];
+export const MARGIN = 74; // before the cells: what each row is called
 const MAX_ROWS = 40;
 
 /** The drawing.

@@ -1,7 +1,7 @@
 // An access of a kernel as a drawing, stepped through the loops: one warp over memory, and its block's tile of the matrix.
-import { $, element, readJson } from "./dom.js";
+import { $, $$, element, readJson } from "./dom.js";
 import { on } from "./state.js";
-import { drawMemory, memoryWords } from "./warp-memory.js";
+import { MARGIN, drawMemory, memoryWords } from "./warp-memory.js";
 import { drawTile, tileWords } from "./warp-tile.js";
 
 const MAX_RUNS = 6;
@@ -56,6 +56,7 @@ function draw() {
   $("#warp-count").textContent = warps > 1 ? `${at.warp + 1} of ${warps}` : "";
   $("#warp-words").textContent = `${memoryWords(lanes, chosen)}: ${runs(lanes)}`;
   $("#warp-drawing").replaceChildren(drawMemory(lanes, chosen));
+  follow($("#warp-drawing"));
   const tiled = chosen.shape.length > 0;
   $("#warp-tile").hidden = !tiled;
   if (!tiled) return;
@@ -64,6 +65,16 @@ function draw() {
   const layers = { before, now, warp: touched([lanes]) };
   $("#warp-tile-words").textContent = tileWords(layers, chosen.shape);
   $("#warp-tile-drawing").replaceChildren(drawTile(layers, chosen.shape));
+}
+
+/** Scroll a drawing that is wider than its pane to the cells that are lit; where they are in sight it stays. */
+function follow(drawing) {
+  const lit = $$(".cell:not(.none)", drawing).map((cell) => [Number(cell.getAttribute("x")), Number(cell.getAttribute("width"))]);
+  if (!lit.length) return;
+  const [begin, end] = [Math.min(...lit.map(([left]) => left)), Math.max(...lit.map(([left, width]) => left + width))];
+  const room = drawing.clientWidth;
+  const [least, most] = end - begin > room ? [begin - MARGIN, end - room] : [end - room, begin];
+  drawing.scrollLeft = Math.min(Math.max(drawing.scrollLeft, least), most);
 }
 
 /** The first byte that each lane of a warp accesses, -1 of an idle one. */

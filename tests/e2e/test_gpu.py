@@ -15,6 +15,11 @@ OPENED = ("gpu-threads", "gpu-reduction", "gpu-softmax", "gpu-conv2d")
 """Examples of kernels that compile in a moment; tests/app/test_gpu_gallery.py has them all."""
 RUN_MS = 60_000
 SHARED = "matmul-shared"
+HIDDEN_LANES = """(box) => {
+  const [seen, cells] = [box.getBoundingClientRect(), [...box.querySelectorAll(".cell.one")]];
+  const places = cells.map((cell) => cell.getBoundingClientRect());
+  return places.filter(({ left, right }) => left < seen.left - 1 || right > seen.right + 1).length;
+}"""
 TRANSPOSED = 'B = te.compute((n, n), lambda i, j: A[j, i], name="B")'
 
 
@@ -118,6 +123,21 @@ def test_an_access_is_stepped_through_the_loop(explorer: str, open_page: Callabl
     expect(page.locator("#warp-drawing .cell.one")).to_have_count(32)
     expect(page.locator("#warp-drawing .cell.one").first).not_to_have_css("fill", "rgb(0, 0, 0)")
     expect(page.locator("#warp-drawing")).to_have_attribute("aria-describedby", "warp-words")
+
+
+def test_the_drawing_scrolls_to_the_lanes_of_each_step(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, 390, 844)
+    write(page, smaller(SHARED))
+    page.click("#tabs button:has-text('On a GPU')")
+    access(page, "reads A in global memory").locator("[data-warp]").click()
+    drawing = page.locator("#warp-drawing")
+    assert drawing.evaluate("box => box.scrollWidth > box.clientWidth")
+    for key, loops in (("ArrowRight", "k.outer = 1, 2 of 2"), ("ArrowLeft", "k.outer = 0, 1 of 2")):
+        drawing.focus()
+        page.keyboard.press(key)
+        expect(page.locator("#warp-loops")).to_have_text(loops)
+        expect(drawing.locator(".cell.one")).to_have_count(32)
+        assert drawing.evaluate(HIDDEN_LANES) == 0
 
 
 def test_the_roofline_of_a_chosen_device_is_kept_in_links(explorer: str, open_page: Callable[..., Page]) -> None:

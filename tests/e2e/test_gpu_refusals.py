@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import write
+from tests.e2e.steps import settled, write
 from tests.e2e.test_webgpu import SCALE, rewritten, run
 
 BEGIN = """\
@@ -89,8 +90,18 @@ def test_a_language_that_refuses_the_kernels_says_why_in_its_pane(
     write(page, typed("float64").replace(WGSL, CUDA))
     page.select_option("#device", label="WGSL")
     expect(page.locator("#body-kernel .empty")).to_contain_text("No WGSL: build: target 'webgpu' has no values of type")
+    expect(page.locator("#pane-gpu .empty")).to_contain_text("No WGSL: build: target 'webgpu' has no values of type")
     page.select_option("#device", label="CUDA C")
     expect(page.locator("#body-kernel .l", has_text="__global__")).to_be_visible()
+
+
+def test_every_pane_says_which_language_has_tensor_cores(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{explorer}/?example=gpu-tensor-cores")
+    page.select_option("#device", label="OpenCL C")
+    settled(page)
+    for pane in ("kernel", "ptx", "gpu"):
+        said = page.locator(f"#pane-{pane} .empty")
+        expect(said).to_contain_text(re.compile(r"No OpenCL C: .* \(line \d+\) computes with tensor cores: .* CUDA C"))
 
 
 def test_half_precision_needs_a_feature_of_the_gpu(explorer: str, open_page: Callable[..., Page]) -> None:
