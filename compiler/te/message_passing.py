@@ -121,9 +121,7 @@ def pass_up_domain(stage: StageState, domains: Domains, sets: Sets, analyzer: An
 
 
 def _covers(interval: IntervalSet, domain: Range, analyzer: Analyzer) -> bool:
-    """Return whether a loop runs over the whole of its domain, in more than one iteration."""
-    if interval.is_single_point():
-        return False
+    """Return whether a loop runs over the whole of its domain."""
     last = domain.min + domain.extent - 1
     return analyzer.can_prove_equal(interval.min_value, domain.min) and analyzer.can_prove_equal(
         interval.max_value, last

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from compiler import build, lower, nd, te
+from compiler.driver.emulate import emulate
 from tests.compiler.te.programs import body_text, matmul
 
 
@@ -340,6 +341,26 @@ def test_threads_fetch_together_what_all_of_them_read() -> None:
         B[threadIdx_x + blockIdx_x * 8] = A_shared[threadIdx_x + blockIdx_x * 8] + A_shared[threadIdx_x + blockIdx_x * 8 + 32]
         """,  # noqa: E501
     )
+
+
+@pytest.mark.parametrize(
+    ("n", "step", "fetched"),
+    [(10, 1, 10), (10, 3, 28), (32, 3, 94), (40, 3, 94)],
+    ids=["shorter than a block", "apart from each other", "as long as a block", "two blocks"],
+)
+def test_a_block_fetches_what_the_elements_of_its_axis_read(n: int, step: int, fetched: int) -> None:
+    a = te.placeholder((step * n,), name="A")
+    b = te.compute((n,), lambda i: a[step * i], name="B")
+    s = te.create_schedule(b.op)
+    shared = s.cache_read(a, "shared", [b])
+    block, thread = s[b].split(b.op.axis[0], factor=32)
+    s[b].bind(block, te.thread_axis("blockIdx.x"))
+    s[b].bind(thread, te.thread_axis("threadIdx.x"))
+    s[shared].compute_at(s[b], block)
+    assert f'T.allocate([{fetched}], "float32", "shared")' in str(lower(s, [a, b]))
+    numbers, result = np.arange(step * n, dtype="float32"), np.zeros(n, "float32")
+    emulate(s, [a, b])(numbers, result)
+    np.testing.assert_array_equal(result, numbers[::step])
 
 
 def test_memory_of_each_thread_begins_at_its_own_part() -> None:
