@@ -1,9 +1,40 @@
-"""Dot products of four 8-bit numbers on GPUs of AMD: ``sdot4``."""
+"""Products on GPUs of AMD: of four 8-bit numbers (``sdot4``), and of matrices by matrix cores (``mfma``)."""
 
 from compiler.tir.intrinsics.dot_product_common import get_dp4a_intrin, lanes_product
+from compiler.tir.intrinsics.mfma import (
+    CONSTANTS,
+    M_DIM,
+    N_DIM,
+    WARP_SIZE,
+    get_mfma_intrin,
+    get_mfma_load_intrin,
+    get_mfma_store_intrin,
+    get_mma_fill_intrin,
+    shared_4x16_to_local_64x1_layout_B,
+    shared_16x4_to_local_64x1_layout_A,
+    shared_16x16_to_local_64x4_layout_A,
+    shared_16x16_to_local_64x4_layout_B,
+    shared_16x16_to_local_64x4_layout_C,
+)
 from compiler.tir.intrinsics.products import register_intrinsic
 
-__all__ = ["AMDGPU_SDOT4_INTRIN", "dp4a_desc", "sdot4"]
+__all__ = [
+    "AMDGPU_SDOT4_INTRIN",
+    "M_DIM",
+    "N_DIM",
+    "WARP_SIZE",
+    "dp4a_desc",
+    "get_mfma_intrin",
+    "get_mfma_load_intrin",
+    "get_mfma_store_intrin",
+    "get_mma_fill_intrin",
+    "sdot4",
+    "shared_4x16_to_local_64x1_layout_B",
+    "shared_16x4_to_local_64x1_layout_A",
+    "shared_16x16_to_local_64x4_layout_A",
+    "shared_16x16_to_local_64x4_layout_B",
+    "shared_16x16_to_local_64x4_layout_C",
+]
 
 dp4a_desc, _ = get_dp4a_intrin("int8", "int8", "int32")
 sdot4 = lanes_product(
@@ -16,3 +47,10 @@ sdot4 = lanes_product(
 )
 
 AMDGPU_SDOT4_INTRIN = register_intrinsic("sdot4", dp4a_desc, sdot4)
+
+
+def __getattr__(name: str) -> str:
+    """Return the name of a registered intrinsic of matrix cores by its constant: ``ROCM_MFMA_f16f16f32_INTRIN``."""
+    if name not in CONSTANTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return CONSTANTS[name]

@@ -6,13 +6,14 @@ from math import prod
 
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.detect_linear_equation import detect_linear_equation
+from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, FloorMod, IntImm, PrimExpr, Range, Var, const, is_const_int
+from compiler.ir.primexpr import Call, FloorMod, IntImm, PrimExpr, Ramp, Range, Var, const, is_const_int
 from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import free_vars, substitute
 from compiler.ir.transform import PassContext
@@ -40,8 +41,8 @@ class LowerWarpMemory(PrimFuncPass):
         B[…] = W[b * 32 + (tx + 1) % 32]                 B[…] = T.tvm_warp_shuffle(T.tvm_warp_activemask(),
                                                                                    W[b], (tx + 1) % 32, 32, 32)
 
-    A thread may store only to its own part, which is ``m`` neighbouring elements of every ``m * width``.  Instructions
-    of tensor cores are given the registers of their thread.
+    A thread may store only to its own part, which is ``m`` neighbouring elements of every ``m * width``, and access it
+    by vectors.  Instructions of tensor cores are given the registers of their thread.
 
     Raises
     ------
@@ -207,7 +208,8 @@ class _Rewrite(Mutator):
         """Return how many neighbouring elements belong to one thread: the coefficient of its lane in stores."""
         coefficients = set(accesses.parts)
         for index in accesses.stores:
-            linear = detect_linear_equation(self._in_lanes(index), [self._lane])
+            first = index.base if isinstance(index, Ramp) else index
+            linear = detect_linear_equation(self._in_lanes(first), [self._lane])
             if not linear or not isinstance(linear[0], IntImm) or linear[0].value <= 0:
                 raise self._error(f"a store to element {show(index)} must be linear in threadIdx.x")
             coefficients.add(linear[0].value)
@@ -236,9 +238,15 @@ class _Rewrite(Mutator):
         return rebuild(n, buffer_var=self._data, extents=(const(elements.value // self._width),), body=body)
 
     def _split(self, index: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
-        """Return the place in a thread's part, and the lane of the thread that has it."""
+        """Return the place in a thread's part, and the lane of the thread that has it; of a vector, all of it."""
         part, group, simplify = self._part, self._part * self._width, self._analyzer.simplify
         index = self._in_lanes(index)
+        if isinstance(index, Ramp):
+            last = index.base + index.stride * (index.lanes - 1)
+            if not self._analyzer.can_prove_equal(index.base // part, last // part):
+                raise self._error(f"the vector of elements {show(index)} must lie in the part of one thread")
+            place, lane = self._split(index.base)
+            return rebuild(index, base=place), lane
         place = simplify(index // group * part + index % part)
         return place, simplify(index % group // part)
 
@@ -261,6 +269,8 @@ class _Rewrite(Mutator):
         load = rebuild(n, buffer=self._local(n.buffer), indices=(place,))
         if self._analyzer.can_prove_equal(lane, self._lane):
             return load
+        if dt.lanes(n.dtype) != 1:
+            raise self._error(f"elements {show(n.indices[0])} of another thread must be read one by one")
         mask = Call("uint32", WARP_ACTIVEMASK, ())
         width, warp = const(self._width), const(self._warp_size)
         return Call(n.dtype, WARP_SHUFFLE, (mask, load, self._in_threads(lane), width, warp))

@@ -267,7 +267,10 @@ def _c_argument(e: Emitter, a: PrimExpr) -> ir.Value:
     return text_constant(e.state, a.value) if isinstance(a, StringImm) else e.visit(a)
 
 
-_WITHOUT_OVERLOADS = ("llvm.x86.", "llvm.aarch64.", "llvm.arm.", "llvm.riscv.", "llvm.wasm.")
+_WITHOUT_OVERLOADS = (
+    *("llvm.x86.", "llvm.aarch64.", "llvm.arm.", "llvm.riscv.", "llvm.wasm."),
+    *("llvm.amdgcn.mfma.", "llvm.amdgcn.sdot", "llvm.amdgcn.udot"),
+)
 
 
 def _llvm_intrinsic(e: Emitter, n: Call) -> ir.Value:
@@ -299,6 +302,14 @@ _PROCESSORS = {
 """How the triples of the processors begin that intrinsics belong to, by the second word of their names."""
 
 
+_AMDGPU = {
+    r"mfma\.i32\.\d+x\d+x\d+i8$": (r"gfx90[8a]$", "gfx908 or gfx90a"),
+    r"mfma\.": (r"gfx9(08|0a|4\d|50)$", "matrix cores, as gfx90a and gfx942 have"),
+    r"[su]dot4$": (r"gfx(90[68a]|94\d|950|101[12]|103\d|1[12]\d\d)$", "gfx906 or a later processor"),
+}
+"""By what follows ``llvm.amdgcn.``: the processors that have the instruction, and what a message says of them."""
+
+
 def _check_processor(e: Emitter, name: str) -> None:
     """Refuse an intrinsic of another processor than the target, at which LLVM would end the process."""
     target = e.state.shared.target
@@ -308,6 +319,10 @@ def _check_processor(e: Emitter, name: str) -> None:
     width = vector_bits(target.triple, target.cpu, target.llvm_features) if name.startswith("llvm.x86.avx512.") else 512
     if width < 512:
         raise BuildError(f"call_llvm_intrin: {name} needs a processor with AVX-512, the target is {target}")
+    instruction = name.removeprefix("llvm.amdgcn.")
+    processors, needed = next((row for names, row in _AMDGPU.items() if re.match(names, instruction)), ("", ""))
+    if not re.match(processors, target.cpu):
+        raise BuildError(f"call_llvm_intrin: {name} needs {needed}, the target is {target.cpu}: name one by -mcpu")
 
 
 def _has_suffix(name: str) -> bool:

@@ -18,6 +18,19 @@ from compiler.tir.transform import LowerWarpMemory, ThreadSync
 from tests.compiler.tir.transform.programs import apply, nodes, program
 
 
+def by_vectors(store: str, load: str) -> PrimFunc:
+    """Return a kernel whose threads store and read two elements at once."""
+    func = program(
+        f"""
+with T.launch_thread("threadIdx.x", 32) as tx:
+    W = T.decl_buffer((64,), "int32", scope="warp")
+    W[T.ramp({store}, 1, 2)] = A[T.ramp(tx * 2, 1, 2)]
+    C[T.ramp(tx * 2, 1, 2)] = W[T.ramp({load}, 1, 2)] * T.broadcast(3, 2)
+"""
+    )
+    return func.with_attr("target", Target("cuda"))
+
+
 def kernel(size: int, store: str, load: str, threads: int = 32) -> PrimFunc:
     """Return a kernel that stores to ``W`` in a loop over ``a``, and reads in one over ``b``."""
     func = program(
@@ -67,6 +80,13 @@ def test_an_own_element_needs_no_shuffle() -> None:
     assert (shuffles("b * 32 + tx"), shuffles("b * 32 + 31 - tx")) == (0, 1)
 
 
+def test_vectors_of_own_elements() -> None:
+    func = by_vectors("tx * 2", "tx * 2")
+    lowered = apply(func, LowerWarpMemory())
+    np.testing.assert_array_equal(run(lowered), run(func))
+    assert "_1[0:2] = A[" in str(lowered)
+
+
 def test_several_warps_in_a_block() -> None:
     func = program(
         """
@@ -87,6 +107,8 @@ with T.launch_thread("threadIdx.x", 64) as tx:
         (kernel(48, "a * 32 + tx", "b * 32 + tx"), "its 48 elements must be a multiple of 32"),
         (kernel(64, "a * 32 + tx * tx", "b * 32 + tx"), "must be linear in threadIdx.x"),
         (kernel(64, "a * 32 + tx + 1", "b * 32 + tx"), "which is not in its part"),
+        (by_vectors("tx", "tx"), "must lie in the part of one thread"),
+        (by_vectors("tx * 2", "62 - tx * 2"), "of another thread must be read one by one"),
         (kernel(64, "tx * 2 + a", "tx"), "at a place of its thread's part that threads differ in"),
         (kernel(64, "a * 32 + tx", "tx").without_attr("target"), "Require the target attribute"),
     ],

@@ -1,0 +1,421 @@
+"""Products of matrices by matrix cores of AMD: ``mfma``, in the registers of a wave.
+
+A matrix is seen as memory of the wave: a row for each of its 64 threads, with the elements that the thread has.
+
+References
+----------
+AMD, "AMD Instinct MI200 Instruction Set Architecture", chapter "Matrix Arithmetic Instructions": which element of an
+operand and of the result each thread of a wave has.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeVar
+
+from compiler.ir.error import ArgumentError
+from compiler.ir.primexpr import PrimExpr
+from compiler.tir.function import PrimFunc
+from compiler.tir.intrinsics.products import register_intrinsic
+from compiler.tir.script import from_source
+
+__all__ = [
+    "CONSTANTS",
+    "M_DIM",
+    "N_DIM",
+    "WARP_SIZE",
+    "get_mfma_intrin",
+    "get_mfma_load_intrin",
+    "get_mfma_store_intrin",
+    "get_mma_fill_intrin",
+    "shared_4x16_to_local_64x1_layout_B",
+    "shared_16x4_to_local_64x1_layout_A",
+    "shared_16x16_to_local_64x4_layout_A",
+    "shared_16x16_to_local_64x4_layout_B",
+    "shared_16x16_to_local_64x4_layout_C",
+]
+
+Pair = tuple[PrimFunc, PrimFunc]
+Number = TypeVar("Number", int, PrimExpr)
+WARP_SIZE = 64
+"""Threads of a wave."""
+M_DIM = N_DIM = 16
+"""Rows and columns of a product."""
+_OF_RESULT = 4
+"""Elements of the result that a thread has."""
+
+
+def shared_16x16_to_local_64x4_layout_A(i: Number, j: Number) -> tuple[Number, Number]:
+    """Return where an element of a first operand of 16 x 16 lies.
+
+    Parameters
+    ----------
+    i, j : int or PrimExpr
+        Its row and column.
+
+    Returns
+    -------
+    tuple of int or PrimExpr
+        The thread of the wave, and which one of its 4 elements it is.
+    """
+    return i + 16 * (j // 4), j % 4
+
+
+def shared_16x16_to_local_64x4_layout_B(i: Number, j: Number) -> tuple[Number, Number]:
+    """Return where an element of a second operand of 16 x 16, or of a result, lies.
+
+    Parameters
+    ----------
+    i, j : int or PrimExpr
+        Its row and column.
+
+    Returns
+    -------
+    tuple of int or PrimExpr
+        The thread of the wave, and which one of its 4 elements it is.
+    """
+    return j + i // 4 * 16, i % 4
+
+
+shared_16x16_to_local_64x4_layout_C = shared_16x16_to_local_64x4_layout_B
+
+
+def shared_16x4_to_local_64x1_layout_A(i: Number, j: Number) -> tuple[Number, int]:
+    """Return where an element of a first operand of 16 x 4 lies.
+
+    Parameters
+    ----------
+    i, j : int or PrimExpr
+        Its row and column.
+
+    Returns
+    -------
+    tuple
+        The thread of the wave, which has no other one: 0.
+    """
+    return j * 16 + i, 0
+
+
+def shared_4x16_to_local_64x1_layout_B(i: Number, j: Number) -> tuple[Number, int]:
+    """Return where an element of a second operand of 4 x 16 lies.
+
+    Parameters
+    ----------
+    i, j : int or PrimExpr
+        Its row and column.
+
+    Returns
+    -------
+    tuple
+        The thread of the wave, which has no other one: 0.
+    """
+    return i * 16 + j, 0
+
+
+class _Product(NamedTuple):
+    """What an instruction multiplies.
+
+    Attributes
+    ----------
+    dtype, result : str
+        The data types of the operands and of the result.
+    short, short_result : str
+        The same as names of intrinsics say them.
+    depth : int
+        How many products an element of the result is the sum of.
+    instruction : str
+        LLVM's intrinsic.
+    """
+
+    dtype: str
+    result: str
+    short: str
+    short_result: str
+    depth: int
+    instruction: str
+
+    @property
+    def elements(self) -> int:
+        """How many elements of an operand a thread has."""
+        return M_DIM * self.depth // WARP_SIZE
+
+    @property
+    def operand(self) -> str:
+        """How the instruction takes an operand, ``{matrix}``: numbers of 8 bits as the bits of an integer."""
+        part = "{matrix}[tx, 0:4]" if self.elements > 1 else "{matrix}[tx, 0]"
+        return f'T.reinterpret("int32", {part})' if self.dtype == "int8" else part
+
+    def shape(self, is_b: bool) -> tuple[int, int]:
+        """Return rows and columns of an operand."""
+        return (self.depth, N_DIM) if is_b else (M_DIM, self.depth)
+
+    def layout(self, is_b: bool) -> str:
+        """Return the name of the function that says where the elements of an operand lie."""
+        rows, columns = self.shape(is_b)
+        return f"shared_{rows}x{columns}_to_local_64x{self.elements}_layout_{'B' if is_b else 'A'}"
+
+
+_PRODUCTS = (
+    _Product("float32", "float32", "f32", "f32", 4, "llvm.amdgcn.mfma.f32.16x16x4f32"),
+    _Product("float16", "float32", "f16", "f32", 16, "llvm.amdgcn.mfma.f32.16x16x16f16"),
+    _Product("int8", "int32", "s8", "s32", 16, "llvm.amdgcn.mfma.i32.16x16x16i8"),
+)
+_RESULTS = {product.result: product.short_result for product in _PRODUCTS}
+_LAYOUTS = {layout: globals()[layout] for layout in __all__ if layout.startswith("shared_")}
+_RESULT_LAYOUT = shared_16x16_to_local_64x4_layout_C.__name__
+_EACH_THREAD = '        for tx in T.thread_binding(0, 64, "threadIdx.x"):\n'
+
+
+def _function(source: str) -> PrimFunc:
+    func = from_source("@T.prim_func\n" + source, _LAYOUTS)
+    assert isinstance(func, PrimFunc)
+    return func
+
+
+def _head(*names: str) -> str:
+    return f"def main({', '.join(f'{name.lower()}_handle: T.handle' for name in names)}):\n"
+
+
+def _buffer(name: str, shape: tuple[int, int], dtype: str, scope: str, strides: bool = False) -> str:
+    form = f"strides=[{name}_s0, {name}_s1], " if strides else ""
+    declared = f"    {name}_s0 = T.int32()\n    {name}_s1 = T.int32()\n" if strides else ""
+    memory = f'{form}offset_factor=1, scope="{scope}"'
+    return f'{declared}    {name} = T.match_buffer({name.lower()}_handle, {shape}, "{dtype}", {memory})\n'
+
+
+def _warp(name: str, elements: int, dtype: str) -> str:
+    return _buffer(name, (WARP_SIZE, elements), dtype, "warp")
+
+
+def _root(reads: str, writes: str) -> str:
+    return f'    with T.block("root"):\n        T.reads({reads})\n        T.writes({writes})\n'
+
+
+def _all(name: str, rows: int, columns: int) -> str:
+    return f"{name}[0:{rows}, 0:{columns}]"
+
+
+def _product(name: str, k_dim: int, dtype: str, result: str | None = None) -> _Product:
+    """Return the instruction of a depth and data types."""
+    for each in _PRODUCTS:
+        if (each.depth, each.dtype) == (k_dim, dtype) and result in (None, each.result):
+            return each
+    had = ", ".join(f"{each.depth} of {each.dtype} to {each.result}" for each in _PRODUCTS)
+    wanted = f"{k_dim} of {dtype}" + (f" to {result}" if result else "")
+    raise ArgumentError(f"{name}: no instruction adds up products of {wanted}; there are {had}")
+
+
+def _require_result(name: str, dtype: str, local_size: int) -> None:
+    if dtype not in _RESULTS or local_size != _OF_RESULT:
+        raise ArgumentError(
+            f"{name}: results are {_OF_RESULT} elements a thread of {' or '.join(_RESULTS)}, "
+            f"got {local_size} of {dtype}"
+        )
+
+
+def _require_as_it_lies(name: str, transposed: bool) -> None:
+    if transposed:
+        raise ArgumentError(f"{name}: operands must not lie transposed; copy them to shared memory the other way round")
+
+
+def get_mfma_load_intrin(
+    k_dim: int = 4, dtype: str = "float32", scope: str = "shared", is_b: bool = False, transposed: bool = False
+) -> Pair:
+    """Return the copy of an operand to the registers of a wave, and what each thread does of it.
+
+    Parameters
+    ----------
+    k_dim : int
+        How many products an element is the sum of: 4 of ``float32``, 16 of ``float16`` and ``int8``.
+    dtype : str
+    scope : str
+        Where the operand lies: ``shared``, ``shared.dyn`` or ``global``.
+    is_b : bool
+        Whether it is the second operand.
+    transposed : bool
+        Must be False.
+
+    Returns
+    -------
+    tuple of PrimFunc
+        The description and the implementation.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such instruction, or the operand lies transposed.
+    """
+    operand = _product("get_mfma_load_intrin", k_dim, dtype)
+    _require_as_it_lies("get_mfma_load_intrin", transposed)
+    (rows, columns), elements = operand.shape(is_b), operand.elements
+    warp = _warp("Reg", elements, dtype)
+    root = _root(_all("Memory", rows, columns), _all("Reg", WARP_SIZE, elements))
+    description = f"""        for ax0, ax1 in T.grid({rows}, {columns}):
+            with T.block("memory_reg"):
+                v0, v1 = T.axis.remap("SS", [ax0, ax1])
+                thread, local = T.meta_var({operand.layout(is_b)}(v0, v1))
+                T.reads(Memory[v0, v1])
+                T.writes(Reg[thread, local])
+                Reg[thread, local] = Memory[v0, v1]
+"""
+    along = f"tx // 16 * {elements} + local_id"
+    place = f"{along}, tx % 16" if is_b else f"tx % 16, {along}"
+    load = f"            for local_id in range({elements}):\n                Reg[tx, local_id] = Memory[{place}]\n"
+    head, shape = _head("Reg", "Memory") + warp, (rows, columns)
+    return (
+        _function(head + _buffer("Memory", shape, dtype, scope) + root + description),
+        _function(head + _buffer("Memory", shape, dtype, scope, strides=True) + root + _EACH_THREAD + load),
+    )
+
+
+def get_mfma_intrin(
+    k_dim: int, in_dtype: str = "float32", out_dtype: str = "float32", b_transposed: bool = False
+) -> Pair:
+    """Return the product of two matrices in the registers of a wave, added to a third one, and the call for it.
+
+    Parameters
+    ----------
+    k_dim : int
+        How many products an element is the sum of: 4 of ``float32``, 16 of ``float16`` and ``int8``.
+    in_dtype : str
+        Of the operands.
+    out_dtype : str
+        Of the result: ``float32``, and ``int32`` for ``int8``.
+    b_transposed : bool
+        Must be False.
+
+    Returns
+    -------
+    tuple of PrimFunc
+        The description and the implementation.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such instruction, or the second operand lies transposed.
+    """
+    made = _product("get_mfma_intrin", k_dim, in_dtype, out_dtype)
+    _require_as_it_lies("get_mfma_intrin", b_transposed)
+    operands = [_all(matrix, WARP_SIZE, made.elements) for matrix in "AB"]
+    result = _all("C", WARP_SIZE, _OF_RESULT)
+    head = (
+        _head("A", "B", "C")
+        + "".join(_warp(matrix, made.elements, in_dtype) for matrix in "AB")
+        + _warp("C", _OF_RESULT, out_dtype)
+        + _root(", ".join([result, *operands]), result)
+    )
+    terms = [f"{matrix}[{matrix.lower()}_thread, {matrix.lower()}_local]" for matrix in "AB"]
+    factors = terms if in_dtype == out_dtype else [f'T.cast({term}, "{out_dtype}")' for term in terms]
+    description = f"""        for i_0, j_0, k_0 in T.grid({M_DIM}, {N_DIM}, {made.depth}):
+            with T.block("C"):
+                i, j, k = T.axis.remap("SSR", [i_0, j_0, k_0])
+                a_thread, a_local = T.meta_var({made.layout(False)}(i, k))
+                b_thread, b_local = T.meta_var({made.layout(True)}(k, j))
+                thread, local = T.meta_var({_RESULT_LAYOUT}(i, j))
+                T.reads(C[thread, local], {", ".join(terms)})
+                T.writes(C[thread, local])
+                C[thread, local] = C[thread, local] + {" * ".join(factors)}
+"""
+    a, b = (made.operand.format(matrix=matrix) for matrix in "AB")
+    call = f"""            C[tx, 0:4] = T.call_llvm_pure_intrin("{out_dtype}x4", "{made.instruction}",
+                {a}, {b}, C[tx, 0:4], T.int32(0), T.int32(0), T.int32(0))
+"""
+    return _function(head + description), _function(head + _EACH_THREAD + call)
+
+
+def get_mma_fill_intrin(dtype: str, local_size: int) -> Pair:
+    """Return the filling of a result with zeros, and what each thread does of it.
+
+    Parameters
+    ----------
+    dtype : str
+        ``float32`` or ``int32``.
+    local_size : int
+        How many elements a thread has: 4.
+
+    Returns
+    -------
+    tuple of PrimFunc
+        The description and the implementation.
+
+    Raises
+    ------
+    ArgumentError
+        If no instruction has such a result.
+    """
+    _require_result("get_mma_fill_intrin", dtype, local_size)
+    head = _head("C") + _warp("C", local_size, dtype) + _root("", _all("C", WARP_SIZE, local_size))
+    description = f"""        for i_0, j_0 in T.grid({M_DIM}, {N_DIM}):
+            with T.block("C_warp"):
+                i, j = T.axis.remap("SS", [i_0, j_0])
+                thread, local = T.meta_var({_RESULT_LAYOUT}(i, j))
+                T.reads()
+                T.writes(C[thread, local])
+                C[thread, local] = T.{dtype}(0)
+"""
+    fill = f"            for local_id in range({local_size}):\n                C[tx, local_id] = T.{dtype}(0)\n"
+    return _function(head + description), _function(head + _EACH_THREAD + fill)
+
+
+def get_mfma_store_intrin(local_size: int = 4, dtype: str = "float32", scope: str = "global") -> Pair:
+    """Return the copy of a result from the registers of a wave to other memory, and what each thread does of it.
+
+    Parameters
+    ----------
+    local_size : int
+        How many elements a thread has: 4.
+    dtype : str
+        ``float32`` or ``int32``.
+    scope : str
+        Where they go: ``global``, ``shared`` or ``shared.dyn``.
+
+    Returns
+    -------
+    tuple of PrimFunc
+        The description and the implementation.
+
+    Raises
+    ------
+    ArgumentError
+        If no instruction has such a result.
+    """
+    _require_result("get_mfma_store_intrin", dtype, local_size)
+    head, shape = _head("W", "C") + _warp("W", local_size, dtype), (M_DIM, N_DIM)
+    root = _root(_all("W", WARP_SIZE, local_size), _all("C", *shape))
+    description = f"""        for i_0, j_0 in T.grid({M_DIM}, {N_DIM}):
+            with T.block("C_warp"):
+                v0, v1 = T.axis.remap("SS", [i_0, j_0])
+                thread, local = T.meta_var({_RESULT_LAYOUT}(v0, v1))
+                T.reads(W[thread, local])
+                T.writes(C[v0, v1])
+                C[v0, v1] = W[thread, local]
+"""
+    store = f"            for i in range({local_size}):\n                C[tx // 16 * 4 + i, tx % 16] = W[tx, i]\n"
+    return (
+        _function(head + _buffer("C", shape, dtype, scope) + root + description),
+        _function(head + _buffer("C", shape, dtype, scope, strides=True) + root + _EACH_THREAD + store),
+    )
+
+
+def _register() -> dict[str, str]:
+    """Register the intrinsics; return the names of the constants that name them."""
+    names: dict[str, str] = {}
+    for each in _PRODUCTS:
+        for is_b in (False, True):
+            tile = f"16x{each.depth}"
+            constant = f"ROCM_MFMA_LOAD_{tile}_{'B' if is_b else 'A'}_SHARED_{each.short}_INTRIN"
+            place = f"b_{tile}" if is_b else f"{tile}_a"
+            pair = get_mfma_load_intrin(each.depth, each.dtype, is_b=is_b)
+            names[constant] = register_intrinsic(f"rocm_mfma_load_{place}_shared_{each.short}", *pair)
+        types = f"{each.short}{each.short}{each.short_result}"
+        pair = get_mfma_intrin(each.depth, each.dtype, each.result)
+        names[f"ROCM_MFMA_{types}_INTRIN"] = register_intrinsic(f"rocm_mfma_{types}", *pair)
+    for dtype, short in _RESULTS.items():
+        pair = get_mfma_store_intrin(dtype=dtype)
+        names[f"ROCM_MFMA_STORE_16x16_{short}_INTRIN"] = register_intrinsic(f"rocm_mfma_store_16x16_{short}", *pair)
+        filled = short.replace("s", "i")
+        pair = get_mma_fill_intrin(dtype, _OF_RESULT)
+        names[f"ROCM_MFMA_fill_16x16_{filled}_INTRIN"] = register_intrinsic(f"ROCM_mfma_fill_16x16_{filled}", *pair)
+    return names
+
+
+CONSTANTS = _register()
