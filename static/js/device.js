@@ -37,9 +37,11 @@ function complete(field) {
   return Boolean(option);
 }
 
-/** Disassembling takes longer than all else: it is asked for once its pane is open. */
+/** Disassembling takes longer than all else: it is asked for once its pane is open, also where a visitor left it open. */
 function askForSass() {
-  if (!state.options.sass && !$("#pane-sass").classList.contains("closed")) setOption("sass", true);
+  if (state.options.sass || $("#pane-sass").classList.contains("closed")) return;
+  state.compiled = false; // what came with the page has none
+  setOption("sass", true);
 }
 
 /** Show the rooflines of a device; links keep which. */

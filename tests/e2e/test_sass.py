@@ -45,6 +45,16 @@ def test_sass_leads_back_to_loops_and_script(page: Page) -> None:
 
 
 @with_tools
+def test_sass_is_there_again_after_a_reload(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{explorer}/?example=gpu-threads", 1680)
+    page.click("#panes-menu summary")
+    page.locator("#panes-menu label", has_text="SASS").click()
+    expect(page.locator("#body-sass .l", has_text="STG").first).to_be_visible()
+    page.goto(f"{explorer}/?example=gpu-threads")
+    expect(page.locator("#body-sass .l", has_text="STG").first).to_be_visible()
+
+
+@with_tools
 def test_kernels_are_saved_from_the_menus_of_their_panes(page: Page) -> None:
     expect(page.locator("#body-sass .l", has_text="STG")).to_have_count(1)
     saved = {"kernel": ("This text", ".cu"), "ptx": ("This text", ".ptx"), "sass": ("This text", ".sass")}
