@@ -135,7 +135,7 @@ class CudaCompiler:
             # All that there are: a job whose messages are not read to their end counts as cancelled.
             codes = [event for event in reader.events() if isinstance(event, MachineCode)]
             outcome = reader.outcome()
-        code = codes[0] if codes else MachineCode(problem=f"NVRTC gave nothing back: {_said(outcome)}")
+        code = codes[0] if codes else MachineCode(problem=f"NVRTC returned nothing: {_said(outcome)}")
         if not self._options.sass or not code.cubin:
             return CompiledKernels(program=program, code=code)
         started = time.perf_counter()

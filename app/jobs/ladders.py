@@ -360,7 +360,7 @@ class Ladders:
             ended = Ended(status="error", message=error.message)
         except Exception:
             log.exception("a ladder failed")
-            ended = Ended(status="error", message="something went wrong inside the explorer; it has been noted")
+            ended = Ended(status="error", message="an internal error occurred; it has been logged")
         finally:
             ticket.end()
         ladder.send(ended)

@@ -117,7 +117,7 @@ def race_words(race: ModelRace) -> str:
     """Return what a model gains by the kernels that the workspace defines, and how sure that is."""
     if race.checked == "wrong":
         by = "" if race.error is None else f", by up to {race.error:.1e}"
-        return f"The outputs of the model are not those that it had without your kernels{by}: it was not timed."
+        return f"The model’s outputs differ from those without your kernels{by}: it was not timed."
     before, after = (f"{duration(median)} ± {duration(spread / 2)}" for median, spread in (
         (race.original_seconds, race.original_spread), (race.seconds, race.spread)
     ))  # fmt: skip

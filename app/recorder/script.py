@@ -238,7 +238,7 @@ class Script:
         if self._interrupted_after is not None:
             after = f"after {self._interrupted_after:.1f} s, as others wait"
             return f"the script was stopped{where} {after}"
-        more = ", and Run gives it more time" if self._hurried else ""
+        more = "; Run allows more time" if self._hurried else ""
         return f"the script was stopped{where} after {seconds:g} s{more}"
 
     def _give_up(self, message: str, line: int | None) -> None:

@@ -307,7 +307,7 @@ def _produce(messages: Messages, follow: Iterator[RunMessage], workspace: Claim)
                     messages.put(_line(last))
         except Exception:
             log.exception("a run failed")
-            error = RequestError("something went wrong inside the explorer; it has been noted")
+            error = RequestError("an internal error occurred; it has been logged")
             last = RunMessage(kind="refused", html=_refused_html(error))
     messages.end(_line(last))
 

@@ -83,7 +83,7 @@ def _unexpected(error: Exception) -> Response:
     if is_disk_full(error):  # a request's body is kept on the disk while it arrives
         return _request_error(disk_full("the request"))
     log.exception("%s failed", quoted(f"{request.method} {request.path}"), exc_info=error)
-    message = "something went wrong inside the explorer; it has been noted, and your work is untouched"
+    message = "an internal error occurred; it has been logged, and your work is untouched"
     return _answer(500, "Something went wrong", ErrorDetail(code="internal", message=message))
 
 

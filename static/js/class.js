@@ -180,7 +180,7 @@ function leave() {
   following = false;
   goBack();
   document.body.classList.remove("following");
-  announce("You work by yourself now");
+  announce("You are working on your own now");
   draw();
 }
 

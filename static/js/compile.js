@@ -229,7 +229,10 @@ function ran() {
 const staleNames = () => ($("#state").dataset.stale ?? "").split(" ").filter(Boolean);
 
 function markStale(names) {
-  // Measurements are as old as they are, whatever was compiled since.
-  for (const { name, on_demand: onDemand } of PANES) if (!onDemand) $(`#pane-${name}`).classList.toggle("stale", names.includes(name));
+  // Measurements are as old as they are, whatever was compiled since; and where nothing is shown, nothing is stale.
+  for (const { name, on_demand: onDemand } of PANES) {
+    const pane = $(`#pane-${name}`);
+    if (!onDemand) pane.classList.toggle("stale", names.includes(name) && !$(".empty, :is(.drawing, .flow):empty", pane));
+  }
   $("#strip").classList.toggle("stale", names.includes("strip"));
 }

@@ -76,7 +76,7 @@ function arrived() {
 /** A race that a link holds, in words; whoever made the link may have written anything. */
 function told({ numbers: [seconds, original, low, ratio, high, rounds], date }) {
   const when = `${date.replace("T", " ").slice(0, 16)} UTC`;
-  if (!rounds) return `Kept from ${when}: the outputs of the model were not those that it had without these kernels.`;
+  if (!rounds) return `Kept from ${when}: the model’s outputs differed from those without these kernels.`;
   return `Kept from ${when}: ${time(original)} before, ${time(seconds)} with these kernels, ${ratio.toFixed(2)}× as fast (${low.toFixed(2)} to ${high.toFixed(2)} in ${rounds} rounds). Run measures it here.`;
 }
 

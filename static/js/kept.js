@@ -62,7 +62,7 @@ export function keep(pane) {
   kept.set(pane, { ...shownIn(pane), drawing: pane === "graph" ? $("#graph")?.dataset.key : "", state: workspaceJson(editor.text).then((workspace) => JSON.stringify({ workspace, view })) });
   compared.add(pane);
   offer(pane);
-  toast(`Kept: ${kept.get(pane).label}. This pane now shows how what comes differs from it.`);
+  toast(`Kept: ${kept.get(pane).label}. This pane now shows the differences from it.`);
 }
 
 /** What a pane kept, where it is compared with that. */

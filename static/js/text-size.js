@@ -19,7 +19,7 @@ export function startTextSize() {
 export function resize(by) {
   show(by ? Math.min(SIZES.most, Math.max(SIZES.least, size + by)) : SIZES.usual);
   remember("text-size", String(size));
-  announce(`Code has ${size} pixels`);
+  announce(`Code size: ${size} pixels`);
   tell("shown"); // what is pinned, or the heart of a listing, would be out of sight
 }
 

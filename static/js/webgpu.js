@@ -71,12 +71,12 @@ function begin(program) {
   running.clock = setInterval(watch, 1000);
   running.news = performance.now();
   running.worker.postMessage(program);
-  say("Asking for the GPU …");
+  say("Requesting the GPU …");
 }
 
 /** End a worker that tells nothing any more. */
 function watch() {
-  if (performance.now() - running.news > PATIENCE_SECONDS * 1000) end(`The GPU gave no sign of life for ${PATIENCE_SECONDS} s, and was left alone.`);
+  if (performance.now() - running.news > PATIENCE_SECONDS * 1000) end(`The GPU has not responded for ${PATIENCE_SECONDS} s; the run was given up.`);
 }
 
 const NEWS = {

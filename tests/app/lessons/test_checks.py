@@ -193,7 +193,7 @@ def test_a_script_that_fails_passes_nothing() -> None:
 
 
 def test_a_script_whose_time_was_over_is_told_what_helps() -> None:
-    stopped = Problem(kind="Timeout", message="it was stopped, and Run gives it more time", line=7)
+    stopped = Problem(kind="Timeout", message="it was stopped; Run allows more time", line=7)
     made = verdict({"kind": "right"}, answer=Answer(status="timeout", problems=[stopped], units=ANSWER.units))
     assert not made.passed
     assert "ran out of time at line 7: check again" in made.detail
