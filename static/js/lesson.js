@@ -119,7 +119,7 @@ function mark() {
   const ready = !checked || progress.done.includes(progress.step);
   $("#lesson-previous").disabled = shown === 1;
   $("#lesson-check").hidden = !checked;
-  $("#lesson-check").textContent = step().measuring ? "Measure and check" : "Check";
+  $("#lesson-check").textContent = step().measuring ? "Measure" : "Check";
   $("#lesson-check").classList.toggle("primary", !ready);
   $("#lesson-next").classList.toggle("primary", ready);
   $("#lesson-next").textContent = shown < lesson.steps.length ? "Next" : "Finish";

@@ -151,6 +151,9 @@ def test_progress_and_scripts_survive_a_reload(school: str, open_page: Callable[
 def test_what_a_step_measures_is_measured_by_the_server(school: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{school}/learn/twice")
     page.click("[data-lesson-step='2']")
+    expect(page.locator("#lesson-check")).to_have_text("Measure")
+    tops = page.locator(".lesson-foot button").evaluate_all("buttons => buttons.map((button) => button.offsetTop)")
+    assert len(set(tops)) == 1, "all in one row"
     page.fill("[data-prediction]:visible", "1,000")
     page.press("[data-prediction]:visible", "Enter")
     expect(page.locator("#lesson-check")).to_be_enabled(timeout=60_000)  # it measures
