@@ -14,7 +14,7 @@ from compiler.relay.op.nn.conv import conv_complete, conv_reference, conv_relati
 from compiler.relay.op.nn.conv_attrs import Conv2DAttrs, Conv2DTransposeAttrs, ConvolutionAttrs
 from compiler.relay.op.nn.conv_transpose import transpose_complete, transpose_reference, transpose_relation
 from compiler.relay.op.qnn.arithmetic import centred, rank_of
-from compiler.relay.op.qnn.legalize import legalize_layer
+from compiler.relay.op.qnn.legalize import factor_dtype, legalize_layer
 from compiler.relay.op.qnn.parameters import REWRITTEN, check_parameter, spread_parameter
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register
@@ -71,8 +71,9 @@ def _canonical(name: str) -> Callable[..., Any]:
         channels, outputs = _axes(attrs)
         if not attrs.data_layout.isalpha() or not attrs.kernel_layout.isalpha():
             return None  # channels in blocks have no single axis that zero points belong to
-        data = centred(data, zero, channels, rank_of(types[0]))
-        weight = centred(weight, weight_zero, outputs, rank_of(types[1]))
+        dtype = factor_dtype(types[:2], (zero, weight_zero), attrs.out_dtype)
+        data = centred(data, zero, channels, rank_of(types[0]), dtype)
+        weight = centred(weight, weight_zero, outputs, rank_of(types[1]), dtype)
         return call_op(name, data, weight, **attrs)
 
     return rule

@@ -1,4 +1,4 @@
-"""Layers of integers in the data types that a CPU is fast at: ``qnn.transform.Legalize``.
+"""Layers of integers in the data types that a CPU is fast at: ``qnn.transform.Legalize``, and what builds make of them.
 
 x86 CPUs multiply unsigned by signed bytes fast, ARM's with the dot product instructions bytes of one signedness.
 Others get 16-bit numbers, from which the zero points are subtracted beforehand.
@@ -7,18 +7,19 @@ Others get 16-bit numbers, from which the zero points are subtracted beforehand.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
-from compiler.relay.expr import array_const
+from compiler.relay.expr import Call, Constant, array_const
 from compiler.relay.op.qnn.arithmetic import centred, rank_of
-from compiler.relay.operator import call_op
+from compiler.relay.operator import Array, call_op, op_name
 from compiler.relay.ty import TensorType
 from compiler.target.cpu_features import has_sse41
 from compiler.target.target import Target
+from compiler.topi.nn.pair_sums import has_pair_products
 
 LegalizeRule = Callable[[Any, Sequence[RelayExpr], Sequence[Type]], Any]
 
@@ -45,6 +46,48 @@ def fast_dtypes(target: Target | None, data: str, weight: str) -> tuple[str, str
     return (weight, weight) if set(target.mattr) >= _DOT_PRODUCT else None
 
 
+def factor_dtype(types: Sequence[Type], zero_points: Sequence[RelayExpr], out_dtype: str) -> str:
+    """Return the data type in which the factors of a layer, less their zero points, are multiplied.
+
+    Parameters
+    ----------
+    types : sequence of Type
+        Of the factors.
+    zero_points : sequence of Expr
+    out_dtype : str
+        Of the sums.
+
+    Returns
+    -------
+    str
+        ``int16`` for bytes, where the current target multiplies such integers in pairs and all differences are known to
+        fit; else ``int32``.
+    """
+    target = Target.current()
+    in_pairs = out_dtype == "int32" and target is not None and has_pair_products(target)
+    fits = all(map(_is_bytes, types)) and all(map(_is_of_a_byte, zero_points))
+    return "int16" if in_pairs and fits else "int32"
+
+
+def _is_bytes(t: Type) -> TypeGuard[TensorType]:
+    return isinstance(t, TensorType) and t.dtype in ("int8", "uint8")
+
+
+def _is_of_a_byte(zero_point: RelayExpr) -> bool:
+    values = _known(zero_point)
+    return values is not None and bool(np.all((values >= np.iinfo("int8").min) & (values <= np.iinfo("uint8").max)))
+
+
+def _known(zero_point: RelayExpr) -> Array | None:
+    """Return the value of a constant, or of the sum that :func:`_with_dtypes` makes of one."""
+    if isinstance(zero_point, Constant):
+        return np.asarray(zero_point.data.view())
+    if isinstance(zero_point, Call) and op_name(zero_point) == "add":
+        first, second = map(_known, zero_point.args)
+        return None if first is None or second is None else first + second
+    return None
+
+
 def legalize_layer(plain: str, axes: Callable[[Any], tuple[int, int]] | None = None) -> LegalizeRule:
     """Return the rule of a layer of integers for :class:`~compiler.relay.transform.Legalize`.
 
@@ -59,14 +102,14 @@ def legalize_layer(plain: str, axes: Callable[[Any], tuple[int, int]] | None = N
 
     def rule(attrs: Any, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
         data, weight = types[:2]
-        if not (isinstance(data, TensorType) and isinstance(weight, TensorType)):
+        if not (_is_bytes(data) and _is_bytes(weight)):
             return None
         where = axes(attrs) if axes else (attrs.data_layout.index("C"), attrs.kernel_layout.index("O"))
         dtypes = fast_dtypes(Target.current(), data.dtype, weight.dtype)
         if dtypes is not None:
             return _with_dtypes(plain, dtypes, attrs, args, (data.dtype, weight.dtype))
-        if data.dtype not in ("int8", "uint8") or weight.dtype not in ("int8", "uint8"):
-            return None
+        if not all(map(_is_of_a_byte, args[2:4])):
+            return None  # the differences may need more than 16 bits
         pairs = zip(args[:2], args[2:4], where, types[:2], strict=True)
         return call_op(plain, *(centred(x, zero, axis, rank_of(t), "int16") for x, zero, axis, t in pairs), **attrs)
 

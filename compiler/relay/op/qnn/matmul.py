@@ -13,7 +13,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.op.common import check_same_extent
 from compiler.relay.op.qnn.arithmetic import centred, rank_of
-from compiler.relay.op.qnn.legalize import legalize_layer
+from compiler.relay.op.qnn.legalize import factor_dtype, legalize_layer
 from compiler.relay.op.qnn.parameters import REWRITTEN, check_parameter, spread_parameter
 from compiler.relay.op.type_relations import broadcast_dims, tensor
 from compiler.relay.op_registry import register
@@ -61,8 +61,9 @@ def _dense_complete(types: PartialTypes, attrs: QnnDenseAttrs) -> Sequence[Type 
 
 def _canonical_dense(attrs: QnnDenseAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
     data, weight, zero, weight_zero = args[:4]
-    rank = rank_of(types[0])
-    return call_op("nn.dense", centred(data, zero, rank - 1, rank), centred(weight, weight_zero, 0, 2), **attrs)
+    rank, dtype = rank_of(types[0]), factor_dtype(types[:2], (zero, weight_zero), attrs.out_dtype)
+    factors = (centred(data, zero, rank - 1, rank, dtype), centred(weight, weight_zero, 0, 2, dtype))
+    return call_op("nn.dense", *factors, **attrs)
 
 
 def _dense_reference(attrs: QnnDenseAttrs, x: Array, w: Array, zero: Array, kernel_zero: Array, *scales: Array) -> Any:
@@ -103,8 +104,8 @@ def _batch_relation(types: Types, attrs: QnnBatchMatmulAttrs) -> Type:
 
 
 def _canonical_batch(attrs: QnnBatchMatmulAttrs, args: Sequence[RelayExpr], types: Sequence[Type]) -> Any:
-    pairs = zip(args[:2], args[2:4], strict=True)
-    return call_op("nn.batch_matmul", *(centred(x, zero, 0, 3) for x, zero in pairs), out_dtype=attrs.out_dtype)
+    pairs, dtype = zip(args[:2], args[2:4], strict=True), factor_dtype(types[:2], args[2:4], attrs.out_dtype)
+    return call_op("nn.batch_matmul", *(centred(x, zero, 0, 3, dtype) for x, zero in pairs), out_dtype=attrs.out_dtype)
 
 
 def _batch_reference(attrs: QnnBatchMatmulAttrs, x: Array, y: Array, zero: Array, y_zero: Array, *scales: Array) -> Any:

@@ -110,6 +110,58 @@ def test_layers_in_the_data_types_of_the_target(target: str, data: str, weight: 
     np.testing.assert_array_equal(result, (x.astype("int32") - 7) @ (w.astype("int32") - 2).T)
 
 
+_LAYERS = {
+    "qnn.conv2d": lambda x, w, a, b: qnn.conv2d(x, w, a, b, scale(0.5), scale(0.25), kernel_size=(1, 1), channels=4),
+    "qnn.dense": lambda x, w, a, b: qnn.dense(x, w, a, b, scale(0.5), scale(0.25), units=4),
+    "qnn.batch_matmul": lambda x, w, a, b: qnn.batch_matmul(x, w, a, b, scale(0.5), scale(0.25)),
+}
+
+
+@pytest.mark.parametrize("name", _LAYERS)
+@pytest.mark.parametrize(
+    ("dtypes", "zeros", "factors"),
+    [
+        (("uint8", "int8"), (0, 0), "int16"),
+        (("uint8", "int8"), (255, -128), "int16"),
+        (("int8", "int8"), (127, 127), "int16"),
+        (("uint8", "uint8"), (255, 255), "int16"),
+        (("uint8", "int8"), (40000, 0), "int32"),
+        (("uint8", "int8"), (None, 0), "int32"),
+        (("int16", "int16"), (0, 0), "int32"),
+    ],
+)
+def test_bytes_are_multiplied_in_sixteen_bits_where_all_fit(
+    name: str, dtypes: tuple[str, str], zeros: tuple[int | None, int], factors: str
+) -> None:
+    """x86 adds products of pairs of such integers in one instruction; the extremes of both data types are among them.
+
+    What is wider stays so, also for CPUs that multiply bytes fast.
+    """
+    rank = {"qnn.conv2d": 4, "qnn.dense": 2, "qnn.batch_matmul": 3}[name]
+    shapes = ((1, 6, 1, 1), (4, 6, 1, 1)) if rank == 4 else ((1,) * (rank - 1) + (6,), (1,) * (rank - 2) + (4, 6))
+    x, w = (
+        np.resize(np.array([limits.max, limits.min, 3], dtype), shape)
+        for shape, dtype in zip(shapes, dtypes, strict=True)
+        for limits in [np.iinfo("int8" if dtype == "int16" else dtype)]
+    )
+    variables = Example(lambda: None, [x, w]).variables
+    free = relay.var("zero", shape=(), dtype="int32")
+    first = free if zeros[0] is None else point(zeros[0])
+    call = _LAYERS[name](*variables, first, point(zeros[1]))
+    params = [*variables, free] if zeros[0] is None else variables
+    mod = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function(params, call)))
+    with tvm.target.Target("llvm -mcpu=haswell"):
+        canonical = relay.qnn.transform.CanonicalizeOps()(relay.qnn.transform.Legalize()(mod))
+    typed = relay.transform.InferType()(canonical)["main"]
+    [layer] = [part for part in post_order(typed.body) if op_name(part) == name.replace("qnn.", "nn.")]
+    assert [factor.checked_type.dtype for factor in layer.args] == [factors, factors]
+    values = [x, w] if zeros[0] is not None else [x, w, np.array(77, "int32")]
+    result = relay.create_executor("graph", mod=mod, target="llvm").evaluate()(*values).numpy()
+    zero = 77 if zeros[0] is None else zeros[0]
+    a, b = x.astype("int32").reshape(-1, 6) - zero, w.astype("int32").reshape(-1, 6) - zeros[1]
+    np.testing.assert_array_equal(result.reshape(-1, 4), a @ b.T)
+
+
 @pytest.mark.parametrize("axis", [0, -1])
 def test_softmax_of_integers_is_near_that_of_reals(axis: int) -> None:
     x = np.random.default_rng(0).integers(-128, 128, (4, 10)).astype("int8")
