@@ -120,15 +120,19 @@ def _module(inputs: object, args: Sequence[Any] | None, name: str, binds: Mappin
             raise ArgumentError("lower: args must be given with a schedule: the tensors that are the parameters")
         if not isinstance(args, (list, tuple)):
             expected("lower", "args", "a list of tensors, buffers or variables", args)
-        noalias = PassContext.current().config.get("tir.noalias", True)
         # The function as such, its signature and attributes, comes from what it is there to compute.
         with derived_from(NO_SPAN.union(*(op.span for op in inputs.outputs))):
             func = schedule_to_prim_func(inputs, args, name, binds)
-            return IRModule({name: func.with_attr("tir.noalias", True) if noalias else func})
+            return IRModule({name: _assume_no_alias(func)})
     if args is not None:
         raise ArgumentError(f"lower: args go with a schedule only, got a {type(inputs).__name__}")
     if isinstance(inputs, PrimFunc):
-        return IRModule({name: inputs.with_attr("global_symbol", name)})
+        return IRModule({name: _assume_no_alias(inputs.with_attr("global_symbol", name))})
     if isinstance(inputs, IRModule):
         return inputs
     raise ArgumentError(f"lower: expected a schedule, a PrimFunc or an IRModule, got {show(inputs)}")
+
+
+def _assume_no_alias(func: PrimFunc) -> PrimFunc:
+    """Say that no two parameters of a function are the same memory, unless the context leaves that open."""
+    return func.with_attr("tir.noalias", True) if PassContext.current().config.get("tir.noalias", True) else func

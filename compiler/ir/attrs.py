@@ -12,12 +12,14 @@ declared type.  :class:`DictAttrs` are the free attributes of functions.
 
 from __future__ import annotations
 
+import json
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, dataclass_transform
 
 from compiler.ir.error import AttrsError, TVMError, show, unknown_name
+from compiler.ir.integer_attribute import kept_attr
 
 if TYPE_CHECKING:
     from typing import Self
@@ -427,7 +429,7 @@ class DictAttrs(Attrs):
         self._fill("DictAttrs", {**(values or {}), **more})
 
     def _fill(self, owner: str, values: Mapping[str, Any]) -> None:
-        object.__setattr__(self, "_entries", {name: frozen(value) for name, value in values.items()})
+        object.__setattr__(self, "_entries", {name: kept_attr(value) for name, value in values.items()})
 
     def __getitem__(self, key: str) -> Any:
         if key not in self._entries and key in DERIVED_ATTRS:
@@ -447,6 +449,10 @@ class DictAttrs(Attrs):
             return self._entries[name]
         except KeyError:
             raise unknown_name("these attributes", name, self._entries) from None
+
+    def __str__(self) -> str:
+        """Return the attributes as TVM writes free ones: JSON, where all of them are numbers, texts and lists."""
+        return _written(self._entries)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mapping) and self._entries == dict(other)
@@ -469,6 +475,14 @@ class DictAttrs(Attrs):
         return DictAttrs({**self._entries, **changes})
 
 
+def _written(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(str(key))}: {_written(v)}" for key, v in value.items()) + "}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(_written(v) for v in value)}]"
+    return json.dumps(value) if isinstance(value, str) else str(value)
+
+
 NO_ATTRS = DictAttrs()
 """Of a call or function without attributes."""
 
@@ -482,11 +496,6 @@ def _required(owner: str, name: str, default: T) -> T:
 
 def _restored(cls: type[Attrs], values: dict[str, Any]) -> Attrs:
     return cls.make(cls.__name__, values)
-
-
-def frozen(value: object) -> Any:
-    """Return a value with its lists as tuples."""
-    return tuple(frozen(v) for v in value) if isinstance(value, (list, tuple)) else value
 
 
 def attr_fields(cls: type[Attrs]) -> Mapping[str, AttrField]:

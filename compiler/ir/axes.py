@@ -189,6 +189,11 @@ class CommReducer(Node):
         if len(counts) != 1:
             raise ArgumentError("CommReducer: there must be one lhs, rhs and identity_element for each result")
 
+    def __str__(self) -> str:
+        return text_of(self)
+
+    __repr__ = __str__
+
 
 @node
 class Reduce(PrimExpr):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from compiler.ir import dtype as dt
 from compiler.ir.coercion import as_exprs, bound_value, check_bound_value, convert, match_types
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.lanes import Lanes, lane_count, lanes_of_count
 from compiler.ir.node import Node, node
 from compiler.ir.number_operations import logical_and, logical_or, trunc_div, trunc_mod
@@ -54,6 +54,8 @@ class BinaryOp(PrimExpr):
     def __post_init__(self) -> None:
         if not (isinstance(self.a, PrimExpr) and isinstance(self.b, PrimExpr)):
             _match_operands(self)
+        elif self.a.dtype != self.b.dtype:
+            raise _different_types(self, self.a, self.b)
         object.__setattr__(self, "dtype", self.a.dtype)
 
 
@@ -62,6 +64,11 @@ def _match_operands(n: BinaryOp) -> None:
     a, b = match_types(n.a, n.b, type(n).__name__)
     object.__setattr__(n, "a", a)
     object.__setattr__(n, "b", b)
+
+
+def _different_types(n: PrimExpr, a: PrimExpr, b: PrimExpr) -> DTypeError:
+    types = f"{a.dtype} {show(a)} and {b.dtype} {show(b)}"
+    return DTypeError(f"{type(n).__name__}: operands must be of one type, got {types}")
 
 
 @node
@@ -203,6 +210,8 @@ class CmpOp(BinaryOp):
     def __post_init__(self) -> None:
         if not (isinstance(self.a, PrimExpr) and isinstance(self.b, PrimExpr)):
             _match_operands(self)
+        elif self.a.dtype != self.b.dtype:
+            raise _different_types(self, self.a, self.b)
         object.__setattr__(self, "dtype", dt.with_lanes("bool", dt.lanes(self.a.dtype)))
 
 
@@ -372,6 +381,8 @@ class Select(PrimExpr):
             then, other = match_types(self.true_value, self.false_value, "Select")
             object.__setattr__(self, "true_value", then)
             object.__setattr__(self, "false_value", other)
+        elif self.true_value.dtype != self.false_value.dtype:
+            raise _different_types(self, self.true_value, self.false_value)
         object.__setattr__(self, "dtype", self.true_value.dtype)
 
 

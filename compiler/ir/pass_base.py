@@ -17,7 +17,7 @@ from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument, active_instruments
 from compiler.ir.module import IRModule
 from compiler.ir.pass_context import PassContext, PassInfo, register_config_option
-from compiler.ir.pass_options import check_options, option_types, options_text
+from compiler.ir.pass_options import check_options, option_types, options_text, usual_options
 
 __all__ = ["Pass", "check_option_names", "pass_class", "registered_passes", "required_pass"]
 
@@ -88,7 +88,7 @@ class Pass:
             base.required if required is None else tuple(required),
         )
         if configurable:
-            register_config_option(cls.facts.name, dict)
+            register_config_option(cls.facts.name, dict, lambda: usual_options(cls))
         _register(cls)
 
     def __post_init__(self) -> None:

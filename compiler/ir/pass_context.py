@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -33,12 +33,21 @@ class PassInfo:
     name: str
     required: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        names = "\n" + "".join(f"{name}, " for name in self.required) if self.required else ""
+        return (
+            f"The meta data of the pass - pass name: {self.name}, opt_level: {self.opt_level},"
+            f" required passes: [{names}]\n"
+        )
+
 
 ConfigType = type | tuple[type, ...]
 _CONFIG_OPTIONS: dict[str, ConfigType] = {}
+_USUAL_OPTIONS: dict[str, Callable[[], Mapping[str, object]]] = {}
+"""Of the options that hold those of one pass: what all of the pass's options are where nobody gives them."""
 
 
-def register_config_option(key: str, kind: ConfigType) -> None:
+def register_config_option(key: str, kind: ConfigType, usual: Callable[[], Mapping[str, object]] | None = None) -> None:
     """Declare a configuration option, beside the pass that reads it.
 
     Parameters
@@ -47,8 +56,41 @@ def register_config_option(key: str, kind: ConfigType) -> None:
         E.g. ``"tir.disable_vectorize"``.
     kind : type or tuple of types
         What ``PassContext(config={key: value})`` takes.
+    usual : callable, optional
+        Where the value is a mapping of a pass's options: returns all of them with their usual values.
     """
     _CONFIG_OPTIONS[key] = kind
+    if usual is not None:
+        _USUAL_OPTIONS[key] = usual
+
+
+class GivenOptions(dict[str, Any]):
+    """What a context gives for one pass: the options that are given, as items; all that the pass has, as attributes.
+
+    Parameters
+    ----------
+    owner : str
+        The configuration option, e.g. ``"tir.UnrollLoop"``.
+    given : mapping of str to object
+        Some options of the pass.
+
+    Raises
+    ------
+    AttrsError
+        If the pass does not have one of them.
+    """
+
+    def __init__(self, owner: str, given: Mapping[str, object]) -> None:
+        super().__init__(given)
+        self._usual = _USUAL_OPTIONS[owner]()
+        for option in given:
+            if option not in self._usual:
+                raise AttrsError(f"{owner}: there is no option {option!r}{did_you_mean(str(option), self._usual)}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._usual:
+            raise AttributeError(f"the options of a pass have no {name!r}")
+        return self.get(name, self._usual[name])
 
 
 def config_options() -> dict[str, ConfigType]:
@@ -82,7 +124,10 @@ def _check_config(config: Mapping[str, object]) -> dict[str, Any]:
             kinds = kind if isinstance(kind, tuple) else (kind,)
             names = " or ".join(k.__name__ for k in kinds)
             raise AttrsError(f"PassContext: option {key!r} must be of type {names}, got {show(value)}")
-    return dict(config)
+    return {
+        key: GivenOptions(key, value) if key in _USUAL_OPTIONS and isinstance(value, Mapping) else value
+        for key, value in config.items()
+    }
 
 
 class PassContext:
@@ -108,7 +153,7 @@ class PassContext:
 
     Raises
     ------
-    ArgumentError
+    AttrsError
         If ``config`` names an option that does not exist or gives a value of the wrong type.
 
     Examples

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Mapping
 from collections.abc import Callable as AbstractCallable
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import IntFlag
 from numbers import Integral, Real
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -23,6 +23,12 @@ def option_types(cls: type) -> dict[str, Any]:
         resolved = get_type_hints(cls) if options else {}
         hints = _HINTS[cls] = {option: resolved[option] for option in options}
     return hints
+
+
+def usual_options(cls: type) -> dict[str, Any]:
+    """Return the options of a dataclass with their defaults; None for those that have none."""
+    options = {f.name: f for f in fields(cls)} if is_dataclass(cls) else {}
+    return {name: None if f.default is MISSING else f.default for name, f in options.items()}
 
 
 def check_options(instance: object, name: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from compiler.arith import Analyzer, IntSet, eval_set, union
 from compiler.ir import dtype as dt
+from compiler.ir.attrs import DictAttrs
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.node import Node, node
 from compiler.ir.origin import derived_from, mint_source
@@ -174,10 +174,9 @@ class ComputeOp(Operation):
         return tuple(domains[a] for a in self.axes)
 
     def __repr__(self) -> str:
-        attrs = ", ".join(f"{json.dumps(key)}: {value}" for key, value in self.attrs.items())
         return (
             f"compute({self.name}, body={list(self.body)}, axis={list(self.axes)}, "
-            f"reduce_axis={list(self.reduce_axis)}, tag={self.tag}, attrs={{{attrs}}})"
+            f"reduce_axis={list(self.reduce_axis)}, tag={self.tag}, attrs={self.attrs})"
         )
 
     __str__ = __repr__
@@ -300,6 +299,7 @@ def compute(
     >>> C = te.compute((128,), lambda i: te.sum(A[i, k], axis=k), name="C")
     """
     check_name("compute", name)
+    kept = DictAttrs(attrs)
     span = mint_source(f"{name} = compute")
     with derived_from(span):
         dims = _shape("compute", shape, name)
@@ -307,7 +307,7 @@ def compute(
         axes = tuple(_axis(Range(0, d), n, IterVar.DataPar) for n, d in zip(names, dims, strict=False))
         result = fcompute(*[a.var for a in axes])
         if isinstance(result, IntrinsicCall):
-            made = result.operation(name, current_tag("compute", tag), dict(attrs or {}), axes, dims)
+            made = result.operation(name, current_tag("compute", tag), kept, axes, dims)
             return made.outputs if made.num_outputs > 1 else made.output(0)
         if len(axes) < len(dims):
             raise _wrong_count(len(dims), len(axes), name)
@@ -319,7 +319,7 @@ def compute(
         _check_values(body, name)
         _check_reductions(body, name)
         body, outside = keep_inside(name, axes, map_body(body, shared_values_named))
-        op = ComputeOp(name, current_tag("compute", tag), dict(attrs or {}), axes, body)
+        op = ComputeOp(name, current_tag("compute", tag), kept, axes, body)
         object.__setattr__(op, "outside", outside)
     return op.outputs if several and len(body) > 1 else op.output(0)
 

@@ -436,7 +436,7 @@ def _check_predicate(access: str, predicate: PrimExpr, lanes: int) -> None:
         )
 
 
-def _check_rank(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> None:
+def _check_rank(buffer: Buffer, indices: tuple[PrimExpr | Range, ...]) -> None:
     if len(indices) != len(buffer.shape):
         raise BoundError(
             f"buffer {buffer.name!r} has {len(buffer.shape)} dimensions, got {len(indices)} indices: "
@@ -457,6 +457,11 @@ class BufferRegion(Node):
     buffer : Buffer
     region : tuple of Range
         A range for each dimension, in elements.
+
+    Raises
+    ------
+    BoundError
+        If there are not as many ranges as the buffer has dimensions.
     """
 
     children: ClassVar[tuple[str, ...]] = ("region",)
@@ -467,6 +472,8 @@ class BufferRegion(Node):
     def __post_init__(self) -> None:
         if type(self.region) is not tuple:
             object.__setattr__(self, "region", tuple(self.region))
+        if len(self.region) != len(self.buffer.shape):
+            _check_rank(self.buffer, self.region)
 
     def __str__(self) -> str:
         return text_of(self)

@@ -73,6 +73,9 @@ class Layout:
     def __str__(self) -> str:
         return self.name
 
+    def __repr__(self) -> str:
+        return f"Layout({self.name})"
+
     def __len__(self) -> int:
         return len(self.axes)
 
@@ -334,6 +337,9 @@ class BijectiveLayout:
 
     src_layout: Layout
     dst_layout: Layout
+
+    def __repr__(self) -> str:
+        return f"BijectiveLayout({self.src_layout}->{self.dst_layout})"
 
     def forward_shape(self, shape: Sequence[Extent]) -> Shape:
         """Return the shape in the layout ``dst_layout``.

@@ -443,7 +443,8 @@ class IndexMap(Node):
 
     def __str__(self) -> str:
         names = ", ".join(var.name for var in self.initial_indices)
-        return f"index_map(lambda {names}: ({', '.join(str(index) for index in self.final_indices)}))"
+        indices = ", ".join(str(index) for index in self.final_indices)
+        return f"T.index_map(lambda {names}: ({indices}{',' if len(self.final_indices) == 1 else ''}))"
 
     __repr__ = __str__
 

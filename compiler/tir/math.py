@@ -39,11 +39,11 @@ def _float_operand(name: str, x: ExprLike) -> PrimExpr:
     return e
 
 
-def _fold(op: Op, e: PrimExpr) -> PrimExpr | None:
-    """Evaluate an operation that is exact in every floating-point type."""
+def _exact_call(op: Op, e: PrimExpr) -> PrimExpr:
+    """Return a call of an operation that is exact in every floating-point type; of a constant, its result."""
     if isinstance(e, FloatImm) and op.reference is not None:
         return FloatImm(e.dtype, float(op.reference(np.float64(e.value))))
-    return None
+    return Call(e.dtype, op, (e,))
 
 
 def _unary(name: str, reference: Callable[..., Any], doc: str) -> Callable[[ExprLike], PrimExpr]:
@@ -68,8 +68,7 @@ def _rounding(name: str, reference: Callable[..., Any], doc: str) -> Callable[[E
         e = convert(x)
         if dt.is_integral(e.dtype):
             return e
-        e = _float_operand(name, e)
-        return _fold(op, e) or Call(e.dtype, op, (e,))
+        return _exact_call(op, _float_operand(name, e))
 
     _document(build, name, doc, {"x": "A number; an integer is returned as it is."}, _FLOAT_RESULT)
     return build
@@ -181,7 +180,7 @@ def abs(x: ExprLike) -> PrimExpr:
         zero = const(0, e.dtype)
         return Select(e >= zero, e, zero - e)
     e = _float_operand("abs", e)
-    return _fold(_FABS, e) or Call(e.dtype, _FABS, (e,))
+    return _exact_call(_FABS, e)
 
 
 fabs = abs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.primexpr import ExprLike, PrimExpr, Var, convert
 from compiler.ir.structural import structural_equal
@@ -47,7 +48,10 @@ def specialized_parts(
         elif param in buffer_map:
             expected("specialize", "a buffer", "another buffer", given, f"parameter {param.name!r}")
         else:
-            values[param] = convert(given).astype(param.dtype)
+            value = convert(given)
+            if dt.is_integral(param.dtype) and not dt.is_integral(value.dtype):
+                expected("specialize", "a scalar's value", "an integer", given, f"parameter {param.name!r}")
+            values[param] = value.astype(param.dtype)
     new_body, buffers = substitute((body, tuple(buffer_map.values())), values, fold=True)
     left = tuple([param for param in params if param not in values])
     return left, new_body, dict(zip(buffer_map, buffers, strict=True))

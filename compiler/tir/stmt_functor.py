@@ -13,8 +13,7 @@ from compiler.ir.extension import public_module
 from compiler.ir.functor import Mutator, Visitor
 from compiler.ir.node import Node
 from compiler.ir.origin import derived_from, mint_source
-from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Var, convert
-from compiler.ir.substitute import post_order_visit as _post_order_visit
+from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Reduce, Var, convert
 from compiler.ir.substitute import substitute as _substitute
 from compiler.tir.stmt import Stmt
 
@@ -54,7 +53,7 @@ class StmtExprMutator(Mutator):
 
 
 def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
-    """Call ``fvisit`` on every node of ``stmt``, each one after its children.
+    """Call ``fvisit`` on every statement and expression in ``stmt``, each one after its children.
 
     Parameters
     ----------
@@ -63,11 +62,23 @@ def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
         Its result is ignored.
     """
     _check_ir("post_order_visit", stmt)
-    _post_order_visit(stmt, fvisit)
+    seen: set[Node] = set()
+    todo: list[tuple[Any, bool]] = [(stmt, False)]
+    while todo:
+        item, children_done = todo.pop()
+        if children_done:
+            fvisit(item)
+        elif isinstance(item, tuple):
+            todo.extend([(part, False) for part in reversed(item)])
+        elif isinstance(item, Node) and item not in seen:
+            seen.add(item)
+            if isinstance(item, (Stmt, PrimExpr)):
+                todo.append((item, True))
+            todo.extend([(part, False) for part in reversed(_used_parts(item))])
 
 
 def pre_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
-    """Call ``fvisit`` on every node of ``stmt``, each one before its children.
+    """Call ``fvisit`` on every statement and expression in ``stmt``, each one before its children.
 
     Parameters
     ----------
@@ -84,8 +95,15 @@ def pre_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
             todo.extend(reversed(item))
         elif isinstance(item, Node) and item not in seen:
             seen.add(item)
-            if fvisit(item):
-                todo.extend([getattr(item, name) for name in reversed(item.children)])
+            if not isinstance(item, (Stmt, PrimExpr)) or fvisit(item):
+                todo.extend(reversed(_used_parts(item)))
+
+
+def _used_parts(n: Node) -> list[Any]:
+    """Return what a node is made of, without the variables that begin to exist there; of reductions, their extents."""
+    domains = [axis.dom for axis in n.axis] if isinstance(n, Reduce) else []
+    fields = [(name, getattr(n, name)) for name in n.children]
+    return domains + [part for name, part in fields if not (name in n.defines and isinstance(part, Var))]
 
 
 def ir_transform(

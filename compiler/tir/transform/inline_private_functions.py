@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from compiler.ir.module import GlobalVar, IRModule
-from compiler.ir.primexpr import Call, Var
+from compiler.ir.node import rebuild
+from compiler.ir.primexpr import Call, PrimExpr, Var
 from compiler.ir.substitute import post_order_visit, substitute
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.tir.builtin import RET
 from compiler.tir.function import PrimFunc
 from compiler.tir.renewal import Renewal
-from compiler.tir.stmt import Evaluate, LetStmt, Stmt
+from compiler.tir.stmt import DeclBuffer, Evaluate, LetStmt, Stmt
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -103,5 +104,20 @@ class _Inline(StmtMutator):
         computed = [(param, arg) for param, arg in given if param.dtype == "handle" and not isinstance(arg, Var)]
         body = substitute(callee.body, {param: arg for param, arg in given if (param, arg) not in computed})
         for param, arg in reversed(computed):  # memory is accessed by pointers that have names
-            body = LetStmt(param, arg, body)
+            body = _bound_where_declared(param, arg, body)
         return self.visit(Renewal().visit(body))  # type: ignore[no-any-return]
+
+
+def _bound_where_declared(pointer: Var, value: PrimExpr, body: Stmt) -> Stmt:
+    """Bind a pointer in front of the buffer that is declared at it, as in TVM; else in front of everything."""
+    before: list[DeclBuffer] = []
+    inner = body
+    while isinstance(inner, DeclBuffer):
+        if inner.buffer.data is pointer:
+            bound: Stmt = LetStmt(pointer, value, inner)
+            for declared in reversed(before):
+                bound = rebuild(declared, body=bound)
+            return bound
+        before.append(inner)
+        inner = inner.body
+    return LetStmt(pointer, value, body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from compiler.arith.analyzer import Analyzer
@@ -11,14 +12,17 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import (
     BinaryOp,
+    Call,
     Cast,
     CmpOp,
     IntImm,
     IterVar,
     Let,
+    Not,
     PrimExpr,
     Ramp,
     Range,
+    Select,
     Var,
     cast,
     const,
@@ -133,6 +137,21 @@ class _Wide(Visitor):
         else:
             self._need_all(n)
 
+    def visit_Call(self, n: Call) -> None:
+        self._visit_values(n.args)
+
+    def visit_Select(self, n: Select) -> None:
+        self._visit_values((n.condition, n.true_value, n.false_value))
+
+    def visit_Not(self, n: Not) -> None:
+        self.visit(n.a)
+
+    def _visit_values(self, values: Sequence[PrimExpr]) -> None:
+        """Look at what is taken in the type that it has: all bits of it, where it is wide itself."""
+        for value in values:
+            wide = dt.is_int(value.dtype) and dt.bits(value.dtype) > self._bits
+            self._need_all(value) if wide else self.visit(value)
+
     def visit_PrimExpr(self, n: PrimExpr) -> None:
         """Only sums, products and the like are looked through: what else takes a wide variable needs all of it."""
         self._need_all(n)
@@ -167,6 +186,21 @@ class _Retype(Mutator):
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         return self.visit_Node(n)  # type: ignore[no-any-return]
+
+    def visit_Call(self, n: Call) -> PrimExpr:
+        return rebuild(n, args=tuple(self._value(arg) for arg in n.args))
+
+    def visit_Select(self, n: Select) -> PrimExpr:
+        then, other = self._value(n.true_value), self._value(n.false_value)
+        return rebuild(n, condition=self.visit(n.condition), true_value=then, false_value=other)
+
+    def visit_Not(self, n: Not) -> PrimExpr:
+        return rebuild(n, a=self.visit(n.a))
+
+    def _value(self, e: PrimExpr) -> PrimExpr:
+        """Return an operand that is taken in the type that it has."""
+        value = self.visit(e)
+        return e if value is e else cast(e.dtype, value)
 
     def visit_Var(self, n: Var) -> PrimExpr:
         return self._replaced.get(n, n)

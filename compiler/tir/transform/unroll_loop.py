@@ -7,10 +7,11 @@ from compiler.ir.error import LoweringError, show
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import inheriting
-from compiler.ir.primexpr import Add, IntImm, PrimExpr, const
-from compiler.ir.substitute import substitute
+from compiler.ir.primexpr import Add, IntImm, PrimExpr, Var, const
+from compiler.ir.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
+from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, BufferStore, Evaluate, For, ForKind, SeqStmt, Stmt, seq
 from compiler.tir.stmt_functor import StmtMutator
@@ -47,7 +48,8 @@ class UnrollLoop(PrimFuncPass, configurable=True):
     explicit_unroll : bool
         Whether loops are written out here; otherwise they are marked for the backend.
     unroll_local_access : bool
-        Accepted for compatibility with TVM; there is no memory here that only registers can hold.
+        Whether loops that index memory of the scopes ``local`` and ``warp`` are unrolled whatever they contain:
+        registers have numbers, not addresses.
     """
 
     auto_max_step: int = 0
@@ -58,11 +60,24 @@ class UnrollLoop(PrimFuncPass, configurable=True):
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         options = self.configured(ctx)
-        automatic = options.auto_max_step > 0 or options.auto_max_extent > 0
+        automatic = options.auto_max_step > 0 or options.auto_max_extent > 0 or options.unroll_local_access
         occurring = features(func)
         if not automatic and ForKind.UNROLLED not in occurring.kinds and not occurring.attrs & _PRAGMAS:
             return func
-        return func.with_body(_Unroll(options).visit(func.body))
+        local = _indices_of_local_memory(func.body) if options.unroll_local_access else set()
+        return func.with_body(_Unroll(options, local).visit(func.body))
+
+
+def _indices_of_local_memory(body: Stmt) -> set[Var]:
+    """Return the variables in the indices of accesses to memory that registers hold."""
+    variables: set[Var] = set()
+
+    def note(n: object) -> None:
+        if isinstance(n, (BufferLoad, BufferStore)) and n.buffer.scope() in ("local", "warp"):
+            variables.update(free_vars(n.indices))
+
+    post_order_visit(body, note)
+    return variables
 
 
 class _Unroll(StmtMutator):
@@ -72,11 +87,12 @@ class _Unroll(StmtMutator):
     ``depth`` the loops unrolled on the deepest way to one of them; ``serial`` tells that a loop remains in it.
     """
 
-    def __init__(self, options: UnrollLoop) -> None:
+    def __init__(self, options: UnrollLoop, local_indices: set[Var]) -> None:
         self.max_step = options.auto_max_step
         self.max_depth = options.auto_max_depth
         self.max_extent = options.auto_max_extent
         self.explicit = options.explicit_unroll
+        self.local_indices = local_indices
         self.steps = 0
         self.depth = 0
         self.loops_left = False
@@ -131,8 +147,9 @@ class _Unroll(StmtMutator):
             and self.depth < self.max_depth
             and (self.steps * extent <= self.max_step or 0 < extent <= self.max_extent)
         )
+        registers = n.kind == ForKind.SERIAL and extent > 0 and n.loop_var in self.local_indices
         trivial = self.max_extent == 1 and 0 <= extent <= 1  # whatever it contains
-        result = write_out(loop, extent) if trivial else self._unrolled(loop, extent, automatic)
+        result = write_out(loop, extent) if trivial else self._unrolled(loop, extent, automatic or registers)
         self.steps = outer_steps + self.steps * (extent if extent > 0 else 1)
         left = isinstance(result, For) and result.kind != ForKind.UNROLLED
         self.loops_left = outer_left or self.loops_left or left

@@ -163,3 +163,10 @@ def test_parameters_may_overlap_if_the_context_says_so() -> None:
     assert lower(s, args)["main"].attrs["tir.noalias"] is True
     with PassContext(config={"tir.noalias": False}):
         assert "tir.noalias" not in lower(s, args)["main"].attrs
+
+
+def test_parameters_of_a_function_that_is_lowered_alone_are_different_memory() -> None:
+    A = te.placeholder((4,), name="A")
+    func = te.create_prim_func([A, te.compute((4,), lambda i: A[i] + 1)]).without_attr("tir.noalias")
+    assert lower(func)["main"].attrs["tir.noalias"] is True
+    assert "tir.noalias" not in lower(IRModule({"main": func}))["main"].attrs

@@ -54,6 +54,8 @@ v = Var("v", "float32x4")
         (i.astype("float32"), 'T.Cast("float32", i)', "float32"),
         (const(300).astype("uint8"), "T.uint8(44)", "uint8"),
         (const(True).astype("int32"), "1", "int32"),
+        (tir.floor(const(0.0)), "T.float32(0.0)", "float32"),
+        (tir.abs(const(0.0)), "T.float32(0.0)", "float32"),
     ],
 )
 def test_operators(expression: PrimExpr, text: str, dtype: str) -> None:
@@ -141,3 +143,17 @@ def test_operands_meet_in_the_wider_type_and_in_the_unsigned_one_of_a_width(left
 def test_bits_keep_the_width_of_what_they_are_in(dtype: str) -> None:
     x = Var("x", dtype)
     assert {e.dtype for e in (x & 3, 3 | x, x ^ 1, x >> 1, x << 2)} == {dtype}
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: tir.Add(i, x),
+        lambda: tir.LT(i, i64),
+        lambda: tir.Select(b, i, x),
+        lambda: tir.BufferRegion(tir.decl_buffer((3,)), [Range(0, 1), Range(0, 1)]),
+    ],
+)
+def test_constructors_take_operands_of_one_type_and_a_range_for_each_dimension(build: Any) -> None:
+    with pytest.raises(TVMError):
+        build()

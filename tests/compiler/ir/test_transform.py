@@ -227,8 +227,22 @@ def test_the_options_of_a_pass_are_its_fields() -> None:
 def test_a_context_sets_the_options_of_a_pass() -> None:
     with PassContext(config={"test.Mark": {"values": (7,)}}):
         assert Mark("seen")(IRModule()).attrs == {"seen": [7]}
-    with PassContext(config={"test.Mark": {"valeus": (7,)}}), pytest.raises(ArgumentError, match="mean 'values'"):
-        Mark("seen")(IRModule())
+    with pytest.raises(AttributeError, match="there is no option 'valeus'; did you mean 'values'"):
+        PassContext(config={"test.Mark": {"valeus": (7,)}})
+
+
+def test_a_context_tells_all_options_of_a_pass() -> None:
+    unrolling = PassContext(config={"tir.UnrollLoop": {"auto_max_step": 10}}).config["tir.UnrollLoop"]
+    assert unrolling == {"auto_max_step": 10}
+    assert (unrolling.auto_max_step, unrolling.explicit_unroll) == (10, True)
+    with pytest.raises(AttributeError, match="no 'steps'"):
+        print(unrolling.steps)
+
+
+def test_what_a_pass_is_says_so_as_in_tvm() -> None:
+    assert str(PassInfo(2, "p", ("a", "b"))) == (
+        "The meta data of the pass - pass name: p, opt_level: 2, required passes: [\na, b, ]\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import compiler as tvm
@@ -177,3 +179,11 @@ def test_indices_of_a_tensor_with_more_elements_than_int32_counts_are_64_bits_wi
 
 def test_indices_of_other_tensors_stay_32_bits_wide() -> None:
     assert te.placeholder((65536, 32767), "int8").shape[0].dtype == "int32"
+
+
+def test_attributes_are_numbers_with_their_value_and_read_as_json() -> None:
+    attrs = te.compute((4,), lambda i: i, attrs={"hint": 1, "sizes": [10, 12], "name": "x"}).op.attrs
+    assert attrs["hint"] == attrs["hint"].value == 1
+    assert attrs["hint"].dtype == "int32"
+    assert [size.value for size in attrs["sizes"]] == [10, 12]
+    assert json.loads(str(attrs)) == {"hint": 1, "sizes": [10, 12], "name": "x"}

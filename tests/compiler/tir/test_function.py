@@ -46,6 +46,8 @@ def test_special_values() -> None:
     assert scalar.specialize({}) is scalar or structural_equal(scalar.specialize({}), scalar)
     with pytest.raises(ArgumentError, match="n is not a parameter"):
         general.specialize({n: 3})
+    with pytest.raises(ArgumentError, match="an integer"):
+        scalar.specialize({n: 3.5})
     with pytest.raises(ArgumentError, match="has 1 dimensions, got a buffer with 2"):
         general.specialize({handle: tir.decl_buffer((8, 8), "int64")})
     with pytest.raises(ArgumentError, match="has 8 where the buffer has 9"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler import tir
+from compiler import te, tir
 from compiler.ir.error import ArgumentError
 from compiler.ir.origin import OriginTable, derived_from, recording
 from compiler.ir.primexpr import Var
@@ -25,6 +25,20 @@ def test_post_order_visits_children_first() -> None:
     assert seen[-1] is stmt
     assert [n.loop_var for n in seen if isinstance(n, tir.For)] == [j, i]
     assert any(isinstance(n, tir.BufferLoad) for n in seen)
+
+
+def test_only_statements_and_expressions_are_visited() -> None:
+    k = te.reduce_axis((0, Var("n")), name="k")
+    total = te.sum(te.placeholder((8,), name="A")[k], axis=k, where=k > 2)
+    seen: list[object] = []
+    stmt_functor.post_order_visit(total, seen.append)
+    assert [type(n).__name__ for n in seen] == ["IntImm", "Var", "Var", "ProducerLoad", "IntImm", "GT", "Reduce"]
+    x, y = Var("x"), Var("y")
+    for visit in (stmt_functor.post_order_visit, stmt_functor.pre_order_visit):
+        used: list[object] = []
+        visit(tir.Let(x, 1, y), lambda n, used=used: used.append(n) or True)
+        assert y in used
+        assert x not in used
 
 
 def test_pre_order_stops_where_it_is_told() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from itertools import pairwise
+from operator import mul
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
@@ -71,13 +73,16 @@ def split(
     Raises
     ------
     ScheduleError
-        If the loop has annotations, is bound to threads, or does not start at 0.
+        If the loop has annotations, is bound to threads, or does not start at 0; if all factors are given and are
+        not known to make as many iterations as the loop has.
     ArgumentError
         If more than one factor is None, or one is not positive.
     """
     old = loop.loop
     check_plain(state, loop)
     extents = _extents(old, factors)
+    if all(factor is not None for factor in factors):
+        _check_nothing_left_over(state, loop, extents)
     analyzer = Analyzer()
     variables = [Var(f"{old.loop_var.name}_{index}", old.loop_var.dtype) for index in range(len(extents))]
     index: PrimExpr = const(0, old.loop_var.dtype)
@@ -396,6 +401,21 @@ def _extents(loop: For, factors: Sequence[int | PrimExpr | None]) -> list[PrimEx
     simplify = Analyzer().simplify
     inferred = simplify(ceildiv(loop.extent, simplify(given)))
     return [inferred if factor is None else const(factor, dtype) for factor in factors]
+
+
+def _check_nothing_left_over(state: ScheduleState, loop: StmtSRef, extents: Sequence[PrimExpr]) -> None:
+    """Refuse new loops that would leave iterations of the old one out."""
+    analyzer = Analyzer()
+    for var, domain in loop_ranges(loops_above(loop)).items():
+        analyzer.bind(var, domain)
+    if not analyzer.can_prove(reduce(mul, extents) >= loop.loop.extent):
+        refuse(
+            state.mod,
+            "The product of factors is less than the extent of the loop to be split",
+            f"The product of factors is not larger than or equal to the extent of loop {{0}}: "
+            f"{' * '.join(map(show, extents))} and {show(loop.loop.extent)}",
+            loop.loop,
+        )
 
 
 def _replace_nest(

@@ -69,6 +69,7 @@ RUNNING_SUM = Program(_running_sum, (), lambda: None)
 CASES: list[tuple[Program, Callable[[Any], object], str]] = [
     (MATMUL, lambda s: s.get_block("missing"), "Cannot find a block with the name: missing"),
     (MATMUL, lambda s: s.parallel(s.get_loops("C")[2]), "neither data parallel"),
+    (MATMUL, lambda s: s.split(s.get_loops("C")[0], [1, 2]), "product of factors is not larger than or equal"),
     (MATMUL, lambda s: s.bind(s.get_loops("C")[2], "blockIdx.x"), "neither data parallel"),
     (RUNNING_SUM, lambda s: s.vectorize(s.get_loops("sum")[0]), "does not have compact dataflow"),
     (MATMUL, lambda s: s.reorder(s.get_loops("C")[0], s.get_loops("C")[0]), "appears more than once"),

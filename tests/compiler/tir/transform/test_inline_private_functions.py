@@ -64,6 +64,18 @@ def test_a_pointer_that_is_computed_gets_a_name() -> None:
     assert all(n.buffer.data is pointer.var for n in nodes(mod["main"], DeclBuffer))
 
 
+def test_a_pointer_is_bound_where_its_buffer_is_declared() -> None:
+    helper = HELPER.replace("p: T.handle", "q: T.handle('int32'), p: T.handle", 1).replace(
+        "B = T.decl_buffer(", "D = T.decl_buffer((8,), 'int32', data=q)\n        B = T.decl_buffer(", 1
+    )
+    mod = InlinePrivateFunctions()(module("M.helper(T.address_of(A[3]), T.address_of(A[5]), 0)", helper))
+    first = nodes(mod["main"], LetStmt)[-1]
+    assert isinstance(first.body, DeclBuffer)
+    assert first.body.buffer.data is first.var
+    assert isinstance(first.body.body, LetStmt)
+    assert isinstance(first.body.body.body, DeclBuffer)
+
+
 @pytest.mark.parametrize(
     "helper",
     [

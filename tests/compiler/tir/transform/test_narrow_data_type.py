@@ -44,6 +44,25 @@ def test_indices_whose_intermediate_results_do_not_fit_stay(bits: int, text: str
     assert_pass(NarrowDataType(bits), text, params=PARAMS)  # type: ignore[arg-type]
 
 
+def test_indices_within_calls_and_conditions_are_narrowed() -> None:
+    assert_pass(
+        NarrowDataType(32),
+        """
+        for i in range(T.int64(64)):
+            C[i] = T.if_then_else(not i * T.int64(3) < T.int64(9), T.max(A[i], 2), T.Select(i < T.int64(4), 1, A[i]))
+        """,
+        """
+        for i in range(64):
+            C[i] = T.if_then_else(not i * 3 < 9, T.max(A[i], 2), T.Select(i < 4, 1, A[i]))
+        """,
+        params=PARAMS,
+    )
+
+
+def test_what_a_function_takes_in_all_bits_stays() -> None:
+    assert_pass(NarrowDataType(32), "for i in range(T.int64(64)):\n    T.call_extern('int32', 'f', i)", params=PARAMS)
+
+
 def test_a_value_that_is_stored_keeps_its_type() -> None:
     assert_pass(
         NarrowDataType(32),
@@ -101,9 +120,9 @@ def test_a_thread_counts_in_the_type_of_its_extent_unless_fewer_bits_do(
             types[n.name].add(n.dtype)
 
     post_order_visit(after.body, look)
-    # A condition on the variable itself needs all of its bits.
+    # A value that is chosen is taken in its own type, a condition is true in fewer bits as well.
     wide = max(dtype, extent_dtype, key=lambda each: int(each[3:]))
-    assert types == {"b": {wide if chosen else expected}, "t": {wide if chosen else expected}}
+    assert types == {"b": {expected}, "t": {wide if chosen else expected}}
     assert_same(before, after)
 
 

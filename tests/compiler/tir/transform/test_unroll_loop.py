@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from compiler.ir.error import ArgumentError, LoweringError
+from compiler.tir.stmt import For
 from compiler.tir.transform import UnrollLoop
-from tests.compiler.tir.transform.programs import apply, assert_pass, program
+from tests.compiler.tir.transform.programs import apply, assert_pass, nodes, program
 
 NEST = """
 for i, j in T.grid(2, 3):
@@ -132,3 +133,19 @@ def test_what_must_be_constant(text: str, message: str) -> None:
 def test_a_context_with_a_wrong_option(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         apply(program(NEST), UnrollLoop(), config={"tir.UnrollLoop": options})
+
+
+def test_loops_that_index_registers_are_unrolled() -> None:
+    text = """
+        b = T.allocate([2], "int32", "{scope}")
+        B = T.Buffer((2,), "int32", data=b, scope="{scope}")
+        for i in range(2):
+            B[i] = i
+        for i in range(2):
+            C[i] = B[0]
+        """
+    config = {"tir.UnrollLoop": {"unroll_local_access": True}}
+    for scope, loops in (("local", 1), ("warp", 1), ("shared", 2)):
+        func = program(text.format(scope=scope))
+        assert len(nodes(apply(func, UnrollLoop(), config=config), For)) == loops
+        assert len(nodes(apply(func, UnrollLoop()), For)) == 2

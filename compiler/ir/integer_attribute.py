@@ -1,0 +1,47 @@
+"""Integers among free attributes: numbers for this package, constants for programs that ask for their value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["IntAttr", "kept_attr"]
+
+
+class IntAttr(int):
+    """An integer that is an attribute: a number that also answers as the ``IntImm`` that TVM keeps.
+
+    Examples
+    --------
+    >>> func = func.with_attr("calling_conv", 1)
+    >>> func.attrs["calling_conv"] == 1, func.attrs["calling_conv"].value
+    (True, 1)
+    """
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> int:
+        """The number."""
+        return int(self)
+
+    @property
+    def dtype(self) -> str:
+        """The data type that TVM's constant of the number has."""
+        return "int32" if -(1 << 31) <= self < 1 << 31 else "int64"
+
+
+def kept_attr(value: Any) -> Any:
+    """Return a free attribute in the form in which it is kept: lists as tuples, integers with their value.
+
+    Parameters
+    ----------
+    value : object
+        As a program gives it.
+
+    Returns
+    -------
+    object
+    """
+    if isinstance(value, (list, tuple)):
+        return tuple(kept_attr(v) for v in value)
+    return IntAttr(value) if type(value) is int else value
