@@ -97,6 +97,12 @@ class IntConstraints(Node):
         object.__setattr__(self, "ranges", dict(self.ranges or {}))
         object.__setattr__(self, "relations", tuple(convert(relation) for relation in self.relations or ()))
 
+    def __str__(self) -> str:
+        ranges = ", ".join(f"{var}: {domain}" for var, domain in self.ranges.items())
+        return f"IntConstraints({list(self.variables)}, {{{ranges}}}, {list(self.relations)})"
+
+    __repr__ = __str__
+
 
 @node
 class IntConstraintsTransform(Node):

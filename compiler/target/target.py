@@ -13,7 +13,7 @@ from compiler.ir.codecs import register_codec
 from compiler.ir.context_stack import ContextStack
 from compiler.ir.error import TargetError
 from compiler.ir.extension import extension_point
-from compiler.runtime.device import device
+from compiler.runtime.device import Device, device
 from compiler.runtime.native_code import host_cpu, host_features, host_triple
 from compiler.target import vector_registers
 from compiler.target.kinds import KINDS, TargetKind
@@ -297,6 +297,33 @@ class Target:
         if self.host is None:
             return self
         return Target({name: value for name, value in self.export().items() if name != "host"})
+
+    @staticmethod
+    def from_device(dev: str | Device) -> Target:
+        """Return a target for a device of this machine.
+
+        Parameters
+        ----------
+        dev : str or Device
+            For example ``cpu`` or ``tvm.cuda(0)``.
+
+        Returns
+        -------
+        Target
+            With the processor's name; of a CUDA device, with its architecture.
+
+        Raises
+        ------
+        TargetError
+            If this machine has no such device.
+        ArgumentError
+            If there is no such kind of device.
+        """
+        found = device(dev) if isinstance(dev, str) else dev
+        if not found.exist:
+            raise TargetError(f"Target.from_device: cannot detect {found}: no driver for it is here, or no such device")
+        version = found.compute_version
+        return Target(f"cuda -arch=sm_{version.replace('.', '')}" if version else "llvm -mcpu=native")
 
     @staticmethod
     def check_and_update_host_consist(

@@ -74,3 +74,9 @@ def test_extended_gcd() -> None:
         g, x, y = extended_gcd(a, b)
         assert a * x + b * y == g
         assert (g == 0 and a == b == 0) or (a % g == 0 and b % g == 0)
+
+
+def test_a_system_is_written_with_its_ranges_and_conditions() -> None:
+    x, y = Var("x"), Var("y")
+    system = IntConstraints([x], {x: Range(0, 10)}, [x <= y])
+    assert str(system) == "IntConstraints([x], {x: T.Range(0, 10)}, [x <= y])"

@@ -14,6 +14,7 @@ from compiler.runtime.cuda_execution import CudaExecution
 from compiler.runtime.device import cuda
 from compiler.runtime.launches import DeviceMemory, Launch, Launches
 from compiler.runtime.ndarray import array
+from compiler.target.target import Target
 from tests.compiler.runtime.recorded_driver import RecordingApi, install
 
 
@@ -83,6 +84,7 @@ def test_a_device_says_what_it_is(api):
     assert not cuda(1).exist
     assert (dev.device_name, dev.compute_version, dev.warp_size, dev.multi_processor_count) == ("a GPU", "9.0", 32, 132)
     assert dev.max_threads_per_block == 1024
+    assert Target.from_device(dev).arch == "sm_90"
 
 
 def doubled():

@@ -37,6 +37,15 @@ def test_texts_with_spaces_are_quoted() -> None:
     assert Target(str(target)).attrs == target.attrs
 
 
+def test_devices_of_this_machine_have_targets() -> None:
+    here = Target.from_device("cpu")
+    assert here == Target.from_device(tvm.cpu()) == Target("llvm -mcpu=native")
+    with pytest.raises(TargetError, match=r"cannot detect opencl\(0\)"):
+        Target.from_device("opencl")
+    with pytest.raises(ArgumentError, match="got 'nonsense'"):
+        Target.from_device("nonsense")
+
+
 def test_tags_stand_for_machines() -> None:
     nano = Target("nvidia/jetson-nano")
     assert (nano.kind, nano.arch, nano.tag, nano.attrs["registers_per_block"]) == (
