@@ -319,10 +319,10 @@ class Target:
         ArgumentError
             If there is no such kind of device.
         """
-        found = device(dev) if isinstance(dev, str) else dev
-        if not found.exist:
-            raise TargetError(f"Target.from_device: cannot detect {found}: no driver for it is here, or no such device")
-        version = found.compute_version
+        dev = device(dev) if isinstance(dev, str) else dev
+        if not dev.exist:
+            raise TargetError(f"Target.from_device: cannot detect {dev}: no driver for it is here, or no such device")
+        version = dev.compute_version
         return Target(f"cuda -arch=sm_{version.replace('.', '')}" if version else "llvm -mcpu=native")
 
     @staticmethod
