@@ -63,7 +63,9 @@ export function listenAround(view) {
       view.focus();
     } else if (event.key === "Tab" && !event.shiftKey) {
       view.dom.inert = true; // while the browser looks for what is next
-      setTimeout(() => { view.dom.inert = false; });
+      const open = () => { view.dom.inert = false; };
+      frame.addEventListener("blur", open, { once: true }); // keys come before timers: the next one may come back
+      setTimeout(open);
     }
   });
 }

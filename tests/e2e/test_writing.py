@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.steps import write
+from tests.e2e.steps import settled, write
 
 LONG = "x = " + " + ".join(["1"] * 100)
 
@@ -58,6 +58,7 @@ def test_the_keys_of_other_editors_are_remembered(fixed: str, open_page: Callabl
 
 def test_escape_leaves_the_editor_and_enter_goes_back(fixed: str, open_page: Callable[..., Page]) -> None:
     page = open_page(fixed)
+    settled(page)  # an answer replaces what Tab goes to
     page.click(".cm-content")
     page.keyboard.press("Control+f")
     expect(page.locator(".cm-search")).to_be_visible()
