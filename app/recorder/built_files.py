@@ -101,6 +101,6 @@ def _written(save: Callable[[str], None], form: str) -> bytes:
 
 def _file(name: str, content: bytes) -> BuiltFile:
     if len(content) > MAX_FILE_BYTES:
-        limit = f"{MAX_FILE_BYTES >> 20} MiB"
-        return BuiltFile(problem=f"the file has {len(content):,} bytes; at most {limit} can be downloaded")
+        size = f"the file has {len(content):,} bytes, and at most {MAX_FILE_BYTES:,} can be downloaded"
+        return BuiltFile(problem=f"{size}; a script that python -m compiler runs writes it with export_library(path)")
     return BuiltFile(name=name[:200], content=content)

@@ -37,6 +37,14 @@ def test_every_form_is_made_of_a_function(recorder: Recorder, form: str) -> None
     assert made.content
 
 
+def test_a_file_that_is_too_large_says_how_else_it_is_made(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.recorder.built_files.MAX_FILE_BYTES", 1000)
+    made = make_file(FileSubject(form="so", model=True), recorder)
+    assert not made.content
+    assert "at most 1,000 can be downloaded" in made.problem
+    assert "export_library" in made.problem
+
+
 def test_the_library_of_a_model_runs(recorder: Recorder, tmp_path: Path) -> None:
     path = tmp_path / "model.so"
     path.write_bytes(make_file(FileSubject(form="so", model=True), recorder).content)
