@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Request, expect
 
 from compiler.target.cuda_tools.tools import missing_tools
+from tests.e2e.steps import settled
 from tests.e2e.test_webgpu import SCALE
 
 with_tools = pytest.mark.skipif(bool(missing_tools()), reason=missing_tools() or "none")
@@ -44,14 +45,18 @@ def test_sass_leads_back_to_loops_and_script(page: Page) -> None:
     expect(page.locator(".cm-line.related", has_text="te.compute")).to_have_count(1)
 
 
-@with_tools
-def test_sass_is_there_again_after_a_reload(explorer: str, open_page: Callable[..., Page]) -> None:
+def test_sass_is_asked_for_again_after_a_reload(explorer: str, open_page: Callable[..., Page]) -> None:
+    def asks(request: Request) -> bool:
+        return request.url.endswith("/panes") and '"sass":true' in (request.post_data or "")
+
     page = open_page(f"{explorer}/?example=gpu-threads", 1680)
     page.click("#panes-menu summary")
-    page.locator("#panes-menu label", has_text="SASS").click()
-    expect(page.locator("#body-sass .l", has_text="STG").first).to_be_visible()
-    page.goto(f"{explorer}/?example=gpu-threads")
-    expect(page.locator("#body-sass .l", has_text="STG").first).to_be_visible()
+    with page.expect_request(asks):
+        page.locator("#panes-menu label", has_text="SASS").click()
+    settled(page)
+    with page.expect_request(asks):
+        page.goto(f"{explorer}/?example=gpu-threads")
+    settled(page)
 
 
 @with_tools
