@@ -300,7 +300,8 @@ def steadied(first: Measurement, second: Measurement) -> Measurement:
     faster = first if rates[0] > rates[1] else second
     distance = abs(first.seconds - second.seconds) if faster.seconds else abs(rates[0] - rates[1])
     change = max(rates) / min(rates) - 1
-    drift = f"{change * 100:.0f} % apart before and after: the machine was busy" if change > NOISE else ""
+    apart = f"{change * 100:.0f} %" if change < 1 else f"{change + 1:.1f} ×"
+    drift = f"{apart} apart before and after: the machine was busy" if change > NOISE else ""
     note = " · ".join(text for text in (faster.note, "the faster of two measurements", drift) if text)
     return msgspec.structs.replace(faster, spread=max(faster.spread, distance), note=note)
 

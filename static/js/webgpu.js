@@ -161,7 +161,7 @@ function drawn(one, first, fastest) {
   }
   const bar = element("meter", { min: "0", max: "1", value: String(fastest / seconds), title: "speed against the fastest step" });
   for (const text of [duration(seconds), one.repeats > 1 ? `± ${duration(spread)}` : "–", gflops ? gflops.toPrecision(3) : "–", `${Number((first / seconds).toPrecision(3))}×`]) cells.push(element("td", {}, text));
-  const checked = shown.fromLink ? "measured in a browser" : `✓ max abs error ${error.toExponential(1)}, ${note}`;
+  const checked = shown.fromLink ? "measured in a browser" : `✓ max abs error ${error ? error.toExponential(1) : 0}, ${note}`;
   cells.push(element("td", { class: "how" }, bar, ` ${checked} · ${one.repeats} × ${one.number} calls`));
   return element("tr", { "data-step": String(step) }, ...cells);
 }

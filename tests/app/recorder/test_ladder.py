@@ -61,10 +61,11 @@ def reference(seconds: float, **fields: object) -> Measurement:
 def test_references_that_disagree_say_so() -> None:
     both = steadied(reference(2.0, note="A + B"), reference(1.0, note="A + B", spread=0.2))
     assert (both.seconds, both.spread) == (1.0, 1.0)
-    assert both.note == "A + B · the faster of two measurements · 100 % apart before and after: the machine was busy"
+    assert both.note == "A + B · the faster of two measurements · 2.0 × apart before and after: the machine was busy"
+    assert "20 % apart" in steadied(reference(1.2), reference(1.0)).note
     assert "busy" not in steadied(reference(1.0), reference(1.05)).note
     peaks = [Measurement(name="peak", kind="peak", seconds=0.0, gflops=rate) for rate in (38.5, 99.3)]
-    assert (steadied(*peaks).gflops, "158 % apart" in steadied(*peaks).note) == (99.3, True)
+    assert (steadied(*peaks).gflops, "2.6 × apart" in steadied(*peaks).note) == (99.3, True)
 
 
 def test_a_primitive_that_stands_beside_its_relation_is_a_rung() -> None:
