@@ -16,6 +16,7 @@ import numpy as np
 
 from compiler.ir.coercion import convert
 from compiler.ir.error import ArgumentError
+from compiler.ir.integer_attribute import IntAttr
 from compiler.ir.module import DefinedName, IRModule
 from compiler.ir.node import Node, structure
 from compiler.ir.object_path import AttributeAccessPath, ObjectPath
@@ -322,6 +323,8 @@ def _entry(value: object) -> object:
             return float(_SINGLE.unpack(_SINGLE.pack(value))[0])
         except OverflowError:
             return value
+    if isinstance(value, IntAttr):
+        return int(value)
     return value.value if isinstance(value, IntImm) and value.dtype == "int32" else value
 
 

@@ -109,18 +109,17 @@ def annotate_buffer_access(
     if buf_type not in ("read", "write"):
         raise ArgumentError(f"annotate_buffer_access: buf_type must be 'read' or 'write', got {show(buf_type)}")
     buffer = buffer_of(state, block, buffer_index, buf_type)
-    region = BufferRegion(buffer, _ranges(block, gen_new_ranges))
-    if len(region.region) != len(buffer.shape):
+    ranges = _ranges(block, gen_new_ranges)
+    if len(ranges) != len(buffer.shape):
         refuse(
             state.mod,
             "The region has another number of dimensions than the buffer",
-            f"Buffer {buffer.name} of block {{0}} has {len(buffer.shape)} dimensions, got a region of "
-            f"{len(region.region)}",
+            f"Buffer {buffer.name} of block {{0}} has {len(buffer.shape)} dimensions, got a region of {len(ranges)}",
             block.block,
         )
     field = f"{buf_type}s"
     regions = list(getattr(block.block, field))
-    regions[buffer_index] = region
+    regions[buffer_index] = BufferRegion(buffer, ranges)
     key = f"explicit_{buf_type}_region"
     chosen = list(block.block.annotations.get(key, ()))
     marks = chosen if buffer_index in chosen else [*chosen, buffer_index]
