@@ -47,7 +47,7 @@ def attach(page: Page, name: str, content: bytes) -> None:
     settled(page)
 
 
-@pytest.mark.parametrize("name", but_long("model.pb"))
+@pytest.mark.parametrize("name", but_long("model.pb", "model.zip", "model.pt"))
 def test_a_dropped_model_is_drawn_and_runs(explorer: str, open_page: Callable[..., Page], name: str) -> None:
     content = content_of(name)
     page = open_page(explorer, 1680, 980)

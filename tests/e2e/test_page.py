@@ -498,7 +498,7 @@ def test_the_forms_of_a_link_and_its_deletion(fixed: str, open_page: Callable[..
     ("made", "words"),
     [
         ({"outputs": '{"Loop IR": "0", "Assembly": "1"}'}, "output differs in Loop IR, Assembly"),
-        ({"compiler": "0.0.1"}, "the same output"),
+        pytest.param({"compiler": "0.0.1"}, "the same output", marks=pytest.mark.long),
         ({"cpu": "Another CPU", "outputs": "{}"}, "made elsewhere"),
         ({}, ""),
     ],

@@ -49,7 +49,7 @@ def link_of(page: Page) -> str:
     ("example", "width", "height"),
     [
         *(("matmul-scheduled", *size) for size in SIZES),
-        ("residual-block", *SIZES[1]),
+        pytest.param("residual-block", *SIZES[1], marks=pytest.mark.long),
         *((example, *SIZES[0]) for example in ("model-from-onnx", "gpu-matmul-shared")),  # which have most labels
     ],
 )

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from app.gallery import load_gallery
@@ -120,6 +121,7 @@ def test_the_ladder_climbs_over_the_steps_that_are_legal(explorer: str, open_pag
         expect(rows.nth(at)).to_contain_text("✓")
 
 
+@pytest.mark.long
 def test_the_ladder_of_the_matrix_product_climbs_to_its_last_rung(
     explorer: str, open_page: Callable[..., Page]
 ) -> None:
