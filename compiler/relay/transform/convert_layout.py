@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.error import ArgumentError, AttrsError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -39,7 +39,7 @@ class ConvertLayout(FunctionPass, opt_level=3, required=("InferType", "Canonical
     desired_layouts : mapping of str to sequence of str
         For each operator the layout of its data and, if it has them, of its weights: ``{"nn.conv2d": ["NHWC",
         "default"], "nn.max_pool2d": ["NHWC"]}``.  ``default`` is the usual one for the other.  Operators without
-        layouts stay as they are.
+        layouts, or without this one, stay as they are.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def _converted(call: Call, names: Sequence[str], types: Sequence[Type]) -> Call 
     if "data_layout" in attributes:
         config = LayoutConfig.current()
         changes = {} if config is not None and config.check_skip() else _convolution_layouts(call, names, types)
-    elif "layout" in attributes and names[0] != _DEFAULT:
+    elif "layout" in attributes and names[0] != _DEFAULT and _accepts_layout(call, names[0]):
         changes = {name: names[0] for name in ("layout", "out_layout") if name in attributes}
     else:
         changes = {}
@@ -105,6 +105,15 @@ def _converted(call: Call, names: Sequence[str], types: Sequence[Type]) -> Call 
         return call_op("nn.contrib_conv2d_NCHWc", *call.args, **{**call.attrs, **changes})
     made = call.attrs.with_values(**changes)
     return None if made == call.attrs else rebuild(call, attrs=made)
+
+
+def _accepts_layout(call: Call, name: str) -> bool:
+    """Return whether an operator has a layout: of ``image.grid_sample`` the channels come second only."""
+    try:
+        call.attrs.with_values(layout=name)
+    except AttrsError:
+        return False
+    return True
 
 
 def _convolution_layouts(call: Call, names: Sequence[str], types: Sequence[Type]) -> dict[str, str]:

@@ -220,6 +220,15 @@ def test_blocks_of_channels_are_those_of_the_packed_convolution() -> None:
     assert 'data_layout="NCHW8c", kernel_layout="OIHW8i8o"' in str(body)
 
 
+def test_an_operator_that_lacks_the_layout_stays_as_it_is() -> None:
+    image, grid = relay.var("x", shape=(1, 3, 8, 8)), relay.var("g", shape=(1, 2, 4, 4))
+    sampled = relay.image.grid_sample(relay.nn.max_pool2d(image), grid)
+    assert transforms(after(sampled, convert({"image.grid_sample": ["NHWC", "default"]}))) == []
+    converted = after(sampled, convert({"nn.max_pool2d": ["NHWC"], "image.grid_sample": ["NHWC"]}))
+    assert transforms(converted) == [("NCHW", "NHWC"), ("NHWC", "NCHW")]
+    assert converted.attrs.layout == "NCHW"
+
+
 def test_some_layers_are_skipped() -> None:
     with transform.LayoutConfig(skip_layers=[0, 1, 2]) as config:
         assert transforms(after(network(), convert({"nn.conv2d": ["NHWC", "default"]}))) == []
