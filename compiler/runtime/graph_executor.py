@@ -13,7 +13,7 @@ from compiler.ir.instrument import Instrument, active_instruments, first_answer
 from compiler.ir.memory import ALIGNMENT
 from compiler.runtime.device import Device
 from compiler.runtime.graph import ALIAS, REFERENCE, Graph, parse_graph
-from compiler.runtime.measurement import BenchmarkResult, Thunk, call_instrumented
+from compiler.runtime.measurement import Thunk, call_instrumented
 from compiler.runtime.model_module import ModelExecutor
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import NDArray, aligned_empty, numpy_dtype
@@ -327,34 +327,6 @@ class GraphExecutor(ModelExecutor):
         return methods[name]
 
     __getitem__ = get_function
-
-    def time_evaluator(
-        self, func_name: str, dev: Device, number: int = 10, repeat: int = 1, min_repeat_ms: int = 0, **options: object
-    ) -> Callable[..., BenchmarkResult]:
-        """Return a function that measures one of this executor's functions.
-
-        Parameters
-        ----------
-        func_name : str
-            E.g. ``run``.
-        dev : Device
-            Where it runs.
-        number : int
-            Calls that one measurement averages over.
-        repeat : int
-            Measurements.
-        min_repeat_ms : int
-            A measurement lasts at least this many milliseconds: ``number`` grows until it does.
-        **options
-            Accepted as TVM does.
-
-        Returns
-        -------
-        callable
-            Takes the function's arguments and returns a :class:`BenchmarkResult`, in seconds a call.
-        """
-        call = self.get_function(func_name)
-        return lambda *args: self.timed(func_name, call, args, number, repeat, min_repeat_ms)
 
 
 def _allocate(graph: Graph, device: Device) -> list[NDArray]:

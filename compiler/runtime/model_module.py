@@ -85,7 +85,7 @@ class ModelExecutor(ABC):
         target.copyfrom(given)
 
     def timed(
-        self, name: str, call: Callable[..., Any], args: tuple[Any, ...], number: int, repeat: int, min_repeat_ms: int
+        self, name: str, call: Callable[..., Any], args: tuple[Any, ...], number: int, repeat: int, min_seconds: float
     ) -> BenchmarkResult:
         """Measure a call that runs the model, unless an instrument answers instead.
 
@@ -101,14 +101,62 @@ class ModelExecutor(ABC):
             Calls that one measurement averages over.
         repeat : int
             Measurements.
-        min_repeat_ms : int
-            A measurement lasts at least this many milliseconds.
+        min_seconds : float
+            A measurement lasts at least this long.
 
         Returns
         -------
         BenchmarkResult
         """
-        return benchmark(self._measured, name, args, lambda: call(*args), number, repeat, min_repeat_ms / 1e3)
+        return benchmark(self._measured, name, args, lambda: call(*args), number, repeat, min_seconds)
+
+    def time_evaluator(
+        self, func_name: str, dev: Device, number: int = 10, repeat: int = 1, min_repeat_ms: int = 0, **options: object
+    ) -> Callable[..., BenchmarkResult]:
+        """Return a function that measures one of the executor's functions.
+
+        Parameters
+        ----------
+        func_name : str
+            E.g. ``run``.
+        dev : Device
+            Where it runs.
+        number : int
+            Calls that one measurement averages over.
+        repeat : int
+            Measurements.
+        min_repeat_ms : int
+            A measurement lasts at least this many milliseconds: ``number`` grows until it does.
+        **options
+            Accepted as TVM does.
+
+        Returns
+        -------
+        callable
+            Takes the function's arguments and returns a :class:`BenchmarkResult`, in seconds a call.
+        """
+        return Module.time_evaluator(self, func_name, dev, number, repeat, min_repeat_ms)
+
+    def evaluator(self, func_name: str, number: int, repeat: int, min_seconds: float) -> Callable[..., BenchmarkResult]:
+        """Return what measures one of the executor's functions, given the function's arguments.
+
+        Parameters
+        ----------
+        func_name : str
+            E.g. ``run``.
+        number : int
+            Calls that one measurement averages over.
+        repeat : int
+            Measurements.
+        min_seconds : float
+            A measurement lasts at least this long.
+
+        Returns
+        -------
+        callable
+        """
+        call = self.get_function(func_name)
+        return lambda *args: self.timed(func_name, call, args, number, repeat, min_seconds)
 
 
 class ModelModule:
@@ -275,8 +323,7 @@ class ModelModule:
         """
         self.set_input(None, None, **inputs)
         if not end_to_end:
-            call = self.module.get_function(func_name)
-            return self.module.timed(func_name, call, (), number, repeat, min_repeat_ms or 0)
+            return self.module.time_evaluator(func_name, device, number, repeat, min_repeat_ms or 0)()
         values = {name: array(value) for name, value in inputs.items()}
 
         def run_end_to_end() -> None:
@@ -285,4 +332,4 @@ class ModelModule:
             for index in range(self.get_num_outputs()):
                 array(self.get_output(index))
 
-        return self.module.timed(func_name, run_end_to_end, (), number, repeat, min_repeat_ms or 0)
+        return self.module.timed(func_name, run_end_to_end, (), number, repeat, (min_repeat_ms or 0) / 1e3)

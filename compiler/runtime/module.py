@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import IntFlag
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from compiler.ir.error import ArgumentError, TVMError, UnknownFunctionError, expected, show
 from compiler.ir.extension import public_module
@@ -150,6 +150,13 @@ class Function:
 
     def __repr__(self) -> str:
         return f"Function({self.name})"
+
+
+class Timed(Protocol):
+    """What :meth:`Module.time_evaluator` measures: modules, and what runs whole models."""
+
+    def evaluator(self, func_name: str, number: int, repeat: int, min_seconds: float) -> Callable[..., BenchmarkResult]:
+        """Return what measures a function of this, given the function's arguments."""
 
 
 class ModulePropertyMask(IntFlag):
@@ -464,7 +471,7 @@ class Module:
             raise ArgumentError(f"save: cannot write {show(str(path))}: {exc.strerror}") from None
 
     def time_evaluator(
-        self,
+        self: Timed,
         func_name: str,
         dev: Device,
         number: int = 10,
@@ -505,6 +512,26 @@ class Module:
         if not isinstance(dev, Device):
             expected("time_evaluator", "dev", "a device such as tvm.cpu(0)", type(dev).__name__)
         dev.require("time_evaluator")
+        return self.evaluator(func_name, number, repeat, min_repeat_ms / 1e3)
+
+    def evaluator(self, func_name: str, number: int, repeat: int, min_seconds: float) -> Callable[..., BenchmarkResult]:
+        """Return what measures a function of this module: see :class:`Timed`.
+
+        Parameters
+        ----------
+        func_name : str
+        number : int
+            Calls that one measurement averages over.
+        repeat : int
+            Measurements.
+        min_seconds : float
+            A measurement lasts at least this long.
+
+        Returns
+        -------
+        callable
+            Of the function's arguments.
+        """
         function = self.get_function(func_name)
 
         def evaluate(*args: object) -> BenchmarkResult:
@@ -512,7 +539,7 @@ class Module:
             if seconds is not None:
                 return BenchmarkResult(seconds)
             run = function.prepare(args)
-            return benchmark(self, function.name, args, run, number, repeat, min_repeat_ms / 1e3)
+            return benchmark(self, function.name, args, run, number, repeat, min_seconds)
 
         return evaluate
 

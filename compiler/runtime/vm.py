@@ -305,12 +305,52 @@ class VirtualMachine:
         BenchmarkResult
             In seconds a call.
         """
-        values = self._arguments(func_name, args, kwargs)
+        if end_to_end:
+            params = self._entry(func_name).params
+            given = arguments_in_order(f"vm: {func_name}", params, args, kwargs) if args or kwargs else ()
+            converting = Module.time_evaluator(self, "invoke_return_to_device", device, number, repeat)
+            return converting(func_name, *given)
+        if args or kwargs:
+            self.set_input(func_name, *args, **kwargs)
+        return Module.time_evaluator(self, "invoke", device, number, repeat)(func_name)
 
-        def run() -> None:
-            self._run(func_name, self._arguments(func_name, args, kwargs) if end_to_end else values)
+    def evaluator(self, func_name: str, number: int, repeat: int, min_seconds: float) -> Callable[..., BenchmarkResult]:
+        """Return what measures calls of the executable's functions.
 
-        return benchmark(self, func_name, values, run, number, repeat, 0.0)
+        Parameters
+        ----------
+        func_name : str
+            ``invoke``, or ``invoke_return_to_device`` to measure the conversion of the arguments as well.
+        number : int
+            Calls that one measurement averages over.
+        repeat : int
+            Measurements.
+        min_seconds : float
+            A measurement lasts at least this long.
+
+        Returns
+        -------
+        callable
+            Takes the name of a function and its arguments, those that were set where there are none.
+
+        Raises
+        ------
+        ArgumentError
+            If ``func_name`` is another.
+        """
+        converts = func_name == "invoke_return_to_device"
+        if not converts and func_name != "invoke":
+            raise ArgumentError(f"vm: expected 'invoke' or 'invoke_return_to_device', got {show(func_name)}")
+
+        def evaluate(name: str, *args: Argument) -> BenchmarkResult:
+            values = self._arguments(name, args, {})
+
+            def run() -> None:
+                self._run(name, self._arguments(name, args, {}) if converts else values)
+
+            return benchmark(self, name, values, run, number, repeat, min_seconds)
+
+        return evaluate
 
     def _entry(self, name: str) -> VMFunction:
         index = self.executable.entries.get(name)

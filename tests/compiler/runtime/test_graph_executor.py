@@ -57,6 +57,22 @@ def test_measurements(module: graph_executor.GraphModule) -> None:
     assert result.mean > 0
     assert len(module.benchmark(tvm.cpu(0), repeat=2, number=1, end_to_end=True, x=X, w=W).results) == 2
     np.testing.assert_array_equal(module.get_output(0).numpy(), X @ W.T)
+    with pytest.raises(ArgumentError, match="time_evaluator: number must be an int of at least 1, got 0"):
+        module.benchmark(tvm.cpu(0), number=0)
+
+
+def test_what_times_modules_times_models(module: graph_executor.GraphModule, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def time_evaluator(self: Any, *options: Any) -> Any:
+        asked.append((self, *options))
+        return lambda: tvm.runtime.module.BenchmarkResult([1.0, 2.0, 2.0, 5.0])
+
+    monkeypatch.setattr(tvm.runtime.module.Module, "time_evaluator", time_evaluator)
+    result = module.benchmark(tvm.cpu(0), repeat=4, number=3, x=X, w=W)
+    assert (result.mean, result.median, result.std) == (2.5, 2.0, 1.5)
+    assert asked == [(module.module, "run", tvm.cpu(0), 3, 4, 0)]
+    np.testing.assert_array_equal(module.get_input("x").numpy(), X)
 
 
 def test_what_does_not_fit_is_refused(lib: Any, module: graph_executor.GraphModule) -> None:

@@ -33,6 +33,24 @@ def test_results_are_kept() -> None:
     assert len(measured.results) == 2
 
 
+def test_what_times_modules_times_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = vm.VirtualMachine(vm.compile(_module(), "llvm"), compiler.cpu())
+    one, two = np.ones(3, "float32"), np.full(3, 2, "float32")
+    assert len(machine.benchmark(compiler.cpu(), one, y=two, repeat=3, number=1).results) == 3
+    np.testing.assert_array_equal(machine.run()[0].numpy(), one + two)
+    assert len(machine.benchmark(compiler.cpu(), repeat=2, number=1, end_to_end=True).results) == 2
+    with pytest.raises(ArgumentError, match="expected 'invoke' or 'invoke_return_to_device', got 'run'"):
+        machine.evaluator("run", 1, 1, 0.0)
+    called: list[Any] = []
+
+    def time_evaluator(self: Any, func_name: str, *options: Any) -> Any:
+        return lambda *args: called.append((func_name, *args)) or compiler.runtime.module.BenchmarkResult([1.0, 2.0])
+
+    monkeypatch.setattr(compiler.runtime.module.Module, "time_evaluator", time_evaluator)
+    assert machine.benchmark(compiler.cpu(), one, two).mean == 1.5
+    assert called == [("invoke", "main")]
+
+
 def test_the_compiler_works_step_by_step() -> None:
     steps = vm.VMCompiler()
     with pytest.raises(ArgumentError, match="call lower first"):
