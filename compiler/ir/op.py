@@ -6,7 +6,7 @@ simplifier, the interpreter, a backend) reads the row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Any, ClassVar, TypeVar
@@ -42,6 +42,24 @@ class CallEffectKind(IntEnum):
     Opaque = UpdateState
 
 
+@dataclass(frozen=True, slots=True)
+class ArgumentInfo:
+    """What an operator says about one of its arguments.
+
+    Attributes
+    ----------
+    name : str
+    type_info : str
+        E.g. ``Tensor``.
+    description : str
+        What it is.
+    """
+
+    name: str
+    type_info: str
+    description: str
+
+
 @dataclass(slots=True, eq=False)
 class Op:
     """An operator, compared by identity.
@@ -70,6 +88,16 @@ class Op:
     """An operator comes from nowhere; visitors ask every expression."""
     checked_type_: ClassVar[Type | None] = None
     """Only its calls have a type."""
+
+    @property
+    def arguments(self) -> Sequence[ArgumentInfo]:
+        """What is said about the arguments, in their order: nothing here."""
+        return ()
+
+    @property
+    def attrs_type_key(self) -> str:
+        """The type key of its calls' attributes; empty where none are declared."""
+        return ""
 
     def complete_attrs(self, given: Mapping[str, Any]) -> Attrs:
         """Return the attributes of a call of this operator, which declares none: those given.

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from compiler.ir.attrs import NO_ATTRS, REQUIRED, AttrField, Attrs, attr_fields
+from compiler.ir.attrs import NO_ATTRS, REQUIRED, AttrField, Attrs, attr_fields, attrs_type_key
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.extension import extension_point
-from compiler.ir.op import Op, registered_ops
+from compiler.ir.op import ArgumentInfo, Op, registered_ops
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, GraphExpr, Tuple, TupleWrapper, as_expr, const
 from compiler.relay.graph_node import mint_here
@@ -102,6 +102,8 @@ class Input:
         Whether it is a list of tensors: the results of a call with several are listed one by one.
     may_be_empty : bool
         Whether a list may have no tensors.
+    type_info : str
+        What :attr:`Op.arguments` calls its type.
     """
 
     doc: str
@@ -109,6 +111,7 @@ class Input:
     dtype: str | None = None
     is_list: bool = False
     may_be_empty: bool = True
+    type_info: str = "Tensor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +249,16 @@ class RelayOp(Op):
     def attributes(self) -> Mapping[str, AttrField]:
         """The declarations of the attributes by name."""
         return attr_fields(self.attrs_type)
+
+    @property
+    def arguments(self) -> Sequence[ArgumentInfo]:
+        """What the row says about the inputs."""
+        return tuple(ArgumentInfo(name, given.type_info, given.doc) for name, given in self.inputs.items())
+
+    @property
+    def attrs_type_key(self) -> str:
+        """The type key of its calls' attributes; empty if it has none."""
+        return attrs_type_key(self.attrs_type) if self.attributes else ""
 
     @property
     def num_inputs(self) -> int:

@@ -24,6 +24,12 @@ class ProgramOp(RelayOp):
 
     declared_inputs: int = -1
     declared_level: int = 0
+    declared_attrs: str = ""
+
+    @property
+    def attrs_type_key(self) -> str:
+        """The type key that was set; empty without one."""
+        return self.declared_attrs
 
     @property
     def num_inputs(self) -> int:
@@ -67,7 +73,7 @@ class ProgramOp(RelayOp):
             E.g. ``Tensor``.
         description : str
         """
-        self.inputs = {**self.inputs, name: Input(f"{type}: {description}")}
+        self.inputs = {**self.inputs, name: Input(description, type_info=type)}
 
     def add_type_rel(self, rel_name: str, type_rel_func: ProgramRelation | None = None) -> None:
         """Say how the type of a call follows from those of its arguments.
@@ -113,6 +119,7 @@ class ProgramOp(RelayOp):
         """
         if key != "DictAttrs":
             raise ArgumentError(f"set_attrs_type_key: expected 'DictAttrs', got {show(key)}")
+        self.declared_attrs = key
 
 
 def _relation(name: str, function: ProgramRelation) -> Callable[[Types, Attrs], Type]:

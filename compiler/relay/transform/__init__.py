@@ -24,6 +24,7 @@ __all__ = [
     "InferTypeLocal",
     "LayoutConfig",
     "ToANormalFormExpr",
+    "ToCPS",
     "build_passes",
     "function_pass",
     "gradient",
@@ -34,6 +35,8 @@ __all__ = [
     "un_cps",
     *load_passes(globals()),
 ]
+
+ToCPS = to_cps
 
 _load, __dir__ = public_module("tvm.relay.transform", __all__)
 

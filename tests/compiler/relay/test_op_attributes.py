@@ -132,6 +132,9 @@ def test_programs_declare_operators_step_by_step() -> None:
     op_attributes.register_pattern("tests.halved", op_attributes.OpPattern.INJECTIVE)
     op_attributes.register_stateful("tests.halved", False)
     assert (op.num_inputs, op.support_level, op.description) == (1, 3, "Every second row.")
+    (argument,) = op.arguments
+    assert (argument.name, argument.type_info, argument.description) == ("data", "Tensor", "A matrix.")
+    assert op.attrs_type_key == "DictAttrs"
     assert (relay.op.get("exp").num_inputs, relay.op.get("ceil").support_level) == (1, 3)
     x = relay.var("x", shape=(8, 3))
     call = relay.Call(op, [relay.exp(x)])
@@ -143,6 +146,15 @@ def test_programs_declare_operators_step_by_step() -> None:
         op_attributes.register("tests.halved")
     with pytest.raises(ArgumentError, match="'Nothing' is not a type relation"):
         op.add_type_rel("Nothing")
+
+
+def test_operators_say_what_they_take() -> None:
+    convolution = tvm.ir.Op.get("nn.conv2d")
+    assert [(a.name, a.type_info) for a in convolution.arguments] == [("data", "Tensor"), ("weight", "Tensor")]
+    assert convolution.arguments[0].description
+    keys = [tvm.ir.Op.get(name).attrs_type_key for name in ("nn.conv2d", "zeros", "concatenate", "add", "tir.exp")]
+    assert keys == ["relay.attrs.Conv2DAttrs", "relay.attrs.InitOpAttrs", "relay.attrs.ConcatenateAttrs", "", ""]
+    assert list(tvm.ir.Op.get("tir.exp").arguments) == []
 
 
 def test_failures_of_a_programs_relation_are_errors_of_inference() -> None:

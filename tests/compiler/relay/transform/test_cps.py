@@ -5,7 +5,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
-from compiler.relay.transform import to_cps, un_cps
+from compiler.relay.transform import ToCPS, to_cps, un_cps
 
 _LOOP = """
 #[version = "0.0.5"]
@@ -41,7 +41,7 @@ def test_functions_closures_branches_and_references(flag):
     mod = relay.parse(_LOOP)
     expected = relay.create_executor("debug", mod=mod).evaluate()(x, np.array(flag)).numpy()
     np.testing.assert_array_equal(expected, x * (8 if flag else 4) - x)
-    mod["main"] = to_cps(mod["main"], mod)
+    mod["main"] = ToCPS(mod["main"], mod)
     assert "again_cps" in {var.name_hint for var in mod.get_global_vars()}
     mod = relay.transform.InferType()(mod)
     *_, continuation = mod["main"].params
