@@ -15,6 +15,8 @@ from compiler.relay import op
 from compiler.relay.analysis import free_vars
 from compiler.relay.binding import bind
 from compiler.relay.expr import Var, const, var
+from compiler.relay.frontend.expr_table import ExprTable
+from compiler.relay.frontend.str_attrs import StrAttrsDict
 from compiler.relay.inference import infer_expr
 from compiler.relay.interpreter import Interpreter
 from compiler.relay.op_registry import OpFunction
@@ -25,6 +27,8 @@ from compiler.runtime.ndarray import NDArray, array
 relay_op: Any = op
 
 __all__ = [
+    "ExprTable",
+    "StrAttrsDict",
     "ensure_scalar_shape",
     "fold_constant",
     "get_name",
