@@ -2,7 +2,7 @@
 
 python -m tests.e2e.tour [--folder DIRECTORY] [--only STATE …]
 
-Look at them: what is clipped, what overlaps, what cannot be read.
+Look at them: what overlaps, what cannot be read.  Prints which texts are cut off.
 """
 
 from __future__ import annotations
@@ -94,6 +94,38 @@ def gpu(page: Page, address: str) -> None:
     """A schedule for a GPU."""
     opened(page, f"{address}/?example=gpu-matmul-shared")
     show_tab(page, "Kernel code")
+
+
+def tensorir(page: Page, address: str) -> None:
+    """A schedule of TensorIR."""
+    opened(page, f"{address}/?example=tensorir-matmul")
+    show_tab(page, "Schedule")
+
+
+def fused(page: Page, address: str) -> None:
+    """What FuseOps changes in a small network."""
+    opened(page, f"{address}/?example=residual-block")
+    page.click("#strip .graph .chip >> text=FuseOps")
+    show_tab(page, "Graph")
+    page.keyboard.press("d")
+    expect(page.locator("#facts-graph")).to_contain_text("+")
+
+
+def shown(page: Page, address: str, view: str) -> None:
+    """A link to the schedule of a matmul, in one of the views that are for reading."""
+    asked = {"workspace": {"script": MATMUL}}
+    link = page.request.post(f"{address}/api/links", data=asked).json()["id"]
+    opened(page, f"{address}/z/{link}?view={view}")
+
+
+def reading(page: Page, address: str) -> None:
+    """A link as a projector shows it."""
+    shown(page, address, "read")
+
+
+def embedded(page: Page, address: str) -> None:
+    """A link in a frame of another page."""
+    shown(page, address, "embed")
 
 
 def lesson(page: Page, address: str) -> None:
@@ -223,11 +255,20 @@ def empty(page: Page, address: str) -> None:
 STATES: dict[str, Callable[[Page, str], None]] = {
     state.__name__: state
     for state in (
-        *(landing, model, measured_model, node, branches, gpu),
+        *(landing, model, measured_model, node, branches, fused, gpu, tensorir, reading, embedded),
         *(lessons, lesson, failed_step, student, teacher),
         *(proposals, prediction, ladder, player, compare, examples, keys, failed, empty),
     )
 }
+
+
+CLIPPED = """() => [...document.querySelectorAll("body *")].filter((element) => {
+  const style = getComputedStyle(element);
+  const text = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+  return text && element.checkVisibility() && style.overflowX !== "visible" && style.overflowX !== "auto"
+    && style.overflowX !== "scroll" && element.clientWidth > 1 && element.scrollWidth > element.clientWidth;
+}).map((element) => `${element.id || element.className}: ${element.textContent.trim().slice(0, 60)}`)"""
+"""The elements whose text is cut off, and cannot be scrolled to."""
 
 
 def photograph(page: Page, folder: Path, name: str) -> None:
@@ -261,8 +302,8 @@ def main() -> None:
                     page.set_default_timeout(PATIENCE_MS)
                     STATES[state](page, address)
                     photograph(page, options.folder, f"{state}-{size}")
+                    print(f"{state}, {size}", *page.evaluate(CLIPPED), sep="\n  cut off: ", flush=True)
                     context.close()
-                    print(f"{state}, {size}", flush=True)
         chromium.close()
         app.extensions["strata"].runner.close()
 
