@@ -139,6 +139,9 @@ def test_the_player_fits_a_phone(explorer: str, open_page: Callable[..., Page]) 
     expect(page.locator("#player-parts")).to_be_visible(timeout=40_000)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.locator("#body-player").evaluate("node => node.scrollWidth <= node.clientWidth")
+    facts = page.locator("#facts-player")
+    expect(facts).to_contain_text("a smaller computation")
+    assert facts.evaluate("node => node.scrollHeight <= node.clientHeight")
 
 
 def test_a_tensorir_schedule_plays_in_a_small_size(explorer: str, open_page: Callable[..., Page]) -> None:
