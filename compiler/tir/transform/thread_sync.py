@@ -217,8 +217,9 @@ class _Plan(Functor):
             if summary.waits:
                 break
         whole = self._joined(items, summaries)
-        # What an iteration fills ahead is what the next one reads, and so does what comes behind the loop.
-        return whole._replace(tail=[access._replace(ahead=False) for access in whole.tail])
+        # What an iteration fills ahead is what the next one reads, and so does what comes behind the loop; a loop that
+        # only fills ahead itself is a part of such an iteration.
+        return whole._replace(tail=[access._replace(ahead=self._ahead) for access in whole.tail])
 
     def visit_IfThenElse(self, n: IfThenElse) -> _Summary:
         asked = self._leaf(n.condition)

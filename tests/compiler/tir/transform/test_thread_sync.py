@@ -80,6 +80,17 @@ def test_what_a_loop_fills_ahead_is_read_behind_it() -> None:
     assert waits(loop + "C[tx] = B[n % 2 * 8 + 7 - tx]") == 2
 
 
+def test_a_half_that_a_loop_of_its_own_fills_is_not_waited_for_in_the_same_iteration() -> None:
+    loop = (
+        "for k in range(n):\n"
+        "    with T.attr(p, 'double_buffer_write', 1):\n"
+        "        for i in range(2):\n            B[(k + 1) % 2 * 8 + i * 4 + tx] = A[i * 4 + tx]\n"
+        "    C[tx] = B[k % 2 * 8 + 7 - tx]\n"
+    )
+    assert waits(loop) == 1
+    assert waits(loop + "C[tx] = B[n % 2 * 8 + 7 - tx]") == 2
+
+
 def test_a_wait_that_is_there_is_enough() -> None:
     assert waits("B[tx] = A[tx]\nT.evaluate(T.tvm_storage_sync('shared'))\nC[tx] = B[7 - tx]") == 1
 
