@@ -225,7 +225,8 @@ _ORIGINALS = (
         size=30,
         template="panes/_ptx.html",
         producer=produce_listing,
-        empty="PTX is compiled from CUDA C: choose CUDA C in the selector of the kernel code.",
+        empty="PTX appears here for CUDA C, compiled by NVIDIA’s tools (pip install -e '.[cuda]') or, without them, by"
+        " LLVM; where LLVM cannot, the console says why.",
         listing=True,
         unlinked=_KERNEL_DECLARED,
         group="ptx",
