@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -30,7 +31,17 @@ def server() -> Iterator[Server]:
         yield running
 
 
-@pytest.mark.parametrize("attack", [a for a in ATTACKS if a.code in FILLING], ids=lambda attack: attack.name)
+def _attacks() -> Iterator[object]:
+    """Yield the attacks; all but the first two of a code run with ``--long`` only."""
+    met: Counter[str] = Counter()
+    for attack in ATTACKS:
+        if attack.code in FILLING:
+            met[attack.code] += 1
+            marks = [pytest.mark.long] if met[attack.code] > 2 else []
+            yield pytest.param(attack, id=attack.name, marks=marks)
+
+
+@pytest.mark.parametrize("attack", list(_attacks()))
 def test_memory_stays_within_its_bound(server: Server, attack: Attack) -> None:
     """All attacks meet one server in turn, so that what each leaves behind counts for the next."""
     attacker = Attacker(server.port, server.data, SECONDS, GRACE)

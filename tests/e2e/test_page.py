@@ -20,7 +20,9 @@ from tests.e2e.conftest import Console
 from tests.e2e.steps import lines, reload, settled, violations, write
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (1440, "dark"), (390, "dark")])
+@pytest.mark.parametrize(
+    ("width", "theme"), [pytest.param(1440, "light", marks=pytest.mark.long), (1440, "dark"), (390, "dark")]
+)
 def test_the_page_is_accessible(fixed: str, open_page: Callable[..., Page], theme: str, width: int) -> None:
     page = open_page(fixed, width=width, color_scheme=theme)
     expect(page.locator("html")).to_have_attribute("data-theme", theme)
