@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from compiler.runtime.device import Device
 from compiler.runtime.measurement import BenchmarkResult, benchmark
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
+from compiler.runtime.time_evaluator import Timed
 
 if TYPE_CHECKING:
     from compiler.ir.instrument.interface import Callee
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ModelExecutor", "ModelModule"]
 
 
-class ModelExecutor(ABC):
+class ModelExecutor(Timed):
     """What runs a model: memory for its inputs and outputs, and its kernels.
 
     Parameters
@@ -113,48 +114,10 @@ class ModelExecutor(ABC):
     def time_evaluator(
         self, func_name: str, dev: Device, number: int = 10, repeat: int = 1, min_repeat_ms: int = 0, **options: object
     ) -> Callable[..., BenchmarkResult]:
-        """Return a function that measures one of the executor's functions.
-
-        Parameters
-        ----------
-        func_name : str
-            E.g. ``run``.
-        dev : Device
-            Where it runs.
-        number : int
-            Calls that one measurement averages over.
-        repeat : int
-            Measurements.
-        min_repeat_ms : int
-            A measurement lasts at least this many milliseconds: ``number`` grows until it does.
-        **options
-            Accepted as TVM does.
-
-        Returns
-        -------
-        callable
-            Takes the function's arguments and returns a :class:`BenchmarkResult`, in seconds a call.
-        """
+        """Return a function that measures one of the executor's functions, such as ``run``, as modules have it."""
         return Module.time_evaluator(self, func_name, dev, number, repeat, min_repeat_ms)
 
     def evaluator(self, func_name: str, number: int, repeat: int, min_seconds: float) -> Callable[..., BenchmarkResult]:
-        """Return what measures one of the executor's functions, given the function's arguments.
-
-        Parameters
-        ----------
-        func_name : str
-            E.g. ``run``.
-        number : int
-            Calls that one measurement averages over.
-        repeat : int
-            Measurements.
-        min_seconds : float
-            A measurement lasts at least this long.
-
-        Returns
-        -------
-        callable
-        """
         call = self.get_function(func_name)
         return lambda *args: self.timed(func_name, call, args, number, repeat, min_seconds)
 

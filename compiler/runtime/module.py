@@ -1,4 +1,4 @@
-"""Built functions: checked calls, measurement, sources, export."""
+"""Modules of machine code and their functions: checked calls, sources, export."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import IntFlag
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from compiler.ir.error import ArgumentError, TVMError, UnknownFunctionError, expected, show
 from compiler.ir.extension import public_module
 from compiler.ir.instrument import active_instruments
+from compiler.runtime import time_evaluator as timing
 from compiler.runtime.arguments import Binder
-from compiler.runtime.device import Device
 from compiler.runtime.measurement import BenchmarkResult, benchmark, call_instrumented
 from compiler.runtime.native_code import NativeCode
 from compiler.runtime.ndarray import NDArray
@@ -152,13 +152,6 @@ class Function:
         return f"Function({self.name})"
 
 
-class Timed(Protocol):
-    """What :meth:`Module.time_evaluator` measures: modules, and what runs whole models."""
-
-    def evaluator(self, func_name: str, number: int, repeat: int, min_seconds: float) -> Callable[..., BenchmarkResult]:
-        """Return what measures a function of this, given the function's arguments."""
-
-
 class ModulePropertyMask(IntFlag):
     """What a module can do, as the bits of :meth:`Module.get_property_mask`."""
 
@@ -170,7 +163,7 @@ class ModulePropertyMask(IntFlag):
     """Its code is linked into a library that is exported."""
 
 
-class Module:
+class Module(timing.Timed):
     """Machine code for some functions, with their signatures.
 
     Parameters
@@ -470,68 +463,7 @@ class Module:
         except OSError as exc:
             raise ArgumentError(f"save: cannot write {show(str(path))}: {exc.strerror}") from None
 
-    def time_evaluator(
-        self: Timed,
-        func_name: str,
-        dev: Device,
-        number: int = 10,
-        repeat: int = 1,
-        min_repeat_ms: int = 0,
-        limit_zero_time_iterations: int = 100,
-        cooldown_interval_ms: int = 0,
-        repeats_to_cooldown: int = 1,
-        f_preproc: str = "",
-    ) -> Callable[..., BenchmarkResult]:
-        """Return a function of the kernel's arguments that measures it.
-
-        Parameters
-        ----------
-        func_name : str
-            The kernel.
-        dev : Device
-            Where it runs.
-        number : int
-            Calls that one measurement averages over.
-        repeat : int
-            Measurements.
-        min_repeat_ms : int
-            A measurement lasts at least this many milliseconds: ``number`` grows until it does.
-        limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown : int
-            Accepted as TVM does.
-        f_preproc : str
-            Accepted as TVM does.
-
-        Returns
-        -------
-        callable
-            Returns a :class:`BenchmarkResult` in seconds a call.
-        """
-        for name, value, least in (("number", number, 1), ("repeat", repeat, 1), ("min_repeat_ms", min_repeat_ms, 0)):
-            if not isinstance(value, int) or value < least:
-                expected("time_evaluator", name, f"an int of at least {least}", value)
-        if not isinstance(dev, Device):
-            expected("time_evaluator", "dev", "a device such as tvm.cpu(0)", type(dev).__name__)
-        dev.require("time_evaluator")
-        return self.evaluator(func_name, number, repeat, min_repeat_ms / 1e3)
-
     def evaluator(self, func_name: str, number: int, repeat: int, min_seconds: float) -> Callable[..., BenchmarkResult]:
-        """Return what measures a function of this module: see :class:`Timed`.
-
-        Parameters
-        ----------
-        func_name : str
-        number : int
-            Calls that one measurement averages over.
-        repeat : int
-            Measurements.
-        min_seconds : float
-            A measurement lasts at least this long.
-
-        Returns
-        -------
-        callable
-            Of the function's arguments.
-        """
         function = self.get_function(func_name)
 
         def evaluate(*args: object) -> BenchmarkResult:
@@ -542,6 +474,9 @@ class Module:
             return benchmark(self, function.name, args, run, number, repeat, min_seconds)
 
         return evaluate
+
+    # Executors look it up here when they are measured: a program may put another function in its place.
+    time_evaluator = timing.time_evaluator
 
     def __repr__(self) -> str:
         return f"Module({', '.join(self._functions)})"

@@ -19,6 +19,7 @@ from compiler.runtime.measurement import BenchmarkResult, benchmark, call_instru
 from compiler.runtime.module import Module
 from compiler.runtime.named_arguments import arguments_in_order
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
+from compiler.runtime.time_evaluator import Timed
 from compiler.runtime.vm_format import loaded_program, saved_program
 from compiler.runtime.vm_instructions import Frame, VMFunction
 from compiler.runtime.vm_values import ADT, Closure, Value
@@ -128,7 +129,7 @@ class Executable:
         )
 
 
-class VirtualMachine:
+class VirtualMachine(Timed):
     """Runs an executable.
 
     Parameters
@@ -315,29 +316,7 @@ class VirtualMachine:
         return Module.time_evaluator(self, "invoke", device, number, repeat)(func_name)
 
     def evaluator(self, func_name: str, number: int, repeat: int, min_seconds: float) -> Callable[..., BenchmarkResult]:
-        """Return what measures calls of the executable's functions.
-
-        Parameters
-        ----------
-        func_name : str
-            ``invoke``, or ``invoke_return_to_device`` to measure the conversion of the arguments as well.
-        number : int
-            Calls that one measurement averages over.
-        repeat : int
-            Measurements.
-        min_seconds : float
-            A measurement lasts at least this long.
-
-        Returns
-        -------
-        callable
-            Takes the name of a function and its arguments, those that were set where there are none.
-
-        Raises
-        ------
-        ArgumentError
-            If ``func_name`` is another.
-        """
+        # What is measured is a call by TVM's names; the function to call is the first of its arguments.
         converts = func_name == "invoke_return_to_device"
         if not converts and func_name != "invoke":
             raise ArgumentError(f"vm: expected 'invoke' or 'invoke_return_to_device', got {show(func_name)}")
