@@ -5,6 +5,12 @@ from __future__ import annotations
 from itertools import product
 
 from compiler.tir.function import PrimFunc
+from compiler.tir.intrinsics.fragment_layouts import (
+    ldmatrix_32x8_to_shared_16x16_layout,
+    shared_16x16_to_ldmatrix_32x8_layout,
+    shared_16x32_to_ldmatrix_32x16_layout,
+    shared_32x16_to_ldmatrix_32x16_layout,
+)
 from compiler.tir.intrinsics.mma import (
     CONSTANTS,
     get_ldmatrix_intrin,
@@ -12,10 +18,6 @@ from compiler.tir.intrinsics.mma import (
     get_mma_intrin,
     get_mma_intrin_group,
     get_mma_store_intrin,
-    ldmatrix_32x8_to_shared_16x16_layout,
-    shared_16x16_to_ldmatrix_32x8_layout,
-    shared_16x32_to_ldmatrix_32x16_layout,
-    shared_32x16_to_ldmatrix_32x16_layout,
 )
 from compiler.tir.intrinsics.products import register_intrinsic
 from compiler.tir.matrix_fragments import WARP as WARP_SIZE

@@ -10,13 +10,20 @@ operand and of the result each thread of a wave has.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from compiler.ir.error import ArgumentError
-from compiler.ir.primexpr import PrimExpr
 from compiler.tir.function import PrimFunc
+from compiler.tir.intrinsics.fragment_layouts import MFMA_LAYOUTS, shared_16x16_to_local_64x4_layout_C
 from compiler.tir.intrinsics.products import register_intrinsic
-from compiler.tir.script import from_source
+from compiler.tir.intrinsics.program_text import (
+    function_head,
+    match_buffer,
+    parse_function,
+    root_block,
+    thread_loop,
+    whole,
+)
 
 __all__ = [
     "CONSTANTS",
@@ -27,88 +34,15 @@ __all__ = [
     "get_mfma_load_intrin",
     "get_mfma_store_intrin",
     "get_mma_fill_intrin",
-    "shared_4x16_to_local_64x1_layout_B",
-    "shared_16x4_to_local_64x1_layout_A",
-    "shared_16x16_to_local_64x4_layout_A",
-    "shared_16x16_to_local_64x4_layout_B",
-    "shared_16x16_to_local_64x4_layout_C",
 ]
 
 Pair = tuple[PrimFunc, PrimFunc]
-Number = TypeVar("Number", int, PrimExpr)
 WARP_SIZE = 64
 """Threads of a wave."""
 M_DIM = N_DIM = 16
 """Rows and columns of a product."""
 _OF_RESULT = 4
 """Elements of the result that a thread has."""
-
-
-def shared_16x16_to_local_64x4_layout_A(i: Number, j: Number) -> tuple[Number, Number]:
-    """Return where an element of a first operand of 16 x 16 lies.
-
-    Parameters
-    ----------
-    i, j : int or PrimExpr
-        Its row and column.
-
-    Returns
-    -------
-    tuple of int or PrimExpr
-        The thread of the wave, and which one of its 4 elements it is.
-    """
-    return i + 16 * (j // 4), j % 4
-
-
-def shared_16x16_to_local_64x4_layout_B(i: Number, j: Number) -> tuple[Number, Number]:
-    """Return where an element of a second operand of 16 x 16, or of a result, lies.
-
-    Parameters
-    ----------
-    i, j : int or PrimExpr
-        Its row and column.
-
-    Returns
-    -------
-    tuple of int or PrimExpr
-        The thread of the wave, and which one of its 4 elements it is.
-    """
-    return j + i // 4 * 16, i % 4
-
-
-shared_16x16_to_local_64x4_layout_C = shared_16x16_to_local_64x4_layout_B
-
-
-def shared_16x4_to_local_64x1_layout_A(i: Number, j: Number) -> tuple[Number, int]:
-    """Return where an element of a first operand of 16 x 4 lies.
-
-    Parameters
-    ----------
-    i, j : int or PrimExpr
-        Its row and column.
-
-    Returns
-    -------
-    tuple
-        The thread of the wave, which has no other one: 0.
-    """
-    return j * 16 + i, 0
-
-
-def shared_4x16_to_local_64x1_layout_B(i: Number, j: Number) -> tuple[Number, int]:
-    """Return where an element of a second operand of 4 x 16 lies.
-
-    Parameters
-    ----------
-    i, j : int or PrimExpr
-        Its row and column.
-
-    Returns
-    -------
-    tuple
-        The thread of the wave, which has no other one: 0.
-    """
-    return i * 16 + j, 0
 
 
 class _Product(NamedTuple):
@@ -160,38 +94,16 @@ _PRODUCTS = (
     _Product("int8", "int32", "s8", "s32", 16, "llvm.amdgcn.mfma.i32.16x16x16i8"),
 )
 _RESULTS = {product.result: product.short_result for product in _PRODUCTS}
-_LAYOUTS = {layout: globals()[layout] for layout in __all__ if layout.startswith("shared_")}
 _RESULT_LAYOUT = shared_16x16_to_local_64x4_layout_C.__name__
-_EACH_THREAD = '        for tx in T.thread_binding(0, 64, "threadIdx.x"):\n'
+_EACH_THREAD = thread_loop(WARP_SIZE)
 
 
 def _function(source: str) -> PrimFunc:
-    func = from_source("@T.prim_func\n" + source, _LAYOUTS)
-    assert isinstance(func, PrimFunc)
-    return func
-
-
-def _head(*names: str) -> str:
-    return f"def main({', '.join(f'{name.lower()}_handle: T.handle' for name in names)}):\n"
-
-
-def _buffer(name: str, shape: tuple[int, int], dtype: str, scope: str, strides: bool = False) -> str:
-    form = f"strides=[{name}_s0, {name}_s1], " if strides else ""
-    declared = f"    {name}_s0 = T.int32()\n    {name}_s1 = T.int32()\n" if strides else ""
-    memory = f'{form}offset_factor=1, scope="{scope}"'
-    return f'{declared}    {name} = T.match_buffer({name.lower()}_handle, {shape}, "{dtype}", {memory})\n'
+    return parse_function(source, MFMA_LAYOUTS)
 
 
 def _warp(name: str, elements: int, dtype: str) -> str:
-    return _buffer(name, (WARP_SIZE, elements), dtype, "warp")
-
-
-def _root(reads: str, writes: str) -> str:
-    return f'    with T.block("root"):\n        T.reads({reads})\n        T.writes({writes})\n'
-
-
-def _all(name: str, rows: int, columns: int) -> str:
-    return f"{name}[0:{rows}, 0:{columns}]"
+    return match_buffer(name, (WARP_SIZE, elements), dtype, "warp")
 
 
 def _product(name: str, k_dim: int, dtype: str, result: str | None = None) -> _Product:
@@ -248,7 +160,7 @@ def get_mfma_load_intrin(
     _require_as_it_lies("get_mfma_load_intrin", transposed)
     (rows, columns), elements = operand.shape(is_b), operand.elements
     warp = _warp("Reg", elements, dtype)
-    root = _root(_all("Memory", rows, columns), _all("Reg", WARP_SIZE, elements))
+    root = root_block(whole("Memory", rows, columns), whole("Reg", WARP_SIZE, elements))
     description = f"""        for ax0, ax1 in T.grid({rows}, {columns}):
             with T.block("memory_reg"):
                 v0, v1 = T.axis.remap("SS", [ax0, ax1])
@@ -260,10 +172,10 @@ def get_mfma_load_intrin(
     along = f"tx // 16 * {elements} + local_id"
     place = f"{along}, tx % 16" if is_b else f"tx % 16, {along}"
     load = f"            for local_id in range({elements}):\n                Reg[tx, local_id] = Memory[{place}]\n"
-    head, shape = _head("Reg", "Memory") + warp, (rows, columns)
+    head, shape = function_head("Reg", "Memory") + warp, (rows, columns)
     return (
-        _function(head + _buffer("Memory", shape, dtype, scope) + root + description),
-        _function(head + _buffer("Memory", shape, dtype, scope, strides=True) + root + _EACH_THREAD + load),
+        _function(head + match_buffer("Memory", shape, dtype, scope) + root + description),
+        _function(head + match_buffer("Memory", shape, dtype, scope, strides=True) + root + _EACH_THREAD + load),
     )
 
 
@@ -295,13 +207,13 @@ def get_mfma_intrin(
     """
     made = _product("get_mfma_intrin", k_dim, in_dtype, out_dtype)
     _require_as_it_lies("get_mfma_intrin", b_transposed)
-    operands = [_all(matrix, WARP_SIZE, made.elements) for matrix in "AB"]
-    result = _all("C", WARP_SIZE, _OF_RESULT)
+    operands = [whole(matrix, WARP_SIZE, made.elements) for matrix in "AB"]
+    result = whole("C", WARP_SIZE, _OF_RESULT)
     head = (
-        _head("A", "B", "C")
+        function_head("A", "B", "C")
         + "".join(_warp(matrix, made.elements, in_dtype) for matrix in "AB")
         + _warp("C", _OF_RESULT, out_dtype)
-        + _root(", ".join([result, *operands]), result)
+        + root_block(", ".join([result, *operands]), result)
     )
     terms = [f"{matrix}[{matrix.lower()}_thread, {matrix.lower()}_local]" for matrix in "AB"]
     factors = terms if in_dtype == out_dtype else [f'T.cast({term}, "{out_dtype}")' for term in terms]
@@ -343,7 +255,7 @@ def get_mma_fill_intrin(dtype: str, local_size: int) -> Pair:
         If no instruction has such a result.
     """
     _require_result("get_mma_fill_intrin", dtype, local_size)
-    head = _head("C") + _warp("C", local_size, dtype) + _root("", _all("C", WARP_SIZE, local_size))
+    head = function_head("C") + _warp("C", local_size, dtype) + root_block("", whole("C", WARP_SIZE, local_size))
     description = f"""        for i_0, j_0 in T.grid({M_DIM}, {N_DIM}):
             with T.block("C_warp"):
                 i, j = T.axis.remap("SS", [i_0, j_0])
@@ -379,8 +291,8 @@ def get_mfma_store_intrin(local_size: int = 4, dtype: str = "float32", scope: st
         If no instruction has such a result.
     """
     _require_result("get_mfma_store_intrin", dtype, local_size)
-    head, shape = _head("W", "C") + _warp("W", local_size, dtype), (M_DIM, N_DIM)
-    root = _root(_all("W", WARP_SIZE, local_size), _all("C", *shape))
+    head, shape = function_head("W", "C") + _warp("W", local_size, dtype), (M_DIM, N_DIM)
+    root = root_block(whole("W", WARP_SIZE, local_size), whole("C", *shape))
     description = f"""        for i_0, j_0 in T.grid({M_DIM}, {N_DIM}):
             with T.block("C_warp"):
                 v0, v1 = T.axis.remap("SS", [i_0, j_0])
@@ -391,8 +303,8 @@ def get_mfma_store_intrin(local_size: int = 4, dtype: str = "float32", scope: st
 """
     store = f"            for i in range({local_size}):\n                C[tx // 16 * 4 + i, tx % 16] = W[tx, i]\n"
     return (
-        _function(head + _buffer("C", shape, dtype, scope) + root + description),
-        _function(head + _buffer("C", shape, dtype, scope, strides=True) + root + _EACH_THREAD + store),
+        _function(head + match_buffer("C", shape, dtype, scope) + root + description),
+        _function(head + match_buffer("C", shape, dtype, scope, strides=True) + root + _EACH_THREAD + store),
     )
 
 

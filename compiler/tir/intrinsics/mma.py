@@ -10,9 +10,17 @@ from typing import NamedTuple
 
 from compiler.ir.error import ArgumentError
 from compiler.tir.function import PrimFunc
+from compiler.tir.intrinsics.fragment_layouts import MMA_LAYOUTS, shared_16x16_to_ldmatrix_32x8_layout
 from compiler.tir.intrinsics.products import register_intrinsic
-from compiler.tir.matrix_fragments import WARP, Number, fragment_element, fragment_place
-from compiler.tir.script import from_source
+from compiler.tir.intrinsics.program_text import (
+    function_head,
+    match_buffer,
+    parse_function,
+    root_block,
+    thread_loop,
+    whole,
+)
+from compiler.tir.matrix_fragments import WARP
 
 __all__ = [
     "CONSTANTS",
@@ -21,81 +29,11 @@ __all__ = [
     "get_mma_intrin",
     "get_mma_intrin_group",
     "get_mma_store_intrin",
-    "ldmatrix_32x8_to_shared_16x16_layout",
-    "shared_16x16_to_ldmatrix_32x8_layout",
-    "shared_16x32_to_ldmatrix_32x16_layout",
-    "shared_32x16_to_ldmatrix_32x16_layout",
 ]
 
 Pair = tuple[PrimFunc, PrimFunc]
 _TILE = 16
 """Rows and columns of a product."""
-
-
-def shared_16x16_to_ldmatrix_32x8_layout(i: Number, j: Number) -> tuple[Number, Number]:
-    """Return where an element of 16 x 16, of 16 bits or of an accumulator, lies.
-
-    Parameters
-    ----------
-    i, j : int or PrimExpr
-        Its row and column.
-
-    Returns
-    -------
-    tuple of int or PrimExpr
-        The thread of the warp, and which one of its 8 elements it is.
-    """
-    return fragment_place(i, j, _TILE, 2)
-
-
-def shared_16x32_to_ldmatrix_32x16_layout(i: Number, j: Number) -> tuple[Number, Number]:
-    """Return where an element of 16 x 32 numbers of 8 bits lies.
-
-    Parameters
-    ----------
-    i, j : int or PrimExpr
-        Its row and column.
-
-    Returns
-    -------
-    tuple of int or PrimExpr
-        The thread of the warp, and which one of its 16 elements it is.
-    """
-    return fragment_place(i, j, _TILE, 4)
-
-
-def shared_32x16_to_ldmatrix_32x16_layout(i: Number, j: Number) -> tuple[Number, Number]:
-    """Return where an element of 32 x 16 numbers of 8 bits lies: a second operand, for two products of 8 columns.
-
-    Parameters
-    ----------
-    i, j : int or PrimExpr
-        Its row and column.
-
-    Returns
-    -------
-    tuple of int or PrimExpr
-        The thread of the warp, and which one of its 16 elements it is.
-    """
-    return i % 16 // 4 + 4 * (j % 8), 8 * (j // 8) + i // 16 * 4 + i % 4
-
-
-def ldmatrix_32x8_to_shared_16x16_layout(thread_id: Number, local_id: Number) -> tuple[Number, Number]:
-    """Return which element of 16 x 16 a thread has: the inverse of ``shared_16x16_to_ldmatrix_32x8_layout``.
-
-    Parameters
-    ----------
-    thread_id : int or PrimExpr
-        The thread of the warp.
-    local_id : int or PrimExpr
-        Which one of its elements.
-
-    Returns
-    -------
-    tuple of int or PrimExpr
-        The row and the column.
-    """
-    return fragment_element(thread_id, local_id, _TILE, 2)
 
 
 class _Operand(NamedTuple):
@@ -139,44 +77,18 @@ _BY_TYPE = {operand.dtype: operand for operand in _OPERANDS.values()}
 _ACCUMULATORS = {"float16": ("f16", "fp16"), "float32": ("f32", "fp32"), "int32": ("i32", "int32")}
 """By data type: as names of intrinsics and as ``ptx_mma`` say it."""
 _RESULTS = {"float16": ("float16", "float32"), "int8": ("int32",)}
-_LAYOUTS = {
-    layout.__name__: layout
-    for layout in (
-        shared_16x16_to_ldmatrix_32x8_layout,
-        shared_16x32_to_ldmatrix_32x16_layout,
-        shared_32x16_to_ldmatrix_32x16_layout,
-        ldmatrix_32x8_to_shared_16x16_layout,
-    )
-}
 _OF_RESULT = shared_16x16_to_ldmatrix_32x8_layout.__name__
 
 
 def _function(source: str) -> PrimFunc:
-    func = from_source("@T.prim_func\n" + source, _LAYOUTS)
-    assert isinstance(func, PrimFunc)
-    return func
-
-
-def _memory(name: str, shape: tuple[int, int], dtype: str, scope: str, factor: int, strides: bool = False) -> str:
-    form = f"strides=[{name}_s0, {name}_s1], " if strides else ""
-    declared = f"    {name}_s0 = T.int32()\n    {name}_s1 = T.int32()\n" if strides else ""
-    memory = f'{form}offset_factor={factor}, scope="{scope}"'
-    return f'{declared}    {name} = T.match_buffer({name.lower()}_handle, {shape}, "{dtype}", {memory})\n'
+    return parse_function(source, MMA_LAYOUTS)
 
 
 def _warp(name: str, elements: int, dtype: str, factor: int) -> str:
-    return _memory(name, (WARP, elements), dtype, "warp", factor)
+    return match_buffer(name, (WARP, elements), dtype, "warp", factor)
 
 
-def _all(name: str, rows: int, columns: int) -> str:
-    return f"{name}[0:{rows}, 0:{columns}]"
-
-
-def _head(*names: str) -> str:
-    return f"def main({', '.join(f'{name.lower()}_handle: T.handle' for name in names)}):\n"
-
-
-_EACH_THREAD = '        for tx in T.thread_binding(0, 32, "threadIdx.x"):\n'
+_EACH_THREAD = thread_loop(WARP)
 
 
 def get_ldmatrix_intrin(
@@ -216,16 +128,13 @@ def get_ldmatrix_intrin(
         raise ArgumentError("get_ldmatrix_intrin: the first operand of int8 cannot lie transposed in memory")
     rows, columns = operand.shape(matrix_name, transposed)
     layout, factor = operand.layout(matrix_name, transposed), columns
-    signature = f"""    with T.block("root"):
-        T.reads({_all("Shared", rows, columns)})
-        T.writes({_all("Warp", WARP, operand.elements)})
-"""
+    root = root_block(whole("Shared", rows, columns), whole("Warp", WARP, operand.elements))
     warp = _warp("Warp", operand.elements, dtype, factor)
     description = (
-        _head("Warp", "Shared")
+        function_head("Warp", "Shared")
         + warp
-        + _memory("Shared", (rows, columns), dtype, shared_scope, factor)
-        + signature
+        + match_buffer("Shared", (rows, columns), dtype, shared_scope, factor)
+        + root
         + f"""        for ax0, ax1 in T.grid({rows}, {columns}):
             with T.block("shared_warp"):
                 v0, v1 = T.axis.remap("SS", [ax0, ax1])
@@ -236,10 +145,10 @@ def get_ldmatrix_intrin(
 """
     )
     implementation = (
-        _head("Warp", "Shared")
+        function_head("Warp", "Shared")
         + warp
-        + _memory("Shared", (rows, columns), dtype, shared_scope, factor, strides=True)
-        + signature
+        + match_buffer("Shared", (rows, columns), dtype, shared_scope, factor, strides=True)
+        + root
         + _EACH_THREAD
         + _load(operand, matrix_name, transposed)
     )
@@ -293,13 +202,13 @@ def get_mma_intrin(k_dim: int, out_dtype: str, a_transposed: bool, b_transposed:
     elements, transposed = operand.elements, {"A": a_transposed, "B": b_transposed}
     factors = {matrix: operand.shape(matrix, transposed[matrix])[1] for matrix in "AB"}
     head = (
-        _head("A", "B", "C")
+        function_head("A", "B", "C")
         + "".join(_warp(matrix, elements, operand.dtype, factors[matrix]) for matrix in "AB")
         + _warp("C", 8, out_dtype, _TILE)
-        + f"""    with T.block("root"):
-        T.reads({_all("C", WARP, 8)}, {_all("A", WARP, elements)}, {_all("B", WARP, elements)})
-        T.writes({_all("C", WARP, 8)})
-"""
+        + root_block(
+            ", ".join((whole("C", WARP, 8), whole("A", WARP, elements), whole("B", WARP, elements))),
+            whole("C", WARP, 8),
+        )
     )
     places = {"A": "k, i" if a_transposed else "i, k", "B": "j, k" if b_transposed else "k, j"}
     terms = {
@@ -344,10 +253,7 @@ def get_mma_fill_intrin(dtype: str, local_size: int) -> Pair:
         The description and the implementation.
     """
     warp = f'    C = T.match_buffer(c_handle, ({WARP}, {local_size}), "{dtype}", scope="warp"'
-    signature = f"""    with T.block("root"):
-        T.reads()
-        T.writes({_all("C", WARP, local_size)})
-"""
+    root = root_block("", whole("C", WARP, local_size))
     description = f"""        for i_0, j_0 in T.grid({_TILE}, {_TILE}):
             with T.block("C_warp"):
                 i, j = T.axis.remap("SS", [i_0, j_0])
@@ -358,8 +264,8 @@ def get_mma_fill_intrin(dtype: str, local_size: int) -> Pair:
 """
     call = f'            T.evaluate(T.mma_fill({local_size}, C.data, C.elem_offset, dtype="{dtype}"))\n'
     return (
-        _function(f"{_head('C')}{warp})\n{signature}{description}"),
-        _function(f"{_head('C')}{warp}, offset_factor=1)\n{signature}{_EACH_THREAD}{call}"),
+        _function(f"{function_head('C')}{warp})\n{root}{description}"),
+        _function(f"{function_head('C')}{warp}, offset_factor=1)\n{root}{_EACH_THREAD}{call}"),
     )
 
 
@@ -385,12 +291,9 @@ def get_mma_store_intrin(
         The description and the implementation.
     """
     warp = f'    W = T.match_buffer(w_handle, ({WARP}, {local_size}), "{dtype}", scope="warp"'
-    signature = f"""    with T.block("root"):
-        T.reads({_all("W", WARP, local_size)})
-        T.writes({_all("C", _TILE, _TILE)})
-"""
+    root = root_block(whole("W", WARP, local_size), whole("C", _TILE, _TILE))
     description = f"""    C = T.match_buffer(c_handle, ({_TILE}, {_TILE}), "{dtype}", scope="{scope}")
-{signature}        for i_0, j_0 in T.grid({_TILE}, {_TILE}):
+{root}        for i_0, j_0 in T.grid({_TILE}, {_TILE}):
             with T.block("C_warp"):
                 v0, v1 = T.axis.remap("SS", [i_0, j_0])
                 thread, local = T.meta_var({_OF_RESULT}(v0, v1))
@@ -405,11 +308,11 @@ def get_mma_store_intrin(
                 row, column = T.meta_var(ldmatrix_32x8_to_shared_16x16_layout(tx, local_id))
                 C[row, column] = W[tx, local_id]
 """
-    memory = _memory("C", (_TILE, _TILE), dtype, scope, 1, strides=True)
+    memory = match_buffer("C", (_TILE, _TILE), dtype, scope, 1, strides=True)
     body = call if use_mma_store_intrinic else loop
     return (
-        _function(f"{_head('W', 'C')}{warp})\n{description}"),
-        _function(f"{_head('W', 'C')}{warp}, offset_factor=1)\n{memory}{signature}{_EACH_THREAD}{body}"),
+        _function(f"{function_head('W', 'C')}{warp})\n{description}"),
+        _function(f"{function_head('W', 'C')}{warp}, offset_factor=1)\n{memory}{root}{_EACH_THREAD}{body}"),
     )
 
 

@@ -1,6 +1,13 @@
 """Products on GPUs of AMD: of four 8-bit numbers (``sdot4``), and of matrices by matrix cores (``mfma``)."""
 
 from compiler.tir.intrinsics.dot_product_common import get_dp4a_intrin, lanes_product
+from compiler.tir.intrinsics.fragment_layouts import (
+    shared_4x16_to_local_64x1_layout_B,
+    shared_16x4_to_local_64x1_layout_A,
+    shared_16x16_to_local_64x4_layout_A,
+    shared_16x16_to_local_64x4_layout_B,
+    shared_16x16_to_local_64x4_layout_C,
+)
 from compiler.tir.intrinsics.mfma import (
     CONSTANTS,
     M_DIM,
@@ -10,11 +17,6 @@ from compiler.tir.intrinsics.mfma import (
     get_mfma_load_intrin,
     get_mfma_store_intrin,
     get_mma_fill_intrin,
-    shared_4x16_to_local_64x1_layout_B,
-    shared_16x4_to_local_64x1_layout_A,
-    shared_16x16_to_local_64x4_layout_A,
-    shared_16x16_to_local_64x4_layout_B,
-    shared_16x16_to_local_64x4_layout_C,
 )
 from compiler.tir.intrinsics.products import register_intrinsic
 
