@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -65,47 +66,48 @@ def poolnd_python(
     ArgumentError
         If ``pool_type`` is neither.
     """
-    if layout is not None:
-        axes = [layout.index(letter) for letter in ("N", "C", *(letter for letter in layout if letter not in "NC"))]
-        data = np_data.transpose(axes)
-        result = poolnd_python(
-            data,
-            kernel,
-            strides,
-            dilation,
-            padding_before,
-            padding_after,
-            pool_type,
-            count_include_pad,
-            ceil_mode,
-            dtype,
-        )
-        return result.transpose(np.argsort(axes))
+    axes = _channels_second(layout) if layout is not None else list(range(np_data.ndim))
+    data = np_data.transpose(axes)
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
     extents = [
         output_extent(n, span, low, high, step, ceil_mode)
-        for n, span, low, high, step in zip(
-            np_data.shape[2:], spans, padding_before, padding_after, strides, strict=True
-        )
+        for n, span, low, high, step in zip(data.shape[2:], spans, padding_before, padding_after, strides, strict=True)
     ]
-    result = np.zeros((*np_data.shape[:2], *extents), dtype)
+    result = np.zeros((*data.shape[:2], *extents), dtype)
     for place in np.ndindex(*extents):
         starts = [p * step - low for p, step, low in zip(place, strides, padding_before, strict=True)]
-        windows, count = [], 1
-        for start, k, d, n, high in zip(starts, kernel, dilation, np_data.shape[2:], padding_after, strict=True):
-            positions = [start + i * d for i in range(k)]
-            windows.append([p for p in positions if 0 <= p < n])
-            count *= len([p for p in positions if p < n + high])
-        part = np_data[(slice(None), slice(None), *np.ix_(*windows))]
-        inner = tuple(range(2, np_data.ndim))
-        if pool_type == "max":
-            result[(..., *place)] = part.max(axis=inner) if part.size else np.finfo(dtype).min
-        elif pool_type == "avg":
-            divisor = count if count_include_pad else int(np.prod([len(w) for w in windows]))
-            result[(..., *place)] = part.sum(axis=inner) / max(divisor, 1)
-        else:
-            raise ArgumentError(f"poolnd_python: pool_type must be 'max' or 'avg', got {pool_type!r}")
-    return result
+        windows, count = _window(starts, kernel, dilation, data.shape[2:], padding_after)
+        index: tuple[slice | Array, ...] = (slice(None), slice(None), *np.ix_(*windows))
+        divisor = count if count_include_pad else math.prod(map(len, windows))
+        result[(..., *place)] = _pooled(data[index], pool_type, divisor, dtype)
+    return result.transpose(np.argsort(axes))
+
+
+def _channels_second(layout: str) -> list[int]:
+    """Return the axes of a layout in the order ``NCHW``."""
+    return [layout.index(letter) for letter in ("N", "C", *(letter for letter in layout if letter not in "NC"))]
+
+
+def _window(
+    starts: Ints, kernel: Ints, dilation: Ints, extents: Ints, padding_after: Ints
+) -> tuple[list[list[int]], int]:
+    """Return the positions of a window inside the data by axis, and how many it has with those in the padding."""
+    windows, count = [], 1
+    for start, k, d, extent, high in zip(starts, kernel, dilation, extents, padding_after, strict=True):
+        positions = [start + i * d for i in range(k)]
+        windows.append([p for p in positions if 0 <= p < extent])
+        count *= len([p for p in positions if p < extent + high])
+    return windows, count
+
+
+def _pooled(part: Array, pool_type: str, divisor: int, dtype: str) -> Array:
+    inner = tuple(range(2, part.ndim))
+    if pool_type == "max":
+        return np.max(part, axis=inner) if part.size else np.full(part.shape[:2], np.finfo(dtype).min)
+    if pool_type == "avg":
+        mean: Array = part.sum(axis=inner) / max(divisor, 1)
+        return mean
+    raise ArgumentError(f"poolnd_python: pool_type must be 'max' or 'avg', got {pool_type!r}")
 
 
 def pool_grad_nchw(
@@ -187,7 +189,7 @@ def adaptive_pool(np_data: Array, out_size: Numbers, pool_type: str, layout: str
     -------
     numpy.ndarray
     """
-    axes = [layout.index(letter) for letter in ("N", "C", *(letter for letter in layout if letter not in "NC"))]
+    axes = _channels_second(layout)
     data = np_data.transpose(axes)
     sizes = each(out_size, data.ndim - 2)
     result = np.zeros((*data.shape[:2], *sizes), data.dtype)
