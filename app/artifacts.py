@@ -523,6 +523,3 @@ class Request(Struct, frozen=True, kw_only=True):
     options: Options = Options()
     budget_seconds: float = 10.0
     """Time the script may take before it is stopped at the line that it reached."""
-
-
-encode_json = msgspec.json.encode

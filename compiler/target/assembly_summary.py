@@ -54,7 +54,7 @@ def assembly_summary(text: str) -> dict[str, int | float | str]:
     for match in code:
         mnemonic, operands = match[1], (match[2] or "").split("//")[0].strip()
         kind = instruction_kind(mnemonic, architecture) or "other"
-        memory = _memory_use(operands, architecture) if architecture == "x86_64" else ""
+        memory = _memory_use(operands) if architecture == "x86_64" else ""
         kinds[kind] += 1
         if memory:
             use = "load" if memory == "read" or kind == "compare" else "store"
@@ -90,7 +90,7 @@ def is_spill(mnemonic: str, operands: str, architecture: str) -> bool:
     return re.search(_STACK[architecture], operands) is not None and bool(re.search(_VECTOR[architecture], operands))
 
 
-def _memory_use(operands: str, architecture: str) -> str:
+def _memory_use(operands: str) -> str:
     """Return whether an x86 instruction reads or writes memory; the last operand is the target."""
     if "(" not in operands:
         return ""

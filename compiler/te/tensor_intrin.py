@@ -54,16 +54,6 @@ class TensorIntrin(Node):
     reduce_init: Stmt | None
     reduce_update: Stmt | None
 
-    @property
-    def input_buffers(self) -> tuple[Buffer, ...]:
-        """What stands for the inputs."""
-        return self.buffers[: len(self.inputs)]
-
-    @property
-    def output_buffers(self) -> tuple[Buffer, ...]:
-        """What stands for the outputs."""
-        return self.buffers[len(self.inputs) :]
-
     def __call__(
         self, *args: TensorSlice | ExprLike, reduce_axis: IterVar | Sequence[IterVar] = ()
     ) -> TensorIntrinCall:

@@ -389,7 +389,7 @@ def call_intrin(dtype: str, func_name: str | Op, *args: ExprLike) -> PrimExpr:
         Of type ``dtype``.
     """
     op = Op.get(func_name) if isinstance(func_name, str) else func_name
-    return Call(_dtype("call_intrin", dtype), op, tuple(convert(a) for a in args))
+    return Call(_dtype(dtype), op, tuple(convert(a) for a in args))
 
 
 def call_extern(dtype: str, func_name: str, *args: ExprLike) -> PrimExpr:
@@ -519,10 +519,11 @@ def _intrinsic(operation: str, name: str) -> str:
 def _named_call(op: Op, dtype: str, name: str, args: tuple[Any, ...]) -> PrimExpr:
     if not isinstance(name, str):
         raise ArgumentError(f"{op.name.removeprefix('tir.')}: func_name must be a string, got {show(name)}")
-    return Call(_dtype(op.name, dtype or "void"), op, (StringImm(name), *(convert(a) for a in args)))
+    return Call(_dtype(dtype or "void"), op, (StringImm(name), *(convert(a) for a in args)))
 
 
-def _dtype(operation: str, dtype: str) -> str:
+def _dtype(dtype: str) -> str:
+    """Return a data type that can be read."""
     dt.parse(dtype)
     return dtype
 

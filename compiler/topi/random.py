@@ -55,7 +55,7 @@ def _permute(places: Sequence[int]) -> list[int]:
     return [places[0], places[3], places[2], places[1]]
 
 
-def _add_block(ib: IRBuilder, key: Sequence[PrimExpr], counter: Sequence[PrimExpr], out: BufferVar) -> None:
+def _add_block(key: Sequence[PrimExpr], counter: Sequence[PrimExpr], out: BufferVar) -> None:
     """Emit the block function of four words of a key and four of a counter."""
     words = [*key, reduce(lambda a, b: a ^ b, key, _word(PARITY))]
     for j in range(4):
@@ -84,7 +84,7 @@ def _add_copy(ib: IRBuilder, key: BufferVar) -> BufferVar:
         copy[j] = key[j]
     with ib.if_scope(key[8].equal(_word(0))):
         block = ib.allocate(_DTYPE, 4, "new_words")
-        _add_block(ib, _words(key, 0), _words(key, 4), block)
+        _add_block(_words(key, 0), _words(key, 4), block)
         for j in range(KEY_WORDS):
             copy[j] = block[j] if j < 4 else _word(FIRST_STEP if j == 8 else 0)
     return copy
@@ -165,12 +165,12 @@ def threefry_generate(gen: Tensor, out_shape: Sequence[Extent]) -> list[Tensor]:
         if full:
             with ib.for_range(0, full, "block") as block:
                 out = ib.allocate(_DTYPE, 4, "out")
-                _add_block(ib, _words(key, 0), [w + block.astype(_DTYPE) for w in _words(key, 4)], out)
+                _add_block(_words(key, 0), [w + block.astype(_DTYPE) for w in _words(key, 4)], out)
                 for j in range(4):
                     numbers[block * 4 + j] = out[j]
         if rest:
             last = ib.allocate(_DTYPE, 4, "last")
-            _add_block(ib, _words(key, 0), [*_words(key, 4)[:3], key[7] + _word(4 * full)], last)
+            _add_block(_words(key, 0), [*_words(key, 4)[:3], key[7] + _word(4 * full)], last)
             for j in range(rest):
                 numbers[4 * full + j] = last[j]
         generated = _word(4 * (full + bool(rest)))

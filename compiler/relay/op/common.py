@@ -104,15 +104,3 @@ def ints_of(values: Any, what: str) -> tuple[int, ...]:
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         return (int_of(values, what),)
     return tuple(int_of(v, what) for v in values)
-
-
-def shape_of_attr(shape: Any, what: str) -> tuple[Any, ...]:
-    """Return a shape as an attribute holds it: ints, and expressions where extents are symbolic.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not a shape.
-    """
-    values = shape if isinstance(shape, (tuple, list)) or hasattr(shape, "__iter__") else (shape,)
-    return tuple(v if is_symbolic(v) else int_of(v, what) for v in values)

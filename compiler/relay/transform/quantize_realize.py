@@ -107,7 +107,7 @@ def _call(call: Call, args: Sequence[Any]) -> Call:
     return Call(call.op, tuple(args), call.attrs)
 
 
-def _scaled(data: Any, factor: float, dtype: str) -> Any:
+def _scaled(data: Any, factor: float) -> Any:
     """Return whole numbers times a factor, rounded, through 64 bits."""
     if current_qconfig().rounding == "UPWARD":
         multiplier, shift = fixed_point(factor)
@@ -132,7 +132,7 @@ def _quantize(call: Call, args: Sequence[Any]) -> QRealizeIntExpr:
         return QRealizeIntExpr(call_op("clip", value.data, **bounds), scale, value.dtype)
     shift = _power_of_two(scale / value.dom_scale)
     if shift is None:
-        clipped = call_op("clip", _scaled(value.data, value.dom_scale / scale, value.dtype), **bounds)
+        clipped = call_op("clip", _scaled(value.data, value.dom_scale / scale), **bounds)
         return QRealizeIntExpr(_cast(clipped, value.dtype), scale, value.dtype)
     return QRealizeIntExpr(call_op("clip", _shifted(value, shift), **bounds), scale, value.dtype)
 
@@ -174,7 +174,7 @@ def _rescaled(value: QRealizeIntExpr, scale: float, dtype: str) -> Any:
         return call_op("left_shift", data, const(left, dtype))
     if factor == int(factor):
         return call_op("multiply", data, const(int(factor), dtype))
-    return _cast(_scaled(data, factor, dtype), dtype)
+    return _cast(_scaled(data, factor), dtype)
 
 
 def _sum(call: Call, args: Sequence[Any]) -> QRealizeIntExpr | None:

@@ -114,7 +114,7 @@ class Thread:
         """Set the elements that indices name; none outside of the buffer."""
         plain = self._plain(place, indices)
         if plain is not None:
-            self._write_element(plain, place, indices[0], value)
+            self._write_element(plain, indices[0], value)
             return
         buffer = place.access.buffer
         kind, memory = numpy_dtype(buffer.dtype), self._memory(buffer.data)
@@ -177,7 +177,7 @@ class Thread:
                 self._report_race(rival, elements.event, index)
         return memory.data.item(index) if elements.is_integral else memory.data[index]
 
-    def _write_element(self, elements: _Elements, place: Place, index: int, value: Any) -> None:
+    def _write_element(self, elements: _Elements, index: int, value: Any) -> None:
         memory, data = elements.memory, elements.memory.data
         before = data.item(index)
         data[index] = value

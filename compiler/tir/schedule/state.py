@@ -267,19 +267,6 @@ class ScheduleState:
         assert isinstance(function, PrimFunc)
         return function
 
-    def function_name_of(self, sref: StmtSRef) -> str:
-        """Return the name of the function that a loop or block is in.
-
-        Parameters
-        ----------
-        sref : StmtSRef
-
-        Returns
-        -------
-        str
-        """
-        return self._roots[self.root_of(sref)].name_hint
-
     # facts about blocks
 
     def info(self, block: StmtSRef) -> BlockInfo:

@@ -94,12 +94,12 @@ def loop(importer: Importer, node: Any, inputs: Sequence[Any]) -> Sequence[Any]:
     (body,) = node.blocks()
     trips, going, *carried = inputs
     trips, going = (number(v, "") if isinstance(v, RelayExpr) and known(v) is not None else v for v in (trips, going))
-    if isinstance(trips, RelayExpr) or isinstance(going, RelayExpr) or _is_decided_inside(importer, body):
+    if isinstance(trips, RelayExpr) or isinstance(going, RelayExpr) or _is_decided_inside(body):
         return _at_run_time(importer, body, trips, going, carried)
     return _unrolled(importer, body, trips, going, carried)
 
 
-def _is_decided_inside(importer: Importer, body: Any) -> bool:
+def _is_decided_inside(body: Any) -> bool:
     """Return whether a turn computes whether there is another one."""
     following = next(iter(body.outputs()))
     return str(following.node().kind()) != "prim::Constant"

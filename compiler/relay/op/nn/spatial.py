@@ -50,7 +50,7 @@ class _Spatial(AttrKind[tuple[int, ...]]):
 
     def convert(self, value: object, owner: type[Attrs]) -> tuple[int, ...]:
         count = _rank(owner)
-        values = _ints(value, count)
+        values = _ints(value)
         if len(values) == 1:
             values *= count
         if self._may_have_more:
@@ -83,13 +83,13 @@ class _Padding(AttrKind[tuple[int, ...]]):
 
     def convert(self, value: object, owner: type[Attrs]) -> tuple[int, ...]:
         count = _rank(owner)
-        values = _ints(value, count)
+        values = _ints(value)
         if len(values) not in (1, count, 2 * count):
             raise ValueError(f"1, {count} or {2 * count} ints")
         return (values * (2 * count // len(values)))[: 2 * count]
 
 
-def _ints(value: object, count: int) -> tuple[int, ...]:
+def _ints(value: object) -> tuple[int, ...]:
     single = as_int(value)
     if single is not None:
         return (single,)

@@ -128,7 +128,7 @@ def _blockized(state: ScheduleState, block: StmtSRef, inner: Sequence[StmtSRef],
     realize = state.realize_of(block)
     division = _divided(state, block, realize, inner, preserve_unit_iters)
     with derived_from(current_span() | realize.span):
-        outer, new_block = _outer_block(state, realize, inner, division)
+        outer, new_block = _outer_block(realize, inner, division)
     top = inner[0] if inner else block
     above = top.parent
     assert above is not None
@@ -202,9 +202,7 @@ def _axis(axis: IterVar, suffix: str, extent: PrimExpr) -> IterVar:
     return IterVar(Range.from_fields(const(0, dtype), extent), Var(f"{axis.var.name}{suffix}", dtype), axis.iter_type)
 
 
-def _outer_block(
-    state: ScheduleState, realize: BlockRealize, inner: Sequence[StmtSRef], division: _Division
-) -> tuple[BlockRealize, Block]:
+def _outer_block(realize: BlockRealize, inner: Sequence[StmtSRef], division: _Division) -> tuple[BlockRealize, Block]:
     """Return the realization of the new block, and what the old one becomes."""
     old = realize.block
     reduces = old.init is not None

@@ -64,7 +64,7 @@ def rfactor(state: ScheduleState, loop: StmtSRef, factor_axis: int) -> StmtSRef:
     block = _only_block(state, loop)
     scope = scope_root(state, block, require_stage_pipeline=True)
     check_reduction_block(state, block, scope)
-    task = _task(state, scope, block, loop)
+    task = _task(state, block, loop)
     position = _axis(state, task, factor_axis)
     partials = tuple([_partial(buffer, position, loop.loop.extent) for buffer in task.reduction.buffers])
     first = _Factorized(task, partials, position)
@@ -115,7 +115,7 @@ def _only_block(state: ScheduleState, loop: StmtSRef) -> StmtSRef:
     return blocks[0]
 
 
-def _task(state: ScheduleState, scope: StmtSRef, block: StmtSRef, loop: StmtSRef) -> _Task:
+def _task(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> _Task:
     realize = state.realize_of(block)
     srefs = loops_above(block)
     spatial, reduced = _kinds_of_loops(realize)
