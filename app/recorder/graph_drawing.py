@@ -9,7 +9,8 @@ import msgspec
 
 from app.artifacts import Drawing, GraphEdge, GraphNode, NodeKind, Weight, drawing_key
 from app.recorder.weights import Weights
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import Op
 from compiler.ir.origin import Span, named_origins

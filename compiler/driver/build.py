@@ -9,8 +9,9 @@ from compiler.driver.build_device import build_for_device, is_device
 from compiler.driver.lower import lower, lower_custom_types
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, TargetError, expected, show
+from compiler.ir.function import BaseFunc
 from compiler.ir.instrument import active_instruments
-from compiler.ir.module import BaseFunc, IRModule
+from compiler.ir.module import IRModule
 from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Cast, IterVar
 from compiler.runtime.module import Module

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from compiler.ir import base, diagnostics, instrument, transform
 from compiler.ir.attrs import Attrs, DictAttrs
-from compiler.ir.calling_conv import CallingConv
 from compiler.ir.env_func import EnvFunc
 from compiler.ir.error import TVMError
 from compiler.ir.extension import public_module
+from compiler.ir.function import BaseFunc, CallingConv, GlobalVar
 from compiler.ir.json_format import load_json, save_json
-from compiler.ir.module import BaseFunc, GlobalVar, IRModule
+from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import Op, register_intrin_lowering, register_op_attr
 from compiler.ir.primexpr import PrimExpr, Range

@@ -16,8 +16,9 @@ import numpy as np
 
 from compiler.ir.coercion import convert
 from compiler.ir.error import ArgumentError
+from compiler.ir.function import DefinedName
 from compiler.ir.integer_attribute import IntAttr
-from compiler.ir.module import DefinedName, IRModule
+from compiler.ir.module import IRModule
 from compiler.ir.node import Node, structure
 from compiler.ir.object_path import AttributeAccessPath, ObjectPath
 from compiler.ir.scalars import IntImm, PrimExpr

@@ -17,7 +17,8 @@ from compiler.ir.codecs import NODES
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import set_checked_type
 from compiler.ir.extension import extension_point
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.node import structure
 from compiler.ir.op import Op
 from compiler.ir.type_keys import node_class

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing
 
 from compiler.ir.extension import public_module
-from compiler.ir.module import GlobalVar
+from compiler.ir.function import GlobalVar
 from compiler.ir.source_span import SourceName, Span
 from compiler.relay import analysis, expr, op, printer, ty, type_functor
 from compiler.relay.adt import (

@@ -17,7 +17,7 @@ from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.extension import public_module
-from compiler.ir.module import register_call_maker
+from compiler.ir.function import register_call_maker
 from compiler.ir.node import node
 from compiler.ir.op import Op
 from compiler.ir.origin import Span, derived_from

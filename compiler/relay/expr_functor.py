@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir.function import GlobalVar
 from compiler.ir.functor import RewriteFunctor
-from compiler.ir.module import GlobalVar
 from compiler.ir.node import rebuild, same_items
 from compiler.ir.op import Op
 from compiler.relay.adt import Clause, Constructor, Match, PatternConstructor, PatternTuple, PatternVar

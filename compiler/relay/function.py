@@ -9,7 +9,7 @@ from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.extension import public_module
-from compiler.ir.module import BaseFunc
+from compiler.ir.function import BaseFunc
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.types import Type, TypeVar

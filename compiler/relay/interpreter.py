@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.error import ArgumentError, TVMError, show
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.relay.adt import (
     Constructor,

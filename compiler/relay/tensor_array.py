@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from compiler.ir.error import ArgumentError
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.relay.adt import Constructor
 from compiler.relay.parser.program import Program
 from compiler.relay.tensor_array_texts import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.relay.adt import Constructor
 from compiler.relay.tensor_array import TensorArrayOps, constructor_of, dynamic_name, static_name
 from compiler.relay.ty import GlobalTypeVar

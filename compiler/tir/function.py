@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any, ClassVar
 
 from compiler.ir.error import ArgumentError, DTypeError, show
-from compiler.ir.module import BaseFunc
+from compiler.ir.function import BaseFunc
 from compiler.ir.node import node, rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import ExprLike, Var

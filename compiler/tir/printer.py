@@ -30,7 +30,8 @@ from compiler.tir.block import MatchBufferRegion
 from compiler.tir.buffer import DEFAULT, Buffer, BufferRegion
 from compiler.tir.function import PrimFunc
 from compiler.tir.printer_block import BlockPrinter
-from compiler.tir.printer_expr import DEFAULT_OPTIONS, ExprPrinter, declaration_text, handle_text, type_text
+from compiler.tir.printer_expr import DEFAULT_OPTIONS, ExprPrinter
+from compiler.tir.printer_literals import declaration_text, handle_text, type_text
 from compiler.tir.printer_loops import SIMPLE_MODE, loops
 from compiler.tir.printer_marks import marked_text
 from compiler.tir.printer_scope import Definitions, Names

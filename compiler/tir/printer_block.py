@@ -11,7 +11,8 @@ from compiler.ir.structural import structural_equal
 from compiler.ir.text import TextBuilder
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion, contains_block
 from compiler.tir.buffer import Buffer, BufferRegion
-from compiler.tir.printer_expr import DEFAULT_OPTIONS, string_text
+from compiler.tir.printer_expr import DEFAULT_OPTIONS
+from compiler.tir.printer_literals import string_text
 from compiler.tir.printer_scope import Definitions, Names
 from compiler.tir.printer_stmt import StmtPrinter
 from compiler.tir.stmt import For, Stmt

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
+from compiler.ir.function import GlobalVar
 from compiler.ir.functor import Functor
 from compiler.ir.lanes import Lanes
-from compiler.ir.module import GlobalVar
 from compiler.ir.node import Node
 from compiler.ir.op import Op
 from compiler.ir.primexpr import (
@@ -48,7 +47,6 @@ from compiler.ir.primexpr import (
     Reduce,
     Select,
     Shuffle,
-    SizeVar,
     StringImm,
     Sub,
     Var,
@@ -57,10 +55,10 @@ from compiler.ir.primexpr import (
 )
 from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.text import TextBuilder
-from compiler.ir.types import PointerType, Type
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.call_types import call_dtype
 from compiler.tir.index_map import IndexMap
+from compiler.tir.printer_literals import float_text, int_text, string_text
 from compiler.tir.printer_scope import Names
 
 DEFAULT_OPTIONS = ScriptOptions()
@@ -510,79 +508,3 @@ def _needs_node(n: BinaryOp) -> bool:
     except ArgumentError:  # a division by zero
         return True
     return not (isinstance(read, type(n)) and read.a is n.a and read.b is n.b)
-
-
-def int_text(value: int, dtype: str, usual: str = "int32") -> str:
-    """Return an integer constant; only one of the usual type needs to say no type."""
-    if dtype == usual:
-        return str(value)
-    if dtype == "bool":
-        return f"T.bool({bool(value)})"
-    return f"T.{dtype}({value})"
-
-
-def float_text(value: float) -> str:
-    """Return a number that reads back as the same float64; what is not finite is a string."""
-    if not math.isfinite(value):
-        return f'"{value}"'
-    if value == math.trunc(value):
-        return f"{value:.1f}"
-    return f"{value:.17g}"
-
-
-def string_text(value: str) -> str:
-    """Return a string literal in double quotes."""
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
-
-
-def declaration_text(var: Var) -> str:
-    """Return the call that declares a free variable.
-
-    Parameters
-    ----------
-    var : Var
-        The variable.
-
-    Returns
-    -------
-    str
-    """
-    text = handle_text(var)
-    if text.endswith(")"):
-        return text
-    return f"{text}(is_size_var=True)" if isinstance(var, SizeVar) else f"{text}()"
-
-
-def handle_text(var: Var) -> str:
-    """Return the type of a pointer variable as a call of ``T.handle``, or of its data type.
-
-    Parameters
-    ----------
-    var : Var
-        A variable of type ``handle``, or another.
-
-    Returns
-    -------
-    str
-    """
-    kind = var.type_annotation
-    return type_text(kind) if isinstance(kind, PointerType) and var.dtype == "handle" else f"T.{var.dtype}"
-
-
-def type_text(kind: Type) -> str:
-    """Return a type as a call of ``T.handle``, or as a data type.
-
-    Parameters
-    ----------
-    kind : Type
-        A pointer's, or that of a scalar or vector.
-
-    Returns
-    -------
-    str
-    """
-    if not isinstance(kind, PointerType):
-        return f"T.{getattr(kind, 'dtype', 'handle')}"
-    scope = f', "{kind.storage_scope}"' if kind.storage_scope not in ("", "global") else ""
-    return f'T.handle("{kind.element_type.dtype}"{scope})'

@@ -42,7 +42,8 @@ from compiler.ir.primexpr import (
 from compiler.ir.text import TextBuilder
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
-from compiler.tir.printer_expr import PRECEDENCE, PRODUCT, ExprPrinter, string_text
+from compiler.tir.printer_expr import PRECEDENCE, PRODUCT, ExprPrinter
+from compiler.tir.printer_literals import string_text
 from compiler.tir.stmt import (
     Allocate,
     AssertStmt,

@@ -15,14 +15,8 @@ from compiler.ir.text import TextBuilder
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import DEFAULT, Buffer
 from compiler.tir.builtin import RET
-from compiler.tir.printer_expr import (
-    DEFAULT_OPTIONS,
-    ExprPrinter,
-    declaration_text,
-    float_text,
-    handle_text,
-    string_text,
-)
+from compiler.tir.printer_expr import DEFAULT_OPTIONS, ExprPrinter
+from compiler.tir.printer_literals import declaration_text, float_text, handle_text, string_text
 from compiler.tir.printer_scope import Definitions, Names, layout_fields
 from compiler.tir.stmt import (
     THREAD_KEYS,

@@ -1,8 +1,8 @@
 """Scalable vectors: ``vscale`` and the lengths that follow from it."""
 
 from compiler.ir import dtype as dt
+from compiler.ir.function import GlobalVar
 from compiler.ir.lanes import VSCALE
-from compiler.ir.module import GlobalVar
 from compiler.ir.primexpr import Call, ExprLike, PrimExpr, convert
 
 __all__ = ["call_tir", "get_vscale_expr", "vscale"]

@@ -10,7 +10,8 @@ import numpy as np
 
 from compiler import relay, tir
 from compiler.ir.attrs import NO_ATTRS, DictAttrs
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 
 nn: Any = relay.op.nn
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import GlobalVar
+from compiler.ir.function import GlobalVar
 from compiler.ir.op import Op
 from compiler.relay.adt import Constructor
 from compiler.relay.analysis.traversal import operands

@@ -15,7 +15,7 @@ from compiler.contrib.relay_viz.interface import (
     VizNode,
     VizParser,
 )
-from compiler.ir.module import GlobalVar
+from compiler.ir.function import GlobalVar
 from compiler.ir.op import Op
 from compiler.relay.adt import Constructor
 from compiler.relay.expr import Call, GraphExpr, If, Let

@@ -8,7 +8,8 @@ from compiler.driver.relay.executor import create_executor
 from compiler.driver.relay.params import bind_params
 from compiler.ir.attrs import NO_ATTRS
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, Tuple, TupleGetItem

@@ -11,7 +11,8 @@ from compiler.driver.relay import vm
 from compiler.driver.relay.build import TargetLike, as_module, build, build_graph, build_target
 from compiler.driver.relay.params import bind_params
 from compiler.ir.error import ArgumentError, expected, show
-from compiler.ir.module import GlobalVar, IRModule, as_function
+from compiler.ir.function import GlobalVar, as_function
+from compiler.ir.module import IRModule
 from compiler.ir.types import Type
 from compiler.relay.expr import Constant, Expr, Var
 from compiler.relay.function import Function

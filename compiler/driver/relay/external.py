@@ -13,7 +13,8 @@ from compiler import te
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import BuildError, show
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.ir.types import Type

@@ -23,8 +23,9 @@ from compiler.driver.relay.lower import (
 )
 from compiler.driver.relay.operator_templates import is_tuned
 from compiler.ir.error import BuildError
+from compiler.ir.function import BaseFunc, GlobalVar
 from compiler.ir.instrument import active_instruments, first_answer, uninstrumented
-from compiler.ir.module import BaseFunc, GlobalVar, IRModule
+from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.function import Function
 from compiler.runtime.cuda_execution import launch_on_cuda

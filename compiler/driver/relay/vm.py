@@ -15,8 +15,9 @@ from compiler.driver.relay.params import bind_params
 from compiler.driver.relay.vm_kernels import dynamic_kernel, static_kernel
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.extension import public_module
+from compiler.ir.function import GlobalVar
 from compiler.ir.instrument import active_instruments
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.module import IRModule
 from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
 from compiler.relay.analysis import free_vars
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from compiler.ir.error import ArgumentError
-from compiler.ir.module import BaseFunc, GlobalVar, IRModule
+from compiler.ir.function import BaseFunc, GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.types import Type
 from compiler.relay.analysis.kinds import type_parts
 from compiler.relay.analysis.traversal import post_order

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.ir.module import as_function
+from compiler.ir.function import as_function
 from compiler.relay.adt import Match
 from compiler.relay.analysis.traversal import post_order
 from compiler.relay.expr import Expr, GraphExpr, Let, TupleWrapper, Var

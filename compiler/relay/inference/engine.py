@@ -11,7 +11,8 @@ from types import GeneratorType
 from typing import Any
 
 from compiler.ir.error import TVMError
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.types import FuncType, InferredTypes, Type
 from compiler.relay.adt import Constructor, Match

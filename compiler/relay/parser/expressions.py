@@ -9,7 +9,7 @@ from typing import Any
 
 from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
 from compiler.ir.error import TVMError
-from compiler.ir.module import GlobalVar
+from compiler.ir.function import GlobalVar
 from compiler.ir.op import registered_ops
 from compiler.ir.type_keys import TYPE_KEY, make_node
 from compiler.relay.adt import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.relay.adt import Constructor, TypeData
 from compiler.relay.parser.expressions import ExpressionParser
 from compiler.relay.parser.lexer import Cursor, split_metadata

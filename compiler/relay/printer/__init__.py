@@ -9,7 +9,8 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.text import TextBuilder
 from compiler.ir.text_format import Annotation, TextFormat, register

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import GlobalVar
+from compiler.ir.function import GlobalVar
 from compiler.ir.op import Op
 from compiler.ir.source_span import Span
 from compiler.ir.text import TextBuilder

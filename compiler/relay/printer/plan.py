@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import GlobalVar
+from compiler.ir.function import GlobalVar
 from compiler.ir.op import Op
 from compiler.relay.adt import Constructor, Match
 from compiler.relay.analysis.traversal import operands, post_order

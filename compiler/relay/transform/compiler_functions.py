@@ -7,7 +7,8 @@ from typing import Any
 
 from compiler.ir.attrs import DictAttrs
 from compiler.ir.error import ArgumentError
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
 from compiler.ir.transform import ModulePass, PassContext

@@ -7,7 +7,8 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.types import FuncType, Type, TypeVar

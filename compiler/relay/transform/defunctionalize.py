@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import FuncType, Type, TypeVar

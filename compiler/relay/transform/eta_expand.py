@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.ir.types import FuncType, TypeVar

@@ -9,7 +9,8 @@ import numpy as np
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.primexpr import AnyDim
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.binding import bind

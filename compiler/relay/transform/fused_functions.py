@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.structural import structural_hash
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import post_order

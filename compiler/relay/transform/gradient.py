@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from compiler.ir.error import expected
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from
 from compiler.relay.expr import GraphExpr
 from compiler.relay.function import Function

@@ -13,7 +13,8 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from
 from compiler.ir.types import FuncType, Type
 from compiler.relay.adt import Clause, Constructor, Match, PatternConstructor, PatternTuple, PatternVar, TypeData

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.analysis import Effects, bottom_up, post_order

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.analysis import bottom_up
 from compiler.relay.analysis.annotated_regions import BEGIN, END, AnnotatedRegion, AnnotatedRegionSet

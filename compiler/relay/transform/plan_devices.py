@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeGuard
 
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.transform import ModulePass, PassContext, register_config_option

@@ -11,9 +11,9 @@ import msgspec
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
+from compiler.ir.function import GlobalVar
 from compiler.ir.functor import Visitor
 from compiler.ir.memory import ALIGNMENT
-from compiler.ir.module import GlobalVar
 from compiler.ir.node import Node
 from compiler.ir.primexpr import Call, Var
 from compiler.runtime.signature import Parameter, Signature, SizeNames

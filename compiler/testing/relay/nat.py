@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from compiler.ir.error import ArgumentError
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.types import FuncType, TypeVar
 from compiler.relay.adt import Clause, Constructor, Match, PatternConstructor, PatternVar, TypeData
 from compiler.relay.expr import Call, Var

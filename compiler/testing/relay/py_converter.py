@@ -14,7 +14,8 @@ import numpy as np
 
 from compiler.driver.relay.executor import runtime_value
 from compiler.ir.error import ArgumentError, TVMError, show
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.relay import operator
 from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var, as_expr

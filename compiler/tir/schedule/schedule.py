@@ -8,8 +8,9 @@ from typing import Any
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, expected, show
+from compiler.ir.function import GlobalVar
 from compiler.ir.instrument import active_instruments
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm, PrimExpr, Var, convert
 from compiler.ir.substitute import substitute
 from compiler.tir.block import Block

@@ -9,7 +9,8 @@ from enum import IntFlag
 from typing import NamedTuple
 
 from compiler.ir.error import ArgumentError, expected, show
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import Var

@@ -93,6 +93,11 @@ class Scope:
     enter: Callable[[str], tuple[object, Wrap]]
     extents: tuple[PrimExpr, ...] = ()
 
+    @classmethod
+    def unnamed(cls, wrap: Wrap) -> Scope:
+        """Return a scope that gives the name it is assigned to nothing to stand for."""
+        return cls(lambda name: (None, wrap))
+
 
 @dataclass(frozen=True)
 class Loop:

@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 from compiler.ir.diagnostics import rendered
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.function import DefinedName, GlobalVar
 from compiler.ir.instrument import active_instruments
-from compiler.ir.module import DefinedName, GlobalVar, IRModule
+from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Call, ExprLike, PrimExpr, Var, as_exprs
 from compiler.ir.types import PrimType, Type
 from compiler.tir.buffer import Buffer

@@ -31,6 +31,8 @@ from compiler.tir import op as _ops
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.script.blocks import *  # noqa: F403
 from compiler.tir.script.blocks import __all__ as _blocks
+from compiler.tir.script.buffer_words import *  # noqa: F403
+from compiler.tir.script.buffer_words import __all__ as _buffers
 from compiler.tir.script.constant_words import allocate_const
 from compiler.tir.script.definitions import DataType, HandleType
 from compiler.tir.script.expression_words import *  # noqa: F403
@@ -40,15 +42,16 @@ from compiler.tir.script.loops import *  # noqa: F403
 from compiler.tir.script.loops import __all__ as _loops
 from compiler.tir.script.macros import meta_var
 from compiler.tir.script.operators import FOLDING_FUNCTIONS, FUNCTIONS, binary_node, call_op, folded_binary
+from compiler.tir.script.scope_words import *  # noqa: F403
+from compiler.tir.script.scope_words import __all__ as _scopes
 from compiler.tir.script.stores import buffer_store
-from compiler.tir.script.words import *  # noqa: F403
-from compiler.tir.script.words import __all__ as _words
 
 __all__ = [
     *_blocks,
+    *_buffers,
     *_expressions,
     *_loops,
-    *_words,
+    *_scopes,
     "allocate_const",
     "buffer_store",
     "handle",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import Call, PrimExpr, Var
 from compiler.ir.substitute import post_order_visit, substitute

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from compiler.ir import dtype as dt
-from compiler.ir.calling_conv import CallingConv
 from compiler.ir.error import LoweringError
+from compiler.ir.function import CallingConv, GlobalVar
 from compiler.ir.functor import Mutator
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import Call, IterVar, PrimExpr, StringImm, const
 from compiler.ir.substitute import substitute

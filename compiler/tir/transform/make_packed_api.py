@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from compiler.ir import dtype as dt
-from compiler.ir.calling_conv import CallingConv
+from compiler.ir.function import CallingConv
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import EQ, Call, Not, Or, PrimExpr, StringImm, Var, cast, const

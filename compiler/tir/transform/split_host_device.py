@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Call, StringImm, Var, const
 from compiler.ir.substitute import free_vars
 from compiler.ir.transform import ModulePass, PassContext

@@ -6,7 +6,8 @@ import pytest
 
 from compiler import relay
 from compiler.ir.error import InternalError
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.supply import GlobalVarSupply, NameSupply
 
 

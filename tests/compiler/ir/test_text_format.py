@@ -8,7 +8,7 @@ import compiler as tvm
 from compiler import relay, te
 from compiler.ir import text_format
 from compiler.ir.error import ArgumentError
-from compiler.ir.module import GlobalVar, as_function
+from compiler.ir.function import GlobalVar, as_function
 from compiler.ir.node import Node, node
 from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.text_format import TextFormat, format_of, register, text_of

@@ -19,7 +19,8 @@ from compiler.driver.relay.graph import GraphProgram
 from compiler.driver.relay.lower import LoweredKernel
 from compiler.driver.relay.memory import MemoryPlan, type_bytes, value_owners
 from compiler.ir.error import BuildError
-from compiler.ir.module import BaseFunc, GlobalVar, IRModule
+from compiler.ir.function import BaseFunc, GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import Call, Var, const
 from compiler.ir.types import PointerType, PrimType

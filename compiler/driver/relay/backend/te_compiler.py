@@ -8,7 +8,8 @@ from compiler.driver.build import build
 from compiler.driver.relay.backend.utils import mangle_module_name
 from compiler.driver.relay.kernels import clear_cache
 from compiler.driver.relay.lower import LoweredKernel, StructuralKey, kernel_name, lower_group, structural_key
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.relay.function import Function
 from compiler.relay.op_strategy import get_valid_implementations, select_implementation
 from compiler.runtime.module import Module

@@ -8,7 +8,8 @@ from typing import Any
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.relay.analysis import free_vars, operands, post_order, with_operands
 from compiler.relay.expr import Call, Constant, GraphExpr, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function

@@ -8,8 +8,8 @@ from llvmlite import ir
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
+from compiler.ir.function import GlobalVar
 from compiler.ir.functor import Functor
-from compiler.ir.module import GlobalVar
 from compiler.ir.op import Op
 from compiler.ir.primexpr import (
     EQ,

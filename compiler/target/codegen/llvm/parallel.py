@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from compiler.ir.function import GlobalVar
 from compiler.ir.functor import Visitor
 from compiler.ir.memory import ALIGNMENT
-from compiler.ir.module import GlobalVar
 from compiler.ir.node import Node
 from compiler.ir.primexpr import Call, Var
 from compiler.target.codegen.llvm.allocations import STACK_BUDGET, stack_bytes, stack_elements

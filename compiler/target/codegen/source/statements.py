@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import BuildError
+from compiler.ir.function import GlobalVar
 from compiler.ir.functor import Functor
 from compiler.ir.memory import ALIGNMENT
-from compiler.ir.module import GlobalVar
 from compiler.ir.node import Node
 from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm, const
 from compiler.ir.substitute import post_order_visit

@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError, unknown_name
 from compiler.ir.extension import extension_point
-from compiler.ir.module import GlobalVar
+from compiler.ir.function import GlobalVar
 from compiler.tir.function import PrimFunc
 from compiler.tir.script.definitions import unwrapped
 from compiler.tir.script.ir_builder.base import IRBuilder

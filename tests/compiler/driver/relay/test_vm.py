@@ -12,7 +12,8 @@ from compiler import relay
 from compiler.driver.relay import vm_kernels
 from compiler.driver.relay.vm import VirtualMachine
 from compiler.ir.error import ArgumentError, TVMError
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.relay.prelude import Prelude
 
 INT = relay.scalar_type("int32")

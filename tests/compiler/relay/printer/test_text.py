@@ -12,7 +12,8 @@ import pytest
 from compiler import relay, tir
 from compiler.ir.attrs import DictAttrs
 from compiler.ir.error import ArgumentError
-from compiler.ir.module import GlobalVar, IRModule
+from compiler.ir.function import GlobalVar
+from compiler.ir.module import IRModule
 from compiler.ir.origin import OriginTable, recording
 from compiler.relay.inference import infer_module
 from compiler.relay.printer import relay_text

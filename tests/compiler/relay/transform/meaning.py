@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import IRModule
-from compiler.ir.module import GlobalVar
+from compiler.ir.function import GlobalVar
 from compiler.relay.adt import Constructor, Match, PatternTuple, PatternVar, PatternWildcard
 from compiler.relay.expr import Call, Constant, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function

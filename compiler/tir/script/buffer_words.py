@@ -1,4 +1,4 @@
-"""The words of TVMScript that make scopes, buffers and statements."""
+"""The words of TVMScript that make buffers and memory."""
 
 from __future__ import annotations
 
@@ -8,16 +8,12 @@ from typing import Any
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import (
     ExprLike,
-    IterVar,
-    Let,
     PrimExpr,
-    StringImm,
     Var,
     as_exprs,
     const,
     convert,
 )
-from compiler.ir.primexpr import Range as RangeNode
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer as BufferNode
 from compiler.tir.buffer import BufferRegion
@@ -26,49 +22,31 @@ from compiler.tir.builtin import PREFETCH
 from compiler.tir.script.definitions import (
     BufferDeclaration,
     Declaration,
-    FunctionAttributes,
     MatchedBuffer,
     Scope,
     Wrap,
-    declared_variable,
     regions,
     unwrapped,
 )
 from compiler.tir.script.operators import call_op
 from compiler.tir.stmt import (
     Allocate,
-    AssertStmt,
-    AttrStmt,
     BufferRealize,
     DeclBuffer,
-    Evaluate,
     Stmt,
 )
-from compiler.tir.stmt import LetStmt as LetStmtNode
 from compiler.tir.stmt import Prefetch as PrefetchNode
 
 __all__ = [
-    "Assert",
     "Buffer",
-    "LetStmt",
     "allocate",
-    "attr",
     "buffer_decl",
     "buffer_var",
     "decl_buffer",
-    "env_thread",
-    "evaluate",
-    "func_attr",
-    "launch_thread",
-    "let",
     "match_buffer",
     "prefetch",
     "realize",
-    "var",
 ]
-
-
-# buffers
 
 
 class BufferWord:
@@ -350,7 +328,7 @@ def realize(region: object, scope: str = "", condition: ExprLike = True) -> Scop
     Scope
     """
     buffer, bounds = regions(region)
-    return _unnamed(lambda body: BufferRealize(buffer, bounds, convert(condition), body))
+    return Scope.unnamed(lambda body: BufferRealize(buffer, bounds, convert(condition), body))
 
 
 def prefetch(target: object, *args: ExprLike) -> Stmt | PrimExpr:
@@ -390,182 +368,4 @@ def buffer_var(dtype: str, storage_scope: str = "global") -> Declaration:
     return Declaration(lambda name: Var(name, "handle", PointerType(PrimType(dtype), storage_scope)))
 
 
-def var(dtype: str) -> Declaration:
-    """Declare a free variable, as older releases write ``T.int32()``.
-
-    Parameters
-    ----------
-    dtype : str
-        Its data type.
-
-    Returns
-    -------
-    Declaration
-    """
-    return Declaration(lambda name: Var(name, dtype))
-
-
 buffer_decl = Buffer
-
-
-# scopes
-
-
-def _unnamed(wrap: Wrap) -> Scope:
-    return Scope(lambda name: (None, wrap))
-
-
-def attr(node: object, attr_key: str, value: ExprLike) -> Scope:
-    """State a fact about the rest of the block: ``T.attr(A.data, "storage_alignment", 128)``.
-
-    Parameters
-    ----------
-    node : Var, Buffer, IterVar or str
-        What the fact is about.
-    attr_key : str
-    value : PrimExpr, int or str
-
-    Returns
-    -------
-    Scope
-    """
-    subject = StringImm(node) if isinstance(node, str) else unwrapped(node)
-    return _unnamed(lambda body: AttrStmt(subject, attr_key, convert(value), body))
-
-
-def env_thread(thread_tag: str, dtype: str = "int32") -> Declaration:
-    """Declare the axis of threads that :func:`launch_thread` begins: ``tx = T.env_thread("threadIdx.x")``.
-
-    Parameters
-    ----------
-    thread_tag : str
-        A virtual thread's begins with ``vthread``.
-    dtype : str
-        Type of the variable.
-
-    Returns
-    -------
-    Declaration
-        Named by the variable that it is assigned to.
-    """
-    return Declaration(lambda name: IterVar(None, Var(name, dtype), IterVar.ThreadIndex, thread_tag))
-
-
-def launch_thread(thread: str | IterVar, extent: ExprLike) -> Scope:
-    """Begin a thread axis: ``tx = T.launch_thread("threadIdx.x", 32)``.
-
-    Parameters
-    ----------
-    thread : str or IterVar
-        Its tag; a virtual thread's begins with ``vthread``.  Or what :func:`env_thread` declared.
-    extent : int or PrimExpr
-        Number of threads.
-
-    Returns
-    -------
-    Scope
-        Gives the axis's variable.
-    """
-    tag = thread.thread_tag if isinstance(thread, IterVar) else thread
-    key = "virtual_thread" if tag.startswith("vthread") else "thread_extent"
-
-    def enter(name: str) -> tuple[object, Wrap]:
-        count = convert(extent)
-        dom = RangeNode.from_fields(const(0, count.dtype), count)
-        var = thread.var if isinstance(thread, IterVar) else Var(name or tag, count.dtype)
-        axis = IterVar(dom, var, IterVar.ThreadIndex, tag)
-        return axis.var, lambda body: AttrStmt(axis, key, count, body)
-
-    return Scope(enter)
-
-
-def Assert(condition: ExprLike, message: str) -> Scope:
-    """Fail with ``message`` unless ``condition`` holds; ``with T.Assert(n < 64, "n is too large"):``.
-
-    Parameters
-    ----------
-    condition : PrimExpr
-    message : str
-
-    Returns
-    -------
-    Scope
-        The function fails before the rest of the block, or the block of the ``with``.
-    """
-    return _unnamed(lambda body: AssertStmt(convert(condition), convert(message), body))
-
-
-def LetStmt(value: ExprLike, type: Any = None, *, var: Var | None = None) -> Scope:
-    """Bind a variable for a block: ``with T.LetStmt(n * 4) as m:``; elsewhere write ``m: T.int32 = n * 4``.
-
-    Parameters
-    ----------
-    value : PrimExpr
-    type : T.int32, T.handle("float32"), …, optional
-        The type of the variable; that of the value where left out.
-    var : Var, optional
-        The variable, where it was declared before.
-
-    Returns
-    -------
-    Scope
-        Gives the variable.
-    """
-    bound = convert(value)
-
-    def enter(name: str) -> tuple[object, Wrap]:
-        variable = var
-        if variable is None:
-            variable = Var(name or "v", bound.dtype) if type is None else declared_variable(name or "v", type)
-        return variable, lambda body: LetStmtNode(variable, bound, body)
-
-    return Scope(enter)
-
-
-def let(var: Var, value: ExprLike, body: ExprLike = None) -> Scope | PrimExpr:
-    """Bind a declared variable, as older releases write it: ``with T.let(p, T.call_extern(…)):``.
-
-    Parameters
-    ----------
-    var : Var
-        Declared by ``T.var`` or ``T.buffer_var``.
-    value : PrimExpr
-    body : PrimExpr, optional
-        The expression in which it stands for the value; a block where left out.
-
-    Returns
-    -------
-    Scope or Let
-    """
-    bound = convert(value)
-    if body is not None:
-        return Let(var, bound, convert(body))
-    return _unnamed(lambda inner: LetStmtNode(var, bound, inner))
-
-
-def func_attr(attrs: Mapping[str, Any]) -> FunctionAttributes:
-    """State facts about the function: ``T.func_attr({"tir.noalias": True})``.
-
-    Parameters
-    ----------
-    attrs : mapping of str to object
-
-    Returns
-    -------
-    FunctionAttributes
-    """
-    return FunctionAttributes(unwrapped(attrs))
-
-
-def evaluate(value: ExprLike) -> Stmt:
-    """Evaluate an expression for its effect; ``T.evaluate(0)`` does nothing.
-
-    Parameters
-    ----------
-    value : PrimExpr
-
-    Returns
-    -------
-    Evaluate
-    """
-    return Evaluate(convert(value))

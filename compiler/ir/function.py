@@ -1,0 +1,134 @@
+"""What functions of all levels have in common: names in their module, attributes, how they are called."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
+from typing import Any
+
+from compiler.ir.error import ArgumentError, show
+from compiler.ir.expr import RelayExpr
+from compiler.ir.node import node
+
+__all__ = ["BaseFunc", "CallingConv", "DefinedName", "GlobalVar", "as_function", "register_call_maker"]
+
+
+@node
+class GlobalVar(RelayExpr):
+    """The name of a function of a module; calling it makes a call of that function.
+
+    Parameters
+    ----------
+    name_hint : str
+        The name of the function.
+    """
+
+    name_hint: str
+
+    def __call__(self, *args: Any) -> Any:
+        """Return the call of the function with these arguments.
+
+        Parameters
+        ----------
+        *args : Expr
+            The arguments.
+
+        Returns
+        -------
+        Call
+        """
+        kind = type(args[0]) if args else RelayExpr
+        make = next((_CALL_MAKERS[base] for base in kind.__mro__ if base in _CALL_MAKERS), _CALL_MAKERS[RelayExpr])
+        return make(self, args)
+
+    def __repr__(self) -> str:
+        return f"@{self.name_hint}"
+
+    __str__ = __repr__
+
+
+CallMaker = Callable[[GlobalVar, Sequence[Any]], Any]
+_CALL_MAKERS: dict[type, CallMaker] = {}
+
+
+def register_call_maker(kind: type, make: CallMaker) -> None:
+    """Let ``make(function, args)`` make the calls of global functions whose first argument is of a class.
+
+    Parameters
+    ----------
+    kind : type
+        A class of arguments; what is of no registered class, and a call without arguments, belongs to ``RelayExpr``.
+    make : callable
+        Returns the call.
+    """
+    _CALL_MAKERS[kind] = make
+
+
+@node
+class BaseFunc(RelayExpr):
+    """Base of the functions of all levels."""
+
+    def with_attrs(self, attr_map: Mapping[str, Any]) -> Any:
+        """Return the function with more attributes.
+
+        Parameters
+        ----------
+        attr_map : mapping of str to object
+            Each replaces the one of its name that the function has.
+
+        Returns
+        -------
+        BaseFunc
+            Of the class of this one.
+        """
+        return self.with_attr(attr_map)  # type: ignore[attr-defined]
+
+
+class CallingConv(IntEnum):
+    """How a function is called, as its attribute ``calling_conv`` says.
+
+    As the machine does; with rows of values and kinds; launched by a device's driver.
+    """
+
+    DEFAULT = 0
+    C_PACKED_FUNC = 1
+    DEVICE_KERNEL_LAUNCH = 2
+
+
+class DefinedName(str):
+    """The global symbol of a function that is called so where it is defined, but whose program states none.
+
+    Two such functions have the same structure whatever they are called: a program before a pass and the one that is
+    expected after it have different names in the file that defines both.
+    """
+
+    __slots__ = ()
+
+
+@functools.singledispatch
+def as_function(expr: object) -> BaseFunc:
+    """Return a function whose body is an expression and whose parameters are the free variables of the expression.
+
+    Each level that has expressions registers how, by their class.
+
+    Parameters
+    ----------
+    expr : RelayExpr
+        A function stays what it is.
+
+    Returns
+    -------
+    BaseFunc
+
+    Raises
+    ------
+    ArgumentError
+        If ``expr`` is neither an expression of a level with functions, nor a function.
+    """
+    raise ArgumentError(f"as_function: expected an expression or a function, got {show(expr)}")
+
+
+@as_function.register
+def _(func: BaseFunc) -> BaseFunc:
+    return func
