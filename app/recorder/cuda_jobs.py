@@ -10,7 +10,7 @@ from app.machine_code import MachineCode
 from app.recorder.failures import clean
 from app.sandbox.handler import Execute
 from compiler.ir.error import TVMError
-from compiler.target.cuda_tools import translate
+from compiler.target.cuda_tools import DISASSEMBLER, translate
 from compiler.target.cuda_tools.tools import find_tool
 
 CUBIN = "kernels.cubin"
@@ -47,4 +47,5 @@ def disassemble(request: Request, send: Callable[[Message], None]) -> None:
     send : callable
         Takes no message: the disassembly is one as it is written.
     """
-    raise Execute(str(find_tool("bin/nvdisasm")), "-g", "-c", CUBIN)
+    tool, *options = DISASSEMBLER
+    raise Execute(str(find_tool(tool)), *options, CUBIN)

@@ -1,10 +1,11 @@
 """The code of a 512³ float32 matrix multiplication for a GPU: how long it takes to make, and what is in it.
 
-    python -m tests.benchmarks.gpu_code [--runs N]
+    python -m tests.benchmarks.gpu_code [--runs N] [--gallery]
 
 The schedule has tiles in shared memory and in the registers of threads.  The script is posted to the explorer's
 application in this process, with its real sandbox; each request has a kernel of another name, or, of kernels that an
 edit leaves alone, another comment.  PTX and SASS are NVIDIA's, for sm_90 (``pip install -e '.[cuda]'``).
+With ``--gallery`` it prints instead how much of the code of each of the explorer's GPU examples leads to the script.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 
 import compiler as tvm
 from app import create_app
+from app.gallery import load_gallery
 from compiler import alias
 from compiler.driver.device_pipeline import split_for_device
 from compiler.ir.origin import OriginTable, recording, user_line
@@ -94,14 +96,16 @@ def names_of_script() -> dict[str, Any]:
     return names
 
 
+def backward_branches(lines: list[CodeLine]) -> list[range]:
+    """Return the lines of each loop: from a label to a branch that leads back to it."""
+    labels = {line.text.strip(" :"): at for at, line in enumerate(lines) if line.text.strip().startswith(".L_x_")}
+    branches = ((at, re.search(r"BRA.*?(\.L_x_\d+)", line.text)) for at, line in enumerate(lines))
+    return [range(labels[to[1]], at + 1) for at, to in branches if to and labels.get(to[1], at) < at]
+
+
 def inner_loop(lines: list[CodeLine]) -> list[CodeLine]:
     """Return the instructions of the loop with the most multiply-adds that contains no other loop of them."""
-    labels = {line.text.strip(" :"): at for at, line in enumerate(lines) if line.text.strip().startswith(".L_x_")}
-    loops = []
-    for at, line in enumerate(lines):
-        match = re.search(r"BRA.*?(\.L_x_\d+)", line.text)
-        if match and labels.get(match[1], at) < at:
-            loops.append([each for each in lines[labels[match[1]] : at + 1] if each.is_instruction])
+    loops = [[lines[at] for at in loop if lines[at].is_instruction] for loop in backward_branches(lines)]
     return max(loops, key=lambda loop: (opcodes(loop)["FFMA"], -len(loop)))
 
 
@@ -195,12 +199,51 @@ def print_code() -> None:
     print(f"  {share(loop, leads):.1f} % lead to loop IR and a line of the script")
 
 
+def page_lines(listing: dict[str, Any], origins: dict[int, Any]) -> list[CodeLine]:
+    """Return the lines of a listing as the page gets it; those that lead to loop IR and script have a source line."""
+
+    def levels(made_of: list[int]) -> set[str]:
+        above = [levels(origins[each]["parents"]) for each in made_of]
+        return {origins[each]["level"] for each in made_of}.union(*above)
+
+    lines = []
+    for text, made_of, _ in listing["lines"]:
+        is_code = (
+            text.strip(" {}") != "" and not text.lstrip().startswith(("//", "#include")) and not text.endswith(":")
+        )
+        lines.append(CodeLine(text, 1 if {"source", "loop"} <= levels(made_of) else None, is_code))
+    return lines
+
+
+def print_gallery() -> None:
+    """Print how much of each example's kernel leads to loop IR and to a line of the script, as the page has it."""
+    print(f"{'lead to loop IR and script':28}{'CUDA C lines':>16}{'SASS':>16}{'SASS in loops':>16}")
+    with tempfile.TemporaryDirectory() as folder:
+        client = create_app({"DATA_DIR": Path(folder), "RATE_LIMIT": 0}).test_client()
+        for example in load_gallery():
+            body = {"script": example.script, "options": {"arch": ARCH, "sass": True}}
+            answer = client.post("/api/compile", json=body).get_json()
+            origins = {origin["id"]: origin for origin in answer["origins"]}
+            shown = {each["language"]: page_lines(each, origins) for each in answer["listings"].values()}
+            if "sass" not in shown:
+                continue
+            sass = shown["sass"]
+            looped = [sass[at] for at in sorted({at for loop in backward_branches(sass) for at in loop})]
+            columns = [[line for line in lines if line.is_instruction] for lines in (shown["cuda"], sass, looped)]
+            told = (f"{share(lines, lambda line: line.source_line):.0f} % of {len(lines)}" for lines in columns)
+            print(f"{example.name:28}" + "".join(f"{each:>16}" for each in told))
+
+
 def main() -> None:
     """Print times and facts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=15)
-    runs = parser.parse_args().runs
-    print_times(runs)
+    parser.add_argument("--gallery", action="store_true", help="how much of each example's code leads to its script")
+    chosen = parser.parse_args()
+    if chosen.gallery:
+        print_gallery()
+        return
+    print_times(chosen.runs)
     print_code()
 
 

@@ -1,6 +1,7 @@
 """NVIDIA's own tools, where they are installed: CUDA C to PTX, its resources, SASS, and occupancy."""
 
 from compiler.target.cuda_tools.compile import (
+    DISASSEMBLER,
     CodeLine,
     CudaReport,
     KernelReport,
@@ -15,6 +16,7 @@ from compiler.target.cuda_tools.resources import KernelResources
 from compiler.target.cuda_tools.tools import missing_tools
 
 __all__ = [
+    "DISASSEMBLER",
     "PROCESSORS",
     "CodeLine",
     "CudaReport",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compiler.ir.error import BuildError, expected
-from compiler.target.cuda_tools.listings import CodeLine, ptx_lines, sass_lines
+from compiler.target.cuda_tools.listings import PROGRAM, CodeLine, ptx_lines, sass_lines
 from compiler.target.cuda_tools.nvrtc import NvrtcError, compile_program
 from compiler.target.cuda_tools.occupancy import Occupancy, occupancy
 from compiler.target.cuda_tools.processors import PROCESSORS
@@ -18,6 +18,7 @@ from compiler.target.cuda_tools.tools import find_tool, include_folder, run_limi
 
 __all__ = [
     "DEFAULT_ARCH",
+    "DISASSEMBLER",
     "CodeLine",
     "CudaReport",
     "KernelReport",
@@ -31,6 +32,8 @@ __all__ = [
 
 DEFAULT_ARCH = "sm_90"
 """The architecture that is compiled for where nothing says another."""
+DISASSEMBLER = ("bin/nvdisasm", "-gi", "-c")
+"""The tool that shows machine code, and its options: each instruction with its line, and where that is inlined."""
 _NVRTC = str(Path(__file__).with_name("nvrtc.py"))
 _BOUNDS = re.compile(r"__launch_bounds__\((\d+)\) (\w+)\(")
 
@@ -118,7 +121,7 @@ def compile_cuda(source: str, arch: str = DEFAULT_ARCH) -> CudaReport:
     _check_arch("compile_cuda", arch)
     with tempfile.TemporaryDirectory() as folder:
         ptx, log = _assemble(source, arch, folder)
-        sass = _run(["bin/nvdisasm", "-g", "-c", "kernel.cubin"], folder)
+        sass = _run([*DISASSEMBLER, "kernel.cubin"], folder)
     return report(source, arch, ptx, log, sass)
 
 
@@ -166,7 +169,7 @@ def report(source: str, arch: str, ptx: str, log: str, sass: str = "") -> CudaRe
     log : str
         Of ``ptxas -v``.
     sass : str
-        Of ``nvdisasm -g -c``.
+        Of ``nvdisasm -gi -c``.
 
     Returns
     -------
@@ -203,7 +206,7 @@ def translate(source: str, arch: str = DEFAULT_ARCH) -> Translation:
     library = ctypes.CDLL(str(find_tool("lib/libnvrtc.so.*")))
     options = [f"--gpu-architecture={arch}", "--ptxas-options=-v", *_options()]
     try:
-        made = compile_program(library, source.encode(), b"kernel.cu", options)
+        made = compile_program(library, source.encode(), PROGRAM.encode(), options)
     except NvrtcError as error:
         raise BuildError(f"NVRTC refuses the program for {arch}: {str(error).strip()[:1000]}") from None
     return Translation(made.ptx.decode(errors="replace"), made.cubin, made.log)
@@ -233,9 +236,9 @@ def ptx_of(source: str, arch: str = DEFAULT_ARCH) -> str:
 
 def _compile_to_ptx(source: str, arch: str, folder: str) -> None:
     library = find_tool("lib/libnvrtc.so.*")
-    Path(folder, "kernel.cu").write_text(source)
+    Path(folder, PROGRAM).write_text(source)
     options = [f"--gpu-architecture={arch.replace('sm', 'compute')}", *_options()]
-    done = run_limited([_NVRTC, str(library), "kernel.cu", "kernel.ptx", *options], folder)
+    done = run_limited([_NVRTC, str(library), PROGRAM, "kernel.ptx", *options], folder)
     if done.returncode:
         raise BuildError(f"NVRTC refuses the program for {arch}: {_first_lines(done.stderr, folder)}")
 

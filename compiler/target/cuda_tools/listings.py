@@ -1,15 +1,22 @@
-"""PTX and SASS as lines that know the line of the CUDA C that they come from."""
+"""PTX and SASS as lines that know the line of the CUDA C that they come from.
+
+Code of a header, such as that of the tensor cores, comes from the line that it is inlined at.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["CodeLine", "ptx_lines", "sass_lines"]
+__all__ = ["PROGRAM", "CodeLine", "ptx_lines", "sass_lines"]
 
-_LOC = re.compile(r"^\s*\.loc\s+\d+\s+(\d+)\s+\d+(?:.*inlined_at\s+\d+\s+(\d+))?")
+PROGRAM = "kernel.cu"
+"""What a program is called where the compilers say which file a line is of."""
+_LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*inlined_at\s+(\d+)\s+(\d+))?")
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
 _FUNCTION = re.compile(r"^(?:\.visible\s+)?\.(?:entry|func)\b|^\.text\.|^\s*\.section\s")
-_FILE_LINE = re.compile(r'^\s*//## File "[^"]*", line (\d+)(?: inlined at "[^"]*", line (\d+))?')
+_FILE_LINE = re.compile(r'^\s*//## File "([^"]*)", line (\d+)')
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(\S.*?)\s*;?\s*$")
 _PADDING = "NOP"
 """Fills a kernel up to a multiple of 128 bytes."""
@@ -45,12 +52,19 @@ def ptx_lines(text: str) -> list[CodeLine]:
     -------
     list of CodeLine
     """
-    lines, source = [], None
+    own = {file for file, path in _FILE.findall(text) if _is_program(path)}
+    lines: list[CodeLine] = []
+    source: int | None = None
+    places: dict[tuple[str, str], int | None] = {}
     for line in text.splitlines():
         if line.strip().startswith((".section", ".file")):
             break  # tables of debug information
         if match := _LOC.match(line):
-            source = int(match[2] or match[1])
+            file, number, calling_file, call = match.groups()
+            source = int(number) if file in own else None
+            if call:  # which may be in code that is inlined itself: then its own directive came before
+                source = places.get((calling_file, call), int(call) if calling_file in own else None)
+            places[file, number] = source
             continue
         if _FUNCTION.match(line):
             source = None
@@ -66,7 +80,7 @@ def sass_lines(text: str) -> list[CodeLine]:
     Parameters
     ----------
     text : str
-        As ``nvdisasm -g -c`` prints it; where code is inlined, the line that it is inlined at counts.
+        As ``nvdisasm -gi -c`` prints it.
 
     Returns
     -------
@@ -77,7 +91,7 @@ def sass_lines(text: str) -> list[CodeLine]:
     for line in text.splitlines():
         if match := _FILE_LINE.match(line):
             # The places that code is inlined at follow each other, the outermost last.
-            source = int(match[2] or match[1])
+            source = int(match[2]) if _is_program(match[1]) else None
         elif line.startswith(".text."):
             source = None
             lines.append(CodeLine(line, None, False))
@@ -86,3 +100,7 @@ def sass_lines(text: str) -> list[CodeLine]:
         elif (match := _INSTRUCTION.match(line)) and match[1] != _PADDING:
             lines.append(CodeLine(f"    {match[1]}", source, True))
     return lines
+
+
+def _is_program(path: str) -> bool:
+    return Path(path).name == PROGRAM

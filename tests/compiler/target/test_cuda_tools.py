@@ -154,16 +154,21 @@ def test_a_log_of_ptxas_is_read():
 def test_lines_of_inlined_functions_lead_to_where_they_are_called():
     ptx = (
         "\t.loc\t1 3 5, function_name $L__info_string0, inlined_at 1 9 7\n\tadd.s32 %r1, %r2, %r3;\n"
-        "\t.loc\t1 4 1\n\tret;\n\t.section .debug_str\n"
+        "\t.loc\t2 634 5, function_name $L__info_string1, inlined_at 1 8 7\n\tmul.f32 %f1, %f2, %f3;\n"
+        "\t.loc\t2 70 5, function_name $L__info_string2, inlined_at 2 634 5\n\tneg.f32 %f1, %f2;\n"
+        "\t.loc\t2 4 5\n\tabs.f32 %f1, %f2;\n"
+        "\t.loc\t1 4 1\n\tret;\n"
+        '\t.file\t1 "/tmp/kernel.cu"\n\t.file\t2 "/include/crt/mma.hpp"\n\t.section .debug_str\n'
     )
-    assert [(line.text.strip(), line.source_line) for line in ptx_lines(ptx)] == [
-        ("add.s32 %r1, %r2, %r3;", 9), ("ret;", 4)
+    assert [(line.text.split()[0], line.source_line) for line in ptx_lines(ptx)] == [
+        ("add.s32", 9), ("mul.f32", 8), ("neg.f32", 8), ("abs.f32", None), ("ret;", 4)
     ]  # fmt: skip
     sass = (
-        '.text.f:\n\t//## File "k.cu", line 3 inlined at "k.cu", line 9\n\t//## File "k.cu", line 9\n'
+        '.text.f:\n\t//## File "mma.hpp", line 634 inlined at "kernel.cu", line 9\n\t//## File "kernel.cu", line 9\n'
         "        /*0010*/                   IADD3 R1, R1, R2, RZ ;\n.L_x_0:\n        /*0020*/   @P0 BRA `(.L_x_0) ;\n"
+        '\t//## File "/include/crt/mma.hpp", line 4\n        /*0030*/                   EXIT ;\n'
     )
-    assert [line.source_line for line in sass_lines(sass) if line.is_instruction] == [9, 9]
+    assert [line.source_line for line in sass_lines(sass) if line.is_instruction] == [9, 9, None]
 
 
 _REFERENCE = """
