@@ -1,6 +1,6 @@
 // The menu of a loop or a stage: what it can take next, first what might pay and why, last what is refused and why.
 import { $, $$, element } from "./dom.js";
-import { apply, placeOf, propose } from "./proposals.js";
+import { apply, placeOf, propose, refusals } from "./proposals.js";
 import { on } from "./state.js";
 
 let handle = null; // what the menu was opened from
@@ -17,8 +17,9 @@ export function startProposalMenu() {
 
 /** Open the menu of a handle.
  * @param {HTMLElement} button
- * @param {Promise<Awaited<ReturnType<typeof propose>>>} [asked] where it was asked already */
-export async function openMenu(button, asked = propose(placeOf(button))) {
+ * @param {Promise<Awaited<ReturnType<typeof propose>>>} [asked] where it was asked already
+ * @param {string} [first] what of it has the focus */
+export async function openMenu(button, asked = propose(placeOf(button)), first = "button:not([aria-disabled])") {
   const menu = $("#proposals");
   handle = button;
   const turn = opened += 1;
@@ -31,7 +32,7 @@ export async function openMenu(button, asked = propose(placeOf(button))) {
   if (turn !== opened || menu.hidden) return;
   fill(menu, answer);
   place(menu);
-  ($("button:not([aria-disabled])", menu) ?? menu).focus();
+  ($(first, menu) ?? menu).focus();
 }
 
 function fill(menu, { script, proposals, problem }) {
@@ -48,16 +49,6 @@ function fill(menu, { script, proposals, problem }) {
   if (handle.dataset.loop) parts.push(factorForm());
   parts.push(section("Not possible", refusals(proposals).map((proposal) => choice(proposal, proposal.refused, script))));
   menu.replaceChildren(...parts.flat());
-}
-
-/** Refused proposals, those of one primitive for one reason together. */
-function refusals(proposals) {
-  const first = new Map();
-  for (const proposal of proposals.filter(({ edit }) => !edit)) {
-    const key = `${proposal.primitive} ${proposal.refused}`;
-    first.set(key, first.has(key) ? { ...proposal, label: proposal.primitive } : proposal);
-  }
-  return [...first.values()];
 }
 
 const section = (title, items) => (items.length ? [element("h3", {}, title), element("ul", {}, ...items.map((item) => element("li", {}, item)))] : []);

@@ -32,6 +32,17 @@ export async function propose(place, factor) {
   return { script, proposals: answer.proposals ?? [], problem: answer.problem ?? "" };
 }
 
+/** Refused proposals, those of one primitive for one reason together.
+ * @param {Proposal[]} proposals */
+export function refusals(proposals) {
+  const first = new Map();
+  for (const proposal of proposals.filter(({ edit }) => !edit)) {
+    const key = `${proposal.primitive} ${proposal.refused}`;
+    first.set(key, first.has(key) ? { ...proposal, label: proposal.primitive } : proposal);
+  }
+  return [...first.values()];
+}
+
 /** Write a proposal into the script, unless the script has changed since it was asked about.
  * @param {Proposal} proposal
  * @param {string} script */

@@ -1,10 +1,13 @@
-// Scheduling by hand: a loop is dragged to another place or onto its neighbour, a stage into a loop of another.
-// The handles open menus as well, which do the same by keyboard, and more.
-import { $, $$ } from "./dom.js";
+// Scheduling by hand: a loop is dragged to another place, onto its neighbour, or onto the shelf, which says what else it
+// can become; a stage into a loop of another.  The handles open menus as well, which do the same by keyboard, and more.
+import { $, $$, toast } from "./dom.js";
+import { besideShelf, closeShelf, openShelf, placeOn } from "./drop-shelf.js";
 import { openMenu } from "./proposal-menu.js";
 import { apply, placeOf, propose } from "./proposals.js";
 
 const THRESHOLD = 5; // pixels that a press moves before it is a drag
+const EDGE = 24; // pixels from the end of the pane, where holding still scrolls it
+const SCROLL = 6; // pixels that it scrolls in a frame
 let drag = null; // {handle, from, at, asked, answer, moving, proposal}
 
 export function startScheduling() {
@@ -50,60 +53,98 @@ function move(event) {
   if (!drag.moving) {
     if (Math.hypot(event.clientX - drag.from.clientX, event.clientY - drag.from.clientY) < THRESHOLD) return;
     drag.moving = true;
+    $("#toast").hidden = true; // what was said of the last drop may cover the places of this one
     document.body.classList.add("scheduling");
     drag.handle.closest("p, .stage-head").classList.add("dragged");
     showTargets();
+    requestAnimationFrame(scrollOn);
   }
   drag.at = event;
   aim(event);
 }
 
-/** Show which loops take what is dragged. */
+/** Show which loops take what is dragged, and what it can become where it is. */
 function showTargets() {
-  for (const proposal of drag.answer?.proposals ?? []) {
+  if (!drag.answer) return;
+  for (const proposal of drag.answer.proposals) {
     const row = rowAt(proposal.onto);
     if (row) row.classList.add(proposal.edit ? "takes" : "refuses");
   }
+  openShelf(drag.answer.proposals, Boolean(drag.handle.dataset.loop), drag.at.clientY);
 }
 
 const rowAt = (place) => place && $(`#pane-schedule .grip[data-stage="${place.stage}"][data-loop="${place.loop}"]`)?.closest("p");
 
+/** Scroll the schedule while the pointer is at its end: the loop that is meant may be out of sight. */
+function scrollOn() {
+  if (!drag?.moving) return;
+  const nest = $("#pane-schedule .nest");
+  const { left, right, top, bottom } = nest.getBoundingClientRect();
+  const { clientX: x, clientY: y } = drag.at;
+  const before = nest.scrollTop;
+  if (x > left && x < right) nest.scrollTop += SCROLL * ((y > bottom - EDGE) - (y < top + EDGE));
+  if (nest.scrollTop !== before) aim(drag.at);
+  requestAnimationFrame(scrollOn);
+}
+
 /** Say what dropping here would do, or why it cannot be done. */
 function aim(event) {
-  const row = document.elementFromPoint(event.clientX, event.clientY)?.closest("#pane-schedule p[data-origins]");
-  const proposal = drag.proposal = row ? proposalFor(row, event.clientY) : null;
-  for (const other of $$("#pane-schedule .aimed")) other.classList.remove("aimed", "between");
+  const { aimed, proposal } = targetAt(event, drag.answer);
+  drag.proposal = proposal;
+  for (const other of $$(".aimed")) other.classList.remove("aimed", "between");
   const tip = $("#drop-tip");
   const text = drag.answer?.problem || (proposal ? told(proposal) : drag.answer ? "" : "Trying what it can take …");
   tip.hidden = !text;
   tip.textContent = text;
   tip.classList.toggle("refusal", Boolean(drag.answer?.problem || proposal?.refused));
-  tip.style.left = `${Math.max(8, Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8))}px`;
-  tip.style.top = `${Math.min(event.clientY + 16, innerHeight - tip.offsetHeight - 8)}px`;
-  if (proposal) row.classList.add("aimed", ...(proposal.primitive === "reorder" ? ["between"] : []));
+  const { x, y } = besideShelf(aimed, tip) ?? { x: event.clientX + 14, y: event.clientY + 16 };
+  tip.style.left = `${Math.max(8, Math.min(x, innerWidth - tip.offsetWidth - 8))}px`;
+  tip.style.top = `${Math.min(y, innerHeight - tip.offsetHeight - 8)}px`;
+  if (proposal) aimed.classList.add("aimed", ...(proposal.primitive === "reorder" ? ["between"] : []));
 }
 
-const told = ({ label, refused, gain, edit }) => (refused ? `Cannot ${label}: ${refused}` : `${edit.text.trim()}${gain ? ` (${gain})` : ""}`);
+function told({ label, refused, gain, edit, asks }) {
+  if (asks) return asks;
+  return refused ? `Cannot ${label}: ${refused}` : `${edit.text.trim()}${gain ? ` (${gain})` : ""}`;
+}
 
-/** The proposal of a drop: onto the middle of a neighbour fuses, elsewhere the loop takes its place. */
-function proposalFor(row, y) {
+/** What is under the pointer, with the proposal of a drop there. */
+function targetAt({ clientX, clientY }, answer) {
+  const under = document.elementFromPoint(clientX, clientY);
+  const row = under?.closest("#pane-schedule p[data-origins]");
+  return placeOn(under) ?? { aimed: row, proposal: row ? proposalFor(row, clientY, answer?.proposals ?? []) : null };
+}
+
+/** The proposal of a drop on a loop: onto the middle of a neighbour fuses, elsewhere the loop takes its place. */
+function proposalFor(row, y, proposals) {
   const { stage, loop } = placeOf($(".grip", row));
-  const here = (drag.answer?.proposals ?? []).filter(({ onto }) => onto?.stage === stage && onto.loop === loop);
+  const here = proposals.filter(({ onto }) => onto?.stage === stage && onto.loop === loop);
   const box = row.getBoundingClientRect();
   const inMiddle = Math.abs(y - box.top - box.height / 2) < box.height / 4;
   return here.find(({ primitive }) => (primitive === "fuse") === inMiddle) ?? here[0] ?? null;
 }
 
 function drop() {
-  const { handle, asked, answer, moving, proposal } = drag ?? {};
+  if (!drag) return;
+  const { handle, at, asked, answer, moving, proposal } = drag;
   end();
-  if (!handle) return;
   if (!moving) openMenu(handle, asked);
+  else if (!answer) dropLater(at, asked);
+  else if (proposal?.asks) openMenu(handle, asked, "input");
+  else if (proposal) apply(proposal, answer.script);
+}
+
+/** Do what a quick hand dropped before it was known what can be dropped where. */
+async function dropLater(at, asked) {
+  const answer = await asked;
+  const { proposal } = targetAt(at, answer);
+  if (answer.problem) toast(answer.problem);
   else if (proposal) apply(proposal, answer.script);
 }
 
 function end() {
   drag = null;
+  closeShelf();
   $("#drop-tip").hidden = true;
   document.body.classList.remove("scheduling");
   for (const row of $$("#pane-schedule :is(.dragged, .takes, .refuses, .aimed)")) row.classList.remove("dragged", "takes", "refuses", "aimed", "between");

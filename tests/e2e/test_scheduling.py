@@ -29,8 +29,17 @@ def hover_over(page: Page, name: str, row: str, share: float = 0.1) -> None:
     page.mouse.move(start["x"] + 5, start["y"] + 5)
     page.mouse.down()
     page.mouse.move(start["x"] + 30, start["y"] + 5, steps=3)
-    page.wait_for_selector("#pane-schedule :is(.takes, .refuses)")
+    page.wait_for_selector(":is(.takes, .refuses)")
     page.mouse.move(box["x"] + 40, box["y"] + share * box["height"], steps=4)
+
+
+def over_place(page: Page, name: str, place: str) -> Locator:
+    """Drag a handle onto a place of the shelf, and stay there; returns what is said of it."""
+    hover_over(page, name, name)
+    box = page.locator("#drop-shelf").get_by_text(place, exact=True).bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 5, box["y"] + 5, steps=4)
+    return page.locator("#drop-tip")
 
 
 @pytest.fixture
@@ -111,6 +120,59 @@ def test_a_stage_is_dragged_into_a_loop(explorer: str, open_page: Callable[..., 
     expect(page.locator(".cm-content")).to_contain_text("compute_at")
     assert "y, x = s[blur].op.axis\ns[across].compute_at(s[blur], y)" in script(page)
     expect(page.locator("#pane-schedule h3 small").first).to_have_text("at blur, y")
+
+
+def test_a_loop_becomes_what_it_is_dropped_on_beside_the_schedule(matmul: Page) -> None:
+    page = matmul
+    before = script(page)
+    written = ["io, ii = s[C].split(i, factor=8)", "s[C].unroll(ii)", "s[C].parallel(io)"]
+    for axis, place, line in zip(("i", "i.inner", "i.outer"), ("8", "unroll", "parallel"), written, strict=True):
+        expect(over_place(page, f"loop {axis} of C", place)).to_contain_text(line)
+        page.mouse.up()
+        settled(page)
+    assert [line for line in written if line in script(page)] == written
+    refusal = over_place(page, "loop k of C", "vectorize")
+    expect(refusal).to_contain_text("Cannot vectorize: axis 'k' of stage 'C' is a reduction axis")
+    page.mouse.up()
+    expect(page.locator("#toast")).to_contain_text("Cannot vectorize")
+    over_place(page, "loop k of C", "…")
+    page.mouse.up()
+    expect(page.locator(f"{MENU} input")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.click(".cm-content")
+    for _ in written:
+        page.keyboard.press("Control+z")
+    settled(page)
+    assert script(page) == before
+
+
+def test_loops_are_bound_to_the_threads_of_a_gpu_by_dragging(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer)
+    blocks = 's[C].bind(i, te.thread_axis("blockIdx.x"))'
+    write(page, MATMUL.replace("s[C].vectorize(ji)", blocks).replace("llvm", "cuda"))
+    expect(over_place(page, "loop j.inner of C", "parallel")).to_contain_text("shares out no loop among the cores")
+    page.keyboard.press("Escape")
+    expect(page.locator("#drop-shelf")).to_be_hidden()
+    page.mouse.up()
+    over_place(page, "loop j.inner of C", "threadIdx.x")
+    page.mouse.up()
+    expect(page.locator("#pane-schedule q")).to_have_text(["blockIdx.x", "threadIdx.x"])
+    assert 's[C].bind(ji, te.thread_axis("threadIdx.x"))' in script(page)
+
+
+def test_a_quick_drop_waits_for_what_can_be_dropped(matmul: Page) -> None:
+    page, held = matmul, []
+    page.route("**/api/proposals", lambda route: held.append(route))
+    start, box = (page.locator("#pane-schedule p", has=grip(page, f"loop {axis} of C")).bounding_box() for axis in "ki")
+    assert start
+    assert box
+    page.mouse.move(start["x"] + 12, start["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 40, box["y"] + 2, steps=4)
+    page.mouse.up()
+    assert "s[C].reorder(i, jo, k, ji)" in script(page)
+    held[0].continue_()
+    expect(page.locator(".cm-content")).to_contain_text("s[C].reorder(k, i, jo, ji)")
 
 
 def test_a_finger_opens_the_menu(explorer: str, open_page: Callable[..., Page]) -> None:

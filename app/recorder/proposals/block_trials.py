@@ -24,7 +24,7 @@ from app.recorder.proposals.candidates import FACTORS
 from app.recorder.proposals.insertion import ScriptText
 from app.recorder.proposals.payoffs import Payoffs
 from app.recorder.proposals.scopes import Scope
-from app.recorder.proposals.trying import Trials, require_short, require_threads
+from app.recorder.proposals.trying import Trials, require_cores, require_short, require_threads
 from app.recorder.schedules import BlockSchedule
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
@@ -86,6 +86,8 @@ class BlockTrials(Trials[BlockCandidate]):
     def lowered(self, candidate: BlockCandidate) -> IRModule:
         if isinstance(candidate, BindLoop):
             require_threads(self._target.max_num_threads, self._target.kind.name)
+        if candidate.primitive == "parallel":
+            require_cores(self._target.max_num_threads, self._target.kind.name)
         if isinstance(candidate, AnnotateLoop):
             others = [loop for loop in candidate.place.loops if loop.kind in WRITTEN_OUT and loop is not candidate.loop]
             inside = any(loop.kind not in WRITTEN_OUT for loop in candidate.place.loops[candidate.at + 1 :])

@@ -32,7 +32,8 @@ class Payoffs:
     def __init__(self, func: PrimFunc, target: Target) -> None:
         self._func = func
         self._target = target
-        self._moved = _traffic(func)
+        self._on_device = target.max_num_threads > 1
+        self._moved = {} if self._on_device else _traffic(func)
 
     def vectorize(self, loop: Var, extent: int | None) -> str:
         """Return why to vectorise an innermost loop."""
@@ -46,7 +47,7 @@ class Payoffs:
 
     def parallel(self, owner: str, extent: int | None) -> str:
         """Return why to share out an outermost loop of a nest without parallel loops."""
-        if extent is None or extent < 2:
+        if self._on_device or extent is None or extent < 2:
             return ""
         return f"no loop of {owner} is parallel; its outermost has {extent:,} iterations for {CORES} cores"
 
@@ -78,12 +79,14 @@ class Payoffs:
 
     def fuse(self, extent: int | None) -> str:
         """Return why to fuse the outermost loop of a nest with the next."""
-        if extent is None or extent >= 2 * CORES:
+        if self._on_device or extent is None or extent >= 2 * CORES:
             return ""
         return f"the outermost loop has {extent} iterations, few to share out among {CORES} cores"
 
     def fewer_bytes(self, after: IRModule) -> str:
-        """Return what a primitive saves in the first cache that it saves something in."""
+        """Return what a primitive saves in the first cache of this machine that it saves something in."""
+        if self._on_device:
+            return ""
         [func] = (f for f in after.functions.values() if isinstance(f, PrimFunc))
         for (name, before), (_, now) in zip(self._moved.items(), _traffic(func).items(), strict=True):
             if before is not None and now is not None and now <= LESS * before:

@@ -28,7 +28,7 @@ from app.recorder.proposals.gains import Gains
 from app.recorder.proposals.insertion import ScriptText
 from app.recorder.proposals.payoffs import Payoffs
 from app.recorder.proposals.scopes import Scopes
-from app.recorder.proposals.trying import Trials, require_short, require_threads
+from app.recorder.proposals.trying import Trials, require_cores, require_short, require_threads
 from app.recorder.proposals.wording import Wording
 from app.recorder.recorder import Recorder
 from app.recorder.schedule_tree import loops_of, shown_stages
@@ -149,6 +149,8 @@ class _Proposer(Trials[Candidate]):
     def lowered(self, candidate: Candidate) -> IRModule:
         if isinstance(candidate, Bind):
             require_threads(self._target.max_num_threads, self._target.kind.name)
+        if candidate.primitive == "parallel":
+            require_cores(self._target.max_num_threads, self._target.kind.name)
         if isinstance(candidate, Annotate):
             stage = self._schedule.stages[candidate.stage]
             axis, attrs = candidate.axis(self._schedule), stage.iter_var_attrs

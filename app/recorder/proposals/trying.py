@@ -126,3 +126,15 @@ def require_threads(threads: int, kind: str) -> None:
     """
     if threads == 1:
         raise TVMError(f"{kind} has no threads to bind loops to: build for a GPU")
+
+
+def require_cores(threads: int, kind: str) -> None:
+    """Refuse to share out loops among cores for a target that runs them as threads of a device.
+
+    Raises
+    ------
+    TVMError
+        It does.
+    """
+    if threads > 1:
+        raise TVMError(f"{kind} shares out no loop among the cores of a CPU: bind it to blocks or threads")

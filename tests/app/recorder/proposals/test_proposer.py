@@ -148,6 +148,8 @@ def test_loops_are_bound_for_a_gpu() -> None:
     script = edited(script, bound.edit)
     assert 's[C].bind(i, te.thread_axis("blockIdx.x"))\n' in script
     assert not {"vectorize", "parallel", "unroll", "bind to blockIdx.x"} & {p.label for p in proposals(script, 0, 0)}
+    assert "no loop among the cores" in labelled(proposals(script, 0, 1), "parallel").refused
+    assert not [p.gain for p in proposals(script, 0, 1) if "cores" in p.gain or "moves" in p.gain], "those of a CPU"
     twice = labelled(proposals(script, 0, 1), "bind to blockIdx.x").refused
     assert "both bound to blockIdx.x, so that" in twice, "a line that is not written yet has no number"
 
