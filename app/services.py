@@ -95,24 +95,11 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
     compiling = queue(config.compiling, overtime=config.compiling // 2)
     measuring = queue(1, typical_seconds=15.0, quantum_seconds=MEASURING_QUANTUM_SECONDS)
     memory = Memory(config.memory)
-    uploads = Uploads(
-        config.data_dir / "uploads",
-        config.upload_bytes,
-        config.uploads_bytes,
-        config.reserve_bytes,
-        SharedFiles(config.store) if config.store else None,
-    )
+    uploads = _uploads(config)
     results = SharedResults(config.store, f"{FORMAT}-{compiler.__version__}") if config.store else None
     workspace_limits = WorkspaceLimits(uploads, config.files_bytes, config.workspace_uploads_bytes)
     launcher = Launcher(runner, config, _cores(runner, compiling, measuring), workspace_limits)
-    links = Links(
-        config.links_database,
-        compiler.__version__,
-        CPU,
-        content_bytes=workspace_limits.content_bytes,
-        backups=config.data_dir / "backups",
-    )
-
+    links = _links(config, workspace_limits)
     incoming = Incoming(memory.incoming, _assembler(renderer))
     programs = RecordedPrograms(launcher, compiling, incoming)
     return Services(
@@ -146,6 +133,26 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         classes=Classes(config.links_database),
         compiling=compiling,
         measuring=measuring,
+    )
+
+
+def _uploads(config: Config) -> Uploads:
+    return Uploads(
+        config.data_dir / "uploads",
+        config.upload_bytes,
+        config.uploads_bytes,
+        config.reserve_bytes,
+        SharedFiles(config.store) if config.store else None,
+    )
+
+
+def _links(config: Config, limits: WorkspaceLimits) -> Links:
+    return Links(
+        config.links_database,
+        compiler.__version__,
+        CPU,
+        content_bytes=limits.content_bytes,
+        backups=config.data_dir / "backups",
     )
 
 

@@ -150,11 +150,16 @@ onnx, spelt_out, parameters, returns, references, waived, rules
     if onnx:
         _ONNX[onnx] = op
     if topi is not None:
-        namespace, _, short = name.rpartition(".")
-        topi.__name__ = topi.__qualname__ = short
-        extension_point(f"tvm.topi.{namespace}".rstrip(".")).add(short, lambda: topi)
+        _export_definition(name, topi)
     function: OpFunction = _publish(op, _call_function(op, older_order), _caller())
     return function
+
+
+def _export_definition(name: str, definition: Callable[..., Any]) -> None:
+    """Let ``topi`` have the definition of an operator under the operator's name."""
+    namespace, _, short = name.rpartition(".")
+    definition.__name__ = definition.__qualname__ = short
+    extension_point(f"tvm.topi.{namespace}".rstrip(".")).add(short, lambda: definition)
 
 
 def _caller() -> str:

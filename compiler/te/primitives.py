@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -150,16 +151,8 @@ def primitive(method: F) -> F:
         index = None if stage is None else schedule.index_of(stage)
         # Only new axes and tensors derive from the arguments; an annotation does not derive from the loops it names.
         span = mint_source(origin, _spans((*args, *kwargs.values())) if makes_something else NO_SPAN)
-        restore = self.checkpoint()
-        schedule.applying = True
-        try:
-            with derived_from(span):
-                result = method(self, *args, **kwargs)
-        except TVMError:
-            restore()
-            raise
-        finally:
-            schedule.applying = False
+        with _applying(self, schedule), derived_from(span):
+            result = method(self, *args, **kwargs)
         made = _shown(result) if result is not None and result is not self else ""
         frame = user_frame()
         done = Primitive(
@@ -180,6 +173,20 @@ def primitive(method: F) -> F:
 
     _PRIMITIVES.add(recorded)
     return recorded  # type: ignore[return-value]
+
+
+@contextmanager
+def _applying(owner: RecordedStage | Recorder, schedule: Recorder) -> Iterator[None]:
+    """Let primitives that are called inside be part of one that, where it is refused, leaves its owner as it was."""
+    restore = owner.checkpoint()
+    schedule.applying = True
+    try:
+        yield
+    except TVMError:
+        restore()
+        raise
+    finally:
+        schedule.applying = False
 
 
 def primitives_of(owner: type) -> dict[str, Callable[..., Any]]:

@@ -89,12 +89,13 @@ def _adjoints(output: Tensor, sources: Sequence[Tensor], head: Tensor) -> dict[T
     summands: dict[Tensor, list[Tensor]] = {output: [head]}
     adjoints: dict[Tensor, Tensor] = {}
     for op in reversed(order):
+        reads = [tensor for tensor in op.input_tensors if tensor.op in between]
         for tensor in op.outputs:
-            if tensor in summands:
-                adjoints[tensor] = adjoint = sum_of(summands[tensor], f"{tensor.op.name}.grad")
-                for read in op.input_tensors:
-                    if read.op in between:
-                        part = vector_jacobian_product(tensor, read, adjoint)
-                        if part is not None:
-                            summands.setdefault(read, []).append(part)
+            if tensor not in summands:
+                continue
+            adjoints[tensor] = adjoint = sum_of(summands[tensor], f"{tensor.op.name}.grad")
+            for read in reads:
+                part = vector_jacobian_product(tensor, read, adjoint)
+                if part is not None:
+                    summands.setdefault(read, []).append(part)
     return adjoints
