@@ -6,8 +6,8 @@ import ast
 
 from tests.contracts.measures.sources import Function, sources
 
-MAX_FUNCTION_LINES = 60
-MAX_FILE_LINES = 600
+MAX_FUNCTION_LINES = 58
+MAX_FILE_LINES = 592
 
 
 def long_functions(*packages: str) -> list[str]:
