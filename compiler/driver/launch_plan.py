@@ -18,6 +18,7 @@ from compiler.ir.substitute import substitute
 from compiler.runtime.launches import MAX_LAUNCHES, DeviceMemory, FunctionLaunches, Launch, Launches, NoLaunches
 from compiler.target.codegen.source import source_code
 from compiler.target.target import Target
+from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.memory import allocation_bytes
 from compiler.tir.builtin import CALL_PACKED
 from compiler.tir.function import PrimFunc
@@ -266,6 +267,6 @@ class _SharedMemory(StmtVisitor):
         self.bytes = 0
 
     def visit_Allocate(self, n: Allocate) -> None:
-        if getattr(n.buffer_var.type_annotation, "storage_scope", "").startswith(self._scope):
+        if pointer_scope(n.buffer_var).startswith(self._scope):
             self.bytes += allocation_bytes(n)
         self.visit(n.body)

@@ -10,7 +10,7 @@ whether its thread has frames left, see :mod:`compiler.ir.recursion`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from compiler.ir.instrument import report_rewrite
 from compiler.ir.node import Node, duplicate, same_items
@@ -18,6 +18,8 @@ from compiler.ir.origin import begin_traversal, current_ambient, set_ambient
 from compiler.ir.recursion import call_in_new_thread, stack_is_low
 
 __all__ = ["Functor", "Mutator", "NoRuleError", "RewriteFunctor", "Visitor"]
+
+AnyNode = TypeVar("AnyNode", bound=Node)
 
 
 class NoRuleError(NotImplementedError, TypeError):
@@ -142,7 +144,7 @@ class RewriteFunctor(Functor):
 class Mutator(RewriteFunctor):
     """Rebuilds a tree; returns the very same object where nothing changed."""
 
-    def visit_Node(self, n: Node) -> Any:
+    def visit_Node(self, n: AnyNode) -> AnyNode:
         """Return ``n`` with its children visited; ``n`` itself where all of them stayed."""
         changes: dict[str, Any] | None = None
         for name in n.children:

@@ -168,7 +168,7 @@ class _Reads(Mutator):
 
     def visit_Call(self, n: Call) -> PrimExpr:
         if n.op is not IF_THEN_ELSE:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         new = self._choice(*n.args)
         return n if all(a is b for a, b in zip(new, n.args, strict=True)) else Call(n.dtype, n.op, new)
 

@@ -202,7 +202,7 @@ class ThreadMerger(TensorMutator):
         if n.attr_key == "buffer_bind_scope":
             buffer, tensor = n.node
             return AttrStmt((buffer, self._tensor(tensor)), n.attr_key, n.value, self.visit(n.body))
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def _thread(self, n: AttrStmt) -> Stmt:
         outer = self._threads.get(n.node.var)

@@ -146,10 +146,10 @@ class _Replace(Mutator):
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         always, alternatives = _evaluation(n)
         if not alternatives:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         new = {operand: self.visit(operand) for operand in always}
         new.update((operand, self._naming.scope(operand)) for operand in alternatives if operand not in new)
-        return _Operands(new).visit_Node(n)  # type: ignore[no-any-return]
+        return _Operands(new).visit_Node(n)
 
 
 class _Operands(Mutator):

@@ -285,6 +285,21 @@ def tvm_access_ptr(ptype: str, data: ExprLike, offset: ExprLike, extent: ExprLik
     return Call("handle", ACCESS_PTR, args)
 
 
+def storage_sync(scope: str) -> PrimExpr:
+    """Return the call that lets threads wait for each other.
+
+    Parameters
+    ----------
+    scope : str
+        Of the memory whose accesses it orders: ``shared`` for the threads of a block, ``warp`` for those of a warp.
+
+    Returns
+    -------
+    PrimExpr
+    """
+    return Call("int32", STORAGE_SYNC, (StringImm(scope),))
+
+
 def address_of(obj: Buffer | BufferLoad) -> PrimExpr:
     """Return a pointer to an element.
 

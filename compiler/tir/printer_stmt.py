@@ -13,6 +13,7 @@ from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import uses_var
 from compiler.ir.text import TextBuilder
 from compiler.ir.types import PointerType, PrimType
+from compiler.tir.allocations import pointer_scope
 from compiler.tir.buffer import DEFAULT, Buffer
 from compiler.tir.builtin import RET
 from compiler.tir.printer_expr import DEFAULT_OPTIONS, ExprPrinter
@@ -364,7 +365,7 @@ class StmtPrinter(ExprPrinter):
         self._hold(n, last, self._allocation, n.buffer_var)
 
     def _allocation(self, n: Allocate) -> None:
-        scope = getattr(n.buffer_var.type_annotation, "storage_scope", "") or "global"
+        scope = pointer_scope(n.buffer_var)
         self.out.write("T.allocate([")
         self.sequence(n.extents)
         self.out.write(f'], "{n.dtype}", "{scope}"')

@@ -8,6 +8,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm
+from compiler.tir.allocations import pointer_scope
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AllocateConst, BufferStore, For, ForKind, SeqStmt, Stmt
@@ -76,7 +77,7 @@ class _Allocations(StmtVisitor):
         self.by_scope: dict[str, int] = {}
 
     def visit_Allocate(self, n: Allocate) -> None:
-        scope = _scope(n)
+        scope = pointer_scope(n.buffer_var)
         self.by_scope[scope] = self.by_scope.get(scope, 0) + allocation_bytes(n)
         self.visit(n.body)
 
@@ -133,7 +134,7 @@ def _live_at_most(stmt: Any, alignment: int) -> int:
     if isinstance(stmt, SeqStmt):
         return max(_live_at_most(s, alignment) for s in stmt.seq)
     own = 0
-    if isinstance(stmt, Allocate) and _scope(stmt) == "global":
+    if isinstance(stmt, Allocate) and pointer_scope(stmt.buffer_var) == "global":
         own = -(-allocation_bytes(stmt) // alignment) * alignment
     below = [getattr(stmt, name) for name in stmt.children]
     most = max((_live_at_most(s, alignment) for s in below if isinstance(s, Stmt)), default=0)
@@ -150,7 +151,3 @@ def allocation_bytes(n: Allocate | AllocateConst) -> int:
             return 0
         size *= extent.value
     return size
-
-
-def _scope(n: Allocate) -> str:
-    return getattr(n.buffer_var.type_annotation, "storage_scope", "") or "global"

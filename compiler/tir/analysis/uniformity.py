@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from compiler.ir.functor import Visitor
 from compiler.ir.primexpr import Call, PrimExpr, StringImm, Var
+from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.thread_axes import is_thread, launch_of
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import STORAGE_SYNC
@@ -120,7 +121,7 @@ class _Flow(StmtVisitor):
         self._in_kernel = outer
 
     def visit_Allocate(self, n: Allocate) -> None:
-        if self._in_kernel and getattr(n.buffer_var.type_annotation, "storage_scope", "") not in _SHARED_SCOPES:
+        if self._in_kernel and pointer_scope(n.buffer_var) not in _SHARED_SCOPES:
             self._private.add(n.buffer_var)
         self.visit(n.body)
 

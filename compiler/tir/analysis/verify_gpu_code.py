@@ -10,6 +10,7 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.functor import Visitor
 from compiler.ir.node import Node
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var
+from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.memory import allocation_bytes
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
@@ -182,7 +183,7 @@ class _Kernels(Visitor):
             self.check("max_dynamic_shared_memory_per_block", both, self._largest.get("shared.dyn"))
 
     def visit_Allocate(self, n: Allocate) -> None:
-        scope = getattr(n.buffer_var.type_annotation, "storage_scope", "")
+        scope = pointer_scope(n.buffer_var)
         if scope in self._bytes:
             size = allocation_bytes(n)
             self._bytes[scope] += size

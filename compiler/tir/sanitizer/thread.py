@@ -10,6 +10,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.primexpr import IntImm, Var, is_const_int
+from compiler.tir.allocations import pointer_scope
 from compiler.tir.buffer import Buffer
 from compiler.tir.evaluation import numpy_dtype
 from compiler.tir.memory import OutOfBounds, View
@@ -73,7 +74,7 @@ class Thread:
 
     def allocate(self, n: Allocate, size: int) -> None:
         """Allocate memory where its scope says; what others of the block or warp have allocated already is theirs."""
-        scope = getattr(n.buffer_var.type_annotation, "storage_scope", "")
+        scope = pointer_scope(n.buffer_var)
         kind = numpy_dtype(n.dtype)
         common = self._shared if scope.startswith("shared") else self._warp if scope == "warp" else None
         if common is None:

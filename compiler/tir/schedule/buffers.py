@@ -42,7 +42,7 @@ class BlockMutator(Mutator):
 
     def rewrite_block(self, n: Block) -> Block:
         """Return what a block becomes; by default with what is inside of it rebuilt."""
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
 
 class ReplaceBuffers(BlockMutator):
@@ -60,7 +60,7 @@ class ReplaceBuffers(BlockMutator):
 
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         """Rebuild an expression with its operands."""
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_Var(self, n: Var) -> PrimExpr:
         """Replace a pointer."""

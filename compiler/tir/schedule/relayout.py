@@ -131,7 +131,7 @@ class Relayout(ReplaceBuffers):
             if traversal.loop is n:
                 return self._filled(traversal)
         self._ranges[n.loop_var] = Range.from_fields(n.min, n.extent)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def _filled(self, traversal: Traversal) -> Stmt:
         """Return loops over all elements of the new layout, which store the padding too."""
@@ -180,7 +180,7 @@ class Relayout(ReplaceBuffers):
                 f"A region of the buffer {self._old.name} is matched in a block inside of {{0}}",
                 self._home.block,
             )
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def rewrite_block(self, n: Block) -> Block:
         for axis in n.iter_vars:

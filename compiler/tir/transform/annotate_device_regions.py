@@ -49,4 +49,4 @@ class _Annotate(StmtMutator):
             return n
         if n.attr_key in DEVICE_REGIONS:
             return AttrStmt(self._target, "target", 0, n)  # type: ignore[arg-type]
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)

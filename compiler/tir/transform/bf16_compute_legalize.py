@@ -109,8 +109,8 @@ class _Eliminate(Mutator):
     def visit_Cast(self, n: Cast) -> PrimExpr:
         inner = n.value
         if isinstance(inner, Cast) and is_bf16(inner.dtype) and inner.value.dtype == n.dtype:
-            return self.visit(inner.value) if dt.element(n.dtype) == SINGLE else self.visit_Node(n)  # type: ignore[no-any-return]
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit(inner.value) if dt.element(n.dtype) == SINGLE else self.visit_Node(n)
+        return self.visit_Node(n)
 
 
 class BF16ComputeLegalize(PrimFuncPass):
@@ -226,7 +226,7 @@ class ComputeLegalizer(_Promote):
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         if not self.is_narrow(n.dtype) or n.buffer_var in self._kept:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         dtype = self.widened(n.dtype)
         pointer = self._variables[n.buffer_var] = retyped_pointer(n.buffer_var, dtype)
         return rebuild(

@@ -144,7 +144,7 @@ class StorageLegalizer(Mutator):
 
     def visit_Call(self, n: Call) -> PrimExpr:
         if n.op is not REINTERPRET:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         (value,) = self._visit_tuple(n.args)
         dtype = self.stored(n.dtype) if self.is_narrow(n.dtype) else n.dtype
         return value if value.dtype == dtype else rebuild(n, dtype=dtype, args=(value,))
@@ -170,7 +170,7 @@ class StorageLegalizer(Mutator):
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         if not self.is_narrow(n.dtype):
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         dtype = self.stored(n.dtype)
         pointer = self._variables[n.buffer_var] = retyped_pointer(n.buffer_var, dtype)
         return rebuild(

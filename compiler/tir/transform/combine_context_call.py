@@ -52,7 +52,7 @@ class _Combine(Mutator):
 
     def visit_Call(self, n: Call) -> PrimExpr:
         if n.op is not THREAD_CONTEXT:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         value = n.args[0]
         for other, var in self._values:
             if structural_equal(value, other):
@@ -64,9 +64,9 @@ class _Combine(Mutator):
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key in _OWN_CONTEXTS:
             return rebuild(n, body=self.combined(n.body))
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_For(self, n: For) -> Stmt:
         if n.kind is ForKind.PARALLEL:
             return rebuild(n, body=self.combined(n.body))
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)

@@ -262,7 +262,7 @@ class _Replacement(Mutator):
         self._chosen = chosen
 
     def below(self, e: PrimExpr) -> PrimExpr:
-        return self.visit_Node(e)  # type: ignore[no-any-return]
+        return self.visit_Node(e)
 
     def visit_Var(self, n: Var) -> Var:
         return n

@@ -56,12 +56,12 @@ class _Compact(Mutator):
 
     def visit_For(self, n: For) -> Stmt:
         if n.thread_binding is None:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         return self._in_threads(n, n.thread_binding.thread_tag, n.loop_var, Range.from_fields(n.min, n.extent))
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key not in THREAD_KEYS:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         return self._in_threads(n, n.node.thread_tag, n.node.var, Range.from_fields(const(0, n.value.dtype), n.value))
 
     def _in_threads(self, n: Stmt, tag: str, var: Var, threads: Range) -> Stmt:

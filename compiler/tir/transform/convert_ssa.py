@@ -64,4 +64,4 @@ class _DefineOnce(Mutator):
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if isinstance(n.node, IterVar):
             self._defined.add(n.node.var)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from compiler.ir.functor import Visitor
 from compiler.ir.node import rebuild
 from compiler.ir.op import CallEffect, Op
-from compiler.ir.primexpr import Call, PrimExpr, Var, const
+from compiler.ir.primexpr import Call, Var
 from compiler.ir.substitute import uses_var
+from compiler.tir.allocations import element_count
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.stmt import THREAD_KEYS, Allocate, AttrStmt, BufferStore, For, SeqStmt, Stmt
 
-__all__ = ["Filling", "element_count", "fillings_ahead"]
+__all__ = ["Filling", "fillings_ahead"]
 
 MARKER = "double_buffer_scope"
 
@@ -40,22 +41,9 @@ class Filling:
         """Return the view of doubled memory that stands for one of the single memory."""
         view = self._views.get(buffer)
         if view is None:
-            size = element_count(self.allocations[buffer.data])
+            size = element_count(self.allocations[buffer.data].extents)
             view = self._views[buffer] = rebuild(buffer, shape=(size * 2,))
         return view
-
-
-def element_count(alloc: Allocate) -> PrimExpr:
-    """Return how many elements an allocation has room for.
-
-    Parameters
-    ----------
-    alloc : Allocate
-    """
-    count: PrimExpr = const(1, alloc.extents[0].dtype if alloc.extents else "int32")
-    for extent in alloc.extents:
-        count = count * extent
-    return count
 
 
 def fillings_ahead(loop: For) -> list[Filling]:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.origin import user_place
-from compiler.ir.primexpr import Call, Let, PrimExpr, Select, StringImm, const
+from compiler.ir.primexpr import Call, Let, PrimExpr, Select, const
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
-from compiler.tir.builtin import STORAGE_SYNC
+from compiler.tir.builtin import storage_sync
 from compiler.tir.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN, WARP_SHUFFLE_UP
 from compiler.tir.stmt import Evaluate, For, IfThenElse, LetStmt, Stmt, While, seq
 from compiler.tir.stmt_functor import StmtExprMutator
@@ -92,7 +92,7 @@ class EmulateShuffles(StmtExprMutator):
             return const((1 << min(self._warp_size, dt.bits(n.dtype))) - 1, n.dtype)
         lane = SHUFFLES.get(n.op)
         if lane is None:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         _, value, operand, width, _ = (self.visit(arg) for arg in n.args)
         exchange = decl_buffer((self._places,), n.dtype, f"exchange{len(self.exchanges)}", scope="shared")
         self.exchanges.append(exchange)
@@ -104,4 +104,4 @@ class EmulateShuffles(StmtExprMutator):
 
 
 def _wait() -> Stmt:
-    return Evaluate(Call("int32", STORAGE_SYNC, (StringImm("warp"),)))
+    return Evaluate(storage_sync("warp"))

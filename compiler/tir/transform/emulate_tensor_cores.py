@@ -11,9 +11,10 @@ from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Call, IntImm, Max, Min, PrimExpr, StringImm, Var, cast, const
 from compiler.ir.types import PointerType, PrimType
+from compiler.tir.allocations import allocated, element_count, pointer_scope
 from compiler.tir.arithmetic import bitwise_and
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
-from compiler.tir.builtin import ACCESS_PTR, STORAGE_SYNC
+from compiler.tir.builtin import ACCESS_PTR, storage_sync
 from compiler.tir.matrix_fragments import GROUP, NIBBLES, WARP, MatrixProduct, fragment_element, matrix_product
 from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, For, ForKind, Stmt, seq
 from compiler.tir.stmt_functor import StmtExprMutator
@@ -30,7 +31,7 @@ class EmulateTensorCores(StmtExprMutator):
     """Replaces the operators of tensor cores by loops of each thread of a warp, with barriers of the warp between.
 
     Operands in registers go through memory that the block shares, in the places that the published layout gives them;
-    a fragment of ``wmma``, whose layout is nobody's business, is a matrix in shared memory.  For example, for a thread
+    a fragment of ``wmma``, whose layout is not published, is a matrix in shared memory.  For example, for a thread
     ``tx`` of 32::
 
         T.ptx_mma("float32", "m16n8k16", "row",          for i in range(8):
@@ -89,31 +90,29 @@ class EmulateTensorCores(StmtExprMutator):
         """
         code = self.visit(code)
         for buffer in self._exchanges.values():
-            code = Allocate(buffer.data, buffer.dtype, buffer.shape, const(True), DeclBuffer(buffer, code))
+            code = allocated(buffer, code)
         return code
 
     # Memory
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
         self._buffers.setdefault(n.buffer.data, n.buffer)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key not in ("fragment_shape", "fragment_layout"):
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         if n.attr_key == "fragment_shape" and isinstance(n.value, StringImm) and isinstance(n.node, Var):
             m, n_extent, k = (int(extent) for extent in n.value.value.split(","))
             self._extents[n.node] = (m, n_extent, k)
         return self.visit(n.body)  # type: ignore[no-any-return]
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
-        elements: PrimExpr = const(1)
-        for extent in n.extents:
-            elements = elements * cast("int32", extent)
-        scope = getattr(n.buffer_var.type_annotation, "storage_scope", "")
+        elements = element_count(cast("int32", extent) for extent in n.extents)
+        scope = pointer_scope(n.buffer_var)
         if not scope.startswith(_FRAGMENT_SCOPE):
             self._buffers[n.buffer_var] = Buffer(n.buffer_var, n.dtype, (elements,), (), const(0), n.buffer_var.name)
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         data = Var(n.buffer_var.name, "handle", PointerType(PrimType(n.dtype), "shared"))
         shape = (self._threads // WARP * elements,)
         self._fragments[n.buffer_var] = Buffer(data, n.dtype, shape, (), const(0), data.name)
@@ -123,7 +122,7 @@ class EmulateTensorCores(StmtExprMutator):
     def visit_Evaluate(self, n: Evaluate) -> Stmt:
         call = n.value
         if not isinstance(call, Call) or not isinstance(call.op, Op) or call.op.name not in MATRIX_OPS:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         rule, name = self._rules.get(call.op.name), call.op.name.removeprefix("tir.")
         if rule is None:
             raise LoweringError(f"emulation: {name}{user_place(call.span)} is an instruction that only devices have")
@@ -292,7 +291,7 @@ class EmulateTensorCores(StmtExprMutator):
         """Return the rows and columns of a fragment."""
         assert isinstance(pointer, Var)
         m, n, k = self._extents[pointer]
-        scope = getattr(pointer.type_annotation, "storage_scope", "")
+        scope = pointer_scope(pointer)
         return {"wmma.matrix_a": (m, k), "wmma.matrix_b": (k, n)}.get(scope, (m, n))
 
     def _elements(self, rows: int, columns: int, element: Callable[[PrimExpr], Stmt]) -> list[Stmt]:
@@ -380,4 +379,4 @@ def _each(elements: int, body: Callable[[PrimExpr], Stmt]) -> Stmt:
 
 
 def _wait() -> Stmt:
-    return Evaluate(Call("int32", STORAGE_SYNC, (StringImm("warp"),)))
+    return Evaluate(storage_sync("warp"))

@@ -15,6 +15,7 @@ from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Broadcast, Call, IntImm, PrimExpr, Ramp, Var, cast, const
 from compiler.ir.substitute import free_vars, substitute
 from compiler.ir.transform import PassContext
+from compiler.tir.allocations import allocated, element_count, pointer_scope
 from compiler.tir.analysis.features import features
 from compiler.tir.analysis.thread_axes import ThreadAxis, launch_of
 from compiler.tir.analysis.uniformity import Uniformity
@@ -84,7 +85,7 @@ class _Kernels(StmtMutator):
 
     def visit_Stmt(self, n: Stmt) -> Stmt:
         if launch_of(n) is None:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         return _Kernel(n, self._warp_size, self._distinct).emulated()
 
 
@@ -111,7 +112,7 @@ class _Kernel(KernelCode):
         uniformity = Uniformity((*(var for var, _ in loops), *memory.private))
         body = BarrierRegions(uniformity, partial(_each_thread, loops, memory), memory.keep).split(code)
         for buffer in shuffles.exchanges:
-            body = Allocate(buffer.data, buffer.dtype, buffer.shape, const(True), DeclBuffer(buffer, body))
+            body = allocated(buffer, body)
         for allocation in reversed(memory.allocations):
             body = rebuild(allocation, body=body)
         return self._each_block(body, memory.atomic)
@@ -204,7 +205,7 @@ class _BlockMemory(Mutator):
         self.atomic = False
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
-        scope = getattr(n.buffer_var.type_annotation, "storage_scope", "")
+        scope = pointer_scope(n.buffer_var)
         if scope.startswith("shared"):
             self.allocations.append(n)
         elif scope == "warp":
@@ -214,7 +215,7 @@ class _BlockMemory(Mutator):
         else:
             self.private.add(n.buffer_var)
             if n not in self._around:
-                return self.visit_Node(n)  # type: ignore[no-any-return]
+                return self.visit_Node(n)
             self._divide(n, self._slot, self._threads)
         return self.visit(n.body)  # type: ignore[no-any-return]
 
@@ -222,9 +223,7 @@ class _BlockMemory(Mutator):
         """Make one allocation of all parts."""
         if n.buffer_var not in self._contiguous:
             self.interleaved.add(n.buffer_var)
-        elements: PrimExpr = const(1)
-        for extent in n.extents:
-            elements = elements * cast("int32", extent)
+        elements = element_count(cast("int32", extent) for extent in n.extents)
         self._shifts[n.buffer_var] = (position, elements * dt.storage_bytes(n.dtype))
         self.allocations.append(rebuild(n, extents=(parts * elements,)))
 
@@ -279,7 +278,7 @@ class _BlockMemory(Mutator):
     def visit_Evaluate(self, n: Evaluate) -> Stmt:
         call = n.value
         if not isinstance(call, Call) or call.op is not ATOMIC_ADD:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         address, value = call.args
         element = address.args[0] if isinstance(address, Call) and address.args else None
         if not isinstance(element, BufferLoad):

@@ -119,10 +119,10 @@ class _Hoist(Mutator):
         return self._around(self._loops.get(n), self.visit_Node(n))
 
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
-        return self.visit(n.body) if n in self._moved else self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit(n.body) if n in self._moved else self.visit_Node(n)
 
     def visit_Let(self, n: Let) -> PrimExpr:
-        return self.visit(n.body) if n in self._moved else self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit(n.body) if n in self._moved else self.visit_Node(n)
 
     def _around(self, loop: Loop | None, stmt: Stmt) -> Stmt:
         if loop is None:
@@ -146,7 +146,7 @@ class _Decide(Mutator):
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         if type(n) is self._kind and (n is self._condition or structural_equal(n, self._condition)):
             return self._holds
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
         condition = self.visit(n.condition)

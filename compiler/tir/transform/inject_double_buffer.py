@@ -8,12 +8,13 @@ from compiler.ir.node import rebuild
 from compiler.ir.primexpr import LT, FloorDiv, IntImm, Max, PrimExpr, Var, binary, const
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
+from compiler.tir.allocations import element_count
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, IfThenElse, Stmt, seq
 from compiler.tir.stmt_functor import StmtMutator
-from compiler.tir.transform.double_buffer_filling import Filling, element_count, fillings_ahead
+from compiler.tir.transform.double_buffer_filling import Filling, fillings_ahead
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -69,7 +70,7 @@ class _Inject(StmtMutator):
             body = _Halves(filling, step % 2).visit(body)
         loop = seq([*self._before(n, fillings), self._loop(n, self.visit(body))])
         for alloc in (alloc for filling in fillings for alloc in filling.allocations.values()):
-            loop = rebuild(alloc, extents=(element_count(alloc) * 2,), body=loop)
+            loop = rebuild(alloc, extents=(element_count(alloc.extents) * 2,), body=loop)
         return loop
 
     def _before(self, n: For, fillings: list[Filling]) -> list[Stmt]:
@@ -136,12 +137,12 @@ class _Halves(Mutator):
 
     def __init__(self, filling: Filling, half: PrimExpr) -> None:
         self._filling = filling
-        self._offsets = {data: half * element_count(alloc) for data, alloc in filling.allocations.items()}
+        self._offsets = {data: half * element_count(alloc.extents) for data, alloc in filling.allocations.items()}
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key == "double_buffer_write" and n.node in self._offsets:
             return n
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def _moved(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> tuple[Buffer, tuple[PrimExpr, ...]]:
         return self._filling.both_halves(buffer), (self._offsets[buffer.data] + indices[0],)

@@ -75,12 +75,12 @@ class _Permute(Mutator):
 
     def visit_For(self, n: For) -> Stmt:
         self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent))
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key in THREAD_KEYS:
             self._analyzer.bind(n.node.var, Range.from_min_extent(0, n.value))
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     # Accesses
 

@@ -67,7 +67,7 @@ class _Inject(StmtMutator):
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key != ASYNC_SCOPE:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         around, self._is_async = self._is_async, True
         body = self.visit(n.body)
         self._is_async = around

@@ -170,7 +170,7 @@ class _Inject(Mutator):
     def visit_BufferRealize(self, n: BufferRealize) -> Stmt:
         rolled = _roll(n, self._loops) if _is_marked(n) else None
         if rolled is None:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         self._rolled[n.buffer] = rolled
         return self.visit(n.body)  # type: ignore[no-any-return]
 
@@ -182,7 +182,7 @@ class _Inject(Mutator):
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         rolled = self._rolled.get(n.buffer)
         if rolled is None:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         indices = self._visit_tuple(n.indices)
         new: Stmt = rebuild(n, value=self.visit(n.value), indices=rolled.wrapped(indices))
         if n.buffer in self._producing:

@@ -12,6 +12,7 @@ from compiler.ir.origin import inheriting
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var, const
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
+from compiler.tir.allocations import element_count
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
@@ -207,49 +208,46 @@ class _Inject(Mutator):
     def visit_Evaluate(self, n: Evaluate) -> Stmt:
         if self._depends(n.value):
             return self._repeat(n)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_For(self, n: For) -> Stmt:
         if self._depends(n.min, n.extent):
             return self._repeat(n)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_While(self, n: While) -> Stmt:
         if self._depends(n.condition):
             return self._repeat(n)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
         if self._depends(n.condition):
             return self._repeat(n)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
         if self._depends(n.value):
             return self._repeat(n)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
         if self._depends(n.condition):
             return self._repeat(n)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if self._depends(n.value):
             return self._repeat(n)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         if self._depends(*n.extents):
             return self._repeat(n)
         if self._inside:  # allocated anew for each thread already
             self._own.discard(n.buffer_var)
-            return self.visit_Node(n)  # type: ignore[no-any-return]
-        size: PrimExpr = const(1, n.extents[0].dtype if n.extents else "int32")
-        for extent in n.extents:
-            size = size * extent
-        self._sizes[n.buffer_var] = size
+            return self.visit_Node(n)
+        size = self._sizes[n.buffer_var] = element_count(n.extents)
         if n.buffer_var not in self._own:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         body = self.visit(n.body)
         return rebuild(n, extents=(size * self._count,), body=body)

@@ -47,7 +47,7 @@ class _Instrument(StmtMutator):
 
     def visit_For(self, n: For) -> Stmt:
         self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent), override=True)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         checks = [*_inside(n.buffer, n.indices), *_checks(n.value)]

@@ -9,6 +9,7 @@ from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Call, IntImm, PrimExpr, Var, cast, const
 from compiler.ir.substitute import free_vars, post_order_visit, substitute
+from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.thread_axes import is_thread, launch_of, thread_axes
 from compiler.tir.stmt import Allocate, AttrStmt, For, Stmt
 from compiler.tir.stmt_functor import StmtMutator
@@ -71,8 +72,8 @@ class _DeviceMemory(StmtMutator):
         self._moved: set[Var] = set()
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
-        if getattr(n.buffer_var.type_annotation, "storage_scope", "") not in DEVICE_SCOPES:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+        if pointer_scope(n.buffer_var) not in DEVICE_SCOPES:
+            return self.visit_Node(n)
         self._pending[n.buffer_var] = n
         body = self.visit(n.body)
         del self._pending[n.buffer_var]
@@ -154,7 +155,7 @@ class _WithoutLaunches(StmtMutator):
     """Removes the launches of thread axes, whose variables stay."""
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
-        return self.visit(n.body) if launch_of(n) else self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit(n.body) if launch_of(n) else self.visit_Node(n)
 
     def visit_For(self, n: For) -> Stmt:
-        return self.visit(n.body) if launch_of(n) else self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit(n.body) if launch_of(n) else self.visit_Node(n)

@@ -45,9 +45,9 @@ class _Launch(StmtMutator):
         facts = _Facts()
         facts.visit(n)
         if facts.launches or isinstance(n, (SeqStmt, Allocate, DeclBuffer, AttrStmt)):
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         if isinstance(n, LetStmt) and not _touches(n.value):
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         return n if facts.calls_host or not facts.touches_memory else _launched(n)
 
 

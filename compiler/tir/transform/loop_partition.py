@@ -346,8 +346,8 @@ class _Decide(Mutator):
     def visit_Call(self, n: Call) -> PrimExpr:
         new = self.visit_Node(n)
         if n.op is IF_THEN_ELSE and isinstance(new.args[0], IntImm):
-            return new.args[1] if new.args[0].value else new.args[2]  # type: ignore[no-any-return]
-        return new  # type: ignore[no-any-return]
+            return new.args[1] if new.args[0].value else new.args[2]
+        return new
 
     def visit_And(self, n: And) -> PrimExpr:
         a, b = self.visit(n.a), self.visit(n.b)
@@ -369,7 +369,7 @@ class _Prune(_Decide):
 
     def visit_For(self, n: For) -> Stmt:
         self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent), override=True)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_Call(self, n: Call) -> PrimExpr:
         if n.op is LIKELY:
@@ -381,4 +381,4 @@ class _Prune(_Decide):
 
 class _RemoveLikely(Mutator):
     def visit_Call(self, n: Call) -> PrimExpr:
-        return self.visit(n.args[0]) if n.op is LIKELY else self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit(n.args[0]) if n.op is LIKELY else self.visit_Node(n)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
-from compiler.ir.primexpr import Call, IntImm, PrimExpr, StringImm, const
+from compiler.ir.primexpr import Call, IntImm, PrimExpr, const
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
-from compiler.tir.builtin import STORAGE_SYNC
+from compiler.tir.builtin import storage_sync
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, Evaluate, Stmt, seq
 from compiler.tir.stmt_functor import StmtMutator, StmtVisitor
@@ -62,9 +62,9 @@ class _Lower(StmtMutator):
         if n.attr_key == WAIT_QUEUE and isinstance(n.body, AttrStmt) and n.body.attr_key == WAIT_COUNT:
             count = n.body.value
             waited = count if self._has_counts and isinstance(count, IntImm) else const(0)
-            barrier = Evaluate(Call("int32", STORAGE_SYNC, (StringImm("shared"),)))
+            barrier = Evaluate(storage_sync("shared"))
             return seq([_call("tir.ptx_wait_group", waited), barrier, self.visit(n.body.body)])
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
 
 def _call(name: str, *args: PrimExpr) -> Stmt:

@@ -65,7 +65,7 @@ class _Lower(Mutator):
     def visit_For(self, n: For) -> Stmt:
         reduction = _reduction_below(n)
         if reduction is None:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         lowered = _LoweredReduction(reduction)
         self._allocated += lowered.buffers
         return lowered.statement()

@@ -11,9 +11,10 @@ from compiler.ir.function import CallingConv, GlobalVar
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, IterVar, PrimExpr, StringImm, const
+from compiler.ir.primexpr import Call, IterVar, PrimExpr, StringImm
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import ModulePass, PassContext
+from compiler.tir.allocations import element_count, pointer_scope
 from compiler.tir.builtin import CALL_EXTERN, CALL_PACKED
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt
@@ -101,16 +102,13 @@ class _LaunchParameters(StmtVisitor):
         self.visit(n.body)
 
     def visit_Allocate(self, n: Allocate) -> None:
-        if getattr(n.buffer_var.type_annotation, "storage_scope", "") == "shared.dyn":
+        if pointer_scope(n.buffer_var) == "shared.dyn":
             if self.dynamic_bytes is not None:
                 raise LoweringError(
                     f"LowerDeviceKernelLaunch: kernel {self._name!r} has several allocations of dynamic shared memory; "
                     "MergeSharedMemoryAllocations makes one of them"
                 )
-            size: PrimExpr = const(1)
-            for extent in n.extents:
-                size = size * extent
-            self.dynamic_bytes = size * (dt.bits(n.dtype) * dt.lanes(n.dtype) // 8)
+            self.dynamic_bytes = element_count(n.extents) * (dt.bits(n.dtype) * dt.lanes(n.dtype) // 8)
         self.visit(n.body)
 
 

@@ -10,7 +10,7 @@ from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Call, PrimExpr, Var, const
 from compiler.ir.transform import PassContext
-from compiler.ir.types import PointerType
+from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import ACCESS_PTR, address_of
@@ -49,9 +49,9 @@ class _Lower(Mutator):
         self._memories: dict[Var, MemoryInfo] = {}
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
-        scope = _scope_of(n.buffer_var)
+        scope = pointer_scope(n.buffer_var)
         if not is_tagged(scope):
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         info = memory_info(scope)
         if info is None:
             raise LoweringError(
@@ -72,13 +72,8 @@ class _Lower(Mutator):
         if info is not None and info.head_address is None:
             raise LoweringError(
                 f"LowerDeviceStorageAccessInfo: buffer {pointer.name!r} is not addressable: "
-                f"tvm.info.mem.{_scope_of(pointer)} gives no head address"
+                f"tvm.info.mem.{pointer_scope(pointer)} gives no head address"
             )
         index = offset * dt.lanes(kind.dtype)
         elements = Buffer(pointer, dt.element(kind.dtype), (index + 1,), (), const(0), pointer.name)
         return address_of(BufferLoad(elements, (index,)))
-
-
-def _scope_of(pointer: Var) -> str:
-    kind = pointer.type_annotation
-    return (kind.storage_scope or "global") if isinstance(kind, PointerType) else "global"

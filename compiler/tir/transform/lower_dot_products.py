@@ -56,7 +56,7 @@ class _Lower(Mutator):
     def visit_Call(self, n: Call) -> PrimExpr:
         operands = _operands(n)
         if operands is None:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         a, b, total = (self.visit(e) for e in operands)
         if self._native and (a.dtype, b.dtype, n.dtype) in _NATIVE and _is_row(a) and _is_row(b):
             return rebuild(n, op=_DOT_PRODUCT, args=(address_of(_loaded(a, 0)), address_of(_loaded(b, 0)), total))

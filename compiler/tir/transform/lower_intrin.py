@@ -137,12 +137,12 @@ class _Lower(_ApplyRules):
 
     def visit_For(self, n: For) -> Stmt:
         self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent), override=True)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key in THREAD_KEYS and isinstance(n.node, IterVar):
             self._analyzer.bind(n.node.var, Range.from_min_extent(IntImm(n.value.dtype, 0), n.value), override=True)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
         with self._analyzer.constraint(n.condition):

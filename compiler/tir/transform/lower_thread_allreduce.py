@@ -11,11 +11,12 @@ from compiler.ir.error import LoweringError, show
 from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, Cast, CommReducer, IntImm, IterVar, PrimExpr, StringImm, Var, const, is_const_int
+from compiler.ir.primexpr import Call, Cast, CommReducer, IntImm, IterVar, PrimExpr, Var, const, is_const_int
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
+from compiler.tir.allocations import allocated
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
-from compiler.tir.builtin import STORAGE_SYNC, THREAD_ALLREDUCE, if_then_else
+from compiler.tir.builtin import THREAD_ALLREDUCE, if_then_else, storage_sync
 from compiler.tir.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, IfThenElse, LetStmt, Stmt, seq
@@ -109,9 +110,9 @@ class _Lower(Mutator):
             self._axes.append((n.node, n.value))
             new = self.visit_Node(n)
             self._axes.pop()
-            return new  # type: ignore[no-any-return]
+            return new
         if n.attr_key != "reduce_scope" or not isinstance(n.node, CommReducer):
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         outer, self._combiner = self._combiner, n.node
         body = self.visit(n.body)
         self._combiner = outer
@@ -120,19 +121,19 @@ class _Lower(Mutator):
     def visit_Evaluate(self, n: Evaluate) -> Stmt:
         call = n.value
         if not isinstance(call, Call) or call.op is not THREAD_ALLREDUCE:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         return self._reduction(rebuild(call, args=self._visit_tuple(call.args)))
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         result = self._replaced.get(n.buffer.data)
         if result is None:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         return result if result.dtype == n.dtype else Cast(n.dtype, result)  # bool, which lies in memory as int8
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         body = self.visit(n.body)
         result = self._replaced.get(n.buffer_var)
-        return rebuild(n, body=body) if result is None else _allocated(result.buffer, body)
+        return rebuild(n, body=body) if result is None else allocated(result.buffer, body)
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
         body = self.visit(n.body)
@@ -155,7 +156,7 @@ class _Lower(Mutator):
             self._replaced[_memory_of(result)] = place
         body = seq(plan.statements)
         for buffer in reversed(plan.scratch):
-            body = _allocated(buffer, body)
+            body = allocated(buffer, body)
         return body
 
     def _plan(self, values: tuple[PrimExpr, ...], threads: Sequence[PrimExpr]) -> _Plan:
@@ -310,8 +311,4 @@ def _store(element: BufferLoad, value: PrimExpr) -> Stmt:
 
 
 def _wait(scope: str = "shared") -> Stmt:
-    return Evaluate(Call("int32", STORAGE_SYNC, (StringImm(scope),)))
-
-
-def _allocated(buffer: Buffer, body: Stmt) -> Stmt:
-    return Allocate(buffer.data, buffer.dtype, buffer.shape, const(True), DeclBuffer(buffer, body))
+    return Evaluate(storage_sync(scope))

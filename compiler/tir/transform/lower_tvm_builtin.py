@@ -201,7 +201,7 @@ class _Lower(Mutator):
             return self._extents(n)
         if n.op is STACK_MAKE_ARRAY:
             return self._array(n)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def _packed(self, n: Call, lowered: Op) -> PrimExpr:
         """Store the arguments, and return the call that finds them on the stacks."""

@@ -18,6 +18,7 @@ from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import free_vars, substitute
 from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
+from compiler.tir.allocations import element_count, pointer_scope
 from compiler.tir.analysis.side_effect import reads_memory
 from compiler.tir.analysis.thread_axes import ThreadAxis, launch_of
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
@@ -75,16 +76,16 @@ class _Lower(Mutator):
         self._launches.append(n)
         new = self.visit_Node(n)
         self._launches.pop()
-        return new  # type: ignore[no-any-return]
+        return new
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
-        if getattr(n.buffer_var.type_annotation, "storage_scope", "") != "warp":
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+        if pointer_scope(n.buffer_var) != "warp":
+            return self.visit_Node(n)
         visitor = _Accesses(n.buffer_var)
         for around in self._launches:
             visitor.note(around)
         visitor.visit(n.body)
-        return self.visit_Node(_Rewrite(n, visitor, self._warp_size).rewritten())  # type: ignore[no-any-return]
+        return self.visit_Node(_Rewrite(n, visitor, self._warp_size).rewritten())
 
 
 class _Accesses(StmtExprVisitor):
@@ -228,10 +229,7 @@ class _Rewrite(Mutator):
     def rewritten(self) -> Stmt:
         """Return the allocation of a thread's part, with the accesses in terms of it."""
         n = self._allocation
-        elements: PrimExpr = const(1)
-        for extent in n.extents:
-            elements = elements * extent
-        elements = self._analyzer.simplify(elements)
+        elements = self._analyzer.simplify(element_count(n.extents))
         if not isinstance(elements, IntImm) or elements.value % (self._part * self._width):
             raise self._error(f"its {show(elements)} elements must be a multiple of {self._part * self._width}")
         body = self.visit(n.body)
@@ -303,4 +301,4 @@ class _Lanes(Mutator):
     def visit_FloorMod(self, n: FloorMod) -> PrimExpr:
         if structural_equal(n.a, self._thread) and is_const_int(n.b, self._width):
             return self._lane
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)

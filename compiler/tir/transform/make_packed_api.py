@@ -15,6 +15,7 @@ from compiler.ir.transform import PassContext
 from compiler.ir.types import PointerType, PrimType
 from compiler.runtime.c_types import DTYPE_CODES, ArgTypeCode
 from compiler.runtime.device import DEVICE_TYPES
+from compiler.tir.allocations import element_count
 from compiler.tir.arithmetic import all as tir_all
 from compiler.tir.arithmetic import any as tir_any
 from compiler.tir.buffer import Buffer, BufferLoad, compact_strides, decl_buffer
@@ -213,9 +214,7 @@ class _Binder:
         self._bind(buffer.data, _field(handle, Field.DATA, "handle"), f"{name}.data")
         alignment = const(buffer.data_alignment)
         self.definitions.append(lambda body: AttrStmt(buffer.data, "storage_alignment", alignment, body))
-        count: PrimExpr = const(1)
-        for extent in buffer.shape:
-            count = count * extent
+        count = element_count(buffer.shape)
         empty = EQ(count, const(0, count.dtype))
         message = f"{name} is expected to have non-NULL data pointer"
         self._require(Or(empty, Not(isnullptr(buffer.data))), message, late=True)

@@ -85,7 +85,7 @@ class _Stages(StmtMutator):
             inner = inner.body
         if isinstance(inner, BlockRealize) and _is_annotated(inner):
             return self._staged(_inner_loops(loops), inner)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
         return self._staged([], n) if _is_annotated(n) else self.visit_Node(n)

@@ -13,6 +13,7 @@ from compiler.ir.node import rebuild
 from compiler.ir.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const, is_const_int
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import PointerType, PrimType
+from compiler.tir.allocations import pointer_scope
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import ACCESS_PTR
 from compiler.tir.function import PrimFunc
@@ -63,7 +64,7 @@ class _Merge(Mutator):
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key != "thread_extent":
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         collected = _Collect(self._scopes)
         collected.visit(n.body)
         if len(collected.allocations) < 2:
@@ -80,7 +81,7 @@ class _Collect(StmtVisitor):
         self.allocations: list[Allocate] = []
 
     def visit_Allocate(self, n: Allocate) -> None:
-        if getattr(n.buffer_var.type_annotation, "storage_scope", "") in self._scopes:
+        if pointer_scope(n.buffer_var) in self._scopes:
             self.allocations.append(n)
         self.visit(n.body)
 
@@ -173,7 +174,7 @@ class _Redirect(Mutator):
     def visit_Allocate(self, n: Allocate) -> Stmt:
         if n.buffer_var in self._offsets:
             return self.visit(n.body)  # type: ignore[no-any-return]
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         subject = self._pointer if isinstance(n.node, Var) and n.node in self._offsets else n.node
@@ -191,7 +192,7 @@ class _Redirect(Mutator):
 
     def visit_Call(self, n: Call) -> PrimExpr:
         if n.op is not ACCESS_PTR or n.args[1] not in self._offsets:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         kind, pointer, offset, *rest = self._visit_tuple(n.args)
         elements = self._elements(n.args[1], kind.dtype)  # type: ignore[arg-type]
         return rebuild(n, args=(kind, pointer, offset + elements, *rest))

@@ -185,7 +185,7 @@ class _Retype(Mutator):
         return substitute(n, self._as_before) if n.children else n
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_Call(self, n: Call) -> PrimExpr:
         return rebuild(n, args=tuple(self._value(arg) for arg in n.args))
@@ -212,7 +212,7 @@ class _Retype(Mutator):
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if not isinstance(n.node, IterVar) or n.node.var not in self._replaced:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         axis = self._axis(n.node)
         return rebuild(n, node=axis, value=cast(axis.var.dtype, self.visit(n.value)), body=self.visit(n.body))
 

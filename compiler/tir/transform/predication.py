@@ -41,12 +41,12 @@ class _Predicate(Mutator):
         raise NoVectorForm
 
     def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_Call(self, n: Call) -> PrimExpr:
         if not isinstance(n.op, Op) or n.op.effect.value > CallEffect.PURE.value:
             raise NoVectorForm
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         return self._access(n)  # type: ignore[return-value]

@@ -59,7 +59,7 @@ class _Remove(Mutator):
     def visit_Block(self, n: Block) -> Stmt:
         store = n.body
         if not n.annotations.get(LAYOUT_REWRITE):
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         if isinstance(store, BufferStore) and isinstance(store.value, BufferLoad):
             self.rewritten[store.value.buffer] = store.buffer
         return rebuild(n, body=no_op(), reads=(), writes=())

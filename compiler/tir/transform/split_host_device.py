@@ -65,7 +65,7 @@ class _Split(StmtMutator):
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key != "target":
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         return self._call(n.node, n.body)
 
     def _call(self, target: FunctionTarget, body: Stmt) -> Stmt:

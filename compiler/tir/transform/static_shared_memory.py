@@ -34,6 +34,6 @@ class _Static(StmtMutator):
     def visit_Allocate(self, n: Allocate) -> Stmt:
         kind = n.buffer_var.type_annotation
         if not isinstance(kind, PointerType) or kind.storage_scope != DYNAMIC:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         pointer = Var(n.buffer_var.name, n.buffer_var.dtype, PointerType(kind.element_type, "shared"))
         return rebuild(n, buffer_var=pointer, body=self.visit(substitute(n.body, {n.buffer_var: pointer})))

@@ -75,7 +75,7 @@ class _OneVariableEach(StmtMutator):
             fresh = Var(var.name, var.dtype, var.type_annotation, span=var.span)
             n = rebuild(n, buffer_var=fresh, body=substitute(n.body, {var: fresh}))
         self._seen.add(n.buffer_var)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
 
 class _Rewrite(Mutator):

@@ -23,7 +23,7 @@ from compiler.tir.analysis.side_effect import reads_memory
 from compiler.tir.analysis.thread_axes import is_thread, thread_axes
 from compiler.tir.analysis.uniformity import Uniformity, varying_values
 from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.builtin import ACCESS_PTR, STORAGE_SYNC
+from compiler.tir.builtin import ACCESS_PTR, STORAGE_SYNC, storage_sync
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
     Allocate,
@@ -391,7 +391,7 @@ class _Insert(StmtMutator):
         self._scope = scope
 
     def _barrier(self) -> Stmt:
-        return Evaluate(Call("int32", STORAGE_SYNC, (StringImm(self._scope),)))
+        return Evaluate(storage_sync(self._scope))
 
     def _after_wait(self, n: Stmt, new: Stmt) -> Stmt:
         return SeqStmt((self._barrier(), new)) if n in self._waiting else new

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, IntImm, StringImm, Var
+from compiler.ir.primexpr import Call, IntImm, Var
 from compiler.ir.substitute import substitute
+from compiler.tir.allocations import pointer_scope
 from compiler.tir.analysis.uniformity import Uniformity
 from compiler.tir.buffer import BufferLoad, BufferStore
-from compiler.tir.builtin import ADDRESS_OF, STORAGE_SYNC
+from compiler.tir.builtin import ADDRESS_OF, storage_sync
 from compiler.tir.stmt import Allocate, Evaluate, For, ForKind, IfThenElse, LetStmt, Stmt, While, seq
 from compiler.tir.stmt_functor import StmtExprVisitor, StmtMutator, StmtVisitor
 from compiler.tir.transform.barrier_regions import Barriers
@@ -103,17 +104,17 @@ class SplitLongLoops(StmtMutator):
                 return n
             self.split += 1
             return rebuild(n, body=seq([_barrier(), n.body]))
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
-        if not getattr(n.buffer_var.type_annotation, "storage_scope", "").startswith("shared"):
+        if not pointer_scope(n.buffer_var).startswith("shared"):
             self._uniformity.varying.add(n.buffer_var)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
         if not self._uniformity.holds(n.value):
             self._uniformity.varying.add(n.var)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_IfThenElse(self, n: IfThenElse) -> Stmt:
         return self.visit_Node(n) if self._uniformity.holds(n.condition) else n
@@ -128,7 +129,7 @@ class SplitLongLoops(StmtMutator):
 
 
 def _barrier() -> Stmt:
-    return Evaluate(Call("int32", STORAGE_SYNC, (StringImm("shared"),)))
+    return Evaluate(storage_sync("shared"))
 
 
 class _Strides(StmtExprVisitor):

@@ -112,12 +112,12 @@ class _Transform(Mutator):
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         load = self.visit_Node(n)
         buffer, indices = self._place(load)
-        return rebuild(load, buffer=buffer, indices=indices)  # type: ignore[no-any-return]
+        return rebuild(load, buffer=buffer, indices=indices)
 
     def visit_BufferStore(self, n: BufferStore) -> BufferStore:
         store = self.visit_Node(n)
         buffer, indices = self._place(store)
-        return rebuild(store, buffer=buffer, indices=indices)  # type: ignore[no-any-return]
+        return rebuild(store, buffer=buffer, indices=indices)
 
     def _place(self, access: BufferLoad | BufferStore) -> tuple[Buffer, Indices]:
         registers, layout = self._buffers.get(access.buffer, (access.buffer, None))

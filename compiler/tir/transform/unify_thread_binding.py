@@ -58,12 +58,12 @@ class _Unify(Mutator):
 
     def visit_For(self, n: For) -> Stmt:
         if n.kind is not ForKind.THREAD_BINDING or n.thread_binding is None:
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         return self._launch(n, n.thread_binding.thread_tag, n.loop_var, self.visit(n.min), self.visit(n.extent))
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key not in THREAD_KEYS or not isinstance(n.node, IterVar):
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
         return self._launch(n, n.node.thread_tag, n.node.var, const(0, n.node.dtype), self.visit(n.value))
 
     def _launch(self, n: For | AttrStmt, tag: str, var: Var, low: PrimExpr, extent: PrimExpr) -> Stmt:

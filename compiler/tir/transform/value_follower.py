@@ -28,19 +28,19 @@ class StatementWalk(Mutator):
     """Rebuilds statements; has a rule for each one that a subclass, or a class mixed into it, extends."""
 
     def visit_For(self, n: For) -> Stmt:
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_Evaluate(self, n: Evaluate) -> Stmt:
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
 
 class ValueFollower(StatementWalk):
@@ -81,7 +81,7 @@ class ValueFollower(StatementWalk):
         with self.values.scope():
             result = self.visit_Node(n)
         self.values.forget(n)
-        return result  # type: ignore[no-any-return]
+        return result
 
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
         with self.values.scope(EQ(n.var, n.value) if n.var.dtype != "handle" else None, n.var):
@@ -96,7 +96,7 @@ class ValueFollower(StatementWalk):
     def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
         plain = n.block.init is None and is_const_int(n.predicate, 1)
         with self.values.block(n) if plain else self.values.concurrently():
-            return self.visit_Node(n)  # type: ignore[no-any-return]
+            return self.visit_Node(n)
 
     def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
         with self.values.scope(n.condition):

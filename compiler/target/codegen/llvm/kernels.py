@@ -17,7 +17,6 @@ from compiler.ir.op import Op
 from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Call, IterVar, StringImm
 from compiler.ir.substitute import post_order_visit
-from compiler.ir.types import PointerType
 from compiler.runtime.signature import Signature
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.allocations import stack_elements
@@ -32,6 +31,7 @@ from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, memory_t
 from compiler.target.codegen.signatures import signatures_of
 from compiler.target.target import Target
 from compiler.tir import builtin, printer
+from compiler.tir.allocations import pointer_scope
 from compiler.tir.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, Evaluate
@@ -246,8 +246,7 @@ class _KernelStatements(Statements):
         self.state.builder.call(self.state.shared.declare(self._device.barrier, VOID, []), [])
 
     def visit_Allocate(self, n: Allocate) -> None:
-        kind = n.buffer_var.type_annotation
-        scope = (kind.storage_scope if isinstance(kind, PointerType) else "") or "global"
+        scope = pointer_scope(n.buffer_var)
         count = stack_elements(n)
         if count is None:
             raise BuildError(

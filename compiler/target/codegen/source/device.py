@@ -7,32 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import Call, Var
-from compiler.ir.types import PointerType
+from compiler.ir.primexpr import Call
 
 if TYPE_CHECKING:
     from compiler.target.codegen.source.expressions import Expressions
 
-__all__ = ["CallRule", "DeviceRules", "Head", "Kernel", "KernelParameter", "VectorRules", "scope_of"]
+__all__ = ["CallRule", "DeviceRules", "Head", "Kernel", "KernelParameter", "VectorRules"]
 
 CallRule: TypeAlias = "Callable[[Expressions, Call, int], None]"
 """Writes a call of an operator, in parentheses where it binds less tightly than the number says."""
-
-
-def scope_of(pointer: Var) -> str:
-    """Return the storage scope of the memory that a variable points to.
-
-    Parameters
-    ----------
-    pointer : Var
-
-    Returns
-    -------
-    str
-        E.g. ``shared``; ``global`` where the variable does not say.
-    """
-    kind = pointer.type_annotation
-    return (kind.storage_scope if isinstance(kind, PointerType) else "") or "global"
 
 
 @dataclass(frozen=True, slots=True)

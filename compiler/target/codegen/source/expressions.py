@@ -47,9 +47,9 @@ from compiler.ir.primexpr import (
 )
 from compiler.ir.substitute import substitute
 from compiler.ir.text import TextBuilder
-from compiler.target.codegen.source.device import scope_of
 from compiler.target.codegen.source.program import Program
 from compiler.tir import builtin
+from compiler.tir.allocations import pointer_scope
 from compiler.tir.buffer import Buffer, BufferLoad, compact_strides
 
 __all__ = ["Expressions", "quoted"]
@@ -274,7 +274,7 @@ class Expressions(Functor):
 
     def space(self, pointer: Var) -> str:
         """Return what stands before the type of pointers to the memory that a variable points to."""
-        return self.language.device.pointers.get(scope_of(pointer), "") if self.language.device else ""
+        return self.language.device.pointers.get(pointer_scope(pointer), "") if self.language.device else ""
 
     def element(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> None:
         """Write an element of a buffer."""

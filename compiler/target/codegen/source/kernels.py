@@ -10,12 +10,13 @@ from compiler.ir.origin import user_place
 from compiler.ir.primexpr import Call, IntImm, IterVar, PrimExpr, StringImm, Var
 from compiler.ir.text import TextBuilder
 from compiler.ir.types import PointerType, PrimType
-from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, KernelParameter, scope_of
+from compiler.target.codegen.source.device import DeviceRules, Head, Kernel, KernelParameter
 from compiler.target.codegen.source.lanes import without_vectors
 from compiler.target.codegen.source.program import Declared, Program
 from compiler.target.codegen.source.statements import Statements
 from compiler.target.codegen.source.tensor_cores import ACCUMULATOR, FRAGMENTS, elements_of_fragment
 from compiler.tir import builtin
+from compiler.tir.allocations import pointer_scope
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AssertStmt, AttrStmt, BufferStore, DeclBuffer, Evaluate
@@ -152,7 +153,7 @@ class _KernelFacts(StmtVisitor):
         self.visit_Node(n)
 
     def visit_Allocate(self, n: Allocate) -> None:
-        if scope_of(n.buffer_var) in _BLOCK_SCOPES:
+        if pointer_scope(n.buffer_var) in _BLOCK_SCOPES:
             self.of_blocks.append(n)
         self.visit_Node(n)
 
@@ -195,13 +196,13 @@ class KernelStatements(Statements):
     # memory
 
     def visit_Allocate(self, n: Allocate) -> None:
-        if scope_of(n.buffer_var) not in _BLOCK_SCOPES:
+        if pointer_scope(n.buffer_var) not in _BLOCK_SCOPES:
             self.declare(n)
         self._inside(n.body)
 
     def declare(self, n: Allocate) -> None:
         """Write the declaration of an array, where the language wants one of its scope."""
-        scope, element = scope_of(n.buffer_var), dt.element(n.dtype)
+        scope, element = pointer_scope(n.buffer_var), dt.element(n.dtype)
         scope = "local" if scope == "global" else scope
         template = self.rules.memory.get(scope)
         if template is None:

@@ -76,7 +76,7 @@ class _Lanes(Mutator):
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         _check_fixed(n, n.dtype)
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         count = dt.lanes(n.value.dtype)

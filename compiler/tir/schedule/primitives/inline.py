@@ -233,7 +233,7 @@ class _Inline(BlockMutator):
 
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         """Rebuild an expression with its operands."""
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
         """Leave out the statement that is removed."""
@@ -308,7 +308,7 @@ class _InlineLoads(_Inline):
         """Refuse stores to the same memory by another name."""
         if n.buffer.data is self.buffer.data:
             self._refuse_opaque()
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -403,7 +403,7 @@ class _InlineStores(_Inline):
         """Refuse that the producer reads what it writes."""
         if n.buffer.data is self.buffer.data:
             self._refuse_opaque()
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         """Return what the consumer does with the element."""
@@ -431,7 +431,7 @@ class _ReplaceLoads(BlockMutator):
         self._value = value
 
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return self.visit_Node(n)  # type: ignore[no-any-return]
+        return self.visit_Node(n)
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         return self._value if n.buffer is self._buffer else self.visit_Node(n)
