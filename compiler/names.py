@@ -229,21 +229,49 @@ PUBLIC = {
     "tvm.script.ir.vdevice": "compiler.target.global_info:VDevice",
     "tvm.target": "compiler.target",
     "tvm.target.datatype": "compiler.tir.datatype",
+    "tvm.target.intrin": "compiler.ir",
+    **{
+        f"tvm.target.target.{name}": f"compiler.target:{name}" for name in ("arm_cpu", "create", "cuda", "mali", "rocm")
+    },
     "tvm.te": "compiler.te",
     "tvm.te.hybrid": "compiler.te.hybrid",
+    **{
+        f"tvm.te.operation.{name}": f"compiler.te:{name}"
+        for name in (
+            "create_prim_func",
+            "extern",
+            "extern_primfunc",
+            "reduce_axis",
+            "scan",
+            "size_var",
+            "thread_axis",
+            "var",
+        )
+    },
+    **{
+        f"tvm.te.tensor.{name}": f"compiler.te:{name}"
+        for name in ("ComputeOp", "ExternOp", "HybridOp", "PlaceholderOp", "ScanOp", "TensorComputeOp")
+    },
     "tvm.testing": "compiler.testing",
     "tvm.testing.utils": "compiler.testing",
     "tvm.tir": "compiler.tir",
     "tvm.tir.BlockDependenceInfo": "compiler.tir.schedule.block_dependence_info:BlockDependenceInfo",
     "tvm.tir.BlockScope": "compiler.tir.schedule:BlockScope",
     "tvm.tir.block_dependence_info": "compiler.tir.schedule.block_dependence_info",
-    "tvm.tir.IndexMap": "compiler.tir.index_map:IndexMap",
+    **{f"{module}.IndexMap": "compiler.tir.index_map:IndexMap" for module in ("tvm.tir", "tvm.tir.function")},
+    "tvm.tir.buffer.DataProducer": "compiler.ir.primexpr:DataProducer",
     "tvm.tir.Schedule": "compiler.tir.schedule:Schedule",
     "tvm.tir.ScheduleDebugMask": "compiler.tir.schedule:ScheduleDebugMask",
-    "tvm.tir.ScheduleError": "compiler.tir.schedule:ScheduleError",
+    **{
+        f"{module}.ScheduleError": "compiler.tir.schedule:ScheduleError"
+        for module in ("tvm.tir", "tvm.tir.schedule.schedule")
+    },
     "tvm.tir.ScheduleState": "compiler.tir.schedule:ScheduleState",
     "tvm.tir.StmtSRef": "compiler.tir.schedule:StmtSRef",
-    "tvm.tir.TensorIntrin": "compiler.tir.intrin_registry:TensorIntrin",
+    **{
+        f"{module}.TensorIntrin": "compiler.tir.intrin_registry:TensorIntrin"
+        for module in ("tvm.tir", "tvm.tir.function")
+    },
     "tvm.tir.Trace": "compiler.tir.schedule:Trace",
     "tvm.tir.expr": "compiler.ir.primexpr",
     "tvm.tir.ir_builder": "compiler.tir.ir_builder",
@@ -252,6 +280,7 @@ PUBLIC = {
     "tvm.tir.analysis.analysis": "compiler.tir.analysis",
     "tvm.tir.analysis.OOBChecker": "compiler.tir.schedule.out_of_bounds:OOBChecker",
     "tvm.script.ir_builder.tir.frame": "compiler.tir.script.ir_builder.frame",
+    "tvm.script.parser._core": "compiler.tir.script.core",
     "tvm.script.parser.core": "compiler.tir.script.core",
     "tvm.script.parser.core.diagnostics": "compiler.tir.script.core.diagnostics",
     "tvm.script.parser.core.doc": "compiler.tir.script.core.doc",
@@ -370,6 +399,10 @@ PUBLIC = {
     "tvm.relay.op.transform": "compiler.relay.op",
     "tvm.relay.transform.transform": "compiler.relay.transform",
     "tvm.arith.bound": "compiler.arith",
+    **{
+        f"tvm.arith.int_set.estimate_region_{bound}": f"compiler.arith:estimate_region_{bound}"
+        for bound in ("lower_bound", "strict_bound", "upper_bound")
+    },
     "tvm.arith.int_solver": "compiler.arith",
     "tvm.arith.iter_affine_map": "compiler.arith",
     "tvm.topi.vision.rcnn": "compiler.topi.vision",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.deep_equal import deep_equal
 from compiler.ir.dtype import lanes as _lanes
+from compiler.ir.extension import public_module
 from compiler.ir.node import Node, node
 from compiler.ir.primexpr import (
     BinaryOp,
@@ -418,3 +420,7 @@ def intersect(sets: Iterable[IntervalSet], analyzer: Analyzer | None = None) -> 
     if isinstance(low, IntImm) and isinstance(high, IntImm) and low.value > high.value:
         return IntSet.nothing()
     return IntervalSet(low, high)
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.arith.int_set", __all__)

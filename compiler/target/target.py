@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from llvmlite import binding
 
@@ -12,7 +12,7 @@ from compiler.ir import dtype as dt
 from compiler.ir.codecs import register_codec
 from compiler.ir.context_stack import ContextStack
 from compiler.ir.error import TargetError
-from compiler.ir.extension import extension_point
+from compiler.ir.extension import extension_point, public_module
 from compiler.runtime.device import Device, device
 from compiler.runtime.native_code import host_cpu, host_features, host_triple
 from compiler.target import vector_registers
@@ -558,3 +558,7 @@ def host_attributes() -> tuple[str, ...]:
     names = [f"{'+' if name in present else '-'}{name}" for name in sorted(binding.get_host_cpu_features())]
     # LLVM prefers 256-bit vectors on several CPUs that run 512-bit ones at full speed.
     return (*names, "-prefer-256-bit") if _AVX512 in present else tuple(names)
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.target.target", __all__)

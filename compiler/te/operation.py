@@ -12,6 +12,7 @@ from compiler.arith import Analyzer, IntSet, eval_set, union
 from compiler.ir import dtype as dt
 from compiler.ir.attrs import DictAttrs
 from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.extension import public_module
 from compiler.ir.node import Node, node
 from compiler.ir.origin import derived_from, mint_source
 from compiler.ir.primexpr import ExprLike, IntImm, IterVar, PrimExpr, ProducerLoad, Range, Reduce, Var, cast, convert
@@ -416,3 +417,7 @@ def _refuse_reduction(n: Node, name: str) -> None:
             "compute: a reduction is only allowed at the top level of a compute; "
             f"reduce into a tensor of its own and read that one (tensor {name!r})"
         )
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.te.operation", __all__)

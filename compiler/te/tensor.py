@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from compiler.ir.codecs import register_codec
 from compiler.ir.error import ArgumentError, BoundError, counted, show
-from compiler.ir.extension import extension_point
+from compiler.ir.extension import extension_point, public_module
 from compiler.ir.node import Node, node
 from compiler.ir.operators import has_own_arithmetic
 from compiler.ir.primexpr import EQ as Equal
@@ -421,3 +421,7 @@ class TensorSlice(ExprOperators):
         if index.step is not None or index.start is None or index.stop is None:
             raise ArgumentError(f"{self.tensor.name}: a slice must be begin:end, without a step, got {index}")
         return Range(index.start, index.stop)
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.te.tensor", __all__)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, BoundError, DTypeError, show
+from compiler.ir.extension import public_module
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import Node, node, rebuild
 from compiler.ir.op import Op
@@ -568,3 +569,7 @@ def compact_strides(shape: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
         strides.append(step)
         step = dim if is_const_int(step, 1) else dim * step
     return tuple(reversed(strides))
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.tir.buffer", __all__)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.extension import public_module
 from compiler.ir.function import BaseFunc
 from compiler.ir.node import node, rebuild
 from compiler.ir.origin import derived_from
@@ -16,6 +17,8 @@ from compiler.ir.types import Type
 from compiler.tir.buffer import Buffer
 from compiler.tir.specialize import specialized_parts
 from compiler.tir.stmt import Stmt
+
+__all__ = ["FROM_SCHEDULE", "PrimFunc"]
 
 FROM_SCHEDULE = "from_legacy_te_schedule"
 """The attribute of functions that were lowered from a schedule of tensor expressions."""
@@ -196,3 +199,7 @@ class PrimFunc(BaseFunc):
         return text_of(self)
 
     __repr__ = __str__
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.tir.function", __all__)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, expected, show
+from compiler.ir.extension import public_module
 from compiler.ir.function import GlobalVar
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
@@ -397,3 +398,7 @@ def _entry(mod: IRModule) -> GlobalVar | None:
         return functions[0]
     entries = [var for var in functions if mod[var].attrs.get("tir.is_entry_func")]
     return next(iter([*entries, *[var for var in functions if var.name_hint == "main"]]), None)
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.tir.schedule.schedule", __all__)

@@ -18,7 +18,8 @@ class BindTarget(PrimFuncPass):
         def main(…): …     →     def main(…):
                                      T.func_attr({"target": T.target("llvm")})
 
-    Only functions that can be called from outside have a host; those with ``tir.is_host_func`` are for the host.
+    Only functions that can be called from outside have a host; those with ``tir.is_host_func``, which
+    is taken away, are for the host.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ class BindTarget(PrimFuncPass):
             return func if has_host else func.with_attr("target", own.with_host(host))
         if func.attrs.get("tir.is_host_func"):
             alone = type(self.target)("llvm") if host is None else host
-            return func.with_attr("target", alone.with_host(alone))
+            return func.without_attr("tir.is_host_func").with_attr("target", alone.with_host(alone))
         return func.with_attr("target", self.target if is_public else self.target.without_host())
 
 

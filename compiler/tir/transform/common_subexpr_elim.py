@@ -42,7 +42,8 @@ class CommonSubexprElimTIR(PrimFuncPass):
     enable_cse_tir : bool
         The option ``tir.disable_cse_tir`` switches the pass off as well.
     identify_equiv_terms : bool
-        Also take ``x + y`` and ``y + x`` for the same.
+        Also take for the same what is equal by the laws of arithmetic: ``x + y`` and ``y + x``, ``x * (y + z)`` and
+        ``x * y + x * z``.
     """
 
     enable_cse_tir: bool = True
@@ -88,6 +89,8 @@ class _Counter(Functor):
             table[number] = _Entry(e, count, span)
         else:
             entry.count += count
+            if self._numbering.facts(e).size > self._numbering.facts(entry.expr).size:
+                entry.expr = e  # as TVM writes the variable, whose value they all are
             if span is not entry.span:
                 entry.span |= span
 

@@ -129,7 +129,7 @@ class _RemoveNoOp(Mutator):
             return self.visit(stmt)  # type: ignore[no-any-return]
 
     def visit_For(self, n: For) -> Stmt:
-        if isinstance(n.extent, IntImm) and n.extent.value <= 0:
+        if self._analyzer.can_prove(n.extent <= 0):
             return no_op()
         self._analyzer.bind(n.loop_var, Range.from_min_extent(n.min, n.extent), override=True)
         body = self.visit(n.body)

@@ -37,8 +37,10 @@ from compiler.tir.stmt import (
     For,
     IfThenElse,
     LetStmt,
+    SeqStmt,
     Stmt,
     no_op,
+    seq,
 )
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.value_follower import StatementWalk, ValueFollower, without_likely
@@ -199,6 +201,11 @@ class _Simplifier(StatementWalk):
             with self._analyzer.constraint(self._analyzer.simplify(Not(plain))):
                 other = self.visit(other)
         return rebuild(n, condition=condition, then_case=then, else_case=other)
+
+    def visit_SeqStmt(self, n: SeqStmt) -> Stmt:
+        statements = [self.visit(stmt) for stmt in n.seq]
+        unchanged = all(new is old for new, old in zip(statements, n.seq, strict=True))
+        return n if unchanged else seq(statements)
 
     def visit_AssertStmt(self, n: AssertStmt) -> Stmt:
         condition = self.visit(n.condition)

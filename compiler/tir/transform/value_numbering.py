@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from compiler.arith import Analyzer
+from compiler.ir import dtype as dt
 from compiler.ir.node import Node
 from compiler.ir.primexpr import (
     Add,
@@ -47,6 +49,8 @@ class Numbering:
 
     def __init__(self, equivalent: bool) -> None:
         self._equivalent = equivalent
+        self._analyzer = Analyzer()
+        self._normal_forms: dict[Any, int] = {}
         self._numbers: dict[Any, int] = {}
         self._bits: dict[Var, int] = {}
         self._facts: dict[Node, Facts] = {}
@@ -73,7 +77,7 @@ class Numbering:
             computes = a.computes and b.computes
             key: Any = (type(e), e.dtype, a.number, b.number)
             if self._equivalent and computes:
-                key = _normal_key(e, lambda part: self.facts(part).number)
+                key = self._normal_key(e, a.number, b.number)
             return Facts(self._number(key), 1 + a.size + b.size, computes, a.vars | b.vars)
         if isinstance(e, Var):
             return Facts(self._number((Var, e)), 1, True, self.bit(e))
@@ -87,6 +91,27 @@ class Numbering:
             uses |= part.vars
         key = (type(e), e.dtype, getattr(e, "op", None) or getattr(e, "buffer", None), *number)
         return Facts(self._number(key), size, computes, uses)
+
+    def _normal_key(self, e: BinaryOp, *numbers: int) -> Any:
+        """Return a key that expressions share whose values are equal by the laws of arithmetic."""
+        if dt.is_int(e.dtype):
+            return ("normal form", self._number_of_form(self._analyzer.simplify(e)))
+        if not isinstance(e, _COMMUTATIVE):
+            return (type(e), e.dtype, *numbers)
+        return _unordered(e, lambda part: self.facts(part).number)
+
+    def _number_of_form(self, e: PrimExpr) -> int:
+        """Number simplified expressions, whose operands may still stand in any order."""
+        if isinstance(e, _COMMUTATIVE):
+            key: Any = _unordered(e, self._number_of_form)
+        elif isinstance(e, Var):
+            key = (Var, e)
+        elif isinstance(e, (IntImm, FloatImm, StringImm)):
+            key = (type(e), e.dtype, repr(e.value))
+        else:
+            own = getattr(e, "op", None) or getattr(e, "buffer", None)
+            key = (type(e), e.dtype, own, *map(self._number_of_form, operands(e)))
+        return self._normal_forms.setdefault(key, len(self._normal_forms))
 
     def _number(self, key: Any) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
@@ -131,7 +156,7 @@ def operands(n: Node) -> list[PrimExpr]:
 _COMMUTATIVE = (Add, Mul, Min, Max, And, Or)
 
 
-def _normal_key(e: BinaryOp, number: Callable[[PrimExpr], int]) -> tuple[Any, ...]:
+def _unordered(e: BinaryOp, number: Callable[[PrimExpr], int]) -> tuple[Any, ...]:
     """Return a key that does not depend on the order, or on the brackets, of a commutative operation.
 
     Parameters
@@ -141,8 +166,6 @@ def _normal_key(e: BinaryOp, number: Callable[[PrimExpr], int]) -> tuple[Any, ..
         The key of an operand.
     """
     kind = type(e)
-    if kind not in _COMMUTATIVE:
-        return (kind, e.dtype, number(e.a), number(e.b))
     terms: list[int] = []
     todo: list[PrimExpr] = [e.b, e.a]
     while todo:

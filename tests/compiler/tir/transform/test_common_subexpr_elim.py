@@ -261,6 +261,21 @@ def test_commuted_operands_are_the_same_on_request() -> None:
     )
 
 
+def test_what_is_equal_by_the_laws_of_arithmetic_is_computed_once() -> None:
+    assert_eliminated(
+        """
+        A[x] = x * (y + x)
+        A[y] = x * y + x * x
+        """,
+        """
+        cse_var_1: T.int32 = x * y + x * x
+        A[x] = cse_var_1
+        A[y] = cse_var_1
+        """,
+        each=CommonSubexprElimTIR(identify_equiv_terms=True),
+    )
+
+
 def test_differences_do_not_commute() -> None:
     assert_eliminated(
         """

@@ -16,6 +16,7 @@ from tests.compiler.tir.transform.programs import assert_pass
         "for i in range(4):\n    T.evaluate(0)",
         "for i in range(0):\n    C[i] = i",
         "for i, j in T.grid(4, 0):\n    C[j] = i",
+        "for i in range(4):\n    for j in range(i - 9):\n        C[j] = i",
         "if n < 3:\n    T.evaluate(0)",
         "if T.bool(False):\n    C[n] = n",
         "with T.LetStmt(n * 2) as i:\n    T.evaluate(i + 1)",

@@ -39,6 +39,22 @@ def test_a_branch_that_is_always_taken_disappears() -> None:
     )
 
 
+def test_a_branch_that_is_never_taken_leaves_nothing_among_other_statements() -> None:
+    assert_pass(
+        Simplify(),
+        """
+        for i in range(8):
+            if i > 9:
+                C[i] = i
+            C[i] = i + 1
+        """,
+        """
+        for i in range(8):
+            C[i] = i + 1
+        """,
+    )
+
+
 def test_a_branch_that_is_never_taken_leaves_its_else() -> None:
     assert_pass(
         Simplify(),
