@@ -20,7 +20,7 @@ _NO_BOARD = "there are no boards and accelerators here"
 _NO_LIBRARY = "the library is not called from here"
 
 UNAVAILABLE = {
-    "tvm.arith.PresburgerSet": "sets of integers are intervals and affine maps here; TVM's own packages lack MLIR as well",
+    "tvm.arith.PresburgerSet": "sets of integers are intervals here; TVM's packages have no MLIR either",
     "tvm.autotvm.feature": "models of speed learn from the values of knobs here",
     "tvm.autotvm.graph_tuner": "relay.transform.AlterOpLayout chooses the layouts of a graph here",
     "tvm.contrib.coreml_runtime": _NO_BOARD,

@@ -165,7 +165,8 @@ def test_targets_and_entries() -> None:
     assert str(apply(bound.with_attr("target", Target("metal")), gpu).attrs["target"].host) == "llvm"
     assert apply(func.without_attr("global_symbol"), gpu).attrs["target"].host is None
     on_host = apply(func.with_attr("tir.is_host_func", True), gpu)
-    assert str(on_host.attrs["target"].kind) == "llvm" and "tir.is_host_func" not in on_host.attrs
+    assert str(on_host.attrs["target"].kind) == "llvm"
+    assert "tir.is_host_func" not in on_host.attrs
     private = func.without_attr("global_symbol")
     module = AnnotateEntryFunc()(IRModule({"main": func, "helper": private}))
     assert module["main"].attrs["tir.is_entry_func"]
