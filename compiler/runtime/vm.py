@@ -6,9 +6,8 @@ last place takes its caller's frame, so that loops written as recursion need no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,113 +19,17 @@ from compiler.runtime.module import Module
 from compiler.runtime.named_arguments import arguments_in_order
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
 from compiler.runtime.time_evaluator import Timed
-from compiler.runtime.vm_format import loaded_program, saved_program
+from compiler.runtime.vm_executable import Executable, Kernel
 from compiler.runtime.vm_instructions import Frame, VMFunction
 from compiler.runtime.vm_values import ADT, Closure, Value
 
-__all__ = ["ADT", "Closure", "Executable", "VMFunction", "VirtualMachine"]
+__all__ = ["ADT", "Closure", "Executable", "Kernel", "VMFunction", "VirtualMachine"]
 
 MAX_FRAMES = 200_000
 """Calls inside of calls; a recursion that is deeper does not end."""
 
 Argument = ArrayLike | ADT | Closure
 """What a caller gives: arrays, tuples of such, closures that a call returned."""
-Kernel = Callable[[Sequence[Value]], Value]
-
-
-@dataclass(slots=True)
-class Executable:
-    """A program of the virtual machine.
-
-    Attributes
-    ----------
-    functions : list of VMFunction
-    entries : dict of str to int
-        Functions that can be called from outside, by name.
-    constants : list of NDArray
-    kernels : list of callable
-        Take values and return one.
-    dtypes : dict of str to list of str or None
-        What arrays given to an entry are converted to.
-    lib : Module, optional
-        The machine code of the kernels.
-    """
-
-    functions: list[VMFunction] = field(default_factory=list)
-    entries: dict[str, int] = field(default_factory=dict)
-    constants: list[NDArray] = field(default_factory=list)
-    kernels: list[Kernel] = field(default_factory=list)
-    dtypes: dict[str, list[str | None]] = field(default_factory=dict)
-    lib: Module | None = None
-
-    @property
-    def mod(self) -> Module:
-        """The machine code of the kernels."""
-        if self.lib is None:
-            raise ArgumentError("Executable: the program has no machine code")
-        return self.lib
-
-    def save(self) -> tuple[bytearray, Module | None]:
-        """Return the program in two parts, which :meth:`load_exec` puts together.
-
-        Returns
-        -------
-        tuple
-            The instructions, constants and operators as bytes, and the machine code.
-        """
-        return saved_program(self), self.lib
-
-    @staticmethod
-    def load_exec(bytecode: bytes | bytearray, lib: Module | None) -> Executable:
-        """Return a program that was saved.
-
-        Parameters
-        ----------
-        bytecode : bytes or bytearray
-            The first part.
-        lib : Module, optional
-            The second part: the machine code.
-
-        Returns
-        -------
-        Executable
-
-        Raises
-        ------
-        ArgumentError
-            If the bytes are not a program.
-        """
-        return loaded_program(Executable(), bytes(bytecode), lib)
-
-    @property
-    def bytecode(self) -> str:
-        """The instructions as text."""
-        lines: list[str] = []
-        for function in self.functions:
-            lines.append(f"{function.name}({', '.join(function.params)}): {function.registers} registers")
-            lines += [f"{i:5}  {instruction}" for i, instruction in enumerate(function.instructions)]
-        lines += ["kernels:", *(f"{i:5}  {kernel}" for i, kernel in enumerate(self.kernels))]
-        return "\n".join(lines)
-
-    @property
-    def globals(self) -> list[str]:
-        """The names of the global functions that the program has."""
-        return [function.name for function in self.functions if function.is_global]
-
-    @property
-    def primitive_ops(self) -> list[str]:
-        """The names of the kernels."""
-        return [str(kernel) for kernel in self.kernels]
-
-    @property
-    def stats(self) -> str:
-        """How much of everything there is, in a few lines."""
-        count = sum(len(f.instructions) for f in self.functions)
-        size = sum(c.nbytes for c in self.constants)
-        return (
-            f"functions: {len(self.functions)}\ninstructions: {count}\n"
-            f"kernels: {len(self.kernels)}\nconstants: {len(self.constants)} ({size} bytes)"
-        )
 
 
 class VirtualMachine(Timed):
@@ -138,18 +41,25 @@ class VirtualMachine(Timed):
         What ``relay.vm.compile`` returned.
     device : Device
         Where it runs.
-    memory_cfg : str, optional
-        Accepted as TVM does.
+    memory_cfg : str or dict, optional
+        ``naive`` or ``pooled``, for each device if it is a dictionary; accepted as TVM does.
     """
+
+    NAIVE_ALLOCATOR = 1
+    POOLED_ALLOCATOR = 2
 
     def __init__(self, exe: Executable, device: Device, memory_cfg: object = None) -> None:
         if not isinstance(exe, Executable):
             expected("VirtualMachine", "exe", "what relay.vm.compile returns", type(exe).__name__)
+        if exe.late_bound:
+            raise ArgumentError(
+                f"VirtualMachine: load_late_bound_consts must give the program {', '.join(exe.late_bound)} back"
+            )
         self.executable = exe
         self.device = device.require("VirtualMachine")
         self._frames: list[Frame] = []
         self._result: Value | None = None
-        self._inputs: dict[str, tuple[Value, ...]] = {}
+        self._inputs: dict[str, dict[int, Value]] = {}
         self._outputs: list[Any] = []
 
     # calls from outside
@@ -208,7 +118,62 @@ class VirtualMachine(Timed):
         **kwargs : array_like or NDArray
             Arguments by name.
         """
-        self._inputs[func_name] = self._arguments(func_name, args, kwargs)
+        self._inputs[func_name] = dict(enumerate(self._arguments(func_name, args, kwargs)))
+
+    def set_one_input(self, func_name: str, *args: int | str | Argument, **kwargs: Argument) -> None:
+        """Set one of the arguments that a function is called with when it is given none.
+
+        Parameters
+        ----------
+        func_name : str
+            The function.
+        *args : int or str, array_like or NDArray
+            The parameter's position or name, and its value.
+        **kwargs : array_like or NDArray
+            The value by the parameter's name, instead.
+
+        Raises
+        ------
+        ArgumentError
+            If not one argument is given, or the function has no such parameter.
+        """
+        if len(args) != (0 if kwargs else 2) or len(kwargs) > 1:
+            raise ArgumentError("set_one_input: expected a parameter and its value, or one argument by name")
+        which, value = args if args else next(iter(kwargs.items()))
+        params = self._entry(func_name).params
+        index = params.index(which) if which in params else which
+        if not isinstance(index, int) or not 0 <= index < len(params):
+            names = ", ".join(params)
+            raise ArgumentError(f"set_one_input: {func_name} has no parameter {show(which)}; it has {names}")
+        self._inputs.setdefault(func_name, {})[index] = _value(cast(Argument, value), self._dtypes(func_name)[index])
+
+    def invoke_with_outputs(
+        self, func_name: str, input_args: Mapping[str, Argument], output_args: Sequence[NDArray]
+    ) -> None:
+        """Call a function and write its results into arrays.
+
+        Parameters
+        ----------
+        func_name : str
+            The function.
+        input_args : mapping of str to array_like or NDArray
+            Its arguments by name.
+        output_args : sequence of NDArray
+            An array for each result: one, or as many as the tuple that is returned has fields.
+
+        Raises
+        ------
+        ArgumentError
+            If the number of arrays, or the shape of one, is not that of the results.
+        """
+        self.set_input(func_name, **input_args)
+        self.invoke_stateful(func_name)
+        if len(output_args) != len(self._outputs):
+            raise ArgumentError(
+                f"invoke_with_outputs: {func_name} has {len(self._outputs)} results, got {len(output_args)} arrays"
+            )
+        for output, result in zip(output_args, self._outputs, strict=True):
+            output.copyfrom(result)
 
     def invoke(self, func_name: str, *args: Argument, **kwargs: Argument) -> Any:
         """Call a function.
@@ -341,10 +306,16 @@ class VirtualMachine(Timed):
     def _arguments(self, name: str, args: tuple[Argument, ...], kwargs: dict[str, Argument]) -> tuple[Value, ...]:
         function = self._entry(name)
         if not args and not kwargs and name in self._inputs:
-            return self._inputs[name]
+            inputs = self._inputs[name]
+            unset = [param for index, param in enumerate(function.params) if index not in inputs]
+            if unset:
+                raise ArgumentError(f"vm: {name}: no value was set for {', '.join(unset)}")
+            return tuple([inputs[index] for index in range(len(function.params))])
         values = arguments_in_order(f"vm: {name}", function.params, args, kwargs)
-        dtypes = self.executable.dtypes.get(name, [None] * len(function.params))
-        return tuple(_value(v, dtype) for v, dtype in zip(values, dtypes, strict=True))
+        return tuple(_value(v, dtype) for v, dtype in zip(values, self._dtypes(name), strict=True))
+
+    def _dtypes(self, name: str) -> list[str | None]:
+        return self.executable.dtypes.get(name) or [None] * len(self._entry(name).params)
 
     # running
 

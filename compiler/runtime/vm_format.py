@@ -15,7 +15,7 @@ from compiler.runtime.params import load_param_dict, save_param_dict
 from compiler.runtime.vm_instructions import Instruction, VMFunction
 
 if TYPE_CHECKING:
-    from compiler.runtime.vm import Executable
+    from compiler.runtime.vm_executable import Executable
 
 __all__ = ["loaded_program", "saved_program"]
 
@@ -47,6 +47,7 @@ class _Program(msgspec.Struct):
     dtypes: dict[str, list[str | None]]
     constants: bytes
     kernels: list[_Kernel]
+    late_bound: dict[str, int] = {}
 
 
 def saved_program(program: Executable) -> bytearray:
@@ -70,8 +71,8 @@ def saved_program(program: Executable) -> bytearray:
         _Function(f.name, list(f.params), f.registers, f.is_global, [_row(i) for i in f.instructions])
         for f in program.functions
     ]
-    numbered = save_param_dict({str(index): value for index, value in enumerate(constants)})
-    whole = _Program(functions, program.entries, program.dtypes, bytes(numbered), kernels)
+    numbered = save_param_dict({str(index): value for index, value in enumerate(constants) if value is not None})
+    whole = _Program(functions, program.entries, program.dtypes, bytes(numbered), kernels, program.late_bound)
     return bytearray(msgspec.msgpack.encode(whole))
 
 
@@ -106,11 +107,12 @@ def loaded_program(program: Executable, data: bytes, lib: Module | None) -> Exec
     except (msgspec.MsgspecError, ValueError) as exc:
         raise ArgumentError(f"Executable.load_exec: the bytes are not a program: {exc}") from None
     numbered = load_param_dict(saved.constants)
-    constants = [numbered[str(index)] for index in range(len(numbered))]
+    constants = [numbered.get(str(index)) for index in range(len(numbered) + len(saved.late_bound))]
+    program.late_bound = saved.late_bound
     program.functions = [_function(f) for f in saved.functions]
     program.entries, program.dtypes, program.constants, program.lib = saved.entries, saved.dtypes, constants, lib
     load: Any = get_global_func("relay.vm.load_kernel")
-    program.kernels = [load(lib, k.name, [constants[c] for c in k.constants], k.function) for k in saved.kernels]
+    program.kernels = [load(lib, k.name, [numbered[str(c)] for c in k.constants], k.function) for k in saved.kernels]
     return program
 
 

@@ -30,7 +30,7 @@ from compiler.relay.transform.to_basic_block_normal_form import ToBasicBlockNorm
 from compiler.relay.ty import TensorType
 from compiler.runtime import vm_instructions as vm
 from compiler.runtime.module import Module
-from compiler.runtime.ndarray import ArrayLike, NDArray
+from compiler.runtime.ndarray import ArrayLike, NDArray, array
 from compiler.runtime.vm import Executable, VirtualMachine
 from compiler.target.target import Target
 
@@ -156,6 +156,15 @@ class VMCompiler:
     def codegen(self) -> None:
         """Generate the machine code: :meth:`lower` has done so, kernel by kernel."""
         self.get_exec()
+
+    def get_params(self) -> dict[str, NDArray]:
+        """Return the constant parameters of ``main`` that :meth:`set_params` was given.
+
+        Returns
+        -------
+        dict of str to NDArray
+        """
+        return {name: v if isinstance(v, NDArray) else array(v) for name, v in self._params.items()}
 
     def get_exec(self) -> Executable:
         """Return the program.

@@ -103,3 +103,57 @@ def test_an_expression_is_defined_as_the_function_of_its_free_variables() -> Non
     assert module["main"].params == ()
     machine = vm.VirtualMachine(vm.compile(module, "llvm"), compiler.cpu())
     assert machine.run().numpy() == 3
+
+
+def test_arguments_are_set_one_by_one() -> None:
+    machine = vm.VirtualMachine(vm.compile(_module(), "llvm"), compiler.cpu())
+    one, two = np.ones(3, "float32"), np.full(3, 2, "float32")
+    machine.set_one_input("main", "x", one)
+    with pytest.raises(ArgumentError, match="no value was set for y"):
+        machine.run()
+    machine.set_one_input("main", y=two)
+    np.testing.assert_array_equal(machine.run()[0].numpy(), one + two)
+    machine.set_one_input("main", 0, two)
+    np.testing.assert_array_equal(machine.run()[0].numpy(), two + two)
+    for wrong in ((2, one), ("z", one)):
+        with pytest.raises(ArgumentError, match="it has x, y"):
+            machine.set_one_input("main", *wrong)
+    with pytest.raises(ArgumentError, match="or one argument by name"):
+        machine.set_one_input("main", x=one, y=two)
+
+
+def test_results_are_written_into_arrays() -> None:
+    machine = vm.VirtualMachine(vm.compile(_module(), "llvm"), compiler.cpu())
+    arguments = {"x": np.ones(3, "float32"), "y": np.full(3, 2, "float32")}
+    total, second = compiler.nd.empty((3,)), compiler.nd.empty((3,))
+    machine.invoke_with_outputs("main", arguments, [total, second])
+    np.testing.assert_array_equal(total.numpy(), [3, 3, 3])
+    np.testing.assert_array_equal(second.numpy(), [2, 2, 2])
+    with pytest.raises(ArgumentError, match="main has 2 results, got 1 arrays"):
+        machine.invoke_with_outputs("main", arguments, [total])
+    with pytest.raises(ArgumentError, match=r"shape \(2,\)"):
+        machine.invoke_with_outputs("main", arguments, [total, compiler.nd.empty((2,))])
+
+
+def test_large_constants_are_kept_in_a_file_of_their_own(tmp_path: Path) -> None:
+    x = relay.var("x", shape=(100,))
+    weight = np.arange(100, dtype="float32")
+    total = relay.multiply(relay.add(x, relay.const(weight)), relay.const(np.array([2], "float32")))
+    executable = vm.compile(IRModule.from_expr(relay.Function([x], total)), "llvm")
+    executable.move_late_bound_consts(tmp_path / "weights", byte_limit=400)
+    assert [value.shape for value in relay.load_param_dict((tmp_path / "weights").read_bytes()).values()] == [(100,)]
+    with pytest.raises(ArgumentError, match="taken out of the program already"):
+        executable.get_late_bound_consts(1)
+
+    loaded = vm.Executable.load_exec(*executable.save())
+    with pytest.raises(ArgumentError, match="load_late_bound_consts must give"):
+        vm.VirtualMachine(loaded, compiler.cpu())
+    with pytest.raises(ArgumentError, match="there is no file"):
+        loaded.load_late_bound_consts(tmp_path / "others")
+    with pytest.raises(ArgumentError, match="there is no const_"):
+        loaded.load_late_bound_consts_from_map({})
+    loaded.load_late_bound_consts(tmp_path / "weights")
+    result = vm.VirtualMachine(loaded, compiler.cpu()).invoke("main", np.ones(100, "float32"))
+    np.testing.assert_array_equal(result.numpy(), (1 + weight) * 2)
+    assert loaded.get_function_params("main") == ["x"]
+    assert loaded.get_late_bound_consts(401) == {}

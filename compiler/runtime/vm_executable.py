@@ -1,0 +1,230 @@
+"""Programs of the virtual machine: what ``relay.vm.compile`` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+
+from compiler.ir.error import ArgumentError, show
+from compiler.runtime.module import Module
+from compiler.runtime.ndarray import ArrayLike, NDArray, array
+from compiler.runtime.params import load_param_dict_from_file, save_param_dict_to_file
+from compiler.runtime.vm_format import loaded_program, saved_program
+from compiler.runtime.vm_instructions import VMFunction
+from compiler.runtime.vm_values import Value
+
+__all__ = ["Executable", "Kernel"]
+
+Kernel = Callable[[Sequence[Value]], Value]
+
+
+@dataclass(slots=True)
+class Executable:
+    """A program of the virtual machine.
+
+    Attributes
+    ----------
+    functions : list of VMFunction
+    entries : dict of str to int
+        Functions that can be called from outside, by name.
+    constants : list of NDArray or None
+        None for those that were taken out.
+    kernels : list of callable
+        Take values and return one.
+    dtypes : dict of str to list of str or None
+        What arrays given to an entry are converted to.
+    lib : Module, optional
+        The machine code of the kernels.
+    late_bound : dict of str to int
+        The numbers of constants that were taken out, by name: a machine needs them back.
+    """
+
+    functions: list[VMFunction] = field(default_factory=list)
+    entries: dict[str, int] = field(default_factory=dict)
+    constants: list[NDArray | None] = field(default_factory=list)
+    kernels: list[Kernel] = field(default_factory=list)
+    dtypes: dict[str, list[str | None]] = field(default_factory=dict)
+    lib: Module | None = None
+    late_bound: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def module(self) -> Module:
+        """The machine code of the kernels, as :attr:`mod`."""
+        return self.mod
+
+    @property
+    def mod(self) -> Module:
+        """The machine code of the kernels."""
+        if self.lib is None:
+            raise ArgumentError("Executable: the program has no machine code")
+        return self.lib
+
+    def save(self) -> tuple[bytearray, Module | None]:
+        """Return the program in two parts, which :meth:`load_exec` puts together.
+
+        Returns
+        -------
+        tuple
+            The instructions, constants and operators as bytes, and the machine code.
+        """
+        return saved_program(self), self.lib
+
+    @staticmethod
+    def load_exec(bytecode: bytes | bytearray, lib: Module | None) -> Executable:
+        """Return a program that was saved.
+
+        Parameters
+        ----------
+        bytecode : bytes or bytearray
+            The first part.
+        lib : Module, optional
+            The second part: the machine code.
+
+        Returns
+        -------
+        Executable
+
+        Raises
+        ------
+        ArgumentError
+            If the bytes are not a program.
+        """
+        return loaded_program(Executable(), bytes(bytecode), lib)
+
+    # constants that are kept apart
+
+    def get_late_bound_consts(self, byte_limit: int) -> dict[str, NDArray]:
+        """Take large constants out of the program, so that it can be saved without them.
+
+        Parameters
+        ----------
+        byte_limit : int
+            Constants of at least so many bytes are taken out.
+
+        Returns
+        -------
+        dict of str to NDArray
+
+        Raises
+        ------
+        ArgumentError
+            If constants have been taken out already.
+        """
+        if self.late_bound:
+            raise ArgumentError("get_late_bound_consts: constants have been taken out of the program already")
+        taken = {f"const_{i}": c for i, c in enumerate(self.constants) if c is not None and c.nbytes >= byte_limit}
+        for index, constant in enumerate(self.constants):
+            if f"const_{index}" in taken and constant is not None:
+                self.late_bound[f"const_{index}"] = index
+                self.constants[index] = None
+        return taken
+
+    def move_late_bound_consts(self, path: str | PathLike[str], byte_limit: int) -> None:
+        """Move large constants from the program to a file.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which has the format of parameters.
+        byte_limit : int
+            Constants of at least so many bytes are moved.
+        """
+        save_param_dict_to_file(self.get_late_bound_consts(byte_limit), path)
+
+    def load_late_bound_consts(self, path: str | PathLike[str]) -> None:
+        """Give the program the constants back that :meth:`move_late_bound_consts` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such file, or it lacks a constant.
+        """
+        if not Path(path).is_file():
+            raise ArgumentError(f"load_late_bound_consts: there is no file {show(str(path))}")
+        self.load_late_bound_consts_from_map(load_param_dict_from_file(path))
+
+    def load_late_bound_consts_from_map(self, map: Mapping[str, ArrayLike]) -> None:
+        """Give the program the constants back that :meth:`get_late_bound_consts` took out.
+
+        Parameters
+        ----------
+        map : mapping of str to array
+
+        Raises
+        ------
+        ArgumentError
+            If a constant is missing.
+        """
+        missing = [name for name in self.late_bound if name not in map]
+        if missing:
+            raise ArgumentError(f"load_late_bound_consts: there is no {', '.join(missing)}")
+        for name, index in self.late_bound.items():
+            value = map[name]
+            self.constants[index] = value if isinstance(value, NDArray) else array(value)
+        self.late_bound = {}
+
+    # what there is
+
+    def get_function_params(self, func_name: str) -> list[str]:
+        """Return the names of a function's parameters.
+
+        Parameters
+        ----------
+        func_name : str
+            A global function of the program.
+
+        Returns
+        -------
+        list of str
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such function.
+        """
+        for function in self.functions:
+            if function.is_global and function.name == func_name:
+                return list(function.params)
+        raise ArgumentError(f"vm: there is no function {show(func_name)}; there are {', '.join(self.globals)}")
+
+    @property
+    def bytecode(self) -> str:
+        """The instructions as text."""
+        lines: list[str] = []
+        for function in self.functions:
+            lines.append(f"{function.name}({', '.join(function.params)}): {function.registers} registers")
+            lines += [f"{i:5}  {instruction}" for i, instruction in enumerate(function.instructions)]
+        lines += ["kernels:", *(f"{i:5}  {kernel}" for i, kernel in enumerate(self.kernels))]
+        return "\n".join(lines)
+
+    @property
+    def globals(self) -> list[str]:
+        """The names of the global functions that the program has."""
+        return [function.name for function in self.functions if function.is_global]
+
+    @property
+    def primitive_ops(self) -> list[str]:
+        """The names of the kernels."""
+        return [str(kernel) for kernel in self.kernels]
+
+    @property
+    def primitives(self) -> str:
+        """The kernels with their numbers, a line each."""
+        return "".join(f"VM PackedFunc[{i}]: {name}\n" for i, name in enumerate(self.primitive_ops))
+
+    @property
+    def stats(self) -> str:
+        """How much of everything there is, in a few lines."""
+        count = sum(len(f.instructions) for f in self.functions)
+        size = sum(c.nbytes for c in self.constants if c is not None)
+        return (
+            f"functions: {len(self.functions)}\ninstructions: {count}\n"
+            f"kernels: {len(self.kernels)}\nconstants: {len(self.constants)} ({size} bytes)"
+        )
