@@ -23,6 +23,9 @@ def initialize() -> None:
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     binding.initialize_native_asmparser()
+    # LLVM 22 looks for checksums in loops along every path of operands: their number doubles with each maximum of a
+    # chain, so that the largest of 64 unrolled values takes for ever.
+    binding.set_option("strata", "-disable-loop-idiom-hashrecognize")
 
 
 @cache

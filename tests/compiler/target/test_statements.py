@@ -292,3 +292,14 @@ def test_a_long_running_maximum_is_compiled_in_no_time(axes: tuple[int, ...]) ->
     x = relay.var("x", shape=data.shape)
     largest = relay.create_executor("graph", target="llvm").evaluate(relay.Function([x], relay.max(x, axis=axes)))
     np.testing.assert_array_equal(largest(data).numpy(), data.max(axis=axes))
+
+
+@pytest.mark.timeout(60)
+def test_the_largest_of_many_unrolled_values_is_soon_compiled() -> None:
+    # LLVM's search for checksums in loops doubled with each of the 64 maxima that unrolling made a chain of.
+    x = relay.var("x", shape=(1, 16, 16, 16, 16))
+    graph = relay.Function([x], relay.nn.adaptive_max_pool3d(x, (2, 2, 2), layout="NDHWC"))
+    values = np.random.default_rng(1).random((1, 16, 16, 16, 16), "float32")
+    expected = values.reshape(1, 2, 8, 2, 8, 2, 8, 16).max((2, 4, 6))
+    result = relay.create_executor("graph", target="llvm -mcpu=native").evaluate(graph)(values)
+    np.testing.assert_array_equal(result.numpy(), expected)
