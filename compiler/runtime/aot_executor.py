@@ -88,22 +88,6 @@ class AotExecutor(ModelExecutor):
         return self.lib
 
     def get_input(self, key: int | str) -> NDArray:
-        """Return an input's memory.
-
-        Parameters
-        ----------
-        key : int or str
-            The input's index or name.
-
-        Returns
-        -------
-        NDArray
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such input.
-        """
         names = self.input_names
         if isinstance(key, (int, np.integer)) and 0 <= key < len(names):
             key = names[int(key)]
@@ -112,28 +96,9 @@ class AotExecutor(ModelExecutor):
         return self._arrays[str(key)]
 
     def get_output(self, index: int) -> NDArray:
-        """Return an output's memory, which the next run overwrites.
-
-        Parameters
-        ----------
-        index : int
-            Which output.
-
-        Returns
-        -------
-        NDArray
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such output.
-        """
-        if not isinstance(index, (int, np.integer)) or not 0 <= index < self.num_outputs:
-            expected("get_output", "index", f"an int from 0 to {self.num_outputs - 1}", index)
-        return self._arrays[self.interface.outputs[int(index)]]
+        return self._arrays[self.interface.outputs[self._output_number(index)]]
 
     def run(self) -> None:
-        """Run the model on the inputs that were set."""
         if active_instruments():
             self._main(*self._arguments)
         else:
@@ -147,22 +112,6 @@ class AotExecutor(ModelExecutor):
         return self._prepared[1]
 
     def get_function(self, name: str) -> Callable[..., Any]:
-        """Return a method by name, as TVM's modules have them.
-
-        Parameters
-        ----------
-        name : str
-            E.g. ``run`` or ``set_input``.
-
-        Returns
-        -------
-        callable
-
-        Raises
-        ------
-        ArgumentError
-            If there is none of that name.
-        """
         methods = (self.run, self.set_input, self.get_input, self.get_output)
         by_name: dict[str, Callable[..., Any]] = {method.__name__: method for method in methods}
         if name not in by_name:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from compiler.ir.error import ArgumentError, expected, show
+from compiler.ir.error import ArgumentError, show
 from compiler.ir.instrument import Instrument, active_instruments, first_answer
 from compiler.ir.memory import ALIGNMENT
 from compiler.runtime.device import Device
@@ -80,43 +80,13 @@ class GraphExecutor(ModelExecutor):
         return self._input_values[str(key)]
 
     def get_input(self, key: int | str) -> NDArray:
-        """Return an input's memory.
-
-        Parameters
-        ----------
-        key : int or str
-            The input's index or name.
-
-        Returns
-        -------
-        NDArray
-        """
         return self._values[self._input(key)]
 
     def get_output(self, index: int) -> NDArray:
-        """Return an output's memory, which the next run overwrites.
-
-        Parameters
-        ----------
-        index : int
-            Which output.
-
-        Returns
-        -------
-        NDArray
-
-        Raises
-        ------
-        ArgumentError
-            If there is no such output.
-        """
         return self._values[self._output(index)]
 
     def _output(self, index: int) -> int:
-        heads = self.graph.heads
-        if not isinstance(index, (int, np.integer)) or not 0 <= index < len(heads):
-            expected("get_output", "index", f"an int from 0 to {len(heads) - 1}", index)
-        return self.graph.value(heads[int(index)])
+        return self.graph.value(self.graph.heads[self._output_number(index)])
 
     def set_input_zero_copy(self, key: int | str, value: NDArray) -> None:
         """Let an array be an input, without a copy: what is written into it later is seen by the next run.
@@ -172,7 +142,6 @@ class GraphExecutor(ModelExecutor):
     # running
 
     def run(self) -> None:
-        """Run the graph on the inputs that were set."""
         instruments = active_instruments()
         if instruments:
             call_instrumented(instruments, self, "run", (), lambda: self._run_instrumented(instruments))
@@ -296,22 +265,6 @@ class GraphExecutor(ModelExecutor):
     # as a module of packed functions
 
     def get_function(self, name: str) -> Callable[..., Any]:
-        """Return a method by name, as TVM's modules have them.
-
-        Parameters
-        ----------
-        name : str
-            E.g. ``run`` or ``set_input``.
-
-        Returns
-        -------
-        callable
-
-        Raises
-        ------
-        ArgumentError
-            If there is none of that name.
-        """
         methods: dict[str, Callable[..., Any]] = {
             "run": self.run,
             "set_input": self.set_input,

@@ -45,11 +45,46 @@ class ModelExecutor(Timed):
 
     @abstractmethod
     def get_input(self, key: int | str) -> NDArray:
-        """Return an input's memory."""
+        """Return an input's memory.
+
+        Parameters
+        ----------
+        key : int or str
+            The input's index or name.
+
+        Returns
+        -------
+        NDArray
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such input.
+        """
 
     @abstractmethod
     def get_output(self, index: int) -> NDArray:
-        """Return an output's memory."""
+        """Return an output's memory, which the next run overwrites.
+
+        Parameters
+        ----------
+        index : int
+            Which output.
+
+        Returns
+        -------
+        NDArray
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such output.
+        """
+
+    def _output_number(self, index: int) -> int:
+        if not isinstance(index, (int, np.integer)) or not 0 <= index < self.num_outputs:
+            expected("get_output", "index", f"an int from 0 to {self.num_outputs - 1}", index)
+        return int(index)
 
     @abstractmethod
     def run(self) -> None:
@@ -57,7 +92,22 @@ class ModelExecutor(Timed):
 
     @abstractmethod
     def get_function(self, name: str) -> Callable[..., Any]:
-        """Return a method by name, as TVM's modules have them."""
+        """Return a method by name, as TVM's modules have them.
+
+        Parameters
+        ----------
+        name : str
+            E.g. ``run`` or ``set_input``.
+
+        Returns
+        -------
+        callable
+
+        Raises
+        ------
+        ArgumentError
+            If there is none of that name.
+        """
 
     @property
     @abstractmethod
