@@ -191,14 +191,8 @@ class Compiler:
 
         Raises
         ------
-        Superseded
-            A newer request of the same tab came.
-        Busy
-            Too many requests are waiting.
-        Unavailable
-            The sandbox cannot run scripts.
-        RequestError
-            The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
+        Superseded, Busy, Unavailable, RequestError
+            As :meth:`compile`.
         """
         [last] = deque(self.follow(workspace, client, seq), maxlen=1)
         assert last.answer is not None
@@ -212,14 +206,8 @@ class Compiler:
 
         Raises
         ------
-        Superseded
-            A newer request of the same tab came.
-        Busy
-            Too many requests are waiting.
-        Unavailable
-            The sandbox cannot run scripts.
-        RequestError
-            The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
+        Superseded, Busy, Unavailable, RequestError
+            As :meth:`compile`.
         """
         self._launcher.check(workspace)
         pending = self._enrol(client, seq)

@@ -45,14 +45,8 @@ class Proposer:
 
         Raises
         ------
-        Superseded
-            The client has gone.
-        Busy
-            Too many requests are waiting.
-        Unavailable
-            The sandbox cannot run anything.
-        RequestError
-            The files of the workspace are refused; see :meth:`~app.jobs.launcher.Launcher.check`.
+        Superseded, Busy, Unavailable, RequestError
+            As :meth:`~app.jobs.recorded_programs.RecordedPrograms.work`.
         """
         self._launcher.check(workspace)
         with self._compiling.turn(client.address, client.tab) as ticket:

@@ -11,7 +11,7 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from markupsafe import Markup
 
-from app.panes.highlighting import highlight, renew_patience
+from app.panes.highlighting import highlight, renew_budget
 
 __all__ = ["parse", "render"]
 
@@ -53,7 +53,7 @@ def parse(text: str) -> list[Token]:
 
 def render(tokens: Sequence[Token] | str) -> Markup:
     """Return tokens, or a text, as HTML that is safe to show."""
-    renew_patience()
+    renew_budget()
     environment: dict[str, Any] = {}
     if isinstance(tokens, str):
         return Markup(_READER.render(tokens, environment))

@@ -93,18 +93,18 @@ def _style(kind: _TokenType, gas: bool) -> str:
     return next((name for root, name in (GAS_STYLES if gas else STYLES) if is_token_subtype(kind, root)), "")
 
 
-class _Patience(threading.local):
+class _Budget(threading.local):
     """Processor time that lexers may still take, of each thread."""
 
     left = TASK_SECONDS
 
 
-_patience = _Patience()
+_budget = _Budget()
 
 
-def renew_patience() -> None:
-    """Begin a task: lexers may take their time again."""
-    _patience.left = TASK_SECONDS
+def renew_budget() -> None:
+    """Begin a task: lexers may take the processor time of a task again."""
+    _budget.left = TASK_SECONDS
 
 
 def highlight(lines: Iterable[str], language: str) -> list[Markup]:
@@ -128,8 +128,8 @@ def _plain(texts: Iterable[str]) -> list[Markup]:
 
 def _lexed(texts: list[str], language: str) -> list[Markup]:
     began = time.thread_time()
-    tokens = _tokens("\n".join(texts), language, began + min(_patience.left, CHUNK_SECONDS))
-    _patience.left -= time.thread_time() - began
+    tokens = _tokens("\n".join(texts), language, began + min(_budget.left, CHUNK_SECONDS))
+    _budget.left -= time.thread_time() - began
     marked = _plain(texts) if tokens is None else _marked(tokens, len(texts), gas=language == "gas")
     return [_underlined(text) or html for text, html in zip(texts, marked, strict=True)]
 

@@ -22,7 +22,7 @@ from app.lessons.evidence import Evidence
 from app.panes import table
 from app.panes.differences import diff
 from app.panes.fingerprints import fingerprints
-from app.panes.highlighting import renew_patience
+from app.panes.highlighting import renew_budget
 from app.panes.listing_pane import PaneListing
 from app.panes.listings import CHUNK_LINES, draw_chunk, file_name
 from app.panes.page import Page, page
@@ -101,7 +101,7 @@ def perform(task: Task, answers: Sequence[Decoded]) -> Reply:
     NotFound
         The answers do not have what was asked for.
     """
-    renew_patience()
+    renew_budget()
     return _PERFORMERS[type(task)](task, answers)
 
 

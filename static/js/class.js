@@ -4,7 +4,7 @@ import { editor } from "./editor.js";
 import { currentStep, inLesson, lessonName, showAs, showOwn } from "./lesson.js";
 import { recall, remember } from "./memory.js";
 import { ask as reach, unreached } from "./server.js";
-import { on, state, tell } from "./state.js";
+import { on, randomName, state, tell } from "./state.js";
 
 const PRESENT_MS = 300;
 const ATTEND_MS = 15_000;
@@ -105,7 +105,7 @@ function heard(message) {
 function key() {
   const own = recall(`student.${name}`);
   if (own) return own;
-  const made = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const made = randomName(16);
   remember(`student.${name}`, made);
   return made;
 }

@@ -35,7 +35,7 @@ export function startLinking() {
   on("source-lines", (lines) => { hovered = null; if (!pinned) show(sourcePlace(lines)); });
   on("source-pin", (lines) => pin(sourcePlace(lines) ?? { pane: SOURCE, footprint: EMPTY }));
   // A pane that was not on the page could not be scrolled.
-  on("shown", () => (pinned ? reveal(pinned.pane) : showHeart()));
+  on("shown", () => (pinned ? reveal(pinned.pane) : showInnermost()));
   on("unpin", unpin);
   on("played", follow);
   on("reveal", () => reveal(pinned?.pane));
@@ -52,7 +52,7 @@ function readAnswer() {
   colour();
   if (toPin && origins.length) pinKept();
   relight();
-  showHeart();
+  showInnermost();
 }
 
 // What is pinned, in a link
@@ -259,15 +259,15 @@ function scrollToRelated(footprint, from) {
   }
 }
 
-const heartShown = new Set(); // panes that were scrolled there
+const innermostShown = new Set(); // panes that were scrolled there
 
 const isOpen = (pane) => !$(`#pane-${pane}`).matches(".closed"); // by class: asking for its size would lay out the page
 
 /** At first, show where the work is done: what became of the innermost statement of the loop nest. */
-function showHeart() {
+function showInnermost() {
   const loops = steppedAt("code").name;
   const panes = PANES.filter(({ name, listing, level }) => listing && level === "code" && name !== loops)
-    .map(({ name }) => name).filter((pane) => !heartShown.has(pane) && isOpen(pane) && $(`#body-${pane}`).clientHeight > 0);
+    .map(({ name }) => name).filter((pane) => !innermostShown.has(pane) && isOpen(pane) && $(`#body-${pane}`).clientHeight > 0);
   if (!panes.length || !readJson("answer").origins.length) return;
   const depth = (line) => /^\s*/.exec($("span", line).textContent)[0].length;
   const linked = $$(`#body-${loops} .l`).filter((line) => !isEmpty(model.of(loops, Number(line.dataset.i))));
@@ -277,7 +277,7 @@ function showHeart() {
   for (const pane of panes) {
     const related = model.relatedLines(pane, footprint);
     if (!related.length) continue;
-    heartShown.add(pane);
+    innermostShown.add(pane);
     scrollTo(pane, related.slice(related.length >> 1)); // its first lines load what the others compute with
   }
 }

@@ -1,9 +1,8 @@
 // What this tab holds: the workspace, the view, and who it is to the server.
 import { readJson } from "./dom.js";
 
-function name() {
-  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
+/** Random bytes as hexadecimal digits: a name that nobody else has. */
+export const randomName = (bytes) => Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** The content of a file as base64, and back. */
 export async function encode(blob) {
@@ -17,7 +16,7 @@ export const decode = (base64) => new Blob([Uint8Array.from(atob(base64), (char)
 const page = readJson("page-data");
 
 export const state = {
-  tab: name(),
+  tab: randomName(12),
   seq: 0,
   options: { ...page.options },
   files: new Map(Object.entries(readJson("page-files")).map(([file, content]) => [file, decode(content)])),

@@ -86,11 +86,11 @@ def test_other_lines_keep_their_colours() -> None:
 def test_a_lexer_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter(range(1_000_000))
     monkeypatch.setattr(highlighting.time, "thread_time", lambda: next(seconds))
-    highlighting.renew_patience()
+    highlighting.renew_budget()
     lines = [f"x{number} = {number} < 1" for number in range(200)]
     assert [str(line) for line in highlight(lines, "python")] == [f"x{n} = {n} &lt; 1" for n in range(200)]
-    assert highlighting._patience.left < 0, "and the next text of the same task has no time left"
+    assert highlighting._budget.left < 0, "and the next text of the same task has no time left"
     monkeypatch.undo()
     assert "<i" not in highlight(["x = 1 # words" * 20], "python")[0]
-    highlighting.renew_patience()
+    highlighting.renew_budget()
     assert "<i" in highlight(["x = 1"], "python")[0]
