@@ -153,17 +153,18 @@ function draw() {
 function drawn(one, first, fastest) {
   const { step, label, seconds, spread, gflops, problem, same, error, note, line } = one;
   const name = line ? element("button", { type: "button", class: "link", "data-line": String(line), title: `${label}, line ${line}` }, label) : label;
-  const cells = [element("th", { scope: "row", title: label }, name)];
+  const cells = [element("th", { scope: "row", role: "rowheader", title: label }, name)];
   if (!seconds) {
     const text = problem || (same != null ? `the same loops as step ${same}` : running ? "…" : "not run");
-    cells.push(element("td", { colspan: "5", class: "how" }, text));
-    return element("tr", { class: problem?.startsWith("wrong") ? "wrong" : "", "data-step": String(step) }, ...cells);
+    cells.push(element("td", { colspan: "5", class: "how", role: "cell" }, text));
+    return element("tr", { class: problem?.startsWith("wrong") ? "wrong" : "", role: "row", "data-step": String(step) }, ...cells);
   }
   const bar = element("meter", { min: "0", max: "1", value: String(fastest / seconds), title: "speed against the fastest step" });
-  for (const text of [duration(seconds), one.repeats > 1 ? `± ${duration(spread)}` : "–", gflops ? gflops.toPrecision(3) : "–", `${Number((first / seconds).toPrecision(3))}×`]) cells.push(element("td", {}, text));
+  const numbers = [[duration(seconds)], [one.repeats > 1 ? `± ${duration(spread)}` : "–"], [gflops ? gflops.toPrecision(3) : "–", "GFLOP/s"], [`${Number((first / seconds).toPrecision(3))}×`, "first"]];
+  for (const [text, unit] of numbers) cells.push(element("td", { role: "cell", ...(unit && { "data-unit": unit }) }, text));
   const checked = shown.fromLink ? "measured in a browser" : `✓ max abs error ${error ? error.toExponential(1) : 0}, ${note}`;
-  cells.push(element("td", { class: "how" }, bar, ` ${checked} · ${one.repeats} × ${one.number} calls`));
-  return element("tr", { "data-step": String(step) }, ...cells);
+  cells.push(element("td", { class: "how", role: "cell" }, bar, ` ${checked} · ${one.repeats} × ${one.number} calls`));
+  return element("tr", { role: "row", "data-step": String(step) }, ...cells);
 }
 
 function provenance() {

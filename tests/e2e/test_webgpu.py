@@ -115,6 +115,8 @@ def test_the_ladder_climbs_over_the_steps_that_are_legal(explorer: str, open_pag
     run(page, SCALE, "#webgpu-ladder")
     rows = page.locator("#webgpu-rows tr")
     expect(rows).to_have_count(4)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert page.evaluate("(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(window['body-adapter'])") == 0
     for at in (0, 1):
         expect(rows.nth(at)).to_contain_text("no loop is bound to blockIdx or threadIdx")
     for at in (2, 3):
