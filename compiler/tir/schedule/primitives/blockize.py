@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NoReturn
 
 from compiler.arith import Analyzer, subspace_divide
+from compiler.arith.deep_equal import deep_equal
+from compiler.arith.int_set import IntervalSet, union
 from compiler.arith.interval_arithmetic import eval_set
 from compiler.arith.iter_map import normalize_iter_map_to_expr
 from compiler.ir.error import ArgumentError
@@ -24,8 +27,8 @@ from compiler.tir.schedule.registry import primitive
 from compiler.tir.schedule.roles import TARGET
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.schedule.tree import loop_ranges, loops_above
-from compiler.tir.stmt import For, Stmt
+from compiler.tir.schedule.tree import loop_ranges, loops_above, lowest_common_ancestor
+from compiler.tir.stmt import For, SeqStmt, Stmt, seq
 
 __all__ = ["blockize", "blockize_loop"]
 
@@ -47,7 +50,8 @@ def blockize(state: ScheduleState, target: StmtSRef | Sequence[StmtSRef], preser
     Parameters
     ----------
     target : LoopRV, or list of BlockRV
-        A loop with nothing but loops around one block inside.  Of blocks there can be just one.
+        A loop with nothing but loops around one block inside; or blocks that follow each other in loops of their own,
+        which become one block around these loops.
     preserve_unit_iters : bool
         Whether axes of one iteration stay.
 
@@ -59,13 +63,16 @@ def blockize(state: ScheduleState, target: StmtSRef | Sequence[StmtSRef], preser
     Raises
     ------
     ScheduleError
-        If the axes of the block are not sums of outer and inner loops.
+        If the axes of a block are not sums of outer and inner loops; if blocks do not follow each other, reduce, or
+        differ in what the loops around all of them are to them.
     """
     if isinstance(target, StmtSRef):
         return blockize_loop(state, target, preserve_unit_iters)
-    if len(target) != 1:
-        raise ArgumentError(f"blockize: expected a loop or one block, got {len(target)} blocks")
-    return _blockized(state, target[0], [], preserve_unit_iters)
+    if not target:
+        raise ArgumentError("blockize: expected a loop or blocks, got no block")
+    if len(target) == 1:
+        return _blockized(state, target[0], [], preserve_unit_iters)
+    return _blockized_together(state, target, preserve_unit_iters)
 
 
 def blockize_loop(state: ScheduleState, loop: StmtSRef, preserve_unit_iters: bool = True) -> StmtSRef:
@@ -164,7 +171,8 @@ def _divided(
         outer_value = normalize_iter_map_to_expr(first.source)
         inner_value = normalize_iter_map_to_expr(second.source)
         outer = _axis(axis, "_o", first.extent)
-        value: PrimExpr = outer.var
+        # An axis of one iteration that need not stay is 0 inside.
+        value: PrimExpr = const(0, axis.var.dtype) if outer_one and not preserve_unit_iters else outer.var
         division.outer.append(_Part(outer, const(0, axis.var.dtype) if outer_one else outer_value))
         if not inner_one:
             own = _axis(axis, "_i", second.extent)
@@ -202,10 +210,9 @@ def _axis(axis: IterVar, suffix: str, extent: PrimExpr) -> IterVar:
     return IterVar(Range.from_fields(const(0, dtype), extent), Var(f"{axis.var.name}{suffix}", dtype), axis.iter_type)
 
 
-def _outer_block(realize: BlockRealize, inner: Sequence[StmtSRef], division: _Division) -> tuple[BlockRealize, Block]:
-    """Return the realization of the new block, and what the old one becomes."""
+def _inner_nest(realize: BlockRealize, inner: Sequence[StmtSRef], division: _Division) -> tuple[Stmt, Block]:
+    """Return the inner loops around what the block becomes, and that block."""
     old = realize.block
-    reduces = old.init is not None
     body = rebuild(
         old,
         iter_vars=tuple([part.axis for part in division.inner]),
@@ -215,23 +222,42 @@ def _outer_block(realize: BlockRealize, inner: Sequence[StmtSRef], division: _Di
         init=None,
         match_buffers=substitute(old.match_buffers, division.values),
     )
-    if reduces:
+    if old.init is not None:
         written = tuple([r for r in body.writes if all(r.buffer is not other.buffer for other in body.reads)])
         body = rebuild(body, reads=(*written, *body.reads))
     values = tuple([part.value for part in division.inner])
     nest: Stmt = BlockRealize(values, division.inner_predicate, body)
     for sref in reversed(inner):
         nest = rebuild(sref.loop, body=nest)
-    ranges = {part.axis.var: part.axis.dom for part in division.inner if part.axis.dom is not None}
+    return nest, body
+
+
+def _outer_block(realize: BlockRealize, inner: Sequence[StmtSRef], division: _Division) -> tuple[BlockRealize, Block]:
+    """Return the realization of the new block, and what the old one becomes."""
+    old = realize.block
+    nest, body = _inner_nest(realize, inner, division)
+    init = None if old.init is None else _init(old, inner, division)
+    return _realized([realize], [division], f"{old.name_hint}_o", nest, init), body
+
+
+def _realized(
+    realizes: Sequence[BlockRealize], divisions: Sequence[_Division], name: str, body: Stmt, init: Stmt | None = None
+) -> BlockRealize:
+    """Return the realization of a block around what some blocks became."""
+    first = divisions[0]
+    parts = [part for division in divisions for part in division.inner]
+    ranges = {part.axis.var: part.axis.dom for part in parts if part.axis.dom is not None}
+    pairs = list(zip(realizes, divisions, strict=True))
+    axes = tuple([part.axis for part in first.outer])
     block = Block(
-        tuple([part.axis for part in division.outer]),
-        _hulls(substitute(old.reads, division.values), ranges),
-        _hulls(substitute(old.writes, division.values), ranges),
-        f"{old.name_hint}_o",
-        nest,
-        _init(old, inner, division) if reduces else None,
+        axes,
+        _hulls([r for old, division in pairs for r in substitute(old.block.reads, division.values)], ranges, axes),
+        _hulls([r for old, division in pairs for r in substitute(old.block.writes, division.values)], ranges, axes),
+        name,
+        body,
+        init,
     )
-    return BlockRealize(tuple([part.value for part in division.outer]), division.outer_predicate, block), body
+    return BlockRealize(tuple([part.value for part in first.outer]), first.outer_predicate, block)
 
 
 def _init(old: Block, inner: Sequence[StmtSRef], division: _Division) -> Stmt:
@@ -262,14 +288,103 @@ def _init(old: Block, inner: Sequence[StmtSRef], division: _Division) -> Stmt:
     return stmt
 
 
-def _hulls(regions: Sequence[BufferRegion], ranges: Mapping[Var, Range]) -> tuple[BufferRegion, ...]:
-    """Return a box for each buffer: what regions cover while axes run."""
-    analyzer = Analyzer()
-    sides: dict[Buffer, list[tuple[Range, ...]]] = {}
+def _hulls(
+    regions: Sequence[BufferRegion], ranges: Mapping[Var, Range], axes: Sequence[IterVar]
+) -> tuple[BufferRegion, ...]:
+    """Return a box for each buffer: what regions cover while the inner axes run, given those of the new block."""
+    analyzer, within = Analyzer(), Analyzer()
+    for axis in axes:
+        if axis.dom is not None:
+            within.bind(axis.var, axis.dom)
+    boxes: dict[Buffer, list[list[IntervalSet]]] = {}
     for region in regions:
+        sides = [eval_set(side, ranges, analyzer) for side in region.region]
+        boxes.setdefault(region.buffer, []).append(sides)
+    hulls = []
+    for buffer, several in boxes.items():
         box = []
-        for side, dim in zip(region.region, region.buffer.shape, strict=True):
+        for dim, *sides in zip(buffer.shape, *several, strict=True):
             full = Range.from_fields(const(0, dim.dtype), dim)
-            box.append(eval_set(side, ranges, analyzer).cover_range(full, analyzer))
-        sides.setdefault(region.buffer, []).append(tuple(box))
-    return tuple([BufferRegion(buffer, box) for buffer, boxes in sides.items() for box in boxes[:1]])
+            side = sides[0] if len(sides) == 1 else union(sides, within)
+            box.append(side.cover_range(full, analyzer))
+        hulls.append(BufferRegion(buffer, tuple(box)))
+    return tuple(hulls)
+
+
+# several blocks
+
+
+def _blockized_together(state: ScheduleState, blocks: Sequence[StmtSRef], preserve_unit_iters: bool) -> StmtSRef:
+    scope_root(state, blocks[0])
+    above = lowest_common_ancestor(list(blocks))
+    body = above.stmt.body if isinstance(above.stmt, For | Block) else None
+    statements = list(body.seq) if isinstance(body, SeqStmt) else []
+    nests = sorted([_Nest.below(state, above, statements, block) for block in blocks], key=lambda nest: nest.position)
+    first, last = nests[0].position, nests[-1].position
+    if [nest.position for nest in nests] != list(range(first, last + 1)):
+        _refuse_together(state, blocks[0].block, "do not follow each other in loops of their own")
+    divisions: list[_Division] = []
+    for nest in nests:
+        division = _divided(state, nest.block, nest.realize, nest.inner, preserve_unit_iters)
+        divisions.append(_shared(state, divisions[0], division, nest.block.block) if divisions else division)
+    realizes = [nest.realize for nest in nests]
+    with derived_from(frozenset().union(current_span(), *[realize.span for realize in realizes])):
+        changed = [
+            _inner_nest(nest.realize, nest.inner, division) for nest, division in zip(nests, divisions, strict=True)
+        ]
+        name = f"outer_{''.join(f'{block.block.name_hint}_' for block in blocks)}"
+        outer = _realized(realizes, divisions, name, seq([inner for inner, _ in changed]))
+    new = [*statements[:first], outer, *statements[last + 1 :]]
+    reuse = {nest.block.block: inner for nest, (_, inner) in zip(nests, changed, strict=True)}
+    assert body is not None
+    replace_statement(state, above, body, seq(new), reuse)
+    for nest in nests:
+        state.rebound(nest.block)
+    return state.sref_of(outer)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Nest:
+    """A block in loops of its own, at its position among the statements of a loop or block."""
+
+    block: StmtSRef
+    realize: BlockRealize
+    inner: list[StmtSRef]
+    position: int
+
+    @staticmethod
+    def below(state: ScheduleState, above: StmtSRef, statements: Sequence[Stmt], block: StmtSRef) -> _Nest:
+        realize = state.realize_of(block)
+        inner = loops_above(block)
+        if above in inner:
+            inner = inner[inner.index(above) + 1 :]
+        statement: Stmt = inner[0].loop if inner else realize
+        chain = all(a.loop.body is b.loop for a, b in pairwise(inner)) and (not inner or inner[-1].loop.body is realize)
+        position = next((at for at, each in enumerate(statements) if each is statement), None)
+        if not chain or position is None:
+            _refuse_together(state, block.block, "do not follow each other in loops of their own")
+        if realize.block.init is not None:
+            _refuse_together(state, block.block, "reduce; decompose_reduction gives their initial values a block")
+        return _Nest(block, realize, inner, position)
+
+
+def _shared(state: ScheduleState, first: _Division, division: _Division, block: Block) -> _Division:
+    """Return a division with the outer axes of another one, which have to run over the same values."""
+    same = len(first.outer) == len(division.outer) and all(
+        deep_equal(a.value, b.value) and a.axis.iter_type == b.axis.iter_type
+        for a, b in zip(first.outer, division.outer, strict=False)
+    )
+    if not same or not deep_equal(first.outer_predicate, division.outer_predicate):
+        _refuse_together(state, block, "differ in what the loops around all of them are to them")
+    axes: dict[Var, PrimExpr] = {b.axis.var: a.axis.var for a, b in zip(first.outer, division.outer, strict=True)}
+    values = {var: substitute(value, axes) for var, value in division.values.items()}
+    return _Division(first.outer, division.inner, values, first.outer_predicate, division.inner_predicate)
+
+
+def _refuse_together(state: ScheduleState, block: Block, reason: str) -> NoReturn:
+    refuse(
+        state.mod,
+        f"blockize: blocks cannot become one that {reason}",
+        f"The block {{0}} cannot become one with the others: blocks cannot that {reason}",
+        block,
+    )
