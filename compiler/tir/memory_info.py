@@ -8,9 +8,13 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.node import Node, node
 from compiler.runtime.packed_func import get_global_func
 
-__all__ = ["MemoryInfo", "is_tagged", "memory_info"]
+__all__ = ["MemoryInfo", "is_storage_scope", "is_tagged", "memory_info"]
 
-_RANKS = ("global", "shared", "warp", "local", "wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator", "texture", "")
+_RANKS = (
+    *("global", "shared", "warp", "local", "texture", "amx.tmm", "metal.simdgroup", ""),
+    *(f"wmma.{part}" for part in ("matrix_a", "matrix_b", "accumulator")),
+    *(f"m16n8k8.matrix{part}" for part in "ABC"),
+)
 _ORDINARY_TAGS = (".dyn", ".workspace", ".vtcm")
 
 
@@ -34,6 +38,21 @@ class MemoryInfo(Node):
     max_num_bits: int
     max_simd_bits: int
     head_address: Any = None
+
+
+def is_storage_scope(scope: str) -> bool:
+    """Return whether a text says where memory is: a kind of memory, with a tag or without.
+
+    Parameters
+    ----------
+    scope : str
+        E.g. ``shared.dyn``; a buffer that says nothing, ``""``, is in global memory.
+
+    Returns
+    -------
+    bool
+    """
+    return not scope or any(rank and scope.startswith(rank) for rank in _RANKS)
 
 
 def is_tagged(scope: str) -> bool:

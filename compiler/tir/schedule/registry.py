@@ -13,7 +13,7 @@ from compiler.ir.instrument import active_instruments
 from compiler.ir.origin import derived_from, mint_source
 from compiler.tir.schedule.error import IllegalStepError, rendered
 from compiler.tir.schedule.instruction import InstructionKind
-from compiler.tir.schedule.roles import ATTRIBUTE, Role
+from compiler.tir.schedule.roles import ATTRIBUTE, STORAGE_SCOPE, Role
 from compiler.tir.schedule.step import ScheduleStep, call_text, result_text
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ __all__ = ["Chosen", "Primitive", "install", "primitive", "primitives"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+_ROLES_BY_NAME = {"storage_scope": STORAGE_SCOPE}
+"""What a parameter is wherever it has this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Primitive:
     gives_list : bool
         Whether it gives a list, even of one block or loop; known where its annotation says so.
     roles : mapping of str to Role
-        What the parameters are; those that are not named are attributes.
+        What the parameters are; others are what their names say, or attributes.
     """
 
     def __init__(
@@ -71,7 +73,8 @@ class Primitive:
         self._takes_schedule = parameters[0].name == "sch"
         self._parameters = parameters[1:]
         self._signature = inspect.Signature(self._parameters)
-        self._roles = {p.name: roles.get(p.name, ATTRIBUTE) for p in self._parameters if p.name != "decision"}
+        by_name = {p.name: _ROLES_BY_NAME.get(p.name, ATTRIBUTE) for p in self._parameters if p.name != "decision"}
+        self._roles = {**by_name, **roles}
         self._inputs = [name for name, role in self._roles.items() if role.is_input]
         self._attrs = [name for name, role in self._roles.items() if not role.is_input]
         gives_list = gives_list or str(inspect.signature(function).return_annotation).startswith("list")

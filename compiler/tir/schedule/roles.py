@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from compiler.ir.error import expected
 from compiler.ir.primexpr import PrimExpr
+from compiler.tir.memory_info import is_storage_scope
+from compiler.tir.schedule.error import refuse
 from compiler.tir.schedule.random_variables import BlockRV, LoopRV, RandomVariable
 from compiler.tir.schedule.sref import StmtSRef
 
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["ATTRIBUTE", "BLOCK", "BLOCK_OR_LOOP", "LOOP", "TARGET", "VALUE", "Role", "Several"]
+__all__ = ["ATTRIBUTE", "BLOCK", "BLOCK_OR_LOOP", "LOOP", "STORAGE_SCOPE", "TARGET", "VALUE", "Role", "Several"]
 
 
 class Role:
@@ -154,7 +156,22 @@ class _Target(Role):
         return [BLOCK.resolved(sch, v) for v in value] if isinstance(value, list) else LOOP.resolved(sch, value)
 
 
+class _StorageScope(Role):
+    """The name of a kind of memory."""
+
+    def resolved(self, sch: Schedule, value: Any) -> str:
+        if not isinstance(value, str) or not is_storage_scope(value):
+            refuse(
+                sch.mod,
+                "The storage scope is invalid.",
+                f"There is no memory {value!r}: storage_scope must be global, shared, local, warp or texture, with a"
+                " tag or without, or a memory of matrices such as wmma.accumulator",
+            )
+        return value
+
+
 ATTRIBUTE = Role()
+STORAGE_SCOPE = _StorageScope()
 BLOCK = _Variable(BlockRV)
 LOOP = _Variable(LoopRV)
 BLOCK_OR_LOOP = _Variable(BlockRV, LoopRV)

@@ -123,7 +123,7 @@ def _copied_at(
         raise ArgumentError(f"read_at: a block under loop {loop.loop.loop_var.name!r} writes {buffer.name}")
     copy = renamed_buffer(buffer, f"{buffer.name}_{storage_scope.replace('.', '_')}", storage_scope)
     source, target = (buffer, copy) if is_read else (copy, buffer)
-    region = _accessed(state, loop, users, buffer)
+    region = _accessed(state, loop, users, buffer, storage_scope)
     with derived_from(current_span() | loop.loop.span):
         stage = _copy(loop, source, target, region, f"{buffer.name}_{storage_scope}")
     replace = ReplaceBuffers({buffer: copy})
@@ -160,11 +160,13 @@ def _check_complete_below(state: ScheduleState, loop: StmtSRef, block: StmtSRef)
             )
 
 
-def _accessed(state: ScheduleState, loop: StmtSRef, users: Sequence[StmtSRef], buffer: Buffer) -> tuple[Range, ...]:
-    """Return the box of elements that blocks access in one iteration of a loop."""
+def _accessed(
+    state: ScheduleState, loop: StmtSRef, users: Sequence[StmtSRef], buffer: Buffer, storage_scope: str
+) -> tuple[Range, ...]:
+    """Return the box that blocks access in one iteration of a loop, in all threads that share the copy."""
     analyzer = facts_at(users[0])
     boxes = [
-        accessed_box(state.realize_of(user), region, relaxed_loops(user, loop), analyzer)
+        accessed_box(state.realize_of(user), region, relaxed_loops(user, loop, storage_scope), analyzer)
         for user in users
         for region in (*user.block.reads, *user.block.writes)
         if region.buffer is buffer

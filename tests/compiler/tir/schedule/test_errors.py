@@ -79,6 +79,8 @@ CASES: list[tuple[Program, Callable[[Any], object], str]] = [
     (MATMUL_RELU, lambda s: s.compute_inline("C"), "is not a complete block - it violates condition #2"),
     (TWO_WRITERS, lambda s: s.compute_inline("low"), "is not a complete block - it violates condition #1"),
     (TWO_WRITERS, lambda s: s.cache_read("C", 0, "local"), "written by single block, but got 2 blocks"),
+    (CHAIN, lambda s: s.cache_read("C", 0, "elsewhere"), "There is no memory 'elsewhere'"),
+    (CHAIN, lambda s: s.set_scope("B", 0, "wmma.matrix_c"), "There is no memory 'wmma.matrix_c'"),
     (CHAIN, lambda s: s.cache_read("C", 1, "local"), r"should be in \[0, 1\), got 1"),
     (MATMUL_RELU, lambda s: s.reverse_compute_inline("D"), "is not a complete block"),
     (CHAIN, lambda s: s.reverse_compute_inline("B"), "made within its scope"),

@@ -161,6 +161,17 @@ def test_copies_at_loops_hold_what_one_iteration_accesses() -> None:
     assert_same(sch, product)
 
 
+@pytest.mark.parametrize(("scope", "extent"), [("shared", 24), ("local", 6)])
+def test_a_copy_in_memory_that_threads_share_holds_what_all_of_them_read(scope: str, extent: int) -> None:
+    sch = Schedule(product)
+    i, j, k = sch.get_loops("C")
+    i_0, i_1 = sch.split(i, [None, 6])
+    sch.reorder(i_0, j, k, i_1)
+    sch.bind(i_0, "threadIdx.x")
+    copy = sch.get(sch.read_at(k, sch.get_block("C"), 0, scope))
+    assert copy.writes[0].region[0].extent.value == extent
+
+
 def test_a_result_is_not_copied_before_it_is_complete() -> None:
     sch = Schedule(product)
     _, _, k = sch.get_loops("C")
