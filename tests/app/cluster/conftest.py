@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from flask import Flask
 from app import create_app
 from tests.app.store.servers import credentials, point_at
 from tests.app.store.servers import object_store as object_store
+from tests.ports import free_port
 from tests.renderer import renderer as renderer
 
 pytest.importorskip("distributed")
@@ -23,13 +23,6 @@ pytest.importorskip("cryptography")
 NAMES = ("east", "south", "west")
 """Of the machines: two of them go away in tests."""
 PROJECT = Path(__file__).parents[3]
-
-
-def free_port() -> int:
-    """Return a port of loopback that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def start(module: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:

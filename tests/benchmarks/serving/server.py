@@ -6,7 +6,6 @@ import http.client
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,20 +16,14 @@ from types import TracebackType
 from typing import Self
 
 from app.sandbox import syscalls
-from tests.benchmarks.serving.client import HOST, exchange
+from tests.benchmarks.serving.client import exchange
+from tests.ports import free_port
 
 PROJECT = Path(__file__).parents[3]
 CORES = 2
 """What the server gets, where the machine has more."""
 START_SECONDS = 60.0
 END_SECONDS = 15.0
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.create_server((HOST, 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def first_cores() -> set[int]:
