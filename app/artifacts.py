@@ -523,3 +523,5 @@ class Request(Struct, frozen=True, kw_only=True):
     options: Options = Options()
     budget_seconds: float = 10.0
     """Time the script may take before it is stopped at the line that it reached."""
+    patience_seconds: float = 0.0
+    """Time it may take where it had a processor for less than its budget; where this is less than that, no more."""

@@ -22,6 +22,10 @@ from compiler.target.cuda_tools.tools import find_tool, knows, missing_tools
 
 WALL_MARGIN_SECONDS = 4.0
 """Time beyond a script's budget: for uninterruptible calls, and for the last snapshot."""
+PATIENCE = 2.5
+"""Times its budget that what a visitor types may take where others keep the processors from it."""
+PATIENT: frozenset[Mode] = frozenset({"compile", "propose"})
+"""Modes whose budget is so short that a busy machine uses it up."""
 FREE_THREADS = 32
 """Threads that a script may start by itself, beside those of OpenMP and of NumPy's BLAS."""
 THREAD_BYTES = 24 << 20
@@ -248,12 +252,13 @@ class Launcher:
         stored_bytes = sum(file.size for file in stored.values())
         attached_bytes = sum(map(len, workspace.files.values()))
         budget = self._seconds[mode]
+        patience = PATIENCE * budget if mode in PATIENT else budget
         threads = workspace.options.threads
         base = Limits()
         copies = min(COPIES * stored_bytes, MAX_COPIES_BYTES)
         limits = Limits(
             own_cpus=threads if mode in MEASURING else 0,
-            wall_seconds=budget + WALL_MARGIN_SECONDS,
+            wall_seconds=patience + WALL_MARGIN_SECONDS,
             cpu_seconds=(budget + WALL_MARGIN_SECONDS) * max(2, threads),
             threads=FREE_THREADS + 2 * threads,
             memory_bytes=base.memory_bytes + 2 * min(threads, available_cores()) * THREAD_BYTES + copies,
@@ -262,7 +267,9 @@ class Launcher:
             program=str(find_tool("bin/nvdisasm")) if mode == "sass" else "",
             output_bytes=max(LONG_MESSAGES.get(mode, 0), base.output_bytes),
         )
-        encoded = msgspec.json.encode(msgspec.structs.replace(request, budget_seconds=budget))
+        encoded = msgspec.json.encode(
+            msgspec.structs.replace(request, budget_seconds=budget, patience_seconds=patience)
+        )
         try:
             return self._runner.start(encoded, {**workspace.files, **stored}, self._cores.assign(limits))
         except SandboxError as error:

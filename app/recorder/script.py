@@ -9,7 +9,6 @@ import linecache
 import signal
 import sys
 import threading
-import time
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from types import FrameType
 import msgspec
 
 from app.artifacts import SCRIPT_NAME, Console, ConsoleStream, Problem
+from app.recorder.allowance import Allowance
 from app.recorder.failures import exit_code, exit_note, printable, problem, problems_of
 from app.recorder.frames import deepest_line
 from app.sandbox.handler import INTERRUPT
@@ -82,8 +82,8 @@ class _Stream(io.TextIOBase):
 
 
 @contextlib.contextmanager
-def time_budget(seconds: float, shielded: Callable[[], bool], interrupted: Callable[[], None]) -> Iterator[None]:
-    """Raise :class:`BudgetExceeded` in the running code once ``seconds`` have passed, and again until it gives in.
+def time_budget(allowance: Allowance, shielded: Callable[[], bool], interrupted: Callable[[], None]) -> Iterator[None]:
+    """Raise :class:`BudgetExceeded` in the running code once its time is over, and again until it gives in.
 
     While ``shielded`` says so, it is not raised, but somewhat later.  The signal :data:`INTERRUPT` ends the time at
     once, after ``interrupted`` was called.  Systems without interval timers have to do with the watchdog that ends the
@@ -93,16 +93,20 @@ def time_budget(seconds: float, shielded: Callable[[], bool], interrupted: Calla
         yield
         return
 
+    interruption = False
+
     def ring(signum: int, frame: FrameType | None) -> None:
-        if not shielded():
+        if not shielded() and (interruption or allowance.left <= 0):
             raise BudgetExceeded
 
     def interrupt(signum: int, frame: FrameType | None) -> None:
+        nonlocal interruption
+        interruption = True
         interrupted()
         signal.setitimer(signal.ITIMER_REAL, 1e-4, 0.25)
 
     previous = signal.signal(signal.SIGALRM, ring), signal.signal(INTERRUPT, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.25)
+    signal.setitimer(signal.ITIMER_REAL, max(allowance.left, 1e-4), 0.25)
     try:
         yield
     finally:
@@ -155,16 +159,16 @@ class Script:
 
     def run(
         self,
-        budget_seconds: float,
+        allowance: Allowance,
         afterwards: Callable[[], None] | None = None,
         after_failure: Callable[[], None] | None = None,
         incomplete: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Run the script, then ``afterwards``, within the budget; what goes wrong becomes a problem.
+        """Run the script, then ``afterwards``, in the time that it may take; what goes wrong becomes a problem.
 
         Parameters
         ----------
-        budget_seconds : float
+        allowance : Allowance
         afterwards : callable, optional
             Called when the script has come to its end.
         after_failure : callable, optional
@@ -181,7 +185,7 @@ class Script:
         threading.excepthook = self._thread_failed
         out, err = _Stream(self.transcript, "stdout"), _Stream(self.transcript, "stderr")
         try:
-            with self._budget(budget_seconds), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            with self._budget(allowance), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 try:
                     exec(compile(self.source, SCRIPT_NAME, "exec"), module.__dict__)
                 except Exception:
@@ -191,7 +195,7 @@ class Script:
                 if afterwards is not None:
                     afterwards()
         except BudgetExceeded as exc:
-            message = self._stopped(deepest_line(exc.__traceback__), budget_seconds)
+            message = self._stopped(deepest_line(exc.__traceback__), allowance)
             stopped = msgspec.structs.replace(problem("Timeout", message, exc), cut_short=True)
             self._end(_Ending((stopped,), timed_out=True))
         except SystemExit as exc:
@@ -211,35 +215,38 @@ class Script:
         if exc is not None and not isinstance(exc, SystemExit):
             self._thread_problems.extend(problems_of(exc, {}))
 
-    def _budget(self, seconds: float) -> contextlib.AbstractContextManager[None]:
-        began = time.monotonic()
-
+    def _budget(self, allowance: Allowance) -> contextlib.AbstractContextManager[None]:
         def interrupted() -> None:
-            self._interrupted_after = time.monotonic() - began
+            self._interrupted_after = allowance.elapsed
 
-        return time_budget(seconds, lambda: self.shielded, interrupted)
+        return time_budget(allowance, lambda: self.shielded, interrupted)
 
     def give_up_kernel(self, line: int | None, seconds: float) -> None:
         """Note that the script does not come back from a kernel that it called at ``line``."""
         where = f"line {line}" if line else "the script"
         self._give_up(f"{where} runs a kernel for more than {seconds:g} s, and Run runs it in full", line)
 
-    def give_up(self, line: int | None, seconds: float) -> None:
+    def give_up(self, line: int | None, allowance: Allowance) -> None:
         """Note that the script did not stop at the end of its time."""
-        self._give_up(self._stopped(line, seconds), line)
+        self._give_up(self._stopped(line, allowance), line)
 
     def left(self, line: int | None, code: int) -> None:
         """Note that the script ended its process by itself."""
         message = f"the script left by os._exit({code})"
         self._end(_Ending((Problem(kind="Exit", message=message, line=line, cut_short=True),)))
 
-    def _stopped(self, line: int | None, seconds: float) -> str:
+    def _stopped(self, line: int | None, allowance: Allowance) -> str:
         where = f" at line {line}" if line else ""
         if self._interrupted_after is not None:
             after = f"after {self._interrupted_after:.1f} s, as others wait"
             return f"the script was stopped{where} {after}"
+        if allowance.starved:
+            return (
+                f"the script was stopped{where} after {allowance.elapsed:.0f} s, in which it had a processor for "
+                f"{allowance.processor:.1f} s: unless it waits for something, the server is busy; try again"
+            )
         more = "; Run allows more time" if self._hurried else ""
-        return f"the script was stopped{where} after {seconds:g} s{more}"
+        return f"the script was stopped{where} after {allowance.seconds:g} s{more}"
 
     def _give_up(self, message: str, line: int | None) -> None:
         """Note the verdict of a watchdog, which counts only while the script's own end has not been noted.

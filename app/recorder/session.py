@@ -11,6 +11,7 @@ from typing import NoReturn, SupportsIndex
 
 from app.artifacts import MOMENTARY, Failed, Message, Problem, Request, Snapshot
 from app.proposals import Subject
+from app.recorder.allowance import Allowance
 from app.recorder.answers import PRINTING_SECONDS, AnswerBuilder
 from app.recorder.built_files import make_file
 from app.recorder.completion import Completion
@@ -65,7 +66,10 @@ class Session:
         self._completion = Completion(request.mode, request.options, self._recorder, request.compiles_cuda, note)
         kernels = Watchdog(MOMENT_SECONDS, self._give_up_kernel) if guarded and request.mode in MOMENTARY else None
         self._policy = CallPolicy(request, self._recorder, self._script.transcript, self._before_native, kernels)
-        self._guard = Watchdog(request.budget_seconds + GRACE_SECONDS, self._give_up) if guarded else None
+        allowed = (request.budget_seconds, max(request.budget_seconds, request.patience_seconds))
+        seconds, patience = (time + GRACE_SECONDS for time in allowed)
+        self._guard = Watchdog(seconds, self._give_up, patience) if guarded else None
+        self._allowance = Allowance(*allowed)
         self._sending = threading.RLock()
         self._codes_seen = 0
 
@@ -81,8 +85,9 @@ class Session:
         guard = nullcontext() if self._guard is None else self._guard.watching(None)
         comments = commented_assembly() if "comments" in self._request.options.assembly_filters else nullcontext()
         with recording(self._table, process_wide=True), instruments, guard, comments, self._exits_noted():
-            budget = self._request.budget_seconds
-            self._script.run(budget, self._completion.run, self._completion.show_refusal, self._policy.has_broken_off)
+            self._script.run(
+                self._allowance, self._completion.run, self._completion.show_refusal, self._policy.has_broken_off
+            )
         for program in self._completion.cuda_programs():
             self._send(program)
         measures = self._request.mode in ("ladder", "record", "propose", "file")
@@ -162,7 +167,7 @@ class Session:
 
     def _give_up(self, _: int | None) -> None:
         line = main_thread_line()
-        self._leave(lambda: self._script.give_up(line, self._request.budget_seconds))
+        self._leave(lambda: self._script.give_up(line, self._allowance))
 
     def _leave(self, note: Callable[[], None]) -> NoReturn:
         """Show what was seen, the quick part first, and end the process: there is no other way out of native code."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from app.recorder.allowance import Allowance
 
 
 class Watchdog:
@@ -18,20 +19,23 @@ class Watchdog:
     bark : callable
         What to do then; called once, with what the piece was begun with.  The work is still going on, and does not
         end before ``bark`` has returned.
+    patience : float, optional
+        How long it may take where it had a processor for less than ``seconds``; by default no longer.
     """
 
-    def __init__(self, seconds: float, bark: Callable[[int | None], None]) -> None:
+    def __init__(self, seconds: float, bark: Callable[[int | None], None], patience: float | None = None) -> None:
         self._seconds = seconds
+        self._patience = seconds if patience is None else patience
         self._bark = bark
         self._changed = threading.Condition()
-        self._deadline: float | None = None
+        self._allowance: Allowance | None = None
         self._line: int | None = None
         self._thread: threading.Thread | None = None
 
     def begin(self, line: int | None) -> None:
         """A piece of work begins, at a line of the script."""
         with self._changed:
-            self._deadline, self._line = time.monotonic() + self._seconds, line
+            self._allowance, self._line = Allowance(self._seconds, self._patience), line
             if self._thread is None:
                 self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
                 self._thread.start()
@@ -40,7 +44,7 @@ class Watchdog:
     def end(self) -> None:
         """The piece of work ended."""
         with self._changed:
-            self._deadline = None
+            self._allowance = None
 
     @contextmanager
     def watching(self, line: int | None) -> Iterator[None]:
@@ -54,7 +58,7 @@ class Watchdog:
     def _watch(self) -> None:
         with self._changed:
             while True:
-                left = None if self._deadline is None else self._deadline - time.monotonic()
+                left = None if self._allowance is None else self._allowance.left
                 if left is not None and left <= 0:
                     self._bark(self._line)
                     return

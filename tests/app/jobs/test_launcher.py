@@ -22,8 +22,9 @@ class Asked(FixedRunner):
 
     def start(self, request: bytes, files: Mapping[str, bytes] | None = None, limits: Limits | None = None) -> Job:
         assert limits is not None
-        budget = msgspec.json.decode(request, type=Request).budget_seconds
-        assert limits.wall_seconds > budget
+        decoded = msgspec.json.decode(request, type=Request)
+        budget = decoded.budget_seconds
+        assert limits.wall_seconds > decoded.patience_seconds >= budget
         self.seconds.append(budget)
         raise SandboxError("no process")
 

@@ -12,12 +12,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from app.recorder.allowance import Allowance
 from app.recorder.script import CONSOLE_LIMIT, BudgetExceeded, Script, Transcript
 
 
 def run(source: str, budget: float = 5.0) -> Script:
     script = Script(source)
-    script.run(budget)
+    script.run(Allowance(budget, budget))
     return script
 
 
@@ -108,16 +109,36 @@ def test_an_endless_loop_is_stopped_at_its_line(loop: str) -> None:
     assert script.transcript.finished()[0].text == "before\n"
 
 
+def test_a_script_that_had_no_processor_gets_more_time_and_is_told() -> None:
+    script = Script("import time\ntime.sleep(0.3)\nprint('awake')\ntime.sleep(60)\n")
+    script.run(Allowance(0.1, 0.6))
+    [problem] = script.problems
+    assert script.transcript.finished()[0].text == "awake\n"
+    assert (problem.kind, problem.line) == ("Timeout", 4)
+    assert "in which it had a processor for 0.0 s" in problem.message
+    assert "try again" in problem.message
+
+
+def test_a_script_that_had_a_processor_gets_no_more_time() -> None:
+    script = Script("while True:\n    pass\n")
+    allowance = Allowance(0.1, 60.0)
+    script.run(allowance)
+    assert script.timed_out
+    assert "try again" not in script.problems[0].message
+    assert allowance.processor < 10
+
+
 def test_a_script_that_ends_while_it_is_given_up_has_one_ending_its_own() -> None:
     script = Script("1 / 0\n")
-    script.run(5.0, after_failure=lambda: script.give_up(None, 5.0))
+    allowance = Allowance(5.0, 5.0)
+    script.run(allowance, after_failure=lambda: script.give_up(None, allowance))
     assert [(problem.kind, problem.line) for problem in script.problems] == [("ZeroDivisionError", 1)]
     assert not script.timed_out
 
 
 def test_a_script_that_is_stopped_is_not_given_up_as_well() -> None:
     script = run("while True:\n    pass\n", budget=0.2)
-    script.give_up(None, 0.2)
+    script.give_up(None, Allowance(0.2, 0.2))
     [problem] = script.problems
     assert problem.kind == "Timeout"
     assert problem.line is not None
@@ -125,7 +146,7 @@ def test_a_script_that_is_stopped_is_not_given_up_as_well() -> None:
 
 def test_a_script_that_does_not_end_is_given_up_at_its_line() -> None:
     script = Script("while True:\n    pass\n")
-    script.give_up(2, 0.2)
+    script.give_up(2, Allowance(0.2, 0.2))
     assert [(problem.kind, problem.line) for problem in script.problems] == [("Timeout", 2)]
     assert script.timed_out
 
@@ -185,10 +206,10 @@ def test_without_interval_timers_a_script_still_runs(monkeypatch: pytest.MonkeyP
 
 def test_what_is_asserted_of_results_that_were_not_computed_is_no_mistake() -> None:
     script = Script("x = 1\nassert x == 2\n")
-    script.run(5.0, incomplete=lambda: True)
+    script.run(Allowance(5.0, 5.0), incomplete=lambda: True)
     assert not script.problems
     [entry] = script.transcript.finished()
     assert entry.text.strip() == "live preview: line 2 checks what was not computed to its end; press Run"
     other = Script("x = 1\ny = z\n")
-    other.run(5.0, incomplete=lambda: True)
+    other.run(Allowance(5.0, 5.0), incomplete=lambda: True)
     assert [problem.kind for problem in other.problems] == ["NameError"]

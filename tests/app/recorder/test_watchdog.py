@@ -22,6 +22,14 @@ def test_it_barks_at_what_takes_too_long() -> None:
     assert heard == [7]
 
 
+def test_it_has_patience_with_work_that_has_no_processor() -> None:
+    heard: list[int | None] = []
+    dog = Watchdog(0.05, heard.append, 60.0)
+    with dog.watching(7):
+        time.sleep(0.2)
+    assert heard == []
+
+
 def test_it_is_silent_over_many_short_pieces() -> None:
     heard: list[int | None] = []
     dog = Watchdog(0.5, heard.append)
