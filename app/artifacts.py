@@ -120,13 +120,15 @@ class Listing(Struct, frozen=True, kw_only=True):
     lines: list[Line]
     summary: dict[str, int | float | str] = {}
     """Facts for the pane's title, e.g. ``{"instructions": 268, "vector bits": 512, "fma": 64, "spills": 0}``."""
+    loop_summary: dict[str, int | float | str] = {}
+    """The same of the hot loop, where that is all that is shown."""
     linked: float = 0.0
     """Share of non-blank lines that have at least one origin, 0 to 1."""
 
 
 def listing_key(listing: Listing) -> str:
     """Return the content hash that is a listing's key; a server checks that no child claims another's."""
-    content = [listing.level, listing.name, listing.language, listing.lines, listing.summary]
+    content = [listing.level, listing.name, listing.language, listing.lines, listing.summary, listing.loop_summary]
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:24]
 
 

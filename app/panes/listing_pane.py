@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -18,6 +18,12 @@ from app.panes.steps import TimelineStep, describe, phase_title
 _RANKED = ("vector bits", "fma", "spills", "registers", "spilled bytes", "occupancy", "instructions")
 _FACT_RANK = {name: rank for rank, name in enumerate(_RANKED)}
 """The most telling facts come first; a title shows as many as it has room for."""
+
+
+def _told(summary: Mapping[str, int | float | str]) -> list[str]:
+    """Return the facts of a summary in words, the most telling first."""
+    ranked = sorted(summary.items(), key=lambda item: _FACT_RANK.get(item[0], len(_FACT_RANK)))
+    return [fact for name, value in ranked if (fact := listing_fact(name, value))]
 
 
 @dataclass(frozen=True)
@@ -72,9 +78,12 @@ class PaneListing:
         """The words of the title, most telling first."""
         if self.diff is not None:
             return [self._difference(self.diff), self._sides]
-        ranked = sorted(self.listing.summary.items(), key=lambda item: _FACT_RANK.get(item[0], len(_FACT_RANK)))
-        facts = [fact for name, value in ranked if (fact := listing_fact(name, value))]
-        if self.listing.language == "c":
+        listing = self.listing
+        facts = _told(listing.summary)
+        if listing.loop_summary:
+            whole = listing_fact("instructions", listing.summary.get("instructions", 0))
+            facts = [f"hot loop, of {whole}", *_told(listing.loop_summary)]
+        if listing.language == "c":
             facts.insert(0, "C source code: this target has no LLVM IR")
         if self.pane.stepped and not self.pane.changes_only:
             facts += [*self._graph_facts, count(len(self.listing.lines), "line")]

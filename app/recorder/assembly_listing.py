@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from app.artifacts import AssemblyFilter, Line, Listing
 from app.recorder.listings import FinalListing, Place, linked, make_listing
-from compiler.target.assembly_summary import is_spill
+from compiler.target.assembly_summary import assembly_summary, is_spill
 from compiler.target.control_flow import control_flow, hot_loop
 from compiler.target.instruction_kinds import architecture_of
 
@@ -43,11 +43,15 @@ def from_assembly(
         What is shown beside instructions, constants and the labels that are jumped to, and what is left out.
     """
     lines = list(_lines(_before_debug_sections(text.splitlines()), final, filters))
-    if "unspilled" in filters:
-        lines = _without_spills(lines)
+    loop_summary: dict[str, int | float | str] = {}
     if "hot" in filters:
-        lines = _hot_loop(lines)
-    return make_listing("asm", name, "gas", lines, summary)
+        loop = _hot_loop(lines)
+        if loop:
+            loop_summary = assembly_summary(text, [line.text for line in loop])
+        lines = loop or [Line("# nothing loops here: all of it is shown"), *lines]
+    if "unspilled" in filters:
+        lines = _without_spills(lines, architecture_of(text))
+    return make_listing("asm", name, "gas", lines, summary, loop_summary)
 
 
 def _lines(body: list[str], final: FinalListing | None, filters: Collection[AssemblyFilter]) -> Iterator[Line]:
@@ -100,9 +104,8 @@ def _used_labels(body: list[str]) -> set[str]:
     return used
 
 
-def _without_spills(lines: list[Line]) -> list[Line]:
+def _without_spills(lines: list[Line], architecture: str) -> list[Line]:
     """Leave out vector registers that are moved to the stack and back."""
-    architecture = architecture_of("\n".join(line.text for line in lines))
 
     def spills(line: Line) -> bool:
         match = _INSTRUCTION.match(line.text)
@@ -112,8 +115,6 @@ def _without_spills(lines: list[Line]) -> list[Line]:
 
 
 def _hot_loop(lines: list[Line]) -> list[Line]:
-    """Return the lines of the loop that is nested deepest; all of them, and a word about it, where nothing loops."""
+    """Return the lines of the loop that is nested deepest; none where nothing loops."""
     graph = hot_loop(control_flow([line.text for line in lines], "gas"))
-    if graph is None:
-        return [Line("# nothing loops here: all of it is shown"), *lines]
-    return [lines[number] for number in graph.hot_lines]
+    return [lines[number] for number in graph.hot_lines] if graph is not None else []

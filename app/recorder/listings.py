@@ -23,7 +23,12 @@ Place = tuple[int, int]
 
 
 def make_listing(
-    level: Level, name: str, language: str, lines: list[Line], summary: dict[str, int | float | str]
+    level: Level,
+    name: str,
+    language: str,
+    lines: list[Line],
+    summary: dict[str, int | float | str],
+    loop_summary: dict[str, int | float | str] | None = None,
 ) -> Listing:
     """Return a listing with its content hash and the share of its lines that are linked."""
     substantial = [line for line in lines if line.text.strip()]
@@ -35,6 +40,7 @@ def make_listing(
         language=language,
         lines=lines,
         summary=summary,
+        loop_summary=loop_summary or {},
         linked=round(linked, 4),
     )
     return msgspec.structs.replace(listing, key=listing_key(listing))

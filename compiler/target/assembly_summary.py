@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 from compiler.target.instruction_kinds import architecture_of, instruction_kind
 
@@ -33,13 +34,15 @@ _STACK = {
 _VECTOR = {"x86_64": r"%[xyz]mm\d", "aarch64": r"\b[qv]\d+\b", "riscv64": r"\bv\d+\b"}
 
 
-def assembly_summary(text: str) -> dict[str, int | float | str]:
+def assembly_summary(text: str, part: Sequence[str] | None = None) -> dict[str, int | float | str]:
     """Count the instructions of an assembly text by kind.
 
     Parameters
     ----------
     text : str
         Assembly as LLVM prints it.
+    part : sequence of str, optional
+        Lines of it that are counted, such as those of a loop; by default all.
 
     Returns
     -------
@@ -47,7 +50,8 @@ def assembly_summary(text: str) -> dict[str, int | float | str]:
         ``instructions``, ``vector bits`` (of the widest vectors, 0 for none), ``fma``, ``loads``, ``stores``,
         ``spills`` (vector registers moved to or from the stack), ``branches`` and ``calls``.
     """
-    code = [match for line in text.splitlines() if (match := _INSTRUCTION.match(line.split("#")[0].rstrip()))]
+    counted = text.splitlines() if part is None else part
+    code = [match for line in counted if (match := _INSTRUCTION.match(line.split("#")[0].rstrip()))]
     architecture = architecture_of(text)
     kinds: Counter[str] = Counter()
     spills = 0

@@ -231,14 +231,15 @@ function addressOf(pane, { listing, label }, before) {
   return `/text/${pane}?${query}`;
 }
 
-/** Scroll the group of a chip as far as is needed to see it. */
+/** Scroll the group of a chip as far as is needed to see it, and so that another begins at the left. */
 function reveal(chip) {
   const group = chip.parentElement;
   const title = $("em", group).offsetWidth + LEAD;
+  const starts = $$(".chip", group).map(({ offsetLeft }) => offsetLeft - group.offsetLeft - title);
   const left = chip.offsetLeft - group.offsetLeft;
   const right = left + chip.offsetWidth + FADE - group.clientWidth;
   const hidden = right > group.scrollLeft || left - title < group.scrollLeft;
-  if (hidden) group.scrollLeft = Math.max(0, Math.min(right, left - title)); // where there is little room, its beginning
+  if (hidden) group.scrollLeft = Math.min(left - title, starts.find((start) => start >= right) ?? right); // where there is little room, its beginning
 }
 
 /** Whether a chip's step is the one that its pane shows. */

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, TimeoutError, sync_playwright
 
 from app import create_app
 from tests import models
@@ -59,6 +59,10 @@ UNREAD = """() => {
   return waiting.length;
 }"""
 """Brings lines that were not fetched yet into view, and counts such chunks."""
+
+
+class Unmeasured(Exception):
+    """Something could not be measured."""
 
 
 def first(page: Page, address: str, runs: int) -> Iterator[tuple[str, list[float]]]:
@@ -131,7 +135,7 @@ def hover(page: Page, address: str, runs: int) -> Iterator[tuple[str, list[float
     page.wait_for_selector("body.pending")
     page.wait_for_selector("body:not(.pending)", timeout=60_000)
     if page.locator("#state.failed").count():
-        raise RuntimeError(f"the long script was not compiled: {page.locator('#state').text_content()}")
+        raise Unmeasured(f"the long script was not compiled: {page.locator('#state').text_content()}")
     lines = page.evaluate("JSON.parse(document.querySelector('#links-asm').textContent).lines.length")
     while page.evaluate(UNREAD):  # as whoever has read all of it
         page.wait_for_timeout(100)
@@ -209,6 +213,18 @@ MEASURED: dict[str, Callable[[Page, str, int], Iterator[tuple[str, list[float]]]
 }
 
 
+def show(measured: str, page: Page, address: str, runs: int) -> bool:
+    """Print the rows of one measurement; returns whether all of them could be measured."""
+    try:
+        for name, taken in MEASURED[measured](page, address, runs):
+            goal = next((str(limit) for what, limit in GOALS.items() if name.startswith(what)), "")
+            print(f"{name:36}{quartiles(taken)} {goal:>9}", flush=True)
+    except (Unmeasured, TimeoutError) as problem:
+        print(f"{measured}: not measured, as {str(problem).splitlines()[0]}", flush=True)
+        return False
+    return True
+
+
 @contextmanager
 def visitor(address: str) -> Iterator[tuple[Page, str]]:
     """A page of a browser of its own, and the address that it is for."""
@@ -231,12 +247,12 @@ def main() -> None:
         app = create_app({"DATA_DIR": Path(folder), "RATE_LIMIT": 0})
         with serving(app) as address, visitor(address) as (page, where):
             meter = LoadMeter()
-            for measured in [MEASURED[asked.only]] if asked.only else MEASURED.values():
-                for name, taken in measured(page, where, asked.runs):
-                    goal = next((str(limit) for what, limit in GOALS.items() if name.startswith(what)), "")
-                    print(f"{name:36}{quartiles(taken)} {goal:>9}", flush=True)
+            names = [asked.only] if asked.only else list(MEASURED)
+            missing = [name for name in names if not show(name, page, where, asked.runs)]
             print(meter.read())
         app.extensions["strata"].runner.close()
+    if missing:
+        raise SystemExit(f"not measured: {', '.join(missing)}")
 
 
 if __name__ == "__main__":

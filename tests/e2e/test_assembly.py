@@ -14,6 +14,8 @@ def test_filters_choose_the_lines_and_survive_a_link(explorer: str, open_page: C
     page = open_page(explorer)
     write(page, MATMUL)
     plain = lines(page, "asm")
+    whole = re.search(r"[0-9]+ instructions", page.locator("#facts-asm").inner_text())
+    assert whole
     page.click("#asm-filters-button")
     page.check("#asm-filters [name=hot]")
     settled(page)
@@ -21,6 +23,9 @@ def test_filters_choose_the_lines_and_survive_a_link(explorer: str, open_page: C
     assert 3 < len(hot) < len(plain)
     assert hot[0].startswith(".LBB")
     assert set(hot) <= set(plain)
+    counted = sum(not line.endswith(":") for line in hot)
+    facts = page.locator("#facts-asm")
+    expect(facts).to_have_attribute("title", re.compile(f"hot loop, of {whole[0]} .* {counted} instructions"))
     assert violations(page) == []
     page.uncheck("#asm-filters [name=hot]")
     page.check("#asm-filters [name=comments]")

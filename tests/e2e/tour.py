@@ -21,7 +21,7 @@ from tests.e2e.conftest import serving
 from tests.e2e.steps import MATMUL, watch, write
 from tests.e2e.test_graphs import NESTED, NETWORK
 
-SIZES = {"wide": (1680, 1000), "projector": (1280, 800), "phone": (390, 844)}
+SIZES = {"wide": (1920, 1080), "projector": (1280, 800), "phone": (360, 780)}
 THEMES = ("light", "dark")
 PATIENCE_MS = 120_000
 
@@ -213,6 +213,35 @@ def ladder(page: Page, address: str) -> None:
     show_tab(page, "Benchmark")
 
 
+def roofline(page: Page, address: str) -> None:
+    """The same under the roofs of the machine."""
+    ladder(page, address)
+    page.click("#bench .roofline summary")
+    page.locator("#bench .roofline svg").scroll_into_view_if_needed()
+
+
+def control_flow(page: Page, address: str) -> None:
+    """The blocks of a kernel."""
+    opened(page, address)
+    show_tab(page, "Source")
+    write(page, MATMUL)
+    page.click("#panes-menu summary")
+    page.check("#panes-form [name=flow]")
+    page.keyboard.press("Escape")
+    show_tab(page, "Control flow")
+    expect(page.locator("#flow .block").first).to_be_attached()
+
+
+def llvm_passes(page: Page, address: str) -> None:
+    """What LLVM's optimiser does, pass by pass."""
+    opened(page, address)
+    show_tab(page, "Source")
+    write(page, MATMUL)
+    show_tab(page, "LLVM IR")
+    page.click("#llvm-passes")
+    expect(page.locator("#strip .group.llvm .chip").nth(8)).to_be_attached()
+
+
 def player(page: Page, address: str) -> None:
     """Loops that run step by step."""
     opened(page, address)
@@ -257,7 +286,20 @@ STATES: dict[str, Callable[[Page, str], None]] = {
     for state in (
         *(landing, model, measured_model, node, branches, fused, gpu, tensorir, reading, embedded),
         *(lessons, lesson, failed_step, student, teacher),
-        *(proposals, prediction, ladder, player, compare, examples, keys, failed, empty),
+        *(
+            proposals,
+            prediction,
+            ladder,
+            roofline,
+            control_flow,
+            llvm_passes,
+            player,
+            compare,
+            examples,
+            keys,
+            failed,
+            empty,
+        ),
     )
 }
 

@@ -13,6 +13,7 @@ from compiler import te
 from compiler.ir.origin import OriginTable, derived_from, recording
 from compiler.ir.primexpr import Add, Var
 from compiler.ir.text import TextBuilder
+from compiler.target.assembly_summary import assembly_summary
 from compiler.tir import printer
 
 
@@ -179,10 +180,21 @@ def test_filters_say_what_is_shown_of_assembly(
     assert [text for text in plain if text not in shown] == left_out
 
 
+def test_facts_of_the_hot_loop_stand_beside_those_of_the_function() -> None:
+    whole = assembly_summary(COMMENTED)
+    listing = from_assembly(COMMENTED, "f", None, whole, ["hot", "unspilled"])
+    assert (whole["instructions"], whole["spills"]) == (5, 2)
+    assert listing.summary == whole
+    loop = listing.loop_summary
+    assert (loop["instructions"], loop["fma"], loop["spills"], loop["vector bits"]) == (3, 1, 1, 256)
+    assert from_assembly(COMMENTED, "f", None, whole).loop_summary == {}
+
+
 def test_where_nothing_loops_all_is_shown_and_it_is_said() -> None:
     straight = "f:\n\tretq\n"
     shown = [line.text.strip() for line in from_assembly(straight, "f", None, {}, ["hot"]).lines]
     assert shown == ["# nothing loops here: all of it is shown", "f:", "retq"]
+    assert from_assembly(straight, "f", None, {}, ["hot"]).loop_summary == {}
 
 
 def test_comments_are_llvm_s_own() -> None:
