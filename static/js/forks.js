@@ -54,6 +54,7 @@ async function leave() {
   const name = opened();
   const model = await state.files.get(`${name}${MODEL}`).text();
   detach(ORIGINAL, `${name}${MODEL}`);
+  $("#fork").hidden = true;
   editor.text = model;
 }
 

@@ -216,7 +216,6 @@ def ladder(page: Page, address: str) -> None:
 def roofline(page: Page, address: str) -> None:
     """The same under the roofs of the machine."""
     ladder(page, address)
-    page.click("#bench .roofline summary")
     page.locator("#bench .roofline svg").scroll_into_view_if_needed()
 
 
