@@ -24,6 +24,7 @@ from compiler.relay.operator import call_of as call_of
 from compiler.relay.operator import op_name as op_name
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.ty import Dim, TensorType
+from compiler.runtime.ndarray import numpy_dtype
 
 E = TypeVar("E", bound=RelayExpr)
 
@@ -138,7 +139,7 @@ def scalar_value(expr: GraphExpr) -> Any:
 
 def const_like(value: float, dtype: str) -> Constant:
     """Return a scalar constant of a data type."""
-    return array_const(np.asarray(value, dtype))
+    return array_const(np.asarray(value, numpy_dtype(dtype)))
 
 
 def users_of(expr: GraphExpr) -> dict[Any, int]:

@@ -17,6 +17,7 @@ from compiler.relay.transform.rewriter import call_of, const_like, op_name, scal
 from compiler.relay.transform.simplify_casts import BUILD_CAST_RULES, CAST_RULES
 from compiler.relay.transform.simplify_rule import Rule, inner_call, of_same_type, static_type
 from compiler.relay.transform.simplify_shapes import BUILD_SHAPE_RULES, SHAPE_RULES
+from compiler.runtime.ndarray import numpy_dtype
 
 __all__ = ["BUILD_RULES", "RULES"]
 
@@ -161,7 +162,7 @@ def _number_in(expr: GraphExpr) -> Constant | None:
     if name != "full":
         return const_like(float(name == "ones"), t.dtype)
     value = expr.args[0] if isinstance(expr, Call) else None
-    return array_const(np.asarray(value.value.astype(t.dtype))) if isinstance(value, Constant) else None
+    return array_const(np.asarray(value.value.astype(numpy_dtype(t.dtype)))) if isinstance(value, Constant) else None
 
 
 def _with_full(name: str) -> Callable[[Call], Any]:

@@ -85,6 +85,13 @@ def test_both_operands_may_be_one_value() -> None:
     assert shown(after(relay.add(data, data), transform.SimplifyExpr())) == "multiply(x, 2.0)"
 
 
+def test_numbers_may_be_of_a_type_that_numpy_does_not_know_by_itself() -> None:
+    data = x(3, 4, dtype="bfloat16")
+    assert shown(after(relay.add(data, data), transform.SimplifyExpr())) == "multiply(x, 2.0)"
+    filled = relay.full(number(4), (3, 4), "bfloat16")
+    assert shown(after(relay.subtract(data, filled), transform.SimplifyExpr())) == "subtract(x, 4.0)"
+
+
 IN_BUILDS: list[tuple[Any, str]] = [
     (relay.reshape(relay.nn.batch_flatten(x()), (4, 6)), "reshape(x)"),
     (relay.reshape(relay.reshape(x(), (6, 4)), (2, 3, 4)), "x"),
