@@ -12,7 +12,8 @@ from app.recorder.printing import Memo, Printing
 from app.recorder.subjects import GraphSubject, PassRecord
 from app.recorder.weights import Weights
 from compiler.driver.relay.build import BuiltGraph
-from compiler.driver.relay.lower import LoweredKernel, group_calls
+from compiler.driver.relay.groups import group_calls
+from compiler.driver.relay.lower import LoweredKernel
 from compiler.ir.module import IRModule
 from compiler.ir.origin import NO_SPAN, OriginTable, recording
 from compiler.relay.analysis import list_op_freqs, memory_traffic

@@ -13,8 +13,9 @@ from compiler.driver.relay.backend.options import as_executor, as_runtime
 from compiler.driver.relay.backend.utils import mangle_module_name
 from compiler.driver.relay.external import with_external_code
 from compiler.driver.relay.graph import GraphProgram, KernelCall, graph_program
+from compiler.driver.relay.groups import KernelNames, StructuralKey, structural_key
 from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
-from compiler.driver.relay.lower import KernelNames, LoweredKernel, StructuralKey, lower_group, structural_key
+from compiler.driver.relay.lower import LoweredKernel, lower_group
 from compiler.driver.relay.memory import MemoryPlan, plan_memory
 from compiler.driver.relay.params import bind_params
 from compiler.ir.error import ArgumentError, BuildError, TargetError, expected, show

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from compiler.driver.relay import vm
 from compiler.driver.relay.build import TargetLike, as_module, build, build_graph, build_target
 from compiler.driver.relay.params import bind_params
+from compiler.driver.relay.vm_kernels import arranged
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.function import GlobalVar, as_function
 from compiler.ir.module import IRModule
@@ -100,14 +101,14 @@ class Executor:
         if isinstance(expr, GlobalVar):
             functions = {**self.mod.functions, GlobalVar("main"): self.mod[expr]}
             named = {var: f for var, f in functions.items() if var.name_hint != "main" or f is self.mod[expr]}
-            return IRModule(named, self.mod.type_definitions, self.mod.attrs, self.mod.global_infos), True
+            return self._with_functions(named), True
         function = as_function(expr)
         others = {var: f for var, f in self.mod.items() if var.name_hint != "main"}
         main = {next((v for v in self.mod if v.name_hint == "main"), "main"): function}
-        mod = self.mod
-        return IRModule({**others, **main}, mod.type_definitions, mod.attrs, mod.global_infos), isinstance(
-            expr, Function
-        )
+        return self._with_functions({**others, **main}), isinstance(expr, Function)
+
+    def _with_functions(self, functions: Mapping[Any, Any]) -> IRModule:
+        return IRModule(functions, self.mod.type_definitions, self.mod.attrs, self.mod.global_infos)
 
     def _graph(self, module: IRModule) -> Callable[..., Any]:
         lib = build_graph(module, build_target(self.target))
@@ -144,7 +145,7 @@ def _runs_model(module: IRModule, executor: ModelModule) -> Callable[..., Any]:
             executor.set_input(index, leaf)
         executor.run()
         outputs = iter([array(executor.get_output(i)) for i in range(executor.get_num_outputs())])
-        return _arranged(main.body.checked_type, outputs)
+        return arranged(main.body.checked_type, outputs)
 
     return call
 
@@ -163,12 +164,6 @@ def _leaves(t: Type, value: Argument) -> list[ArrayLike]:
     if not isinstance(value, (tuple, list, ADT)) or len(value) != len(t.fields):
         raise ArgumentError(f"evaluate: expected a tuple of {len(t.fields)} values, got {show(value)}")
     return [leaf for field, part in zip(t.fields, value, strict=True) for leaf in _leaves(field, part)]
-
-
-def _arranged(t: Type, outputs: Iterator[NDArray]) -> Result:
-    if isinstance(t, TupleType):
-        return ADT(0, [_arranged(field, outputs) for field in t.fields])
-    return next(outputs)
 
 
 def runtime_value(value: object) -> object:

@@ -7,7 +7,7 @@ from collections import ChainMap
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 
-from compiler.driver.relay.lower import can_lower, group_calls
+from compiler.driver.relay.groups import can_lower, element_tensors, group_calls
 from compiler.ir.attrs import Attrs, DictAttrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
@@ -71,8 +71,7 @@ class GraphProgram:
     types : list of TensorType
         Of every value, by its number.
     inputs : list of (str, int)
-        The parameters.
-        Their names differ, whatever the names of the variables are.
+        The parameters; their names differ, whatever the names of the variables are.
     constants : list of (int, NDArray)
     calls : list of KernelCall
     outputs : list of int
@@ -177,10 +176,7 @@ class _Flattening:
             case Tuple():
                 return [v for part in expr.fields for v in self.values[part]]
             case TupleGetItem():
-                fields = expr.tuple_value.checked_type.fields
-                before = len(tensor_types(fields[: expr.index]))
-                count = len(tensor_types([fields[expr.index]]))
-                return self.values[expr.tuple_value][before : before + count]
+                return self.values[expr.tuple_value][element_tensors(expr)]
             case Let():
                 return self.values[expr.body]
             case Var() if expr in self._bound:

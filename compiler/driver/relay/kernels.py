@@ -13,14 +13,8 @@ import msgspec
 from compiler.driver.build_device import is_device, kernel_module
 from compiler.driver.device_pipeline import SplitModule, split_for_device
 from compiler.driver.emulate import lower_for_emulation
-from compiler.driver.relay.lower import (
-    KernelNames,
-    LoweredKernel,
-    StructuralKey,
-    has_program_strategy,
-    lower_group,
-    structural_key,
-)
+from compiler.driver.relay.groups import KernelNames, StructuralKey, has_program_strategy, structural_key
+from compiler.driver.relay.lower import LoweredKernel, lower_group
 from compiler.driver.relay.operator_templates import is_tuned
 from compiler.ir.error import BuildError
 from compiler.ir.function import BaseFunc, GlobalVar

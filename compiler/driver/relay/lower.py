@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler import te
 from compiler.driver.lower import lower, lower_custom_types
+from compiler.driver.relay.groups import element_tensors, evaluation_order
 from compiler.driver.relay.schedule import schedule_group
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
@@ -16,8 +15,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import Instrument, first_answer
 from compiler.ir.origin import lowering_to
 from compiler.ir.primexpr import IntImm
-from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
 from compiler.relay.op_strategy import ScheduleMaker, program_strategy, select_implementation
 from compiler.relay.operator import RelayOp, operator_of
@@ -31,11 +29,6 @@ from compiler.tir import const
 from compiler.tir.function import PrimFunc
 from compiler.tir.transform.launch_single_thread import LaunchSingleThread
 from compiler.topi.tag import Tag
-
-MAX_NAME_LENGTH = 80
-
-StructuralKey = tuple[object, ...]
-"""What fused functions that become the same kernel have in common; hashable."""
 
 
 @dataclass(slots=True, eq=False)
@@ -173,7 +166,7 @@ class _Group:
         self._values: dict[RelayExpr, list[Tensor]] = {}
         for index, param in enumerate(function.params):
             self._values[param] = self._placeholders(param, f"p{index}")
-        for expr in post_order(function.body, _parts):
+        for expr in evaluation_order(function):
             if expr not in self._values:
                 self._values[expr] = self._compute(expr)
         self.inputs += self._constant_inputs
@@ -230,10 +223,7 @@ class _Group:
         return made
 
     def _element(self, expr: TupleGetItem) -> list[Tensor]:
-        fields = expr.tuple_value.checked_type.fields
-        before = len(tensor_types(fields[: expr.index]))
-        count = len(tensor_types([fields[expr.index]]))
-        return self._values[expr.tuple_value][before : before + count]
+        return self._values[expr.tuple_value][element_tensors(expr)]
 
     def _own_outputs(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """Return tensors that are all different, and none of them an input."""
@@ -251,117 +241,3 @@ class _Group:
 
 def _placeholder(t: TensorType, name: str) -> Tensor:
     return te.placeholder(t.shape, dtype=t.dtype, name=name)
-
-
-def _parts(expr: GraphExpr) -> tuple[GraphExpr, ...]:
-    """Return what is computed before an expression; an operator is not."""
-    return expr.args if isinstance(expr, Call) else operands(expr)
-
-
-def group_calls(function: Function) -> list[Call]:
-    """Return the calls of operators in a fused function, in order of evaluation."""
-    return [e for e in post_order(function.body, _parts) if isinstance(e, Call)]
-
-
-def can_lower(function: Function) -> bool:
-    """Return whether a fused function can become machine code.
-
-    Every operator is then defined as tensor expressions, all shapes are static, and no value is of a type that only
-    NumPy computes with, such as bfloat16.
-    """
-    calls = group_calls(function)
-    if any(not _is_defined(c) for c in calls):
-        return False
-    types = [p.checked_type for p in function.params] + [c.checked_type for c in calls]
-    return all(t.is_static and _has_code(t.dtype) for t in tensor_types(types))
-
-
-def _is_defined(call: Call) -> bool:
-    op = call.op
-    return isinstance(op, RelayOp) and (op.compute is not None or program_strategy(op) is not None)
-
-
-def has_program_strategy(function: Function) -> bool:
-    """Return whether a program says how an operator of a fused function is computed.
-
-    Parameters
-    ----------
-    function : Function
-
-    Returns
-    -------
-    bool
-    """
-    return any(program_strategy(operator_of(call)) is not None for call in group_calls(function))
-
-
-def _has_code(dtype: str) -> bool:
-    parsed = dt.parse(dtype)
-    return parsed.code in ("bool", "float") or parsed.is_custom or (parsed.code in ("int", "uint") and parsed.bits >= 8)
-
-
-def kernel_name(function: Function, module: str) -> str:
-    """Return TVM's name for the kernel of a fused function, such as ``tvmgen_default_fused_nn_conv2d_nn_relu``."""
-    names = [re.sub(r"\W", "_", operator_of(call).name) for call in group_calls(function)]
-    name = f"{module}_fused_" + "_".join(names or ["copy"])
-    return name[:MAX_NAME_LENGTH].rstrip("_")
-
-
-class KernelNames:
-    """Gives the kernels of one model names that differ.
-
-    Parameters
-    ----------
-    module : str
-        What they begin with.
-    """
-
-    def __init__(self, module: str) -> None:
-        self._module = module
-        self._taken: Counter[str] = Counter()
-
-    def name(self, function: Function) -> str:
-        """Return a new kernel's name: numbered from the second of its operators on.
-
-        Parameters
-        ----------
-        function : Function
-            The group of operators.
-
-        Returns
-        -------
-        str
-        """
-        name = kernel_name(function, self._module)
-        self._taken[name] += 1
-        return name if self._taken[name] == 1 else f"{name}_{self._taken[name] - 1}"
-
-
-def structural_key(function: Function) -> StructuralKey:
-    """Return what two fused functions have in common exactly if they become the same kernel."""
-    number: dict[GraphExpr, int] = {}
-    key: list[object] = []
-    for param in function.params:
-        number[param] = len(number)
-        key.append(str(param.checked_type))
-    for expr in post_order(function.body, _parts):
-        if expr in number:
-            continue
-        number[expr] = len(number)
-        key.append(_node_key(expr, number))
-    return (*key, number[function.body])
-
-
-def _node_key(expr: GraphExpr, number: dict[GraphExpr, int]) -> tuple[object, ...]:
-    match expr:
-        case Call():
-            attrs = tuple(sorted((k, repr(v)) for k, v in expr.attrs.items()))
-            return (operator_of(expr).name, attrs, tuple(number[a] for a in expr.args), str(expr.checked_type))
-        case Constant():
-            return ("constant", expr.data.dtype, expr.data.shape, expr.value.tobytes())
-        case TupleGetItem():
-            return ("element", number[expr.tuple_value], expr.index)
-        case Tuple():
-            return ("tuple", tuple(number[f] for f in expr.fields))
-        case _:
-            return (type(expr).__name__,)

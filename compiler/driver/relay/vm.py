@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from compiler.driver.relay.build import TargetLike, as_module, build_target
 from compiler.driver.relay.external import with_external_code
 from compiler.driver.relay.graph import as_group
+from compiler.driver.relay.groups import can_lower
 from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
-from compiler.driver.relay.lower import can_lower
 from compiler.driver.relay.params import bind_params
 from compiler.driver.relay.vm_kernels import dynamic_kernel, static_kernel
 from compiler.ir.error import ArgumentError, show

@@ -11,15 +11,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from compiler.driver.relay.groups import can_lower, evaluation_order
 from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
-from compiler.driver.relay.lower import can_lower
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import uninstrumented
 from compiler.ir.json_format import load_json, save_json
 from compiler.ir.module import IRModule
 from compiler.ir.types import Type
-from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.argument_shapes import Shapes, check_shapes
 from compiler.relay.binding import bind
 from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem, Var
@@ -108,7 +107,7 @@ class _StaticKernel:
             else:
                 inputs += _arrays(arg)
         self._call([*inputs, *self._constants, *outputs])
-        return outputs[0] if self._is_single else _arranged(self._result, iter(outputs))
+        return outputs[0] if self._is_single else arranged(self._result, iter(outputs))
 
     def saved(self) -> tuple[str, list[NDArray], str]:
         """Return what :func:`load_kernel` makes the kernel of."""
@@ -122,7 +121,7 @@ class _DynamicKernel:
     def __init__(self, function: Function, target: Target) -> None:
         self._function = function
         self._target = target
-        self._order = post_order(function.body, lambda e: e.args if isinstance(e, Call) else operands(e))
+        self._order = evaluation_order(function)
         self._compiled: dict[_Forms, Kernel] = {}
         self._seen: set[_Forms] = set()
 
@@ -224,9 +223,10 @@ def _arrays(value: Value) -> list[NDArray]:
     return [a for part in value for a in _arrays(part)] if isinstance(value, ADT) else [_array(value)]
 
 
-def _arranged(t: Type, outputs: Iterator[NDArray]) -> Value:
+def arranged(t: Type, outputs: Iterator[NDArray]) -> NDArray | ADT:
+    """Return the outputs of a kernel or a model as a value of its type: tuples as :class:`ADT`."""
     if isinstance(t, TupleType):
-        return ADT(0, [_arranged(field, outputs) for field in t.fields])
+        return ADT(0, [arranged(field, outputs) for field in t.fields])
     return next(outputs)
 
 

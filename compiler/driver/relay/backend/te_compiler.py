@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from compiler.driver.build import build
 from compiler.driver.relay.backend.utils import mangle_module_name
+from compiler.driver.relay.groups import StructuralKey, kernel_name, structural_key
 from compiler.driver.relay.kernels import clear_cache
-from compiler.driver.relay.lower import LoweredKernel, StructuralKey, kernel_name, lower_group, structural_key
+from compiler.driver.relay.lower import LoweredKernel, lower_group
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.relay.function import Function
