@@ -41,11 +41,7 @@ def type_checked(func: _Function) -> _Function:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         for name, value in bound.arguments.items():
-            variadic = signature.parameters[name].kind in (
-                inspect.Parameter.VAR_POSITIONAL,
-                inspect.Parameter.VAR_KEYWORD,
-            )
-            if name in annotations and not variadic:
+            if name in annotations and signature.parameters[name].kind not in _VARIADIC:
                 for place, expected, part in _faults(value, annotations[name], name):
                     raise TypeError(
                         f'In "{func.__qualname__}", "{place}" has wrong type.'
