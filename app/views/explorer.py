@@ -155,11 +155,12 @@ def title_of(script: str) -> str:
     return match[1].strip() if match else ""
 
 
-def _modules() -> list[str]:
+def _modules(in_lesson: bool) -> list[str]:
     """Return the page's scripts, which browsers may fetch all at one time."""
     folder = Path(current_app.root_path) / "static"
     return [
         *(f"js/{path.name}" for path in sorted(folder.glob("js/*.js")) if path.name != "theme.js"),
+        *(["js/lesson/class.js"] if in_lesson else []),
         "vendor/codemirror.js",
         "vendor/split.js",
     ]
@@ -228,7 +229,7 @@ def page_pieces(
         made=link,
         here=current_services().links.made_with,
         reading=reading if link and reading in READING else "",
-        modules=_modules(),
+        modules=_modules(lesson is not None),
         title=title,
         link=link.id if link else "",
         compiled=compiled is not None,

@@ -19,7 +19,6 @@ let shown = 1; // the step whose text is shown
 export const inLesson = Boolean(lesson);
 export const lessonName = lesson?.name;
 export const currentStep = () => progress.step;
-export const stepsDone = () => progress.done.length;
 
 export function startLesson() {
   if (!lesson) return;

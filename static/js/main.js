@@ -1,6 +1,5 @@
 // Starts the explorer, once everything before it has been read.
 import { startAssembly } from "./assembly.js";
-import { startClass } from "./class.js";
 import { startCompiling } from "./compile.js";
 import { startConformance } from "./conformance.js";
 import { startConsole } from "./console.js";
@@ -111,6 +110,6 @@ startKeys();
 startCompiling();
 retitle();
 startLesson();
-startClass();
+if (inLesson) (await import("./lesson/class.js")).startClass();
 offerDrafts();
 document.documentElement.dataset.ready = "true";

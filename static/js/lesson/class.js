@@ -1,10 +1,10 @@
 // A class: the teacher presents, students follow and leave with Escape, and all see the board.
-import { $, announce, element, toast } from "./dom.js";
-import { editor } from "./editor.js";
-import { currentStep, inLesson, lessonName, showAs, showOwn } from "./lesson.js";
-import { recall, remember } from "./memory.js";
-import { ask as reach, unreached } from "./server.js";
-import { on, randomName, state, tell } from "./state.js";
+import { $, announce, element, toast } from "../dom.js";
+import { editor } from "../editor.js";
+import { currentStep, lessonName, showAs, showOwn } from "../lesson.js";
+import { recall, remember } from "../memory.js";
+import { ask as reach, unreached } from "../server.js";
+import { on, randomName, state, tell } from "../state.js";
 
 const PRESENT_MS = 300;
 const ATTEND_MS = 15_000;
@@ -29,7 +29,6 @@ let source = null;
 let beat = 0; // the timer of the list, or of attendance
 
 export function startClass() {
-  if (!inLesson) return;
   $("#teach").addEventListener("click", teach);
   if (!name) return;
   $("#teach").hidden = true;
