@@ -145,7 +145,7 @@ class _Reader:
         key = str(self._nodes[here].get("type_key", ""))
         return _OLDER_KEYS.get(key, key)
 
-    # --- what a node is made of ---------------------------------------------------------------------------------------
+    # what a node is made of
 
     def _parts(self, here: int) -> list[int]:
         node, where = self._nodes[here], f"node {here}"
@@ -181,7 +181,7 @@ class _Reader:
         own = {f.name: "int" if str(f.type) in _NUMBERED else str(f.type) for f in fields(cls)}
         return {**_PLAIN, **own}
 
-    # --- making -------------------------------------------------------------------------------------------------------
+    # making
 
     def _make(self, here: int) -> Any:
         node, key = self._nodes[here], self._key(here)

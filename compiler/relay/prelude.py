@@ -94,7 +94,7 @@ class Prelude(TensorArrayLookup):
     def _variable(self, name: str) -> GlobalVar:
         return self.mod.get_global_var(name) if name in self.mod else GlobalVar(name)
 
-    # --- how the functions below are written --------------------------------------------------------------------------
+    # how the functions below are written
 
     def on_list(self, xs: Var, nil: Any, cons: Callable[[Var, Var], Any]) -> Match:
         """Return the match of a list.

@@ -148,7 +148,7 @@ class DeviceDomains:
         if isinstance(expr, (Call, Function)) or operands(expr):
             yield self.domain(expr)
 
-    # --- constraints --------------------------------------------------------------------------------------------------
+    # constraints
 
     def _constrain(self, expr: GraphExpr) -> None:
         match expr:

@@ -118,7 +118,7 @@ class Inference:
                 return self.error(str(error), expr)
         return t
 
-    # --- leaves -------------------------------------------------------------------------------------------------------
+    # leaves
 
     def _constant(self, const: Constant) -> Type:
         return const.tensor_type
@@ -161,7 +161,7 @@ class Inference:
     def _op(self, op: Op) -> Type:
         return self.error(f"operator {op.name} can only be called, it is not a value", op)
 
-    # --- functions and calls ------------------------------------------------------------------------------------------
+    # functions and calls
 
     def header(self, func: Function) -> FuncType:
         """Return what the annotations of a function say about its type, with variables for what they leave open."""
@@ -227,7 +227,7 @@ class Inference:
         except UnificationError as error:
             return self.error(f"call of {name}: {error}", call)
 
-    # --- control ------------------------------------------------------------------------------------------------------
+    # control
 
     def _let(self, let: Let) -> Rule:
         var, value = let.var, let.value
@@ -266,7 +266,7 @@ class Inference:
             if missing:
                 self.error(f"match does not cover {', '.join(missing)}", m)
 
-    # --- data ---------------------------------------------------------------------------------------------------------
+    # data
 
     def _tuple(self, tup: Tuple) -> Rule:
         fields = []

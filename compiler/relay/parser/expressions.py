@@ -65,7 +65,7 @@ class ExpressionParser(ValueParser):
         self._numbered: dict[str, Any] = {}
         """``%0``, ``%1``, …: seen from the line that has them to the end of the text."""
 
-    # --- blocks -------------------------------------------------------------------------------------------------------
+    # blocks
 
     def block(self, last: str) -> Any:
         """Read the lines of a block, and the expression that it is, up to its closing bracket or the end (``""``)."""
@@ -140,7 +140,7 @@ class ExpressionParser(ValueParser):
             self._devices[var] = device
         return name, var
 
-    # --- expressions --------------------------------------------------------------------------------------------------
+    # expressions
 
     def expression(self, level: int = 0) -> Any:
         """Read an expression, with operators between operands that are at least as strong as ``level``."""
@@ -332,7 +332,7 @@ class ExpressionParser(ValueParser):
         anywhere = VirtualDevice()
         return with_devices(func, [self._devices.get(param, anywhere) for param in params], result or anywhere)
 
-    # --- matching -----------------------------------------------------------------------------------------------------
+    # matching
 
     def _match(self) -> Match:
         cursor = self.cursor

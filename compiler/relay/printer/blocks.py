@@ -72,7 +72,7 @@ class BlockPrinter:
         for constant in self._plan.constants:
             self.values.constant(constant)
 
-    # --- lines --------------------------------------------------------------------------------------------------------
+    # lines
 
     def _block(self, block: Block) -> None:
         for line in block.lines:
@@ -107,7 +107,7 @@ class BlockPrinter:
                 self.out.write(after)
         self.out.newline()
 
-    # --- what takes one line ------------------------------------------------------------------------------------------
+    # what takes one line
 
     def _in_full(self, expr: GraphExpr) -> None:
         match expr:
@@ -196,7 +196,7 @@ class BlockPrinter:
             text += f": {type_text(var.type_annotation, self.names)}"
         return text + self._comment(var)
 
-    # --- what takes many lines ----------------------------------------------------------------------------------------
+    # what takes many lines
 
     def _function(self, before: str, func: Function) -> None:
         """Write a function up to its last brace, which more may follow."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -29,16 +30,18 @@ __all__ = [
     "FoldConstantExpr",
 ]
 
-_ALWAYS_SMALL = 1 << 20
+_ALWAYS_SMALL = 1 << 17
+"""Elements of a result that is folded however few it is computed from."""
 _GROWTH = 2
+"""Elements of a larger result, for each of those that it is computed from."""
 
 
 class FoldConstant(RewritePass, opt_level=2, required=("InferType",)):
     """Evaluate operators whose operands are constants, and decide branches whose condition is one.
 
     Level 2; requires InferType.  Values are computed by the operators' NumPy references.  What has effects stays, and
-    so does what would only make the program bigger: results above one MiB that have more than twice the bytes of what
-    they are computed from.
+    so does what would only make the program bigger: results of more than 131,072 elements, and more than twice as
+    many as they are computed from.
 
     Parameters
     ----------
@@ -186,19 +189,19 @@ def _known(expr: GraphExpr) -> Any:
 
 def _grows(t: Type, values: list[Any]) -> bool:
     """Return whether a result is much larger than its inputs; one of unknown size counts as small."""
-    size = _bytes_of_type(t)
-    return size > _ALWAYS_SMALL and size > _GROWTH * sum(_bytes_of_value(v) for v in values)
+    elements = _elements_of_type(t)
+    return elements > _ALWAYS_SMALL and elements > _GROWTH * sum(_elements_of_value(v) for v in values)
 
 
-def _bytes_of_type(t: Type) -> int:
+def _elements_of_type(t: Type) -> int:
     if isinstance(t, TupleType):
-        return sum(_bytes_of_type(part) for part in t.fields)
+        return sum(_elements_of_type(part) for part in t.fields)
     assert isinstance(t, TensorType)
-    return int(np.prod(t.concrete_shape, dtype=np.int64)) * 8 if t.is_static else 0
+    return math.prod(t.concrete_shape) if t.is_static else 0
 
 
-def _bytes_of_value(value: Any) -> int:
-    return sum(_bytes_of_value(v) for v in value) if isinstance(value, tuple) else int(value.size) * 8
+def _elements_of_value(value: Any) -> int:
+    return sum(_elements_of_value(v) for v in value) if isinstance(value, tuple) else int(value.size)
 
 
 def _shape_of(call: Call, t: Type) -> Any:

@@ -19,6 +19,10 @@ from compiler.relay.operator import OpPattern, RelayOp
 from compiler.relay.transform.rewriter import is_primitive, outside_kernels, type_of
 from compiler.relay.ty import AnyDim, TensorType, TupleType, tensor_types
 
+MAX_EVALUATIONS = 256
+"""How often a kernel may evaluate one of its operators for an element of its result."""
+_ANCHORS = (OpPattern.OUT_ELEMWISE_FUSABLE, OpPattern.COMM_REDUCE)
+"""What a kernel has one of at most; elementwise operators may follow it."""
 _OUTSIDE = -1
 Condition = Callable[[OpPattern, bool], bool]
 """``condition(pattern of a group on the way, whether it is the last)`` says whether fusion may go through it."""
@@ -83,10 +87,6 @@ def _has_unknown_extent(t: Any) -> bool:
     if not isinstance(t, (TensorType, TupleType)):
         return False
     return any(isinstance(d, AnyDim) for part in tensor_types([t]) for d in part.shape)
-
-
-MAX_EVALUATIONS = 256
-"""How often a kernel may evaluate one of its operators for an element of its result."""
 
 
 class FusionGroups:
@@ -185,10 +185,6 @@ class FusionGroups:
     def pattern(self, node: int) -> OpPattern:
         """Return the pattern of a node, of a whole group if the node is its last."""
         return self._pattern[node]
-
-
-_ANCHORS = (OpPattern.OUT_ELEMWISE_FUSABLE, OpPattern.COMM_REDUCE)
-"""What a kernel has one of at most; elementwise operators may follow it."""
 
 
 def _around_anchors(groups: FusionGroups, node: int, parent: int) -> Condition | None:

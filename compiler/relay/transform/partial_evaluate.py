@@ -131,7 +131,7 @@ class _Evaluator:
             self._bodies[func] = ToANormalFormExpr(func.body)
         return self._bodies[func]
 
-    # --- expressions --------------------------------------------------------------------------------------------------
+    # expressions
 
     def _value(self, e: GraphExpr, scope: Environment, block: Block) -> Value:
         while isinstance(e, Let):
@@ -236,7 +236,7 @@ class _Evaluator:
             self._cells[cell_known] = value
         return Value(KnownTuple(()), block.emit(RefWrite(ref.code, value.code), name))
 
-    # --- functions ----------------------------------------------------------------------------------------------------
+    # functions
 
     def _global(self, gvar: GlobalVar) -> Value:
         if gvar not in self._globals:
@@ -285,7 +285,7 @@ class _Evaluator:
         """Return a type if it can be written here: not if it speaks of what a function was generic in."""
         return None if t is None or not self._type_params.issuperset(all_type_vars(t)) else t
 
-    # --- branches -----------------------------------------------------------------------------------------------------
+    # branches
 
     def _if(self, i: If, scope: Environment, block: Block, name: str) -> Value:
         cond = self._step(i.cond, scope, block, "x")

@@ -171,7 +171,7 @@ def _finite_bounds(dtype: str) -> tuple[float, float]:
     return info.min, info.max
 
 
-# --- two operands ---------------------------------------------------------------------------------------------------
+# two operands
 
 
 def _binary(compute: Callable[[Any, Any], Any], on_numbers: Callable[[Any, Any], Any] | None = None) -> Convert:
@@ -337,7 +337,7 @@ def _heaviside(a: Any, values: Any) -> Any:
     return ops.where(ops.equal(x, scalar(0, x)), at_zero, cast(ops.greater(x, scalar(0, x)), dtype_of(x)))
 
 
-# --- three and more -------------------------------------------------------------------------------------------------
+# three and more
 
 
 @converter("lerp")
@@ -381,7 +381,7 @@ def _where(condition: Any, x: Any = None, other: Any = None) -> Any:
     return ops.where(cast(condition, "bool"), left, right)
 
 
-# --- data types -----------------------------------------------------------------------------------------------------
+# data types
 
 
 @converter("to", "_to_copy", "type", "to_dtype")

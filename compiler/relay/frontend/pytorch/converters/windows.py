@@ -106,7 +106,7 @@ def _convolution_mode(
     return convolution(x, weight, bias, stride, padding, dilation, groups)
 
 
-# --- pooling --------------------------------------------------------------------------------------------------------
+# pooling
 
 
 def _in_batches(pool: Convert, count: int) -> Convert:
@@ -194,7 +194,7 @@ def _max_pool_with_places(x: RelayExpr, kernel_size: Any, stride: Any = None, pa
     ), None
 
 
-# --- padding --------------------------------------------------------------------------------------------------------
+# padding
 
 
 def _around(pad: Any, rank: int) -> list[tuple[int, int]]:
