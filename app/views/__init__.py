@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.views import (
     api,
+    charts,
     classes,
     editor,
     explorer,
@@ -20,6 +21,7 @@ from app.views import (
 
 BLUEPRINTS = (
     explorer.bp,
+    charts.bp,
     exports.bp,
     editor.bp,
     graphs.bp,

@@ -26,7 +26,7 @@ from flask.blueprints import BlueprintSetupState
 from markupsafe import Markup
 from msgspec import Meta
 
-from app.artifacts import Measurement, Options, Workspace
+from app.artifacts import Options, Workspace
 from app.built_files import FILE_KINDS, MAX_FILE_BYTES
 from app.errors import InvalidBody, NotFound, RequestError, Superseded
 from app.jobs.answers import StoredAnswer
@@ -36,18 +36,14 @@ from app.jobs.compile_service import RunUpdate
 from app.lessons import Lesson
 from app.memory import Claim
 from app.panes import table
-from app.panes.charts import ROOM, Others, Scale, by_threads, chart, predictions_met
-from app.panes.limits import MAX_MEASUREMENTS
-from app.panes.roofline import roofline
 from app.panes.selection import View
 from app.services import current_services
 from app.store.links import OpenedLink
 from app.store.workspace_limits import content_bytes
 from app.views.opening import opened
-from app.web.json_values import check_values
 from app.web.messages import Messages
 from app.web.openapi import Content, operation
-from app.web.requests import current_client
+from app.web.requests import current_client, json_field
 from app.web.security import allow_embedding
 from app.web.spooling import spooled
 from app.web.streams import streamed
@@ -68,9 +64,9 @@ from app.workers.templates import FILTERS, data_block
 log = logging.getLogger(__name__)
 bp = Blueprint("explorer", __name__)
 MAX_LABEL = 200
+"""Characters of a step's name."""
 ShownKey = Annotated[str, Meta(max_length=1_000)]
 """Of the body of a listing on the page."""
-"""Characters of a step's name."""
 PIECE_BYTES = 3 << 14
 """Of an attached file at a time; divisible by three, so that pieces of base64 join without padding."""
 EMBED = "embed"
@@ -354,7 +350,7 @@ def _answer_html(answer: StoredAnswer, view: View, options: Options, shown: tupl
 def _shown() -> tuple[str, ...]:
     """Return the keys of the bodies that the page says it shows."""
     try:
-        return msgspec.json.decode(_json_field("shown") or b"[]", type=tuple[ShownKey, ...])
+        return msgspec.json.decode(json_field("shown") or b"[]", type=tuple[ShownKey, ...])
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InvalidBody(f"shown: {error}") from error
 
@@ -381,16 +377,9 @@ def _read_workspace() -> Workspace:
 
 def _read_json(field: str) -> Any:
     try:
-        return msgspec.json.decode(_json_field(field) or b"{}")
+        return msgspec.json.decode(json_field(field) or b"{}")
     except (msgspec.MsgspecError, RecursionError) as error:
         raise InvalidBody(f"{field}: {error}") from error
-
-
-def _json_field(field: str) -> bytes:
-    """Return a field of the form that holds JSON, unless it holds too many values."""
-    text = request.form.get(field, "").encode()
-    check_values(text)
-    return text
 
 
 # Texts, by content hash
@@ -427,61 +416,3 @@ def for_ever(html: str) -> Response:
     response = make_response(html)
     response.headers["Cache-Control"] = "private, max-age=3600, immutable"
     return response
-
-
-# The ladder
-
-
-REFERENCES = 5
-"""Measurements of a ladder that make no bar: NumPy and the peak, before and after all others, and the bandwidth."""
-
-
-class ChartRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The state of a ladder as the page has received it."""
-
-    measurements: list[Measurement]
-    failures: list[str] = []
-    reasons: list[str] = []
-    """Why some is as the script reports, or not measured at all."""
-    done: int = 0
-    total: int = 0
-    label: str = ""
-    running: bool = False
-    room: Annotated[int, Meta(ge=0, le=10_000)] = ROOM
-    """Width of the pane, in pixels."""
-    scale: Scale = "auto"
-    reference: list[Measurement] = []
-    """An earlier ladder that this one is compared with."""
-    reference_label: Annotated[str, Meta(max_length=400)] = ""
-    """When and where that was measured."""
-    predictions: dict[int, Annotated[float, Meta(gt=0, le=1e6)]] = {}
-    """By step, how many times as fast as the first it was predicted to be."""
-    kept: Annotated[str, Meta(max_length=400)] = ""
-    """When and where these were measured, where that was not now and here."""
-
-
-@bp.post("/chart")
-def draw_chart() -> str:
-    """The benchmark's chart and table for the measurements of a ladder."""
-    try:
-        asked = msgspec.json.decode(_json_field("asked"), type=ChartRequest)
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise InvalidBody(str(error)) from error
-    if len(asked.measurements) + len(asked.reference) > MAX_MEASUREMENTS:
-        raise InvalidBody(f"at most {MAX_MEASUREMENTS} measurements can be drawn, got {len(asked.measurements)}")
-    bars = len(by_threads(asked.measurements)[0])
-    pending = max(0, asked.total - REFERENCES - bars) if asked.running else 0
-    return render_template(
-        "panes/_ladder.html",
-        chart=chart(
-            asked.measurements,
-            min(pending, 40),
-            asked.room,
-            asked.scale,
-            Others(asked.reference, asked.predictions),
-        ),
-        roofline=roofline(asked.measurements, asked.room),
-        predictions_met=predictions_met(asked.measurements, asked.predictions),
-        measurements=asked.measurements,
-        ladder=asked,
-    )

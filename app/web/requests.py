@@ -61,3 +61,18 @@ def invalid(error: msgspec.ValidationError) -> InvalidBody:
     assert match is not None
     expected = _EXPECTED.fullmatch(match["what"])
     return InvalidBody(match["what"], field=match["field"] or "$", expected=expected["expected"] if expected else None)
+
+
+def json_field(field: str) -> bytes:
+    """Return a field of the request's form that holds JSON; empty if there is none.
+
+    Raises
+    ------
+    TooLarge
+        It holds too many values.
+    msgspec.MsgspecError, RecursionError
+        It is long, and not the JSON of an object.
+    """
+    text = request.form.get(field, "").encode()
+    check_values(text)
+    return text
