@@ -106,7 +106,7 @@ def crop_and_resize(data: Tensor, boxes: Tensor, indices: Tensor, attrs: CropAnd
 
 def _reference(attrs: CropAndResizeAttrs, data: Array, boxes: Array, indices: Array) -> Any:
     axes = layout(attrs.layout)
-    plain = axes.to_plain(data, "NCHW").astype("float64")
+    plain = axes.to_plain(data, "NCHW")
     size = [int(e) for e in attrs.crop_size]
     result = np.full((len(boxes), plain.shape[1], *size), attrs.extrapolation_value)
     for k, (box, image) in enumerate(zip(boxes.astype("float64"), indices, strict=True)):
@@ -122,14 +122,20 @@ def _reference(attrs: CropAndResizeAttrs, data: Array, boxes: Array, indices: Ar
 
 
 def _sampled(image: Array, rows: Array, columns: Array, method: str) -> Any:
-    if method == "nearest_neighbor":
-        return image[:, np.floor(rows + 0.5).astype(int)][:, :, np.floor(columns + 0.5).astype(int)]
-    for axis, places in ((1, rows), (2, columns)):
-        low = np.floor(places).astype(int)
-        high = np.minimum(low + 1, image.shape[axis] - 1)
-        weight = (places - low).reshape(-1, 1) if axis == 1 else places - low
-        image = image.take(low, axis) * (1 - weight) + image.take(high, axis) * weight
-    return image
+    """Return what lies at places of an image; only the pixels around them are converted."""
+    bilinear = method == "bilinear"
+    result: Any = 0.0
+    for (i, a), (j, b) in product(_taps(rows, image.shape[1], bilinear), _taps(columns, image.shape[2], bilinear)):
+        result = result + image[:, i[:, None], j].astype("float64") * (a[:, None] * b)
+    return result
+
+
+def _taps(places: Array, extent: int, bilinear: bool) -> list[tuple[Any, Any]]:
+    """Return the indices around places of an axis, with their weights."""
+    if not bilinear:
+        return [(np.floor(places + 0.5).astype(int), np.ones(places.shape))]
+    low = np.floor(places).astype(int)
+    return [(low, 1 - (places - low)), (np.minimum(low + 1, extent - 1), places - low)]
 
 
 _CROP = register(
