@@ -183,6 +183,7 @@ PUBLIC = {
     "tvm.relay.testing": "compiler.testing.relay",
     "tvm.relay.transform": "compiler.relay.transform",
     "tvm.relay.transform.mangle_module_name": "compiler.driver.relay.backend.utils:mangle_module_name",
+    "tvm.relay.transform._ffi_api": "compiler.relay.transform",
     "tvm.relay.vm": "compiler.driver.relay.vm",
     "tvm.topi.x86.dense_alter_op": "compiler.relay.op.nn.dense_alter_op",
     "tvm.support": "compiler.runtime.support",

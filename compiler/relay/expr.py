@@ -501,7 +501,7 @@ def var(
         return Var(name_hint, kind)
 
 
-def const(value: TensorLike, dtype: str | TensorType | None = None) -> Constant:
+def const(value: TensorLike, dtype: str | TensorType | None = None, span: Span | None = None) -> Constant:
     """Return a constant.
 
     Parameters
@@ -511,6 +511,8 @@ def const(value: TensorLike, dtype: str | TensorType | None = None) -> Constant:
     dtype : str or TensorType, optional
         When left out that of an ``NDArray``, and of anything else the data type that NumPy finds, where ``float64``
         becomes ``float32`` and ``int64`` becomes ``int32``.
+    span : Span, optional
+        Where it comes from; the line of the call when left out.
 
     Returns
     -------
@@ -522,7 +524,7 @@ def const(value: TensorLike, dtype: str | TensorType | None = None) -> Constant:
         If no tensor can hold the value.
     """
     if isinstance(value, NDArray):
-        return Constant(value)
+        return Constant(value) if span is None else Constant(value, span=span)
     tensor = np.asarray(value)
     if isinstance(dtype, TensorType):
         dtype = dtype.dtype
@@ -530,7 +532,7 @@ def const(value: TensorLike, dtype: str | TensorType | None = None) -> Constant:
         dtype = {"float64": "float32", "int64": "int32"}.get(str(tensor.dtype))
     if tensor.dtype == object or tensor.dtype.kind in "USOc":
         raise DTypeError(f"const: expected numbers, got {show(value)}")
-    with derived_from(mint_here("const")):
+    with derived_from(mint_here("const") if span is None else span):
         return Constant(array(tensor.astype(numpy_dtype(dtype), copy=False) if dtype else tensor))
 
 

@@ -39,6 +39,7 @@ __all__ = [
     "register_pattern",
     "register_reduce_schedule",
     "register_schedule",
+    "register_shape_func",
     "register_stateful",
     "register_strategy",
 ]
@@ -197,6 +198,32 @@ def register_stateful(op_name: str, stateful: bool, level: int = 10) -> Any:
     bool
     """
     return register_op_attr(op_name, "TOpIsStateful", stateful, level)
+
+
+def register_shape_func(op_name: str, data_dependent: bool, shape_func: Rule | None = None, level: int = 10) -> Any:
+    """Set the function that computes the shapes of an operator's results.
+
+    It is an attribute that programs ask for.  The virtual machine itself infers shapes by the operator's type relation,
+    from those that the arguments have when it is called.
+
+    Parameters
+    ----------
+    op_name : str
+    data_dependent : bool
+        Whether the shapes depend on the values of the arguments, not on their shapes alone.
+    shape_func : callable, optional
+        From attributes, inputs and the numbers of dimensions of the results to a tensor for each result's shape;
+        without it, the decorator is returned.
+    level : int
+        The priority.
+
+    Returns
+    -------
+    callable
+        The function, or the decorator that sets it.
+    """
+    register_op_attr(op_name, "TShapeDataDependent", data_dependent, level)
+    return register_op_attr(op_name, "FShapeFunc", shape_func, level)
 
 
 def register_gradient(op_name: str, fgradient: Rule | None = None, level: int = 10) -> Any:

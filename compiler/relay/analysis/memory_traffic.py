@@ -58,8 +58,8 @@ def memory_traffic(module: IRModule) -> MemoryTraffic:
     for expr in _outside_kernels(module):
         if isinstance(expr, Call) and _is_kernel(expr.op) and not is_alias(expr):
             traffic.kernels += 1
-            traffic.bytes_read += sum(_bytes(arg.checked_type_) for arg in expr.args)
-            traffic.bytes_written += _bytes(expr.checked_type_)
+            traffic.bytes_read += sum(bytes_of(arg.checked_type_) for arg in expr.args)
+            traffic.bytes_written += bytes_of(expr.checked_type_)
     return traffic
 
 
@@ -82,9 +82,19 @@ def _outside_kernels(module: IRModule) -> list[Any]:
     return list(seen)
 
 
-def _bytes(kind: Any) -> int:
+def bytes_of(kind: Any) -> int:
+    """Return the bytes that a value of a type takes; none where an extent is unknown, or it is no tensor.
+
+    Parameters
+    ----------
+    kind : Type
+
+    Returns
+    -------
+    int
+    """
     if isinstance(kind, TupleType):
-        return sum(_bytes(field) for field in kind.fields)
+        return sum(bytes_of(field) for field in kind.fields)
     if not isinstance(kind, TensorType) or not kind.is_static:
         return 0
     return int(np.prod(kind.concrete_shape, dtype=np.int64)) * numpy_dtype(kind.dtype).itemsize

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from compiler.ir.attrs import DictAttrs
@@ -222,10 +222,32 @@ class DFPattern(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WildcardPattern(DFPattern):
-    """Anything."""
+    """Anything, or what another pattern matches: see :meth:`redirect_to`."""
+
+    redirected: list[DFPattern] = field(default_factory=list, init=False)
+
+    def redirect_to(self, pat: DFPattern) -> None:
+        """Let this pattern stand for another one, in which it may be: so chains of any length are described.
+
+        Parameters
+        ----------
+        pat : DFPattern
+
+        Examples
+        --------
+        >>> rest = wildcard()
+        >>> chain = is_op("nn.relu")(rest) | is_var()
+        >>> rest.redirect_to(chain)
+        """
+        self.redirected[:] = [pat]
 
     def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
-        return True
+        return all(matcher.fits(pattern, expr) for pattern in self.redirected)
+
+    def __str__(self) -> str:  # what refers to itself has no finite text
+        return "WildcardPattern()"
+
+    __repr__ = __str__
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,6 +16,7 @@ from compiler.relay.analysis import free_vars
 from compiler.relay.binding import bind
 from compiler.relay.expr import Var, const, var
 from compiler.relay.frontend.expr_table import ExprTable
+from compiler.relay.frontend.set_span import set_span
 from compiler.relay.frontend.str_attrs import StrAttrsDict
 from compiler.relay.inference import infer_expr
 from compiler.relay.interpreter import Interpreter
@@ -38,6 +39,7 @@ __all__ = [
     "infer_type",
     "infer_value",
     "new_var",
+    "set_span",
     "to_int_list",
     "try_infer_value",
     "try_resolve_var_to_const",

@@ -271,3 +271,17 @@ def test_what_was_partitioned_is_left_alone() -> None:
     pattern = is_op("exp")(wildcard())
     once = pattern.partition(relay.exp(relay.negative(x)), {"Composite": "first"})
     assert structural_equal(pattern.partition(once, {"Composite": "second"}), once)
+
+
+def test_patterns_that_refer_to_themselves() -> None:
+    rest = wildcard()
+    chain = is_op("nn.relu")(rest) | is_var()
+    rest.redirect_to(chain)
+    assert [chain.match(e) for e in (X, nn.relu(X), nn.relu(nn.relu(nn.relu(X))))] == [True] * 3
+    assert not chain.match(nn.relu(public.exp(X)))
+    assert str(rest) == "WildcardPattern()"
+    first = wildcard()
+    total = is_op("add")(first, wildcard())
+    first.redirect_to(is_op("nn.relu")(wildcard()))
+    assert total.match(add(nn.relu(Y), Z))
+    assert not total.match(add(Y, Z))

@@ -165,3 +165,15 @@ def test_failures_of_a_programs_relation_are_errors_of_inference() -> None:
     op.add_type_rel("tests.broken", lambda types, attrs: None)
     with pytest.raises(tvm.error.TVMError, match="must return a type, it returned None"):
         run_opt_pass(relay.Call(op, [relay.var("x", shape=(2,))]), relay.transform.InferType())
+
+
+def test_shape_functions_are_attributes() -> None:
+    op_attributes.register("tests.doubled_shape")
+
+    @op_attributes.register_shape_func("tests.doubled_shape", True)
+    def shapes(attrs: object, inputs: Sequence[object], out_ndims: Sequence[int]) -> list[object]:
+        return []
+
+    op = relay.op.get("tests.doubled_shape")
+    assert op.get_attr("FShapeFunc") is shapes
+    assert op.get_attr("TShapeDataDependent") is True

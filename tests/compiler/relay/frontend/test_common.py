@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from compiler import relay
-from compiler.ir.error import OpNotImplemented
+from compiler.ir.error import ArgumentError, OpNotImplemented
+from compiler.ir.op import Op
+from compiler.ir.transform import PassContext
 
 common: Any = relay.frontend.common
 
@@ -54,3 +56,41 @@ def test_operators_by_their_last_name() -> None:
         common.get_relay_op("nosuch")
     assert (common.get_name(_x(1)), common.get_name(relay.const(1))) == ("x", "")
     assert common.new_var("v", shape=(1,)).type_annotation == relay.TensorType((1,))
+
+
+def _sources(graph: Any) -> list[tuple[str, str | None]]:
+    found: list[tuple[str, str | None]] = []
+
+    def visit(expr: Any) -> None:
+        if not isinstance(expr, Op):
+            name = expr.span.source_name.name if isinstance(expr.span, relay.Span) else None
+            found.append((type(expr).__name__, name))
+
+    relay.analysis.post_order_visit(graph, visit)
+    return found
+
+
+def test_spans_are_given_to_what_has_none() -> None:
+    x, y = (relay.var(name, shape=(2,)) for name in "xy")
+    inner = common.set_span(relay.add(x, relay.const(1.0)), "inner")
+    whole = common.set_span(relay.multiply(inner, y), "outer")
+    names = dict.fromkeys(_sources(whole))
+    assert list(names) == [
+        ("Var", "inner"), ("Constant", "inner"), ("Call", "inner"), ("Var", "outer"), ("Call", "outer"),
+    ]  # fmt: skip
+    function = common.set_span(relay.Function([x], relay.nn.relu(x)), "f")
+    assert _sources(function) == [("Var", "f"), ("Call", "f"), ("Function", "f")]
+    assert function.body.args[0] is function.params[0]
+
+
+def test_spans_of_several_graphs() -> None:
+    span = relay.Span(relay.SourceName("mine"), 1, 1, 2, 3)
+    one, two = common.set_span((relay.const(1), relay.const(2)), span)
+    assert one.span == two.span == span == relay.const(3, span=span).span
+    parts = common.set_span(relay.split(relay.var("x", shape=(2,)), 2), "parts")
+    assert (len(parts), _sources(parts.astuple())) == (2, [("Var", "parts"), ("Call", "parts")])
+    graph = relay.const(1)
+    with PassContext(config={"relay.frontend.fill_span": False}):
+        assert common.set_span(graph, "none") is graph
+    with pytest.raises(ArgumentError, match="sym must be an expression"):
+        common.set_span({}, "none")
