@@ -260,7 +260,7 @@ class Buffer(Node):
         return BufferLoad(self, as_exprs(indices))
 
     def __str__(self) -> str:
-        return f"buffer({self.name})"
+        return self.name
 
     __repr__ = __str__
 

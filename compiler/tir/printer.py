@@ -23,6 +23,7 @@ from compiler.ir.primexpr import (
     is_const_int,
 )
 from compiler.ir.scriptable import ScriptOptions
+from compiler.ir.substitute import free_vars
 from compiler.ir.text import TextBuilder
 from compiler.ir.text_format import TextFormat, register
 from compiler.ir.types import PointerType, PrimType
@@ -136,7 +137,8 @@ def _module(out: TextBuilder, mod: IRModule, options: ScriptOptions) -> None:
         out.line(_TIR_IMPORT)
     out.newline()
     out.line("@I.ir_module")
-    out.line(f"class {options.name or 'Module'}:")
+    class_name = options.name or ExprPrinter.module
+    out.line(f"class {class_name}:")
     with out.indented():
         attrs = {key: value for key, value in mod.attrs.items() if key != SIMPLE_MODE}
         if attrs:
@@ -148,7 +150,7 @@ def _module(out: TextBuilder, mod: IRModule, options: ScriptOptions) -> None:
             if index:
                 out.newline()
             if isinstance(func, PrimFunc):
-                _function(out, func, name, options)
+                _function(out, func, name, options, class_name)
             else:
                 out.line(f"# {name}: {type(func).__name__}")
         if not functions and not attrs and not mod.global_infos:
@@ -162,10 +164,13 @@ def _statement(out: TextBuilder, word: str, facts: Mapping[str, Any]) -> None:
     out.newline()
 
 
-def _function(out: TextBuilder, func: PrimFunc, name: str, options: ScriptOptions) -> None:
+def _function(
+    out: TextBuilder, func: PrimFunc, name: str, options: ScriptOptions, module: str = ExprPrinter.module
+) -> None:
     definitions = Definitions()
     definitions.of_function(func)
     printer = _printer(out, definitions, options)
+    printer.module = module
     symbol = func.attrs.get("global_symbol")
     out.line("@T.prim_func" if symbol is not None else "@T.prim_func(private=True)")
     matched = []
@@ -184,11 +189,14 @@ def _function(out: TextBuilder, func: PrimFunc, name: str, options: ScriptOption
     out.newline()
     with out.indented():
         _attributes(printer, func, name)
-        _free_variables(printer, [n for n in definitions.at_top if not isinstance(n, Buffer)])
+        undeclared = {n: None for n in definitions.at_top if not isinstance(n, Buffer)}
+        of_buffers = [_taken(undeclared, buffer) for _, buffer in matched]
+        _free_variables(printer, list(undeclared))
         for n in definitions.at_top:
             if isinstance(n, Buffer):
                 printer.definition(n)
-        for param, buffer in matched:
+        for (param, buffer), variables in zip(matched, of_buffers, strict=True):
+            _free_variables(printer, variables)
             _match_buffer(printer, param, buffer)
         printer.function_body(func.body)
 
@@ -196,6 +204,15 @@ def _function(out: TextBuilder, func: PrimFunc, name: str, options: ScriptOption
 def _returns(func: PrimFunc) -> str:
     """Return the arrow with the type that a function says it returns."""
     return "" if func.ret_type is None else f" -> {type_text(func.ret_type)}"
+
+
+def _taken(undeclared: dict[Var, None], buffer: Buffer) -> list[Var]:
+    """Take from what is to be declared what a buffer uses first."""
+    used = dict.fromkeys(free_vars((*buffer.shape, *buffer.strides, buffer.elem_offset)))
+    variables = [var for var in undeclared if var in used]
+    for var in variables:
+        del undeclared[var]
+    return variables
 
 
 def _free_variables(printer: StmtPrinter, variables: list[Var]) -> None:

@@ -101,6 +101,9 @@ class ExprPrinter(Functor):
         Which data types are left out.
     """
 
+    module = "Module"
+    """The name of the module whose functions are called."""
+
     def __init__(self, out: TextBuilder, names: Names | None = None, options: ScriptOptions = DEFAULT_OPTIONS) -> None:
         self.options = options
         self.out = out
@@ -161,7 +164,7 @@ class ExprPrinter(Functor):
         -------
         str
         """
-        return self.names.get(n) or n.name
+        return self.names.undeclared(n)
 
     def _call(self, function: str, *args: Any) -> None:
         """Write a call; strings are written as they stand."""
@@ -260,7 +263,7 @@ class ExprPrinter(Functor):
                 self._call(function, *n.args, *stated)
         else:
             name = op.name_hint if isinstance(op, GlobalVar) else str(op)
-            self._call(f"Module.{name}", *n.args)
+            self._call(f"{self.module}.{name}", *n.args)
 
     # memory
 

@@ -56,7 +56,8 @@ class Names:
 
     def __init__(self, reserved: Iterable[str] = ("T", "I"), with_addresses: bool = False) -> None:
         self._of: dict[Any, str] = {}
-        self._taken: set[str] = {*reserved, *_RESERVED}
+        self._reserved = frozenset((*reserved, *_RESERVED))
+        self._taken: set[str] = set(self._reserved)
         self._with_addresses = with_addresses
 
     def get(self, n: Any) -> str | None:
@@ -91,6 +92,24 @@ class Names:
         if name is None:
             free = self._free(re.sub(r"\W", "_", hint) or "v")
             name = self._of[n] = f"{free}_{id(n):#x}" if self._with_addresses else free
+            self._taken.add(name)
+        return name
+
+    def undeclared(self, n: Any) -> str:
+        """Return the name of what the text does not define: its own, unless something else in the text has it.
+
+        Parameters
+        ----------
+        n : Var or Buffer
+            A part of an expression that is written by itself.
+
+        Returns
+        -------
+        str
+        """
+        name = self._of.get(n)
+        if name is None:
+            name = self._of[n] = n.name if n.name in self._reserved else self._free(n.name)
             self._taken.add(name)
         return name
 

@@ -9,8 +9,12 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import FloatImm, IntImm, PrimExpr, StringImm, Var
+from compiler.ir.structural import assert_structural_equal
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.printer import script
+from compiler.tir.script import from_source
+from compiler.tir.script import ir as I
+from compiler.tir.script import tir as T
 
 i, j = Var("i"), Var("j")
 j64 = Var("j", "int64")
@@ -315,3 +319,44 @@ for (i, 0, 4) {
 }"""
     )
     assert mod.script().startswith("# from tvm.script")
+
+
+def test_variables_and_buffers_of_one_name_are_told_apart_in_expressions() -> None:
+    a, b, c = Var("x"), Var("x"), Var("x_1")
+    assert str(a + b * c) == "x + x_1 * x_1_1"
+    first, second = tir.decl_buffer((4,), name="A"), tir.decl_buffer((4,), name="A")
+    assert str(first[a] + second[a] + first[b]) == "A[x] + A_1[x] + A[x_1]"
+    assert str(first) == "A"
+
+
+def test_each_buffer_declares_the_variables_that_it_uses_first() -> None:
+    @T.prim_func
+    def f(a: T.handle, b: T.handle):
+        n, m = T.int32(), T.int64()
+        A = T.match_buffer(a, (n, 4))
+        B = T.match_buffer(b, (m, n))
+        A[0, 0] = B[0, 0]
+
+    lines = [line.strip() for line in str(f).splitlines()]
+    at = lines.index("n = T.int32()")
+    assert lines[at + 1].startswith("A = T.match_buffer(a")
+    assert lines[at + 2] == "m = T.int64()"
+    assert lines[at + 3].startswith("B = T.match_buffer(b")
+    assert_structural_equal(from_source(str(f)), f)
+
+
+def test_calls_between_functions_name_the_module_as_it_is_called() -> None:
+    @I.ir_module
+    class Module:
+        @T.prim_func
+        def main(A: T.Buffer((4,), "float32")):
+            Module.helper(A.data)
+
+        @T.prim_func(private=True)
+        def helper(p: T.handle("float32")):
+            T.evaluate(0)
+
+    text = Module.script(name="Other")
+    assert "class Other:" in text
+    assert "Other.helper(A.data)" in text
+    assert_structural_equal(from_source(text), Module)
