@@ -39,6 +39,8 @@ from compiler.tir.printer_scope import Definitions, Names
 from compiler.tir.printer_stmt import StmtPrinter
 from compiler.tir.stmt import Stmt
 
+__all__ = ["LoopFormat", "module_text", "script", "text"]
+
 _TIR_IMPORT = "# from tvm.script import tir as T"
 _IR_IMPORT = "# from tvm.script import ir as I"
 
