@@ -121,13 +121,13 @@ def race_words(race: ModelRace) -> str:
     before, after = (f"{duration(median)} ± {duration(spread / 2)}" for median, spread in (
         (race.original_seconds, race.original_spread), (race.seconds, race.spread)
     ))  # fmt: skip
-    sure = ", no difference beyond the noise" if race.low <= 1 <= race.high else ""
-    quartiles = f"{race.low:.2f} to {race.high:.2f} in {count(race.rounds, 'round')} by turns"
+    quartiles = f"{race.low:.2f} to {race.high:.2f}"
+    by_turns = f"in {count(race.rounds, 'round')} by turns"
+    faster = f"{race.ratio:.2f}× as fast ({quartiles} {by_turns})"
+    if race.low <= 1 <= race.high:  # a figure would be taken for one
+        faster = f"no difference beyond the noise ({quartiles}× as fast {by_turns})"
     error = "" if race.error is None else f" (largest difference {race.error:.1e})"
-    return (
-        f"The model took {before} before and takes {after} now: {race.ratio:.2f}× as fast ({quartiles}){sure}. "
-        f"Its outputs are the same{error}."
-    )
+    return f"The model took {before} before and takes {after} now: {faster}. Its outputs are the same{error}."
 
 
 def kernel_rows(kernels: Sequence[Kernel]) -> list[KernelRow]:

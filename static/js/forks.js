@@ -78,7 +78,11 @@ function arrived() {
 function told({ numbers: [seconds, original, low, ratio, high, rounds], date }) {
   const when = `${date.replace("T", " ").slice(0, 16)} UTC`;
   if (!rounds) return `Kept from ${when}: the model’s outputs differed from those without these kernels.`;
-  return `Kept from ${when}: ${time(original)} before, ${time(seconds)} with these kernels, ${ratio.toFixed(2)}× as fast (${low.toFixed(2)} to ${high.toFixed(2)} in ${rounds} rounds). Run measures it here.`;
+  const quartiles = `${low.toFixed(2)} to ${high.toFixed(2)}`;
+  const faster = low <= 1 && high >= 1
+    ? `no difference beyond the noise (${quartiles}× as fast in ${rounds} rounds)`
+    : `${ratio.toFixed(2)}× as fast (${quartiles} in ${rounds} rounds)`;
+  return `Kept from ${when}: ${time(original)} before, ${time(seconds)} with these kernels: ${faster}. Run measures it here.`;
 }
 
 const time = (seconds) => (seconds < 1e-3 ? `${Number((seconds * 1e6).toPrecision(3))} µs` : `${Number((seconds * 1e3).toPrecision(3))} ms`);

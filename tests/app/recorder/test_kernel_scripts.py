@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from app.artifacts import Answer, Kernel, Mode, OwnKernel, Request, Snapshot, Unit
+from app.artifacts import Answer, Kernel, Mode, ModelRace, OwnKernel, Request, Snapshot, Unit
 from app.panes.kernels import race_words
 from app.recorder.kernel_scripts import ENDING
 from app.recorder.session import Session
@@ -73,6 +74,14 @@ def test_another_result_is_seen_by_comparing_outputs(folder: Path) -> None:
     assert race is not None
     assert (race.checked, race.seconds) == ("wrong", 0.0)
     assert "outputs differ" in race_words(race)
+
+
+def test_what_the_noise_hides_is_not_told_as_a_figure() -> None:
+    race = ModelRace(checked="ok", seconds=2e-3, original_seconds=1e-3, low=0.7, ratio=1.1, high=1.5, rounds=2)
+    assert "no difference beyond the noise (0.70 to 1.50× as fast in 2 rounds by turns)" in race_words(race)
+    assert "1.10×" not in race_words(race)
+    clear = msgspec.structs.replace(race, low=1.05)
+    assert "1.10× as fast (1.05 to 1.50 in 2 rounds by turns)" in race_words(clear)
 
 
 @pytest.mark.parametrize(
