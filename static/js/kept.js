@@ -100,9 +100,9 @@ export function describe(pane) {
   const machine = $(`#pane-${pane} .machine`)?.selectedOptions[0].text;
   const level = state.options.opt_level ?? 3;
   const words = [
+    level !== 3 && `O${level}`, // first: there it is seen in a title that has little room
     prefix && (state.options.prefix === undefined ? "whole schedule" : `up to ${prefix.dataset.label}`),
     machine,
-    level !== 3 && `O${level}`,
     stepOf(pane)?.label,
   ];
   return words.filter(Boolean).join(" · ") || paneOf(pane).title;
