@@ -218,8 +218,8 @@ class Kernel(Struct, frozen=True, kw_only=True):
 
     name: str
     operators: list[str]
-    calls: int = 1
-    """How often a run of the model calls it."""
+    calls: int | None = 1
+    """How often a run of the model calls it; None where control flow decides it."""
     flops: float | None = None
     """Floating-point operations a call."""
     bytes: float | None = None
@@ -330,6 +330,8 @@ class Unit(Struct, frozen=True, kw_only=True):
     steps: list[Step] = []
     schedule: list[Stage] = []
     kernels: list[Kernel] = []
+    unmeasured: str = ""
+    """Why a run does not measure the kernels of a graph; empty where it does."""
     own_kernels: list[OwnKernel] = []
     race: ModelRace | None = None
     device: KernelReport | None = None

@@ -34,13 +34,13 @@ class KernelRow:
 
     @property
     def flops(self) -> float | None:
-        """Floating-point operations of all calls in one run."""
-        return None if self.kernel.flops is None else self.kernel.flops * self.kernel.calls
+        """Floating-point operations of all calls in one run, of one where their number is unknown."""
+        return None if self.kernel.flops is None else self.kernel.flops * (self.kernel.calls or 1)
 
     @property
     def bytes(self) -> float | None:
-        """Bytes read and written by all calls in one run."""
-        return None if self.kernel.bytes is None else self.kernel.bytes * self.kernel.calls
+        """Bytes read and written by all calls in one run, by one where their number is unknown."""
+        return None if self.kernel.bytes is None else self.kernel.bytes * (self.kernel.calls or 1)
 
     @property
     def gflops(self) -> float | None:
@@ -90,6 +90,16 @@ class KernelTable:
         return any(kernel.seconds for kernel in self.unit.kernels)
 
     @property
+    def counts_calls(self) -> bool:
+        """Whether it is known how often a run calls each kernel."""
+        return all(kernel.calls is not None for kernel in self.unit.kernels)
+
+    @property
+    def counted(self) -> str:
+        """Of which calls the operations and bytes are."""
+        return "of all calls in one run" if self.counts_calls else "of one call"
+
+    @property
     def has_layers(self) -> bool:
         """Whether the kernels come from the named layers of an imported model."""
         return any(kernel.layers for kernel in self.unit.kernels)
@@ -97,7 +107,7 @@ class KernelTable:
     @property
     def facts(self) -> list[str]:
         """The words of the title."""
-        hint = f"times {wording('script').label}" if self.measured else "Run measures each"
+        hint = f"times {wording('script').label}" if self.measured else self.unit.unmeasured or "Run measures each"
         return [count(len(self.unit.kernels), "kernel"), *self.unit.memory, *([hint] if self.unit.kernels else [])]
 
     @property

@@ -8,7 +8,7 @@ from app.artifacts import Mode, Options
 from app.machine_code import CudaProgram
 from app.recorder.device_code import DEFAULT_KIND, DeviceCode, launches_threads, make_device_code
 from app.recorder.kernel_report import report_kernels
-from app.recorder.kernels import hottest_kernel, measure_kernels, show_kernel
+from app.recorder.kernels import MEASURING_SECONDS, hottest_kernel, measure_kernels, show_kernel
 from app.recorder.model_race import race_models
 from app.recorder.pass_check import check_passes
 from app.recorder.recorder import Recorder
@@ -135,6 +135,8 @@ class Completion:
         graph = built[-1]
         if self._mode == "run":
             graph.kernel_seconds = measure_kernels(graph.built)
+            if not graph.kernel_seconds:
+                graph.unmeasured = f"not measured: that takes longer than {MEASURING_SECONDS:g} s"
             graph.race = race_models(graph.built, self._options.threads)
         name = self._options.kernel or (None if len(self._recorder.functions) else hottest_kernel(graph))
         if name is not None and not show_kernel(graph, name, self._recorder):

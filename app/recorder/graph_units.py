@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.artifacts import Drawing, Kernel, Listing, OwnKernel, Step, Unit
 from app.recorder.graph_drawing import draw_module, layer_names
 from app.recorder.kernel_scripts import KernelScripts
-from app.recorder.kernels import kernel_groups, kernels_of
+from app.recorder.kernels import kernel_groups, kernels_of, why_unmeasured
 from app.recorder.listings import from_builder
 from app.recorder.pass_summary import pass_summary
 from app.recorder.printing import Memo, Printing
@@ -61,6 +61,7 @@ class GraphUnits:
             built=graph.built is not None,
             steps=steps,
             kernels=self._kernels(graph),
+            unmeasured=why_unmeasured(graph.built) or graph.unmeasured if graph.built is not None else "",
             own_kernels=self._own_kernels(graph),
             race=graph.race,
             memory=memory_words(graph.built) if graph.built is not None else [],
@@ -119,7 +120,7 @@ class GraphUnits:
             Kernel(
                 name=name,
                 operators=[operator_of(call).name for call in group_calls(kernel.function)],
-                calls=len(groups[name]),
+                calls=len(groups[name]) if isinstance(graph.built, BuiltGraph) else None,
                 flops=kernel.flops,
                 bytes=kernel.bytes,
                 seconds=graph.kernel_seconds.get(name),

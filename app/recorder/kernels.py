@@ -75,10 +75,17 @@ def kernel_groups(built: Built) -> dict[str, list[Function]]:
     return groups
 
 
+def why_unmeasured(built: Built) -> str:
+    """Return why a run does not measure the kernels of a model; empty where it does."""
+    if not isinstance(built, BuiltGraph):
+        return "not measured: control flow decides how often each is called"
+    return "not measured: kernels of a device are not launched here" if built.get_lib().imported_modules else ""
+
+
 def measure_kernels(built: Built) -> dict[str, float]:
-    """Return the seconds that all calls of each kernel take in one run, as far as there is time to measure."""
-    if not isinstance(built, BuiltGraph) or built.get_lib().imported_modules:
-        return {}  # kernels of a device are not launched here
+    """Return the seconds that all calls of each kernel take in one run; none where there is no time for all of them."""
+    if not isinstance(built, BuiltGraph) or why_unmeasured(built):
+        return {}
     until = time.perf_counter() + MEASURING_SECONDS
     with uninstrumented():
         executor = built[built.libmod_name](cpu(0))

@@ -123,6 +123,8 @@ class GraphSubject(Subject):
     built: BuiltGraph | Executable | None = None
     kernel_seconds: dict[str, float] = field(default_factory=dict)
     """Of each kernel that was measured, all of its calls in one run."""
+    unmeasured: str = ""
+    """Why no kernel was measured in a run."""
     race: ModelRace | None = None
     """Against the same model without the kernels that the workspace defines."""
 

@@ -8,7 +8,9 @@ import msgspec
 import pytest
 
 from app.artifacts import Answer, Mode, Options, Request
+from app.gallery import load_gallery
 from app.jobs.assembly import assemble
+from app.panes.kernels import KernelTable
 from app.sandbox import Limits, Sandbox
 from tests.app.recorder.models import HOSTILE, equal_layers
 
@@ -190,6 +192,17 @@ def test_nodes_and_kernels_have_the_names_of_a_models_layers_after_every_pass(sa
     assert shared.layers == ["second", "third"]
     final = answer.listings[graph.steps[-1].listing or ""]
     assert any("first" in line.text for line in final.lines)
+
+
+def test_kernels_of_a_program_with_control_flow_say_that_their_calls_are_unknown(sandbox: Sandbox) -> None:
+    example = load_gallery().find("functions-and-recursion")
+    assert example is not None
+    units = record(sandbox, example.script, mode="run").units
+    graph = next(unit for unit in units if unit.kernels)
+    assert [kernel.calls for kernel in graph.kernels] == [None] * 4
+    table = KernelTable(graph)
+    assert not table.counts_calls
+    assert table.facts[-1] == "not measured: control flow decides how often each is called"
 
 
 @pytest.mark.parametrize("name", HOSTILE)
