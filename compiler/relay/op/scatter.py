@@ -238,7 +238,7 @@ def sparse_to_dense(
 
 
 @composite
-def segment_sum(data: RelayExpr, segment_ids: RelayExpr, num_segments: int | None = None) -> Call:
+def segment_sum(data: RelayExpr, segment_ids: RelayExpr, num_segments: int | RelayExpr | None = None) -> Call:
     """Return the sums of the slices along the first axis that have the same segment number.
 
     Parameters
@@ -247,16 +247,20 @@ def segment_sum(data: RelayExpr, segment_ids: RelayExpr, num_segments: int | Non
         ``(n, …)``.
     segment_ids : Expr
         The segment of each slice, a vector of integers.
-    num_segments : int, optional
-        Number of segments; by default the largest one plus 1, known at run time only.
+    num_segments : int or Expr, optional
+        Number of segments, which may be a tensor of one element; by default the largest one plus 1, known at run time
+        only.
 
     Returns
     -------
     Call
         ``(num_segments, …)``, of the data type of ``data``.
     """
-    count: RelayExpr = array_const(np.array([num_segments or 0], "int64"))
-    if num_segments is None:
+    if isinstance(num_segments, int):
+        count: RelayExpr = array_const(np.array([num_segments], "int64"))
+    elif num_segments is not None:
+        count = call_op("reshape", call_op("cast", num_segments, dtype="int64"), newshape=(1,))
+    else:
         last = call_op("cast", call_op("max", segment_ids, axis=None), dtype="int64")
         count = call_op("expand_dims", call_op("add", last, const(1, "int64")), axis=0)
     shape = call_op("shape_of", data, dtype="int64")
