@@ -40,8 +40,8 @@ class Allowance:
 
     @property
     def starved(self) -> bool:
-        """Whether its time was longer than ``seconds``, as it had no processor for so long."""
-        return self._patience > self.seconds > self.processor
+        """Whether it had a processor for so little of its time that this, and not its work, ended it."""
+        return self.processor < self.seconds * (1.0 if self._patience > self.seconds else 0.5)
 
     @property
     def left(self) -> float:

@@ -119,6 +119,11 @@ def test_a_script_that_had_no_processor_gets_more_time_and_is_told() -> None:
     assert "try again" in problem.message
 
 
+def test_a_script_without_more_time_is_told_that_it_had_no_processor() -> None:
+    [problem] = run("import time\ntime.sleep(60)\n", budget=0.2).problems
+    assert "in which it had a processor for 0.0 s" in problem.message
+
+
 def test_a_script_that_had_a_processor_gets_no_more_time() -> None:
     script = Script("while True:\n    pass\n")
     allowance = Allowance(0.1, 60.0)
