@@ -249,16 +249,17 @@ class ComputeNest(StageLoops):
             predicates = [self._at(condition, nest.values) for condition in predicates]
             if isinstance(self.op.body[0], Reduce):
                 return self._reduction(self.op.body[0], nest, predicates)
-            indices = self._indices(nest.values)
             replaced = by_var(nest.values, self.op.root_iter_vars)
-            stores = [self._store(i, substitute(e, replaced), indices) for i, e in enumerate(self.op.body)]
+            stores = [self._store(i, substitute(e, replaced), nest.values) for i, e in enumerate(self.op.body)]
             return nest.wrap(guarded(seq(stores), predicates))
 
-    def _store(self, index: int, value: PrimExpr, indices: tuple[PrimExpr, ...]) -> Stmt:
+    def _store(self, index: int, value: PrimExpr, values: Values) -> Stmt:
         with derived_from(self.op.span | value.span):
-            stored = self.store(self.op, index, value, indices)
+            stored = self.store(self.op, index, value, self._indices(values))
             predicate = self.stage.store_predicate
-            return stored if predicate is None else IfThenElse(predicate, stored)
+            if predicate is None:
+                return stored
+            return IfThenElse(substitute(predicate, {axis.var: at for axis, at in values.items()}), stored)
 
     def _indices(self, values: Values) -> tuple[PrimExpr, ...]:
         return tuple(values[a] for a in self.op.axis)
@@ -297,14 +298,13 @@ class ComputeNest(StageLoops):
             (serial if axis in reducing and thread is None else outer).wrappers.append(wrap)
         skip = reducing | set(self.op.reduce_axis)
         own = bound_predicates(self.stage, self.domains, nest.values, self.analyzer, skip=skip)
-        indices = self._indices(nest.values)
         body = reduce_across_threads(
             reducer_at(reduction.combiner, replaced),
             [substitute(e, replaced) for e in reduction.source],
             guarded_condition(substitute(reduction.condition, replaced), predicates),
             threads,
             serial.wrap if serial.wrappers else None,
-            lambda results: guarded(seq([self._store(i, e, indices) for i, e in enumerate(results)]), own),
+            lambda results: guarded(seq([self._store(i, e, nest.values) for i, e in enumerate(results)]), own),
         )
         return outer.wrap(body)
 
@@ -325,8 +325,7 @@ class ComputeNest(StageLoops):
             self.stage, self.domains, values, self.analyzer, skip=skip, skip_own_domain=anywhere
         )
         replaced = by_var(values, self.op.axis)
-        indices = self._indices(values)
-        stores = [self._store(i, substitute(e, replaced), indices) for i, e in enumerate(starts)]
+        stores = [self._store(i, substitute(e, replaced), values) for i, e in enumerate(starts)]
         return inner.wrap(guarded(seq(stores), predicates))
 
     def _update(self, reduction: Reduce, values: Values) -> Stmt:
@@ -339,25 +338,23 @@ class ComputeNest(StageLoops):
             operands[right] = substitute(source, replaced)
         with derived_from(reduction.span):
             results = [substitute(e, operands) for e in combiner.result]
-        body = self._simultaneous_stores(combiner, results, indices)
+        body = self._simultaneous_stores(combiner, results, values)
         condition = substitute(reduction.condition, replaced)
         return body if self.analyzer.can_prove(condition) else IfThenElse(condition, body)
 
-    def _simultaneous_stores(
-        self, combiner: CommReducer, results: Sequence[PrimExpr], indices: tuple[PrimExpr, ...]
-    ) -> Stmt:
+    def _simultaneous_stores(self, combiner: CommReducer, results: Sequence[PrimExpr], values: Values) -> Stmt:
         """Store all results; those that later ones would read overwritten are bound to variables first."""
         early = [
             any(uses_var(combiner.result[later], combiner.lhs[i]) for later in range(i + 1, len(results)))
             for i in range(len(results))
         ]
         if not any(early):
-            return seq([self._store(i, e, indices) for i, e in enumerate(results)])
+            return seq([self._store(i, e, values) for i, e in enumerate(results)])
         if _last_can_go_first(combiner.result, combiner.lhs):
             order = reversed(range(len(results)))
-            return seq([self._store(i, results[i], indices) for i in order])
+            return seq([self._store(i, results[i], values) for i in order])
         variables = [Var(f"{self.op.name}.v{i}.next", e.dtype) for i, e in enumerate(results)]
-        body = seq([self._store(i, v, indices) for i, v in enumerate(variables)])
+        body = seq([self._store(i, v, values) for i, v in enumerate(variables)])
         for v, e in zip(reversed(variables), reversed(results), strict=True):
             body = LetStmt(v, e, body)
         return body

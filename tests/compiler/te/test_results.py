@@ -255,3 +255,15 @@ def test_a_chain_of_a_thousand_tensors_is_one_expression() -> None:
     a, out = tvm.nd.array(np.arange(4, dtype="float32")), tvm.nd.array(np.zeros(4, "float32"))
     tvm.build(s, [A, chain[-1]])(a, out)
     np.testing.assert_array_equal(out.numpy(), np.arange(4) + 1000)
+
+
+def test_a_store_predicate_is_about_the_loops_of_its_stage() -> None:
+    a = te.placeholder((8, 4), name="A")
+    b = te.compute((8, 4), lambda i, j: a[i, j] + 1, name="B")
+    schedule = te.create_schedule(b.op)
+    _, inner = schedule[b].split(b.op.axis[0], 4)
+    schedule[b].set_store_predicate(tvm.tir.all(inner.var < 3, b.op.axis[0].var > 0))
+    data, result = np.random.rand(8, 4).astype("float32"), tvm.nd.array(np.zeros((8, 4), "float32"))
+    tvm.build(schedule, [a, b])(tvm.nd.array(data), result)
+    stored = [i % 4 < 3 and i > 0 for i in range(8)]
+    np.testing.assert_array_equal(result.numpy(), np.where(np.array(stored)[:, None], data + 1, 0))
