@@ -71,7 +71,7 @@ class Pane:
     listing: bool = False
     """Whether it shows a listing, in chunks whose lines link to the lines of other panes."""
     unlinked: str = ""
-    """Why a line of the listing may link to nothing."""
+    """Why a line of the listing, or of the script, may link to nothing."""
     flows: bool = False
     """Whether the control flow of its text can be drawn."""
     group: str = ""

@@ -54,7 +54,11 @@ _TABLE = (
     ),
     AssemblyTarget("aarch64-neon", "AArch64, NEON (128 bits)", "aarch64-unknown-linux-gnu", "cortex-a76", "+neon"),
     AssemblyTarget(
-        "riscv64-v", "RISC-V, V (scalable)", "riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+v,+zvl256b"
+        "riscv64-v",
+        "RISC-V, V (256 bits or more)",
+        "riscv64-unknown-linux-gnu",
+        "generic-rv64",
+        "+m,+a,+f,+d,+v,+zvl256b",
     ),
     AssemblyTarget(
         "wasm32-simd128", "WebAssembly, SIMD128", "wasm32-unknown-unknown", "generic", "+simd128,+relaxed-simd"
