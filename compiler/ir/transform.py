@@ -22,6 +22,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from compiler.ir.apply_pass_to_function import ApplyPassToFunction
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
 from compiler.ir.pass_base import Pass, check_option_names, pass_class, registered_passes, required_pass
@@ -31,6 +32,7 @@ from compiler.ir.pass_text import read_calls
 from compiler.ir.print_ir import PrintIR
 
 __all__ = [
+    "ApplyPassToFunction",
     "ModulePass",
     "Pass",
     "PassContext",
