@@ -57,7 +57,7 @@ _ORIGINALS = (
         template="panes/_source.html",
         producer=_answer,
         redrawn=False,
-        unlinked="No code comes from this line alone: it names something, or begins, builds or runs what other lines say",
+        unlinked="No code comes from this line alone: it names something, or begins or runs what other lines say",
     ),
     Pane(
         name="loops",
