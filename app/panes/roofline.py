@@ -113,7 +113,8 @@ def roofline(measurements: Sequence[Measurement], room: int) -> Roofline | None:
         Width to fit into, in pixels.
     """
     peak = next((m.gflops for m in measurements if m.kind == "peak" and m.gflops), 0.0)
-    bandwidth = next((m.traffic / m.seconds / 1e9 for m in measurements if m.kind == "bandwidth" and m.traffic), 0.0)
+    timed = [m for m in measurements if m.kind == "bandwidth" and m.seconds]
+    bandwidth = next((m.traffic / m.seconds / 1e9 for m in timed if m.traffic), 0.0)
     kernels, _ = by_threads(measurements)
     steps = [
         (m, m.flops / m.traffic, m.gflops) for m in kernels if m.flops and m.traffic and m.gflops and not m.estimated

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from app.panes.roofline import LABEL_HEIGHT, Point, _labelled
+from app.artifacts import Measurement
+from app.panes.roofline import LABEL_HEIGHT, Point, _labelled, roofline
 
 
 def test_labels_of_points_at_one_place_stand_below_each_other() -> None:
@@ -14,3 +15,12 @@ def test_labels_of_points_at_one_place_stand_below_each_other() -> None:
     assert [point.label_y for point in _labelled([Point(100.0, 50.0, "0", ""), Point(200.0, 50.0, "1", "")])] == [
         50.0
     ] * 2
+
+
+def test_a_bandwidth_that_took_no_time_is_none() -> None:
+    measured = [
+        Measurement(name="matmul", kind="kernel", seconds=1e-3, flops=1e6, traffic=1e5, gflops=1.0),
+        Measurement(name="peak", kind="peak", seconds=1.0, gflops=50.0),
+        Measurement(name="memory bandwidth", kind="bandwidth", seconds=0.0, traffic=1.0),
+    ]
+    assert roofline(measured, 600) is None

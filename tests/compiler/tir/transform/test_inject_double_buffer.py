@@ -38,7 +38,6 @@ def test_the_next_iteration_is_filled_ahead() -> None:
                     B_1[(i_outer + 1) % 2 * 4 + j] = A[i_outer * 4 + j + 4]
             for k in range(4):
                 C[i_outer * 4 + k] = B_1[i_outer % 2 * 4 + k] + B_1[i_outer % 2 * 4 + 3 - k]
-        T.evaluate(0)
         for k in range(4):
             C[k + 28] = B_1[k + 4] + B_1[7 - k]
         """,

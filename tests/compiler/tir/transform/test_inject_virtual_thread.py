@@ -211,7 +211,6 @@ def test_a_branch_on_the_thread_makes_the_memory_its_own() -> None:
         L_1[0] = 5
         L_1[1] = 5
         L_1[0] = 9
-        T.evaluate(0)
         C[0] = L_1[0]
         C[1] = L_1[1]
         """,
