@@ -305,7 +305,7 @@ def predictions_met(measurements: Sequence[Measurement], predictions: Mapping[in
     told = [
         (seconds[0] / seconds[s], factor) for s, factor in predictions.items() if s and s in seconds and 0 in seconds
     ]
-    met = sum(1 / MAX_FACTOR <= factor / actual <= MAX_FACTOR for actual, factor in told)
+    met = sum(actual / MAX_FACTOR <= factor <= actual * MAX_FACTOR for actual, factor in told)
     return (met, len(told)) if told else None
 
 
