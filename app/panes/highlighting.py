@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import groupby
+from typing import NamedTuple
 
 from markupsafe import Markup, escape
 from pygments.lexer import Lexer, RegexLexer
@@ -56,18 +57,26 @@ class RelayLexer(RegexLexer):
     tokens = {"root": [*((pattern, _RELAY_STYLES[kind]) for kind, pattern in TOKENS), (r".", Text)]}
 
 
-LEXERS: Mapping[str, type[Lexer]] = {
-    "relay": RelayLexer,
-    "python": PythonLexer,
-    "llvm": LlvmLexer,
-    "gas": GasLexer,
-    "c": CLexer,
-    "cuda": CudaLexer,
-    "opencl": CLexer,
-    "metal": CppLexer,
-    "webgpu": WgslLexer,
-    "ptx": PtxLexer,
-    "sass": PtxLexer,
+class Language(NamedTuple):
+    """A language that listings are written in."""
+
+    lexer: type[Lexer]
+    suffix: str
+    """Of the files that a listing is saved as."""
+
+
+LANGUAGES: Mapping[str, Language] = {
+    "relay": Language(RelayLexer, ".relay"),
+    "python": Language(PythonLexer, ".py"),
+    "llvm": Language(LlvmLexer, ".ll"),
+    "gas": Language(GasLexer, ".s"),
+    "c": Language(CLexer, ".c"),
+    "cuda": Language(CudaLexer, ".cu"),
+    "opencl": Language(CLexer, ".cl"),
+    "metal": Language(CppLexer, ".metal"),
+    "webgpu": Language(WgslLexer, ".wgsl"),
+    "ptx": Language(PtxLexer, ".ptx"),
+    "sass": Language(PtxLexer, ".sass"),
 }
 
 STYLES: tuple[tuple[_TokenType, str], ...] = (
@@ -113,7 +122,7 @@ def highlight(lines: Iterable[str], language: str) -> list[Markup]:
     Texts that no lexer knows stay plain, and so do lines that are too long for one, and texts that take it too long.
     """
     texts = list(lines)
-    if language not in LEXERS:
+    if language not in LANGUAGES:
         return _plain(texts)
     out: list[Markup] = []
     for long, run in groupby(texts, lambda text: len(text) > MAX_LINE):
@@ -137,7 +146,7 @@ def _lexed(texts: list[str], language: str) -> list[Markup]:
 def _tokens(text: str, language: str, end: float) -> list[tuple[_TokenType, str]] | None:
     """Return a text's tokens, or None where the lexer has not found them by ``end`` on the thread's clock."""
     tokens: list[tuple[_TokenType, str]] = []
-    lexer = LEXERS[language](stripnl=False, ensurenl=False)
+    lexer = LANGUAGES[language].lexer(stripnl=False, ensurenl=False)
     for token in lexer.get_tokens(text):
         if not len(tokens) % CLOCK_TOKENS and time.thread_time() > end:
             return None

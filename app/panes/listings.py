@@ -15,7 +15,7 @@ from typing import TypedDict
 from markupsafe import Markup
 
 from app.artifacts import Line, Listing, OriginId
-from app.panes.highlighting import highlight
+from app.panes.highlighting import LANGUAGES, highlight
 
 CHUNK_LINES = 200
 BLOCK_LINES = 25
@@ -100,26 +100,11 @@ def chunks(listing: Listing, first: int = FIRST_CHUNKS) -> list[Chunk]:
     ]
 
 
-SUFFIXES = {
-    "python": ".py",
-    "llvm": ".ll",
-    "gas": ".s",
-    "relay": ".relay",
-    "c": ".c",
-    "cuda": ".cu",
-    "opencl": ".cl",
-    "metal": ".metal",
-    "webgpu": ".wgsl",
-    "ptx": ".ptx",
-    "sass": ".sass",
-}
-"""Of files, by the language of a listing."""
-
-
 def file_name(listing: Listing) -> str:
     """Return the name of a file that holds a listing."""
     stem = re.sub(r"[^\w.-]+", "_", listing.name, flags=re.ASCII).strip("._")[:80] or listing.level
-    return stem + SUFFIXES.get(listing.language, ".txt")
+    language = LANGUAGES.get(listing.language)
+    return stem + (".txt" if language is None else language.suffix)
 
 
 # The link map

@@ -4,37 +4,20 @@ from __future__ import annotations
 
 import ast
 import inspect
-import math
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from compiler.arith import Analyzer, IterMapLevel, IterSumExpr, detect_iter_map, eval_set, inverse_affine_iter_map
+from compiler.arith import Analyzer, eval_set
 from compiler.ir.error import ArgumentError, counted, show
 from compiler.ir.functor import Functor
 from compiler.ir.node import Node, node
-from compiler.ir.primexpr import (
-    EQ,
-    And,
-    BinaryOp,
-    ExprLike,
-    FloorDiv,
-    FloorMod,
-    IntImm,
-    Not,
-    PrimExpr,
-    Range,
-    Var,
-    as_exprs,
-    const,
-    convert,
-)
-from compiler.ir.substitute import free_vars, post_order_visit, substitute
+from compiler.ir.primexpr import BinaryOp, ExprLike, IntImm, PrimExpr, Range, Var, as_exprs, const, convert
 from compiler.runtime.ndarray import NDArray, array
 from compiler.tir.evaluation import operation
+from compiler.tir.index_map_inverse import bijective_inverse, image, image_shape, injective_inverse
 
 __all__ = ["AXIS_SEPARATOR", "IndexMap"]
 
@@ -204,8 +187,7 @@ class IndexMap(Node):
                 f"IndexMap: expected {counted(len(self.initial_indices), 'index', 'indices')}, got {len(given)}"
             )
         values = dict(zip(self.initial_indices, given, strict=True))
-        simplify = (analyzer or Analyzer()).simplify
-        return tuple([simplify(_typed(substitute(index, values), given)) for index in self.final_indices])
+        return image(self.final_indices, values, analyzer or Analyzer())
 
     def map_ranges(self, ranges: Sequence[Range], analyzer: Analyzer | None = None) -> tuple[Range, ...]:
         """Return a box that holds what a box of indices is mapped to.
@@ -245,12 +227,7 @@ class IndexMap(Node):
         -------
         tuple of PrimExpr
         """
-        dims = as_exprs(shape)
-        domains = self._domains(dims)
-        analyzer = Analyzer()
-        for var, dom in domains.items():
-            analyzer.bind(var, dom)
-        return tuple([analyzer.simplify(eval_set(i, domains, analyzer).max_value + 1) for i in self.final_indices])
+        return image_shape(self.final_indices, self._domains(as_exprs(shape)))
 
     def map_ndarray(self, arr_src: NDArray) -> NDArray:
         """Return an array in the layout that this maps to.
@@ -312,10 +289,10 @@ class IndexMap(Node):
         if self.inverse_index_map is not None:
             return self.inverse_index_map
         domains = self._domains(shape)
-        inverse = self._inverted(domains)
+        inverse = bijective_inverse(self.final_indices, domains)
         if inverse is None:
             raise ArgumentError(f"IndexMap.inverse: {self} is not one to one over {_shown(domains)}")
-        return inverse
+        return IndexMap(*inverse)
 
     def non_surjective_inverse(self, shape: Sequence[ExprLike | Range]) -> tuple[IndexMap, PrimExpr]:
         """Return the map back, and which indices of the new layout no element is mapped to.
@@ -338,13 +315,10 @@ class IndexMap(Node):
         domains = self._domains(shape)
         if self.inverse_index_map is not None:
             return self.inverse_index_map, const(False)
-        with_padding = self._inverse_with_padding(domains)
-        if with_padding is not None:
-            return with_padding
-        for padded in self._padded(domains):
-            inverse = self._inverted(padded)
-            if inverse is not None:
-                return inverse, self._unused(inverse, domains, self.map_shape(_extents(padded)))
+        result = injective_inverse(self.final_indices, domains)
+        if result is not None:
+            inverse, unused = result
+            return IndexMap(*inverse), unused
         raise ArgumentError(f"IndexMap.non_surjective_inverse: {self} is not one to one over {_shown(domains)}")
 
     def _domains(self, shape: Sequence[ExprLike | Range]) -> dict[Var, Range]:
@@ -357,82 +331,6 @@ class IndexMap(Node):
             for var, dim in zip(self.initial_indices, shape, strict=True)
         ]
         return dict(zip(self.initial_indices, ranges, strict=True))
-
-    def _inverted(self, domains: Mapping[Var, Range]) -> IndexMap | None:
-        result = detect_iter_map(self.final_indices, domains, True, IterMapLevel.Bijective)
-        if not result.indices:
-            return None
-        outputs = [Var(f"axis{index}", expr.dtype) for index, expr in enumerate(self.final_indices)]
-        return self._back(outputs, result.indices, domains)
-
-    def _back(self, outputs: Sequence[Var], iterators: Sequence[IterSumExpr], domains: Mapping[Var, Range]) -> IndexMap:
-        """Return the map from the values of iterators to the indices that they are made of."""
-        values = inverse_affine_iter_map(iterators, outputs)
-        simplify = Analyzer().simplify
-        back = [simplify(values.get(var, domains[var].min)) for var in self.initial_indices]
-        return IndexMap(tuple(outputs), tuple(back))
-
-    def _unused(self, inverse: IndexMap, domains: Mapping[Var, Range], shape: Sequence[PrimExpr]) -> PrimExpr:
-        """Return which new indices come from no index of the domains, or from one that is mapped to another index."""
-        analyzer = Analyzer()
-        for var, dim in zip(inverse.initial_indices, shape, strict=True):
-            analyzer.bind(var, Range.from_fields(const(0, var.dtype), dim))
-        origins = zip(inverse.final_indices, domains.values(), strict=True)
-        images = zip(self.map_indices(inverse.final_indices), inverse.initial_indices, strict=True)
-        conditions = [value < domain.min + domain.extent for value, domain in origins]
-        conditions += [EQ(image, var) for image, var in images]
-        needed = [analyzer.simplify(condition) for condition in conditions if not analyzer.can_prove(condition)]
-        return analyzer.simplify(Not(reduce(And, needed))) if needed else const(False)
-
-    def _inverse_with_padding(self, domains: Mapping[Var, Range]) -> tuple[IndexMap, PrimExpr] | None:
-        """Return the map back where iterators begin or end inside of a block, and which new indices are padding then.
-
-        None where there is no padding, or two elements may be mapped to the same index.
-        """
-        detected = detect_iter_map(
-            self.final_indices, domains, True, IterMapLevel.NoCheck, simplify_trivial_iterators=False
-        )
-        if not detected.indices or isinstance(detected.padding_predicate, IntImm):
-            return None
-        outputs = [Var(f"axis{index}", expr.dtype) for index, expr in enumerate(self.final_indices)]
-        inverse = self._back(outputs, detected.indices, domains)
-        if not self._is_undone_by(inverse, domains):
-            return None
-        back = dict(zip(self.initial_indices, inverse.final_indices, strict=True))
-        analyzer = Analyzer()
-        for var, dim in zip(outputs, self.map_shape(_extents(domains)), strict=True):
-            analyzer.bind(var, Range.from_fields(const(0, var.dtype), dim))
-        return inverse, analyzer.simplify(substitute(detected.padding_predicate, back))
-
-    def _is_undone_by(self, inverse: IndexMap, domains: Mapping[Var, Range]) -> bool:
-        """Return whether another map is known to give back each index of some domains.
-
-        Indices are counted from what new indices of zero come from: blocks begin there, which is easier to simplify.
-        """
-        analyzer = Analyzer()
-        origin = inverse.map_indices([const(0, var.dtype) for var in inverse.initial_indices])
-        shifted: dict[Var, PrimExpr] = {}
-        for (var, domain), first in zip(domains.items(), origin, strict=True):
-            from_first = Var(var.name, var.dtype)
-            analyzer.bind(from_first, Range.from_min_extent(analyzer.simplify(domain.min - first), domain.extent))
-            shifted[var] = from_first + first
-        again = inverse.map_indices([analyzer.simplify(substitute(index, shifted)) for index in self.final_indices])
-        return all(analyzer.can_prove_equal(a, shifted[var]) for a, var in zip(again, domains, strict=True))
-
-    def _padded(self, domains: Mapping[Var, Range]) -> Iterator[dict[Var, Range]]:
-        """Yield the domains, then larger ones that the divisors of the map divide evenly."""
-        yield dict(domains)
-        divisors: dict[Var, list[int]] = {var: [] for var in domains}
-
-        def collect(n: Node) -> None:
-            if isinstance(n, (FloorDiv, FloorMod)) and isinstance(n.b, IntImm):
-                for var in free_vars(n.a):
-                    divisors.get(var, []).append(n.b.value)
-
-        for index in self.final_indices:
-            post_order_visit(index, collect)
-        for combine in (lambda numbers: math.lcm(*numbers), math.prod):
-            yield {var: _rounded(dom, combine(divisors[var] or [1])) for var, dom in domains.items()}
 
     @property
     def python_text(self) -> str:
@@ -494,28 +392,13 @@ def _variables(function: Callable[..., Any], ndim: int | None, dtype: str) -> li
     return [Var(name, dtype) for name in names]
 
 
-def _typed(index: PrimExpr, given: Sequence[PrimExpr]) -> PrimExpr:
-    """Return a constant index in the type of the other ones."""
-    return const(index.value, given[0].dtype) if isinstance(index, IntImm) and given else index
-
-
 def _as(value: ExprLike, dtype: str) -> PrimExpr:
     expr = convert(value)
     return const(expr.value, dtype) if isinstance(expr, IntImm) else expr
 
 
-def _extents(domains: Mapping[Var, Range]) -> list[PrimExpr]:
-    return [dom.extent for dom in domains.values()]
-
-
 def _shown(domains: Mapping[Var, Range]) -> str:
     return show([str(dom) for dom in domains.values()])
-
-
-def _rounded(dom: Range, factor: int) -> Range:
-    if not isinstance(dom.extent, IntImm):
-        return dom
-    return Range.from_fields(dom.min, const(-(-dom.extent.value // factor) * factor, dom.extent.dtype))
 
 
 class _Evaluate(Functor):

@@ -13,12 +13,12 @@ from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
-from compiler.ir.primexpr import Var
 from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule import properties
 from compiler.tir.schedule.dependencies import scope_of_blocks
+from compiler.tir.schedule.reference_reuse import ReferenceReuse
 from compiler.tir.schedule.sref import BlockScope, StmtSRef
 from compiler.tir.schedule.tree import ancestors, blocks_below, changed, children_of, with_child
 from compiler.tir.stmt import For, Stmt
@@ -365,7 +365,7 @@ class ScheduleState:
             return
         old = list(self.subtree(src_sref))
         above = src_sref.parent
-        reuse = _Reuse(old, block_sref_reuse or {})
+        reuse = ReferenceReuse(old, block_sref_reuse or {})
         for sref in old:
             assert sref.stmt is not None
             del self._srefs[sref.stmt]
@@ -379,7 +379,7 @@ class ScheduleState:
         self._change_ancestors(above, source, tgt_stmt)
         self._update_scopes(node, above)
 
-    def _adopt(self, node: Block | For, above: StmtSRef | None, index: int, reuse: _Reuse) -> None:
+    def _adopt(self, node: Block | For, above: StmtSRef | None, index: int, reuse: ReferenceReuse) -> None:
         """Let references refer to a new loop or block and to everything below."""
         sref = reuse.take(node)
         sref.stmt, sref.parent, sref.seq_index = node, above, index
@@ -512,34 +512,6 @@ class ScheduleState:
         twin._roots = {match[root]: var for root, var in self._roots.items()}
         twin._infos = {match[sref]: _renamed(info, match) for sref, info in self._infos.items()}
         return twin, match
-
-
-class _Reuse:
-    """Which references the loops and blocks of a replacement keep."""
-
-    def __init__(self, old: list[StmtSRef], blocks: Mapping[Block, Block]) -> None:
-        self._by_stmt: dict[Stmt, StmtSRef] = {sref.stmt: sref for sref in old if sref.stmt is not None}
-        self._by_var: dict[Var, StmtSRef] = {sref.loop.loop_var: sref for sref in old if isinstance(sref.stmt, For)}
-        self._by_stmt.update({new: self._by_stmt[former] for former, new in blocks.items() if former in self._by_stmt})
-        self._left = dict.fromkeys(old)
-
-    def insist(self, node: Stmt, sref: StmtSRef) -> None:
-        """Let a reference refer to ``node`` whatever it is: that of a function's root block."""
-        self._by_stmt[node] = sref
-
-    def take(self, node: Block | For) -> StmtSRef:
-        """Return the reference that ``node`` keeps, or a new one; each is taken once."""
-        sref = self._by_stmt.get(node)
-        if sref is None and isinstance(node, For):
-            sref = self._by_var.get(node.loop_var)
-        if sref is None or sref not in self._left:
-            return StmtSRef(node)
-        del self._left[sref]
-        return sref
-
-    def abandoned(self) -> list[StmtSRef]:
-        """Return the references that refer to nothing any more."""
-        return list(self._left)
 
 
 def _renamed(info: BlockInfo, match: Mapping[StmtSRef, StmtSRef]) -> BlockInfo:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.panes import highlighting
-from app.panes.highlighting import LEXERS, MAX_LINE, highlight
+from app.panes.highlighting import LANGUAGES, MAX_LINE, highlight
 from compiler.relay import parser
 from compiler.relay.parser.token_table import KEYWORDS
 
@@ -22,7 +22,7 @@ def plain(html: str) -> str:
     return unescape(re.sub(r"</?i[^>]*>", "", html))
 
 
-@pytest.mark.parametrize("language", sorted(LEXERS))
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
 @settings(max_examples=30)
 @given(lines=st.lists(LINE, max_size=8))
 def test_text_survives_line_by_line(language: str, lines: list[str]) -> None:
