@@ -524,6 +524,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """What primitives are proposed for, in the mode that proposes some."""
     file: FileSubject | None = None
     """What becomes a file, in the mode that makes one."""
+    file_bytes: int = 0
+    """How large that file may be."""
     options: Options = Options()
     budget_seconds: float = 10.0
     """Time the script may take before it is stopped at the line that it reached."""

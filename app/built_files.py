@@ -1,17 +1,26 @@
-"""Files that a script's functions and models become: which there are, and what the child sends of one."""
+"""Files that a script's functions and models become: which there are, and what the child sends of one.
+
+The content is sent in parts, as libraries of models are large: each part is a message that begins with :data:`PART` and
+its place in the file.  A :class:`BuiltFile` that says how many bytes they are together comes after the last.
+"""
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 FileForm = Literal["so", "o", "ll", "bc", "s", "c", "h", "main.c", "tvmscript", "cubin"]
-MAX_FILE_BYTES = 24 << 20
-"""Of a file; the library of a model holds its weights."""
-MAX_MESSAGE_BYTES = MAX_FILE_BYTES // 3 * 4 + (1 << 16)
-"""Of a file in JSON, where it is base64."""
+PART = b"part of a file:"
+"""How a message begins that is a part; the others are JSON."""
+PART_BYTES = 1 << 20
+"""Of the content in one part."""
+_PLACE = struct.Struct("<Q")
+PART_HEAD = len(PART) + _PLACE.size
+"""Bytes of a part before its content."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +92,32 @@ class BuiltFile(Struct, frozen=True, kw_only=True, tag="file"):
 
     name: Annotated[str, Meta(max_length=200)] = ""
     """Its name without the suffix."""
-    content: Annotated[bytes, Meta(max_length=MAX_FILE_BYTES)] = b""
+    size: Annotated[int, Meta(ge=0)] = 0
+    """Bytes of its content, which was sent in parts before."""
     problem: Annotated[str, Meta(max_length=10_000)] = ""
     """Why there is none."""
+
+
+def parts_of(content: bytes) -> Iterator[bytes]:
+    """Yield the messages that a file's content is sent in."""
+    for place in range(0, len(content), PART_BYTES):
+        yield PART + _PLACE.pack(place) + content[place : place + PART_BYTES]
+
+
+def read_part(message: bytes) -> tuple[int, bytes]:
+    """Return the place of a part in its file, and the content there.
+
+    Parameters
+    ----------
+    message : bytes
+        It begins with :data:`PART`; nothing else of it is certain.
+
+    Raises
+    ------
+    ValueError
+        It is too short to be a part.
+    """
+    if len(message) < PART_HEAD:
+        raise ValueError(f"a part of a file has at least {PART_HEAD} bytes, got {len(message)}")
+    (place,) = _PLACE.unpack_from(message, len(PART))
+    return place, message[PART_HEAD:]

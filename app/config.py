@@ -92,6 +92,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Bytes of memory that all scripts may take together, where the host has control groups."""
     rate_limit: int = 1200
     """Compilations and other writes a minute that a client may request; 0 means any number."""
+    built_file_bytes: Annotated[int, msgspec.Meta(ge=1 * MIB)] = 256 * MIB
+    """Of one file that a function or a model becomes, such as a library with its weights."""
     stored_bytes: int = 1024 * MIB
     """Bytes a day that a client may store in links and uploads; 0 means any number."""
     opened_bytes: int = 512 * MIB

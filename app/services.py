@@ -33,7 +33,7 @@ from app.jobs.webgpu import GPUPreparer
 from app.lessons import Library
 from app.lessons.classes import Classes
 from app.machine_code import CompiledKernels
-from app.memory import Memory
+from app.memory import Budget, Memory
 from app.recorder.environment import CPU
 from app.sandbox import Outcome, RemoteRunner, Runner
 from app.store.links import Links
@@ -49,6 +49,8 @@ from app.workers.tasks import Assemble, Packed, Renderer
 EXTENSION = "strata"
 MAX_MISSING = 120
 """Links that do not exist, and that a client may ask for in a minute; an address may be a whole class."""
+FILES_AT_ONCE = 4
+"""Files of the largest size that may be on their way at one time, of one client half as many."""
 TURN_SECONDS = 5.0
 """How long opening a link waits for its turn."""
 MEASURING_QUANTUM_SECONDS = 30.0
@@ -118,7 +120,7 @@ def build_services(config: Config, runner: Runner, renderer: Renderer) -> Servic
         ),
         tracer=Tracer(launcher, programs),
         gpu_preparer=GPUPreparer(launcher, programs),
-        file_maker=FileMaker(launcher, compiling, incoming),
+        file_maker=FileMaker(launcher, compiling, incoming, Budget("files", FILES_AT_ONCE * config.built_file_bytes)),
         proposer=Proposer(launcher, compiling, incoming),
         uploads=uploads,
         workspace_limits=workspace_limits,

@@ -10,7 +10,7 @@ from typing import Protocol, Self, TypeVar
 import msgspec
 
 from app.artifacts import Event, Failed, Measured, Problem, Recorded, Source
-from app.built_files import MAX_MESSAGE_BYTES, BuiltFile
+from app.built_files import PART, BuiltFile
 from app.errors import Overrun, Superseded, TooLarge, Unavailable
 from app.jobs.answers import StoredAnswer, attributed, refused
 from app.jobs.callers import waiting
@@ -42,7 +42,7 @@ LongEvent = Recorded | Proposed | BuiltFile | Traced | GPUPrepared | MachineCode
 _LONG: list[tuple[bytes, int, Callable[[bytes], LongEvent]]] = [
     (b'{"type":"recorded"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Recorded).decode),
     (b'{"type":"proposed"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Proposed).decode),
-    (b'{"type":"file"', MAX_MESSAGE_BYTES, msgspec.json.Decoder(BuiltFile).decode),
+    (b'{"type":"file"', MAX_EVENT_BYTES, msgspec.json.Decoder(BuiltFile).decode),
     (b'{"type":"traced"', MAX_RECORDED_BYTES, msgspec.json.Decoder(Traced).decode),
     (b'{"type":"webgpu"', MAX_PREPARED_BYTES, msgspec.json.Decoder(GPUPrepared).decode),
     (b'{"type":"machine code"', MAX_CODE_BYTES, msgspec.json.Decoder(MachineCode).decode),
@@ -78,6 +78,8 @@ class AnswerReader:
     incoming : Incoming
     client : str
         Whom it is done for.
+    take_part : callable, optional
+        Takes each part of a file, which is then not kept here.
 
     Attributes
     ----------
@@ -85,8 +87,16 @@ class AnswerReader:
         What the child printed for CUDA, as far as it was read.
     """
 
-    def __init__(self, job: Job, source: Source, incoming: Incoming, client: str) -> None:
+    def __init__(
+        self,
+        job: Job,
+        source: Source,
+        incoming: Incoming,
+        client: str,
+        take_part: Callable[[bytes], None] | None = None,
+    ) -> None:
         self._job = job
+        self._take_part = take_part
         self._source: Source = source
         self._client = client
         self._assemble = incoming.assemble
@@ -103,6 +113,9 @@ class AnswerReader:
             There is no room for more, and the job was cancelled.
         """
         for raw in self._job.messages():
+            if self._take_part is not None and raw.startswith(PART):
+                self._take_part(raw)
+                continue
             self._claim.grow(len(raw))
             if raw.startswith(_PROGRAM):
                 self._take_program(raw)
@@ -229,7 +242,13 @@ class Incoming:
         self.budget = budget
         self.assemble = assemble
 
-    def read(self, job: Job, client: str, source: Source = "script") -> AnswerReader:
+    def read(
+        self,
+        job: Job,
+        client: str,
+        source: Source = "script",
+        take_part: Callable[[bytes], None] | None = None,
+    ) -> AnswerReader:
         """Return a reader of a job's messages.
 
         Parameters
@@ -239,8 +258,10 @@ class Incoming:
             Whom it is done for.
         source : str
             Who makes the measurements.
+        take_part : callable, optional
+            Takes each part of a file.
         """
-        return AnswerReader(job, source, self, client)
+        return AnswerReader(job, source, self, client, take_part)
 
 
 def _event(raw: bytes) -> Event | LongEvent | None:

@@ -7,7 +7,7 @@ import secrets
 import msgspec
 
 from app.artifacts import MEASURING, Mode, Options, Request, Workspace
-from app.built_files import MAX_MESSAGE_BYTES, FileSubject
+from app.built_files import PART_BYTES, PART_HEAD, FileSubject
 from app.config import Config
 from app.errors import Unavailable
 from app.jobs.cores import Cores
@@ -15,6 +15,7 @@ from app.machine_code import CudaProgram
 from app.proposals import Subject
 from app.recorder.cuda_jobs import CUBIN
 from app.sandbox import Job, Limits, Runner, SandboxError
+from app.sandbox.wire import FRAME_BYTES
 from app.store.workspace_limits import WorkspaceLimits
 from app.webgpu import MAX_PREPARED_BYTES
 from compiler.runtime.threads import available_cores
@@ -32,7 +33,7 @@ THREAD_BYTES = 24 << 20
 """Address space of a thread, for its stack and buffers: it comes on top of what a script's arrays may take, though
 only for as many threads as there are cores, since the script can use it for anything."""
 MAX_SEED = 1 << 32
-LONG_MESSAGES: dict[Mode, int] = {"webgpu": MAX_PREPARED_BYTES, "file": MAX_MESSAGE_BYTES}
+LONG_MESSAGES: dict[Mode, int] = {"webgpu": MAX_PREPARED_BYTES}
 """Bytes of one message, in the modes whose results are longer than others."""
 COPIES = 8
 """How often a model is held, at most: as a file, as it was read, as arrays, as it was compiled."""
@@ -51,12 +52,18 @@ class Launcher:
         Assigns CPUs to jobs.
     workspace_limits : WorkspaceLimits
         What workspaces may carry; knows the stored files that they name.
+
+    Attributes
+    ----------
+    file_bytes : int
+        Of one file that a job makes.
     """
 
     def __init__(self, runner: Runner, config: Config, cores: Cores, workspace_limits: WorkspaceLimits) -> None:
         self._workspace_limits = workspace_limits
         self._runner = runner
         self._cores = cores
+        self.file_bytes = config.built_file_bytes
         self._seconds: dict[Mode, float] = {
             "compile": config.compile_seconds,
             "run": config.run_seconds,
@@ -151,7 +158,13 @@ class Launcher:
         Unavailable
             If the sandbox cannot start a process.
         """
-        request = Request(mode="file", script=workspace.script, file=subject, options=workspace.options)
+        request = Request(
+            mode="file",
+            script=workspace.script,
+            file=subject,
+            file_bytes=self.file_bytes,
+            options=workspace.options,
+        )
         return self._start(request, workspace)
 
     def start_measurement(self, program: str, options: Options, prefixes: bool, original: str = "") -> Job:
@@ -265,7 +278,7 @@ class Launcher:
             files_bytes=base.files_bytes + attached_bytes + stored_bytes,
             message_bytes=LONG_MESSAGES.get(mode, base.message_bytes),
             program=str(find_tool("bin/nvdisasm")) if mode == "sass" else "",
-            output_bytes=max(LONG_MESSAGES.get(mode, 0), base.output_bytes),
+            output_bytes=max(LONG_MESSAGES.get(mode, 0), base.output_bytes) + _in_parts(request.file_bytes),
         )
         encoded = msgspec.json.encode(
             msgspec.structs.replace(request, budget_seconds=budget, patience_seconds=patience)
@@ -274,3 +287,8 @@ class Launcher:
             return self._runner.start(encoded, {**workspace.files, **stored}, self._cores.assign(limits))
         except SandboxError as error:
             raise Unavailable("scripts cannot be run now: the sandbox does not start", retry_after=10) from error
+
+
+def _in_parts(size: int) -> int:
+    """Return the bytes that a file of this size takes on its way, each part with its head and the length of a frame."""
+    return size + -(-size // PART_BYTES) * (PART_HEAD + FRAME_BYTES)

@@ -50,7 +50,7 @@ def handle(request: bytes, emit: Emit) -> None:
     request : bytes
         A :class:`~app.artifacts.Request` as JSON.
     emit : callable
-        Takes each :data:`~app.artifacts.Message`, encoded as JSON, as soon as there is one.
+        Takes each :data:`~app.artifacts.Message`, encoded as JSON, and each part of a file, as soon as there is one.
     """
     sys.setrecursionlimit(MAX_FRAMES)
     encoder = msgspec.json.Encoder()
@@ -64,7 +64,7 @@ def handle(request: bytes, emit: Emit) -> None:
         return
     integrity = _warm_integrity or Integrity()
     try:
-        Session(asked, send).run()
+        Session(asked, send, emit).run()
     except BaseException:
         if integrity.violated():
             raise SystemExit(EXIT_DAMAGED) from None

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from dataclasses import dataclass
 from typing import TypeVar
 
-from app.built_files import MAX_FILE_BYTES, BuiltFile, FileSubject, kind_of
+from app.built_files import BuiltFile, FileSubject, kind_of, parts_of
 from app.recorder.device_code import launches_threads
 from app.recorder.recorder import Recorder
 from app.recorder.subjects import FunctionSubject, GraphSubject
@@ -23,44 +22,81 @@ S = TypeVar("S", FunctionSubject, GraphSubject)
 _C_FORMS, _LINKED_FORMS = ("c", "h", "main.c"), ("so", "o")
 
 
-def make_file(subject: FileSubject, recorder: Recorder) -> BuiltFile:
-    """Return a file of what a script made, or why there is none.
+@dataclass(frozen=True)
+class Made:
+    """A file, and the name that it has without its suffix."""
+
+    name: str
+    content: bytes
+
+
+def send_file(subject: FileSubject, recorder: Recorder, largest: int, send_part: Callable[[bytes], None]) -> BuiltFile:
+    """Send the parts of a file of what a script made, and return what is said of it, or why there is none.
 
     Parameters
     ----------
     subject : FileSubject
     recorder : Recorder
+    largest : int
+        Bytes that the file may have.
+    send_part : callable
+        Takes each message of :func:`~app.built_files.parts_of`.
     """
     try:
-        return _of_model(subject, recorder) if subject.model else _of_function(subject, recorder)
+        made = make_file(subject, recorder)
     except TVMError as error:
         return BuiltFile(problem=str(error))
+    size = len(made.content)
+    if size > largest:
+        problem = f"the file has {size:,} bytes, and at most {largest:,} can be downloaded"
+        return BuiltFile(
+            problem=f"{problem}; a script that python -m compiler runs writes it with export_library(path)"
+        )
+    for part in parts_of(made.content):
+        send_part(part)
+    return BuiltFile(name=made.name[:200], size=size)
 
 
-def _of_model(subject: FileSubject, recorder: Recorder) -> BuiltFile:
+def make_file(subject: FileSubject, recorder: Recorder) -> Made:
+    """Return a file of what a script made.
+
+    Parameters
+    ----------
+    subject : FileSubject
+    recorder : Recorder
+
+    Raises
+    ------
+    TVMError
+        There is none.
+    """
+    return _of_model(subject, recorder) if subject.model else _of_function(subject, recorder)
+
+
+def _of_model(subject: FileSubject, recorder: Recorder) -> Made:
     graph = _chosen(list(recorder.graphs), subject.unit)
     if graph is None or not isinstance(graph.built, BuiltGraph):
-        return BuiltFile(problem="this script builds no model: relay.build makes one")
+        raise TVMError("this script builds no model: relay.build makes one")
     if not kind_of(subject.form).of_models:
-        return BuiltFile(problem="a model becomes a shared library or object code")
-    return _file(graph.name, _written(graph.built.export_library, subject.form))
+        raise TVMError("a model becomes a shared library or object code")
+    return Made(graph.name, graph.built.exported(f"module.{subject.form}"))
 
 
-def _of_function(subject: FileSubject, recorder: Recorder) -> BuiltFile:
+def _of_function(subject: FileSubject, recorder: Recorder) -> Made:
     function = _chosen(list(recorder.functions), subject.unit)
     if function is None or function.lowered is None:
-        return BuiltFile(problem="this script makes no function")
+        raise TVMError("this script makes no function")
     if subject.form == "tvmscript":
-        return _file(function.name, _script(function))
+        return Made(function.name, _script(function))
     if subject.form in _C_FORMS:
         module = build(function.lowered, target="c", name=function.name)
-        return _file(function.name, module.get_source(subject.form).encode())
+        return Made(function.name, module.get_source(subject.form).encode())
     if subject.form == "cubin":
-        return _file(function.name, _cuda_source(function.lowered).encode())
+        return Made(function.name, _cuda_source(function.lowered).encode())
     if function.built is None:
-        return BuiltFile(problem=f"{function.name} has no code: it was lowered, but it cannot be built")
-    save = function.built.export_library if subject.form in _LINKED_FORMS else function.built.save
-    return _file(function.name, _written(save, subject.form))
+        raise TVMError(f"{function.name} has no code: it was lowered, but it cannot be built")
+    content = function.built.exported if subject.form in _LINKED_FORMS else function.built.saved
+    return Made(function.name, content(f"module.{subject.form}"))
 
 
 def _chosen(subjects: Sequence[S], position: int) -> S | None:
@@ -89,18 +125,3 @@ def _script(function: FunctionSubject) -> bytes:
     assert function.lowered is not None
     text = function.lowered.script()
     return (text.replace("# from tvm.script", "from tvm.script") + "\n").encode()
-
-
-def _written(save: Callable[[str], None], form: str) -> bytes:
-    """Return what is written to a file whose name ends like those of a form."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder, f"module.{form}")
-        save(str(path))
-        return path.read_bytes()
-
-
-def _file(name: str, content: bytes) -> BuiltFile:
-    if len(content) > MAX_FILE_BYTES:
-        size = f"the file has {len(content):,} bytes, and at most {MAX_FILE_BYTES:,} can be downloaded"
-        return BuiltFile(problem=f"{size}; a script that python -m compiler runs writes it with export_library(path)")
-    return BuiltFile(name=name[:200], content=content)

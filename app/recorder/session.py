@@ -13,7 +13,7 @@ from app.artifacts import MOMENTARY, Failed, Message, Problem, Request, Snapshot
 from app.proposals import Subject
 from app.recorder.allowance import Allowance
 from app.recorder.answers import PRINTING_SECONDS, AnswerBuilder
-from app.recorder.built_files import make_file
+from app.recorder.built_files import send_file
 from app.recorder.completion import Completion
 from app.recorder.frames import current_line, main_thread_line
 from app.recorder.kernel_scripts import KernelScripts, attached_kernel_scripts
@@ -48,13 +48,22 @@ class Session:
     request : Request
     send : callable
         Takes each message.
+    send_part : callable, optional
+        Takes each part of a file; of no use where no file is asked for.
     guarded : bool
         Whether watchdogs end this process when native code does not come back.
     """
 
-    def __init__(self, request: Request, send: Callable[[Message], None], guarded: bool = True) -> None:
+    def __init__(
+        self,
+        request: Request,
+        send: Callable[[Message], None],
+        send_part: Callable[[bytes], None] | None = None,
+        guarded: bool = True,
+    ) -> None:
         self._request = request
         self._send = send
+        self._send_part = send_part
         self._table = OriginTable()
         self._script = Script(request.script, hurried=request.mode in MOMENTARY - {"record", "file"})
         self._recorder = Recorder()
@@ -105,8 +114,9 @@ class Session:
         if not measures or not measurable or self._script.timed_out:
             return
         with uninstrumented():
-            if self._request.file is not None:
-                self._send(make_file(self._request.file, self._recorder))
+            if self._request.file is not None and self._send_part is not None:
+                largest = self._request.file_bytes
+                self._send(send_file(self._request.file, self._recorder, largest, self._send_part))
             elif self._request.mode == "record":
                 self._record()
             elif self._request.subject is not None:

@@ -18,6 +18,8 @@ from app.sandbox.limits import Limits
 from app.sandbox.tier import Mechanism
 
 _LENGTH = struct.Struct("<I")
+FRAME_BYTES = _LENGTH.size
+"""What goes before a message in the pipe."""
 
 
 class Header(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ from app.errors import MalformedBody, RequestError, TooLarge
 from app.logs import quoted
 from app.serving.environ import Address, add_body, make_environ
 from app.serving.replies import Reply, refusal
-from app.serving.spool import Spool
+from app.spool import Spool
 from app.web.streams import Stream
 
 if TYPE_CHECKING:

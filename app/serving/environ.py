@@ -11,7 +11,7 @@ import h11
 
 from app.errors import MalformedBody, RequestError
 from app.jobs.clients import network_of
-from app.serving.spool import Spool
+from app.spool import Spool
 from app.web.proxies import behind
 
 if TYPE_CHECKING:

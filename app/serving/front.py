@@ -20,9 +20,9 @@ from app.serving.bounds import Bounds
 from app.serving.connection import SLICE, Connection, Gone
 from app.serving.environ import client_reader
 from app.serving.replies import Reply, reply_of
-from app.serving.spool import Spool
 from app.serving.threads import Threads
 from app.serving.turns import Shares, Turns
+from app.spool import Spool
 from app.web.bodies import body_rules
 from app.web.streams import Stream
 

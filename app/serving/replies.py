@@ -11,7 +11,7 @@ import h11
 import msgspec
 
 from app.errors import RequestError
-from app.serving.spool import Spool
+from app.spool import Spool
 from app.web.error_responses import ErrorBody, ErrorDetail
 from app.web.streams import Stream
 
@@ -87,7 +87,7 @@ def reply_of(application: WSGIApplication, environ: WSGIEnvironment, spool: Spoo
     application : WSGIApplication
     environ : WSGIEnvironment
     spool : Spool
-        Takes the body, unless that is a stream.
+        Takes the body, unless that is a stream or lies in a spool of its own.
     """
     begun: list[tuple[str, Headers]] = []
 
@@ -96,7 +96,7 @@ def reply_of(application: WSGIApplication, environ: WSGIEnvironment, spool: Spoo
         return spool.write
 
     parts: Iterable[bytes] = application(environ, start_response)
-    if isinstance(parts, Stream):
+    if isinstance(parts, Stream | Spool):
         spool.close()
         return _reply(begun, parts)
     try:

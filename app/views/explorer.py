@@ -27,7 +27,7 @@ from markupsafe import Markup
 from msgspec import Meta
 
 from app.artifacts import Options, Workspace
-from app.built_files import FILE_KINDS, MAX_FILE_BYTES
+from app.built_files import FILE_KINDS
 from app.errors import InvalidBody, NotFound, RequestError, Superseded
 from app.jobs.answers import StoredAnswer
 from app.jobs.callers import calling
@@ -234,7 +234,7 @@ def page_pieces(
         panes=table.PANES,
         table=table.served(),
         file_kinds=FILE_KINDS,
-        file_limit=MAX_FILE_BYTES,
+        file_limit=current_services().file_maker.largest,
         examples=current_services().gallery.examples,
         lesson=lesson,
     )

@@ -13,10 +13,10 @@ from werkzeug.utils import secure_filename
 
 from app.artifacts import Measurement, Workspace
 from app.built_files import FileSubject, kind_of
-from app.errors import Unbuildable
 from app.panes.limits import MAX_MEASUREMENTS
 from app.panes.selection import View
 from app.services import current_services
+from app.spool import Spool
 from app.store.links import SharedState
 from app.views.explorer import having, title_of
 from app.web.openapi import Content, operation
@@ -88,8 +88,6 @@ def build_file() -> Response:
     """Return a function or a model as a file: a library, object code, C, LLVM IR, TVMScript."""
     asked, services = read_body(FileRequest), current_services()
     made = services.file_maker.make(asked.workspace, current_client(), asked.file)
-    if made.problem:
-        raise Unbuildable(made.problem)
     kind = kind_of(asked.file.form)
     return _attached(made.content, kind.media, (secure_filename(made.name)[:80] or "main") + kind.suffix)
 
@@ -100,9 +98,11 @@ def _pinned(pin: object) -> dict[str, str | int]:
     return {"pane": match["pane"], "index": int(match["index"])} if match else {}
 
 
-def _attached(text: str | bytes, media: str, name: str) -> Response:
-    """Return a response that browsers save."""
-    response = Response(text, mimetype=media)
+def _attached(content: str | Spool, media: str, name: str) -> Response:
+    """Return a response that browsers save; a spool is closed once it was sent."""
+    response = Response(content, mimetype=media, direct_passthrough=isinstance(content, Spool))
+    if isinstance(content, Spool):
+        response.content_length = content.size
     response.headers.set("Content-Disposition", "attachment", filename=name)
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -8,7 +8,7 @@ from typing import Any
 from compiler.ir.error import ArgumentError, show
 from compiler.runtime.device import Device
 from compiler.runtime.graph_executor import GraphExecutor
-from compiler.runtime.module import Module
+from compiler.runtime.module import Module, write_exported
 from compiler.runtime.ndarray import NDArray
 
 
@@ -24,7 +24,7 @@ class GraphExecutorFactory:
     name : str
         ``lib[name](dev)`` makes an executor.
     exporter : callable, optional
-        Writes the model to a path.
+        Returns what a file of a name, which says by its ending what it is, contains of the model.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class GraphExecutorFactory:
         lib: Module,
         params: Mapping[str, NDArray],
         name: str = "default",
-        exporter: Callable[[str], None] | None = None,
+        exporter: Callable[[str], bytes] | None = None,
     ) -> None:
         self.graph_json = graph_json
         self.lib = lib
@@ -129,10 +129,30 @@ class GraphExecutorFactory:
         ------
         ArgumentError
             If the model was loaded from a file itself.
+        BuildError
+            If the file cannot be written.
+        """
+        write_exported(str(file_name), self.exported(str(file_name)))
+
+    def exported(self, file_name: str) -> bytes:
+        """Return what :meth:`export_library` writes to a file of this name.
+
+        Parameters
+        ----------
+        file_name : str
+
+        Returns
+        -------
+        bytes
+
+        Raises
+        ------
+        ArgumentError
+            If the model was loaded from a file itself.
         """
         if self._exporter is None:
             raise ArgumentError("export_library: this model was loaded from a file; copy that file")
-        self._exporter(str(file_name))
+        return self._exporter(file_name)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.graph_json, self.lib, self.params))

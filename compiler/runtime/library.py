@@ -86,25 +86,31 @@ def read_description(data: bytes, path: str) -> Description:
     return msgspec.structs.replace(descriptions[0], signatures=list(signatures.values()), features=features)
 
 
-def write_library(object_code: bytes, path: str, attached: bytes = b"") -> None:
-    """Write object code, and data that goes with it, to one file.
+def library_content(object_code: bytes, name: str, attached: bytes = b"") -> bytes:
+    """Return what a file of object code, and of data that goes with it, is to contain.
 
     Where the name ends like a shared library's, it is linked into one: by the system's linker, else by
-    :mod:`compiler.runtime.shared_object`.  What neither can link is written as object code; :func:`load_module` reads
-    both.
+    :mod:`compiler.runtime.shared_object`.  What neither can link stays object code; :func:`load_module` reads both.
+
+    Parameters
+    ----------
+    object_code : bytes
+    name : str
+        Of the file.
+    attached : bytes
+
+    Returns
+    -------
+    bytes
 
     Raises
     ------
     BuildError
-        If the linker fails or the file cannot be written.
+        If the linker fails.
     """
-    try:
-        if not path.endswith((".so", ".dylib")):
-            Path(path).write_bytes(object_code + attached)
-        elif not _link(object_code, path, attached):
-            Path(path).write_bytes(_linked_here(object_code) + attached)
-    except OSError as exc:
-        raise BuildError(f"export_library: cannot write {path!r}: {exc.strerror}") from None
+    if not name.endswith((".so", ".dylib")):
+        return object_code + attached
+    return _linked_by_system(object_code, attached) or _linked_here(object_code) + attached
 
 
 def _linked_here(object_code: bytes) -> bytes:
@@ -115,26 +121,37 @@ def _linked_here(object_code: bytes) -> bytes:
         return object_code
 
 
-def _link(object_code: bytes, path: str, attached: bytes) -> bool:
-    """Link a shared library; return False where no linker can be run."""
+def _linked_by_system(object_code: bytes, attached: bytes) -> bytes | None:
+    """Return a shared library; None where no linker can be run."""
     linker = next((command for command in _LINKERS if shutil.which(command)), None)
     if linker is None:
-        return False
-    with tempfile.TemporaryDirectory() as folder:
-        source = os.path.join(folder, "module.o")
-        Path(source).write_bytes(object_code)
-        command = [linker, "-shared", "-o", path, source]
-        if attached:
-            data = os.path.join(folder, "attached.bin")
-            Path(data).write_bytes(attached)
-            command += _linker_options(linker, ["--format=binary", data, "--format=default"])
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        except PermissionError:
-            return False
+        return None
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return _linked_in(Path(folder), linker, object_code, attached)
+    except (PermissionError, FileNotFoundError):  # no program may be started here, or no file be written
+        return None
+
+
+def _linked_in(folder: Path, linker: str, object_code: bytes, attached: bytes) -> bytes:
+    """Return a shared library that a linker makes in a folder.
+
+    Raises
+    ------
+    BuildError
+        If the linker fails.
+    """
+    library, source = folder / "module.so", folder / "module.o"
+    source.write_bytes(object_code)
+    command = [linker, "-shared", "-o", str(library), str(source)]
+    if attached:
+        data = folder / "attached.bin"
+        data.write_bytes(attached)
+        command += _linker_options(linker, ["--format=binary", str(data), "--format=default"])
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     if done.returncode:
         raise BuildError(f"export_library: {linker} failed: {done.stderr.strip()[:500]}")
-    return True
+    return library.read_bytes()
 
 
 def _linker_options(linker: str, options: list[str]) -> list[str]:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compiler.ir.error import ArgumentError, TVMError, UnknownFunctionError, expected, show
+from compiler.ir.error import ArgumentError, BuildError, TVMError, UnknownFunctionError, expected, show
 from compiler.ir.extension import public_module
 from compiler.ir.instrument import active_instruments
 from compiler.runtime import time_evaluator as timing
@@ -29,6 +29,20 @@ __all__ = ["ENTRY", "BenchmarkResult", "Function", "Module", "ModulePropertyMask
 
 ENTRY = "__tvm_main__"
 """The name under which every module finds the function that calling the module runs."""
+
+
+def write_exported(file_name: str, content: bytes) -> None:
+    """Write what was exported to a file.
+
+    Raises
+    ------
+    BuildError
+        If the file cannot be written.
+    """
+    try:
+        Path(file_name).write_bytes(content)
+    except OSError as exc:
+        raise BuildError(f"export_library: cannot write {file_name!r}: {exc.strerror}") from None
 
 
 class Function:
@@ -175,11 +189,12 @@ class Module(timing.Timed):
     sources : mapping of str to callable
         What :meth:`get_source` answers by format: ``ll``, ``asm``, …
     exporter : callable, optional
-        Writes the module to a path, with data that goes with it, for :meth:`export_library`.
+        Returns what a file of a name, which says by its ending what it is, contains of the module, with data that goes
+        with it: for :meth:`export_library`.
     target : Target or str, optional
         What the code was made for; of a loaded module, as text.
     files : mapping of str to callable
-        What :meth:`save` writes by format, where that is not what the exporter does: ``ll``, ``bc``, ``s``, …
+        What :meth:`save` writes by format, where that is not what the exporter returns: ``ll``, ``bc``, ``s``, …
     """
 
     def __init__(
@@ -187,7 +202,7 @@ class Module(timing.Timed):
         signatures: Sequence[Signature],
         code: Callable[[], NativeCode],
         sources: Mapping[str, Callable[[], str]] | None = None,
-        exporter: Callable[[str, bytes], None] | None = None,
+        exporter: Callable[[str, bytes], bytes] | None = None,
         target: Target | str | None = None,
         files: Mapping[str, Callable[[], bytes]] | None = None,
     ) -> None:
@@ -432,10 +447,30 @@ class Module(timing.Timed):
         ------
         ArgumentError
             If the module was loaded from a file itself.
+        BuildError
+            If the file cannot be written.
+        """
+        write_exported(str(file_name), self.exported(str(file_name)))
+
+    def exported(self, file_name: str) -> bytes:
+        """Return what :meth:`export_library` writes to a file of this name.
+
+        Parameters
+        ----------
+        file_name : str
+
+        Returns
+        -------
+        bytes
+
+        Raises
+        ------
+        ArgumentError
+            If the module was loaded from a file itself.
         """
         if self._exporter is None:
             raise ArgumentError("export_library: this module was loaded from a file; copy that file")
-        self._exporter(str(file_name), self.imported_data())
+        return self._exporter(file_name, self.imported_data())
 
     def save(self, file_name: str, fmt: str = "") -> None:
         """Write the module to a file.
@@ -453,15 +488,27 @@ class Module(timing.Timed):
         ArgumentError
             If the file cannot be written.
         """
-        path, form = Path(file_name), fmt or Path(file_name).suffix[1:]
-        make = self._files.get(form)
-        if make is None:
-            self.export_library(str(path))
-            return
+        content = self.saved(file_name, fmt)
         try:
-            path.write_bytes(make())
+            Path(file_name).write_bytes(content)
         except OSError as exc:
-            raise ArgumentError(f"save: cannot write {show(str(path))}: {exc.strerror}") from None
+            raise ArgumentError(f"save: cannot write {show(str(file_name))}: {exc.strerror}") from None
+
+    def saved(self, file_name: str, fmt: str = "") -> bytes:
+        """Return what :meth:`save` writes to a file of this name.
+
+        Parameters
+        ----------
+        file_name : str
+        fmt : str
+            As of :meth:`save`.
+
+        Returns
+        -------
+        bytes
+        """
+        make = self._files.get(fmt or Path(file_name).suffix[1:])
+        return make() if make is not None else self.exported(str(file_name))
 
     def evaluator(self, func_name: str, number: int, repeat: int, min_seconds: float) -> Callable[..., BenchmarkResult]:
         function = self.get_function(func_name)

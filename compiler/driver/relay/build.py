@@ -78,8 +78,9 @@ class BuiltGraph(GraphExecutorFactory):
         kernels = self._kernel_module.as_operators_say()
         return GraphExecutorFactory(self.graph_json, kernels, self.params, self.libmod_name)
 
-    def _export(self, path: str) -> None:
-        self._kernel_module.export(path, self.graph_json, self.libmod_name, bytes(save_param_dict(self.params)))
+    def _export(self, file_name: str) -> bytes:
+        params = bytes(save_param_dict(self.params))
+        return self._kernel_module.exported_with(file_name, self.graph_json, self.libmod_name, params)
 
 
 def build(

@@ -23,7 +23,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.transform import PassContext
 from compiler.relay.function import Function
 from compiler.runtime.cuda_execution import launch_on_cuda
-from compiler.runtime.library import write_library
+from compiler.runtime.library import library_content
 from compiler.runtime.marked_data import PARAMS_MARK, marked
 from compiler.runtime.module import Function as NativeFunction
 from compiler.runtime.module import Module
@@ -270,11 +270,11 @@ class KernelModule(Module):
     def _no_code(self) -> NativeCode:
         raise BuildError("this module has no kernels")
 
-    def _export(self, path: str, attached: bytes) -> None:
-        self.export(path)
+    def _export(self, file_name: str, attached: bytes) -> bytes:
+        return self.exported_with(file_name)
 
-    def export(self, path: str, graph: str = "", model: str = "", params: bytes = b"") -> None:
-        """Write the kernels, and what else belongs to a model, to one file."""
+    def exported_with(self, file_name: str, graph: str = "", model: str = "", params: bytes = b"") -> bytes:
+        """Return what a file contains that has the kernels, and what else belongs to a model."""
         if any(module.is_runnable and not module.stored_data() for module in self.imported_modules):
             raise BuildError("export_library: a library cannot hold the code of external compilers")
         parts, signatures = [], []
@@ -285,7 +285,7 @@ class KernelModule(Module):
         description = described(self._target, signatures, graph, model)
         code = linked_object_code(parts, description)
         attached = marked(PARAMS_MARK, params) if graph else b""
-        write_library(code, path, attached + self.imported_data())
+        return library_content(code, file_name, attached + self.imported_data())
 
 
 _NOTHING = Signature(name="", symbol="", parameters=[])

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from distributed import Client
 from flask import Flask
 
 from app import create_app
 from app.artifacts import Request
+from app.built_files import PART_BYTES
 from app.cluster.host import Host
 from app.cluster.messages import Assignment, Facts
 from app.cluster.runner import Cluster
@@ -37,6 +39,16 @@ A = te.placeholder((64,), name="A")
 B = te.compute((64,), lambda i: A[i] + {number}.0, name="B")
 s = te.create_schedule(B.op)
 f = tvm.build(s, [A, B], target="llvm")
+"""
+
+WEIGHTS = np.arange(3 << 20, dtype="float32")
+LARGE = """
+import numpy as np
+import tvm
+from tvm import relay
+x = relay.var("x", shape=(3 << 20,))
+weights = relay.const(np.arange(3 << 20, dtype="float32"))
+relay.build(tvm.IRModule.from_expr(relay.Function([x], x + weights)), "llvm")
 """
 
 SLEEP_SECONDS = 4
@@ -113,6 +125,13 @@ def test_attached_and_stored_files_reach_the_machine(server: Flask) -> None:
     }
     answer = client.post("/api/compile", json=workspace).json
     assert "small large" in "".join(piece["text"] for piece in answer["console"])
+
+
+def test_a_file_in_many_parts_comes_from_a_machine(server: Flask) -> None:
+    made = server.test_client().post("/api/files", json={"script": LARGE, "file": {"form": "so", "model": True}})
+    assert made.status_code == 200, made.text
+    assert len(made.data) > 8 * PART_BYTES
+    assert made.data.count(WEIGHTS.tobytes()) == 1
 
 
 def test_measurements_name_their_machine(server: Flask) -> None:

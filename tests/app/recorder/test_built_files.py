@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from app.built_files import FILE_KINDS, FileSubject
-from app.recorder.built_files import make_file
+from app.built_files import FILE_KINDS, FileSubject, read_part
+from app.recorder.built_files import make_file, send_file
 from app.recorder.recorder import Recorder
 from compiler import alias, relay, te
 from compiler.ir.instrument import instrumented
@@ -33,16 +33,26 @@ def recorder() -> Recorder:
 @pytest.mark.parametrize("form", [kind.form for kind in FILE_KINDS if not kind.of_kernels])
 def test_every_form_is_made_of_a_function(recorder: Recorder, form: str) -> None:
     made = make_file(FileSubject(form=form), recorder)
-    assert (made.name, made.problem) == ("double", "")
+    assert made.name == "double"
     assert made.content
 
 
-def test_a_file_that_is_too_large_says_how_else_it_is_made(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.recorder.built_files.MAX_FILE_BYTES", 1000)
-    made = make_file(FileSubject(form="so", model=True), recorder)
-    assert not made.content
-    assert "at most 1,000 can be downloaded" in made.problem
-    assert "export_library" in made.problem
+def test_a_file_is_sent_in_parts(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.built_files.PART_BYTES", 100)
+    parts: list[bytes] = []
+    said = send_file(FileSubject(form="ll"), recorder, 1 << 20, parts.append)
+    content = make_file(FileSubject(form="ll"), recorder).content
+    assert [place for place, _ in map(read_part, parts)] == list(range(0, len(content), 100))
+    assert b"".join(part for _, part in map(read_part, parts)) == content
+    assert (said.name, said.size, said.problem) == ("double", len(content), "")
+
+
+def test_a_file_that_is_too_large_says_how_else_it_is_made(recorder: Recorder) -> None:
+    parts: list[bytes] = []
+    said = send_file(FileSubject(form="so", model=True), recorder, 1000, parts.append)
+    assert not parts
+    assert "at most 1,000 can be downloaded" in said.problem
+    assert "export_library" in said.problem
 
 
 def test_the_library_of_a_model_runs(recorder: Recorder, tmp_path: Path) -> None:
@@ -64,9 +74,18 @@ def test_tvmscript_builds_to_the_same(recorder: Recorder, tmp_path: Path) -> Non
     np.testing.assert_array_equal(out.numpy(), np.arange(8) * 2)
 
 
-def test_what_cannot_be_made_is_refused_in_words(recorder: Recorder) -> None:
-    assert "launches no kernel" in make_file(FileSubject(form="cubin"), recorder).problem
-    assert "cannot be built" in make_file(FileSubject(form="so", unit=0), recorder).problem
-    assert "shared library" in make_file(FileSubject(form="c", model=True), recorder).problem
-    assert "no model" in make_file(FileSubject(form="so", model=True), Recorder()).problem
-    assert "no function" in make_file(FileSubject(form="so"), Recorder()).problem
+@pytest.mark.parametrize(
+    ("subject", "words"),
+    [
+        (FileSubject(form="cubin"), "launches no kernel"),
+        (FileSubject(form="so", unit=0), "cannot be built"),
+        (FileSubject(form="c", model=True), "shared library"),
+    ],
+)
+def test_what_cannot_be_made_is_refused_in_words(recorder: Recorder, subject: FileSubject, words: str) -> None:
+    assert words in send_file(subject, recorder, 1 << 20, [].append).problem
+
+
+def test_a_script_that_builds_nothing_has_no_files() -> None:
+    for subject, words in ((FileSubject(form="so", model=True), "no model"), (FileSubject(form="so"), "no function")):
+        assert words in send_file(subject, Recorder(), 1 << 20, [].append).problem

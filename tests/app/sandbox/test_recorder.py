@@ -21,6 +21,7 @@ from app.artifacts import (
     Request,
     Snapshot,
 )
+from app.built_files import BuiltFile, FileSubject, read_part
 from app.jobs.assembly import assemble
 from app.recorder.block_text import write_blocks
 from app.recorder.kernel_scripts import ENDING
@@ -99,6 +100,14 @@ def test_a_parallel_matrix_multiplication(sandbox: Sandbox) -> None:
     assert unit.built
     assert {step.group for step in unit.steps} == {"schedule", "lowering", "llvm", "assembly"}
     assert answer.environment["parallel"].startswith("OpenMP")
+
+
+def test_a_library_is_made_where_nothing_can_be_written(sandbox: Sandbox) -> None:
+    request = Request(mode="file", script=MATMUL, file=FileSubject(form="so"), file_bytes=1 << 20, budget_seconds=30.0)
+    *_, part, said = sandbox.start(msgspec.json.encode(request), NOTES, Limits(wall_seconds=60)).messages()
+    place, content = read_part(part)
+    assert (place, content[:4]) == (0, b"\x7fELF")
+    assert msgspec.json.decode(said, type=BuiltFile) == BuiltFile(name="matmul", size=len(content))
 
 
 def test_a_ladder_is_recorded_and_measured_in_another_process(strongest: Sandbox) -> None:

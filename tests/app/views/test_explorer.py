@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from app.artifacts import Answer, Unit
-from app.built_files import MAX_FILE_BYTES
+from app.config import Config
 from app.views.explorer import title_of
 from tests.app.fixtures import AnswerRunner, FixedRunner, full_answer
 
@@ -70,7 +70,7 @@ def test_every_script_is_announced_to_the_browser(page_client: FlaskClient) -> N
 
 
 def test_the_limit_of_saved_models_stands_beside_their_buttons(page_client: FlaskClient) -> None:
-    assert f"{MAX_FILE_BYTES >> 20} MB, its weights included" in page_client.get("/").text
+    assert f"{Config().built_file_bytes >> 20} MB, its weights included" in page_client.get("/").text
 
 
 def test_the_page_has_no_inline_script_or_style(page_client: FlaskClient) -> None:

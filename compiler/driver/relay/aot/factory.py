@@ -23,9 +23,9 @@ from compiler.driver.relay.memory import MemoryPlan
 from compiler.ir.error import BuildError
 from compiler.ir.module import IRModule
 from compiler.runtime.aot_executor import AotInterface, AotLibrary
-from compiler.runtime.library import write_library
+from compiler.runtime.library import library_content
 from compiler.runtime.marked_data import PARAMS_MARK, marked
-from compiler.runtime.module import ENTRY, Module
+from compiler.runtime.module import ENTRY, Module, write_exported
 from compiler.runtime.ndarray import NDArray
 from compiler.runtime.params import save_param_dict
 from compiler.target.codegen.llvm import codegen, runtime_module
@@ -228,7 +228,8 @@ class AOTExecutorFactoryModule(AotLibrary):
             described(self.target, self._generated.signatures, model=self.libmod_name), aot=self.interface
         )
         code = linked_object_code([(self._generated, {})], description)
-        write_library(code, str(file_name), marked(PARAMS_MARK, bytes(save_param_dict(self.constants))))
+        params = marked(PARAMS_MARK, bytes(save_param_dict(self.constants)))
+        write_exported(str(file_name), library_content(code, str(file_name), params))
 
     def write_program(self, folder: str | PathLike[str]) -> list[str]:
         """Write the model as a program of C: ``model.c`` with its header, its weights, and a main program.

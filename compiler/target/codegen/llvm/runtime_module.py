@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.error import BuildError
-from compiler.runtime.library import write_library
+from compiler.runtime.library import library_content
 from compiler.runtime.module import Module
 from compiler.runtime.native_code import NativeCode, ObjectCode
 from compiler.target.codegen.llvm.generate import Generated
@@ -21,8 +21,8 @@ def runtime_module(generated: Generated) -> Module:
             require_host_can_run(generated.target, generated.assembly)
         return ObjectCode(generated.object_code)
 
-    def export(path: str, attached: bytes) -> None:
-        write_library(generated.described_object_code(), path, attached)
+    def export(file_name: str, attached: bytes) -> bytes:
+        return library_content(generated.described_object_code(), file_name, attached)
 
     sources = {"ll": lambda: generated.optimised, "asm": lambda: generated.assembly}
     files = {

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from compiler.ir.error import BuildError
-from compiler.runtime.library import Description, describe, write_library
+from compiler.runtime.library import Description, describe, library_content
 from compiler.runtime.module import Module
 from compiler.runtime.native_code import NativeCode, SharedLibrary, host_triple
 from compiler.target.codegen.source.c_program import c_header, c_main
@@ -43,12 +43,11 @@ def source_module(code: SourceCode, target: Target) -> Module:
             Path(path).write_bytes(_compiled(code.text, ("-shared",)))
             return SharedLibrary(path)
 
-    def export(path: str, attached: bytes) -> None:
-        if path.endswith(f".{suffix}"):
-            Path(path).write_text(code.text)
-            return
+    def export(file_name: str, attached: bytes) -> bytes:
+        if file_name.endswith(f".{suffix}"):
+            return code.text.encode()
         description = _description(describe(_described(code, target)))
-        write_library(_compiled(code.text + description, ("-c",)), path, attached)
+        return library_content(_compiled(code.text + description, ("-c",)), file_name, attached)
 
     sources = {suffix: lambda: code.text, "h": lambda: c_header(code), "main.c": lambda: c_main(code)}
     files = {name: lambda make=make: make().encode() for name, make in sources.items()}

@@ -1,17 +1,20 @@
-"""Bodies on their way between the network and a thread: small ones in memory, others in a temporary file."""
+"""Bytes on their way between the network and a thread, or from a child to the network: many lie in a temporary file."""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from io import BytesIO
 from typing import IO
 
 from app.errors import Unavailable
 from app.memory import Claim
 
+PIECE_BYTES = 1 << 16
+
 
 class Spool:
-    """Bytes that are written first and then read.
+    """Bytes that are written first and then read; as the body of a response, a WSGI server iterates over them.
 
     Parameters
     ----------
@@ -54,8 +57,13 @@ class Spool:
         self.file.seek(0)
         return self.file
 
+    def __iter__(self) -> Iterator[bytes]:
+        file = self.rewind()
+        while piece := file.read(PIECE_BYTES):
+            yield piece
+
     def close(self) -> None:
-        """Drop the bytes; once more does nothing."""
+        """Drop the bytes, and the file where there is one; once more does nothing."""
         self.file.close()
         self._claim.release()
 
