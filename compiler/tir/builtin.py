@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -550,6 +550,6 @@ def _integer(name: str, x: ExprLike) -> PrimExpr:
     return e
 
 
-def is_call(e: object, op: Op) -> bool:
+def is_call(e: object, op: Op) -> TypeGuard[Call]:
     """Return whether ``e`` is a call of ``op``."""
     return isinstance(e, Call) and e.op is op

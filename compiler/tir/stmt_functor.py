@@ -6,7 +6,7 @@ Passes of this package subclass the visitors of ``compiler.ir.functor``; a user'
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.extension import public_module
@@ -15,6 +15,7 @@ from compiler.ir.node import Node
 from compiler.ir.origin import derived_from, mint_source
 from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Reduce, Var, convert
 from compiler.ir.substitute import substitute as _substitute
+from compiler.tir.block import Block
 from compiler.tir.stmt import Stmt
 
 __all__ = [
@@ -40,7 +41,23 @@ class StmtExprVisitor(Visitor):
     """Walks statements and the expressions in them; override ``visit_<Class>``."""
 
 
-class StmtMutator(Mutator):
+class _TypedMutator(Mutator):
+    """Rebuilds a block as a block, a statement as a statement, and an expression as an expression."""
+
+    if TYPE_CHECKING:
+
+        @overload
+        def visit(self, n: Block, *args: Any) -> Block: ...
+        @overload
+        def visit(self, n: Stmt, *args: Any) -> Stmt: ...
+        @overload
+        def visit(self, n: PrimExpr, *args: Any) -> PrimExpr: ...
+        @overload
+        def visit(self, n: Any, *args: Any) -> Any: ...
+        def visit(self, n: Any, *args: Any) -> Any: ...
+
+
+class StmtMutator(_TypedMutator):
     """Rebuilds statements; override ``visit_<Class>``.  Does not enter expressions, which stay as they are."""
 
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
@@ -48,7 +65,7 @@ class StmtMutator(Mutator):
         return n
 
 
-class StmtExprMutator(Mutator):
+class StmtExprMutator(_TypedMutator):
     """Rebuilds statements and the expressions in them; override ``visit_<Class>``."""
 
 

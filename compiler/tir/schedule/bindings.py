@@ -69,7 +69,7 @@ def simplified_bindings(stmt: S, outer_loops: Mapping[Var, Range], preserve_unit
     -------
     same class as ``stmt``
     """
-    return _Simplify(outer_loops, preserve_unit_iters).visit(stmt)  # type: ignore[no-any-return]
+    return _Simplify(outer_loops, preserve_unit_iters).visit(stmt)  # type: ignore[return-value]
 
 
 class _Simplify(StmtMutator):
@@ -105,7 +105,7 @@ def with_predicate(stmt: S, condition: PrimExpr) -> S:
     -------
     same class as ``stmt``
     """
-    return _Guard(condition).visit(stmt)  # type: ignore[no-any-return]
+    return _Guard(condition).visit(stmt)  # type: ignore[return-value]
 
 
 class _Guard(StmtMutator):

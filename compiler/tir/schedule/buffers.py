@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compiler.ir.functor import Mutator
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import PrimExpr, Var
@@ -13,11 +12,12 @@ from compiler.ir.types import PointerType, PrimType
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.stmt import BufferStore, SeqStmt, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 
 __all__ = ["BlockMutator", "ReplaceBuffers", "inserted", "renamed_buffer", "statements_of"]
 
 
-class BlockMutator(Mutator):
+class BlockMutator(StmtExprMutator):
     """Rebuilds statements, and notes which block becomes which.
 
     Attributes

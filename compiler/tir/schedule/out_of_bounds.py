@@ -84,8 +84,8 @@ class _Checker(Visitor):
 
     def visit_Call(self, n: PrimExpr) -> None:
         if is_call(n, IF_THEN_ELSE):
-            self.visit(n.args[0])  # type: ignore[attr-defined]
-            self._guarded(*n.args[1:])  # type: ignore[attr-defined]
+            self.visit(n.args[0])
+            self._guarded(*n.args[1:])
         else:
             self.visit_Node(n)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
@@ -29,7 +28,7 @@ from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import REINTERPRET, reinterpret
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, BufferStore, DeclBuffer, LetStmt, Stmt
-from compiler.tir.stmt_functor import StmtExprVisitor
+from compiler.tir.stmt_functor import StmtExprMutator, StmtExprVisitor
 from compiler.tir.transform.bf16_bits import BITS, bits_of_single, single_of_bits
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -59,7 +58,7 @@ class BF16Promote(PrimFuncPass):
         return func.with_body(_Promote().visit(func.body))
 
 
-class _Promote(Mutator):
+class _Promote(StmtExprMutator):
     """Does operations on a narrow type in a wide one: on bfloat16 in single precision.
 
     Attributes
@@ -105,7 +104,7 @@ class BF16CastElimination(PrimFuncPass):
         return func.with_body(_Eliminate().visit(func.body))
 
 
-class _Eliminate(Mutator):
+class _Eliminate(StmtExprMutator):
     def visit_Cast(self, n: Cast) -> PrimExpr:
         inner = n.value
         if isinstance(inner, Cast) and is_bf16(inner.dtype) and inner.value.dtype == n.dtype:

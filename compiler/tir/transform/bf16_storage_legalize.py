@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import Call, Cast, FloatImm, IntImm, Let, PrimExpr, Var, cast
@@ -17,6 +16,7 @@ from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import REINTERPRET
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferRealize, BufferStore, DeclBuffer, LetStmt, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.bf16_bits import BITS, bits_of_single, single_of_bits
 from compiler.tir.transform.bf16_compute_legalize import (
     BF16,
@@ -80,7 +80,7 @@ def lowered_types(func: PrimFunc, lower: StorageLegalizer) -> PrimFunc:
     )
 
 
-class StorageLegalizer(Mutator):
+class StorageLegalizer(StmtExprMutator):
     """Stores a narrow type as bits: bfloat16 as uint16.
 
     Attributes

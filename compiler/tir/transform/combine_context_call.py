@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import Call, PrimExpr, Var
@@ -12,6 +11,7 @@ from compiler.tir.analysis.features import features
 from compiler.tir.device_ops import THREAD_CONTEXT
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import COPROC_UOP_SCOPE, AttrStmt, For, ForKind, LetStmt, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 _OWN_CONTEXTS = ("thread_extent", COPROC_UOP_SCOPE)
@@ -37,7 +37,7 @@ class CombineContextCall(PrimFuncPass):
         return func.with_body(_Combine().combined(func.body))
 
 
-class _Combine(Mutator):
+class _Combine(StmtExprMutator):
     def __init__(self) -> None:
         self._values: list[tuple[PrimExpr, Var]] = []
 
@@ -48,7 +48,7 @@ class _Combine(Mutator):
         for value, var in reversed(self._values):
             result = LetStmt(var, value, result)
         self._values = outer
-        return result  # type: ignore[no-any-return]
+        return result
 
     def visit_Call(self, n: Call) -> PrimExpr:
         if n.op is not THREAD_CONTEXT:

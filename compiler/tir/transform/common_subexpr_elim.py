@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compiler.ir.functor import Functor, Mutator
+from compiler.ir.functor import Functor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import Span, derived_from
@@ -15,7 +15,7 @@ from compiler.ir.substitute import free_vars
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import For, IfThenElse, LetStmt, Stmt, While
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.value_numbering import Numbering, prefix_text
 
@@ -189,7 +189,7 @@ class _Eliminator(StmtMutator):
         self._counter.visit(stmt, table)
         chosen = self._choose(table)
         if not chosen:
-            return self.visit(stmt)  # type: ignore[no-any-return]
+            return self.visit(stmt)
         replace = _Replacement(self._numbering, chosen)
         result = replace.visit(stmt)
         self._define(*[var for var, _ in chosen.values()])
@@ -197,7 +197,7 @@ class _Eliminator(StmtMutator):
         for var, value in chosen.values():
             with derived_from(var.span):
                 result = LetStmt(var, replace.below(value), result)
-        return result  # type: ignore[no-any-return]
+        return result
 
     def expression(self, e: PrimExpr) -> PrimExpr:
         """Eliminate within an expression that is evaluated as a whole, and apart from others."""
@@ -257,7 +257,7 @@ class _Eliminator(StmtMutator):
         return rebuild(n, condition=condition, body=body)
 
 
-class _Replacement(Mutator):
+class _Replacement(StmtExprMutator):
     """Puts variables where their values stand."""
 
     def __init__(self, numbering: Numbering, chosen: dict[int, tuple[Var, PrimExpr]]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compiler.arith.analyzer import Analyzer
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IntImm, PrimExpr, Range, Var, const, is_const_int
@@ -16,6 +15,7 @@ from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.thread_scope import is_shared_among
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, BufferStore, For, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 Region = tuple[Range, ...]
@@ -46,7 +46,7 @@ class CompactBufferAllocation(PrimFuncPass):
         return func.with_body(_Compact(func.buffer_map.values(), self.is_strict).visit(func.body))
 
 
-class _Compact(Mutator):
+class _Compact(StmtExprMutator):
     def __init__(self, parameters: Iterable[Buffer], is_strict: bool) -> None:
         self._is_strict = is_strict
         self._analyzer = Analyzer()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IterVar, Let, PrimExpr, Var
@@ -12,6 +11,7 @@ from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AllocateConst, AttrStmt, For, LetStmt, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -32,7 +32,7 @@ class ConvertSSA(PrimFuncPass):
         return func.with_body(_DefineOnce(func).visit(func.body))
 
 
-class _DefineOnce(Mutator):
+class _DefineOnce(StmtExprMutator):
     def __init__(self, func: PrimFunc) -> None:
         self._defined: set[Any] = {*func.params, *[buffer.data for buffer in func.buffer_map.values()]}
 

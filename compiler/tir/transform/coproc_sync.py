@@ -8,7 +8,6 @@ from compiler.arith.analyzer import Analyzer
 from compiler.arith.int_set import IntervalSet, union
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.primexpr import Call, ExprLike, IterVar, PrimExpr, Var, const, convert
@@ -16,6 +15,7 @@ from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Evaluate, For, Stmt, While, seq
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.coproc_accesses import COPROC_SCOPE, Access, AccessPlanner, SharedMemory, Step
 from compiler.tir.transform.coproc_dependences import Dependences
 from compiler.tir.transform.pass_base import PrimFuncPass
@@ -215,7 +215,7 @@ class _Barriers(AccessPlanner):
         place.setdefault(nearest.stmt, []).append(self._calls.barrier(kind, accesses))
 
 
-class _Insert(Mutator):
+class _Insert(StmtExprMutator):
     def __init__(self, before: Inserted, after: Inserted) -> None:
         self._before = before
         self._after = after

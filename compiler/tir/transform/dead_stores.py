@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 from compiler.arith.facts import is_stable
 from compiler.arith.integer_region import Conjunction, Region, certain_region, possible_region
-from compiler.ir.functor import Mutator
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import GT, LT, NE, Not, PrimExpr, Var
 from compiler.ir.substitute import post_order_visit
@@ -31,6 +30,7 @@ from compiler.tir.stmt import (
     While,
     seq,
 )
+from compiler.tir.stmt_functor import StmtExprMutator
 
 __all__ = ["DeadStores", "without_dead_stores"]
 
@@ -56,10 +56,10 @@ def without_dead_stores(stmt: Stmt) -> Stmt:
     -------
     Stmt
     """
-    return DeadStores().visit(stmt)  # type: ignore[no-any-return]
+    return DeadStores().visit(stmt)
 
 
-class DeadStores(Mutator):
+class DeadStores(StmtExprMutator):
     """Walks backwards, knowing which elements nobody reads from there on.
 
     Parameters

@@ -105,7 +105,7 @@ class EmulateTensorCores(StmtExprMutator):
         if n.attr_key == "fragment_shape" and isinstance(n.value, StringImm) and isinstance(n.node, Var):
             m, n_extent, k = (int(extent) for extent in n.value.value.split(","))
             self._extents[n.node] = (m, n_extent, k)
-        return self.visit(n.body)  # type: ignore[no-any-return]
+        return self.visit(n.body)
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         elements = element_count(cast("int32", extent) for extent in n.extents)

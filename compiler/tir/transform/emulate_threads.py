@@ -8,7 +8,6 @@ from math import prod
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
@@ -24,7 +23,7 @@ from compiler.tir.builtin import ACCESS_PTR
 from compiler.tir.device_ops import ATOMIC_ADD
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, DeclBuffer, Evaluate, For, ForKind, LetStmt, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.barrier_regions import BarrierRegions, Barriers
 from compiler.tir.transform.emulate_shuffles import EmulateShuffles
 from compiler.tir.transform.emulate_tensor_cores import EmulateTensorCores
@@ -160,7 +159,7 @@ def _each_thread(loops: Sequence[tuple[Var, PrimExpr]], memory: _BlockMemory, re
     return region
 
 
-class _BlockMemory(Mutator):
+class _BlockMemory(StmtExprMutator):
     """Moves the memory of a block, and the threads' own that is used beyond a barrier, out of the threads' code.
 
     Parameters
@@ -217,7 +216,7 @@ class _BlockMemory(Mutator):
             if n not in self._around:
                 return self.visit_Node(n)
             self._divide(n, self._slot, self._threads)
-        return self.visit(n.body)  # type: ignore[no-any-return]
+        return self.visit(n.body)
 
     def _divide(self, n: Allocate, position: PrimExpr, parts: PrimExpr) -> None:
         """Make one allocation of all parts."""
@@ -284,7 +283,7 @@ class _BlockMemory(Mutator):
         if not isinstance(element, BufferLoad):
             raise LoweringError(f"emulation: atomic_add{user_place(n.span)} must be given the address of an element")
         self.atomic = True
-        return self.visit(BufferStore(element.buffer, element + value, element.indices))  # type: ignore[no-any-return]
+        return self.visit(BufferStore(element.buffer, element + value, element.indices))
 
 
 def _moved(index: PrimExpr, shift: PrimExpr) -> PrimExpr:

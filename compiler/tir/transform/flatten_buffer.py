@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import PrimExpr, Range, Var, const
@@ -12,6 +11,7 @@ from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.flat_memory import FlatMemory, storage_dtype
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -66,7 +66,7 @@ class _GroupedMemory(FlatMemory):
         return tuple(buffer.offset_of(indices)) if buffer.axis_separators else super().flat_indices(buffer, indices)
 
 
-class _Flatten(Mutator):
+class _Flatten(StmtExprMutator):
     def __init__(self, memory: FlatMemory) -> None:
         self._memory = memory
 
@@ -114,7 +114,7 @@ class _Flatten(Mutator):
         return rebuild(n, node=subject, value=self.visit(n.value), body=self.visit(n.body))
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
-        return self.visit(n.body)  # type: ignore[no-any-return]
+        return self.visit(n.body)
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         indices = self._visit_tuple(n.indices)

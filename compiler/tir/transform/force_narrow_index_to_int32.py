@@ -6,13 +6,13 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, duplicate, rebuild, structure
 from compiler.ir.primexpr import BinaryOp, Call, Cast, IntImm, PrimExpr, Var, cast
 from compiler.ir.transform import PassContext
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -39,7 +39,7 @@ class ForceNarrowIndexToInt32(PrimFuncPass):
         return rebuild(func, params=params, buffer_map=buffers, body=narrow.visit(func.body))
 
 
-class _Narrow(Mutator):
+class _Narrow(StmtExprMutator):
     def __init__(self) -> None:
         self._things: dict[Node, Node] = {}
 

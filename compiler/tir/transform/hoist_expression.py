@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import IntFlag
 from typing import ClassVar
 
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IntImm, Let, PrimExpr, const
@@ -14,6 +13,7 @@ from compiler.ir.transform import Pass, PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, For, IfThenElse, LetStmt, Stmt, no_op
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.hoist_candidates import Candidates, Loop
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.remove_no_op import RemoveNoOp
@@ -105,7 +105,7 @@ def hoisted(body: Stmt, conditionals: int, bindings: int) -> Stmt:
     return _Hoist(candidates).visit(body) if candidates.moving else body
 
 
-class _Hoist(Mutator):
+class _Hoist(StmtExprMutator):
     """Puts around each loop what moves there."""
 
     def __init__(self, candidates: Candidates) -> None:
@@ -135,7 +135,7 @@ class _Hoist(Mutator):
         return stmt
 
 
-class _Decide(Mutator):
+class _Decide(StmtExprMutator):
     """Replaces a condition by what it is."""
 
     def __init__(self, condition: PrimExpr, holds: bool) -> None:

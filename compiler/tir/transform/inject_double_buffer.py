@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import LT, FloorDiv, IntImm, Max, PrimExpr, Var, binary, const
@@ -13,7 +12,7 @@ from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, IfThenElse, Stmt, seq
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.double_buffer_filling import Filling, fillings_ahead
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -57,7 +56,7 @@ class _Inject(StmtMutator):
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         body = self.visit(n.body)
         if n.attr_key == "double_buffer_scope":
-            return body  # type: ignore[no-any-return]
+            return body
         return rebuild(n, body=body)
 
     def visit_For(self, n: For) -> Stmt:
@@ -129,7 +128,7 @@ class _Ahead(StmtMutator):
         return IfThenElse(following - loop.min < loop.extent, write)
 
 
-class _Halves(Mutator):
+class _Halves(StmtExprMutator):
     """Moves the accesses of a filling's buffers into one half of their doubled memory.
 
     Those within ``double_buffer_write`` are in their half already.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import LoweringError
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
@@ -17,6 +16,7 @@ from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import ACCESS_PTR, is_call
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 __all__ = ["InjectPermutedLayout"]
@@ -52,7 +52,7 @@ class InjectPermutedLayout(PrimFuncPass):
         return func.with_body(_Permute(func).visit(func.body))
 
 
-class _Permute(Mutator):
+class _Permute(StmtExprMutator):
     def __init__(self, func: PrimFunc) -> None:
         self._is_permuted = False
         self._analyzer = Analyzer()

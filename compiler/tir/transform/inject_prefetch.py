@@ -55,13 +55,13 @@ class _Inject(StmtMutator):
         reads = _Reads(n.node)
         reads.visit(n.body)
         if not reads.boxes or not self._loops:
-            return body  # type: ignore[no-any-return]
+            return body
         var = self._loops[-1]
         bounds = []
         for axis in zip(*reads.boxes, strict=True):
             hull = union(axis)
             if not hull.is_bounded():
-                return body  # type: ignore[no-any-return]
+                return body
             box = Range.from_min_extent(hull.min_value, hull.max_value - hull.min_value + 1)
             bounds.append(substitute(box, {var: var + n.value}))
         return seq([Prefetch(n.node, tuple(bounds)), body])

@@ -71,7 +71,7 @@ class _Inject(StmtMutator):
         around, self._is_async = self._is_async, True
         body = self.visit(n.body)
         self._is_async = around
-        return body  # type: ignore[no-any-return]
+        return body
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         if not self._is_async or n.buffer.scope() not in _SHARED_SCOPES:

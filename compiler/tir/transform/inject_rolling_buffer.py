@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compiler.arith import Analyzer, detect_linear_equation
-from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import Call, FloorMod, IntImm, Or, PrimExpr, Range, Var, const
@@ -16,6 +16,7 @@ from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import likely
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, BufferRealize, BufferStore, For, ForKind, IfThenElse, LetStmt, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 __all__ = ["InjectRollingBuffer"]
@@ -125,7 +126,7 @@ class _Rolled:
         return rebuild(self.realize, bounds=tuple(bounds), body=body)
 
 
-class _Inject(Mutator):
+class _Inject(StmtExprMutator):
     def __init__(self) -> None:
         self._analyzer = Analyzer()
         self._loops: list[For] = []
@@ -161,18 +162,18 @@ class _Inject(Mutator):
         if n.attr_key != SCOPE:
             return self._fresh(n)
         if n.node not in self._rolled:
-            return self.visit(n.body)  # type: ignore[no-any-return]
+            return self.visit(n.body)
         self._producing.add(n.node)
         body = self.visit(n.body)
         self._producing.remove(n.node)
-        return body  # type: ignore[no-any-return]
+        return body
 
     def visit_BufferRealize(self, n: BufferRealize) -> Stmt:
         rolled = _roll(n, self._loops) if _is_marked(n) else None
         if rolled is None:
             return self.visit_Node(n)
         self._rolled[n.buffer] = rolled
-        return self.visit(n.body)  # type: ignore[no-any-return]
+        return self.visit(n.body)
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         indices = self._visit_tuple(n.indices)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir.error import LoweringError, show
-from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import inheriting
@@ -31,7 +31,7 @@ from compiler.tir.stmt import (
     While,
     seq,
 )
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 UNROLL_BELOW = 16
@@ -68,7 +68,7 @@ class _FindThreads(StmtMutator):
             raise LoweringError(f"InjectVirtualThread: expected a thread axis, got {show(n.node)}")
         touched = _touched(body, n.node.var)
         with inheriting(n.span):
-            return _Inject(n.node.var, n.value.value, touched).visit(body)  # type: ignore[no-any-return]
+            return _Inject(n.node.var, n.value.value, touched).visit(body)
 
 
 def _touched(body: Stmt, var: Var) -> set[Var]:
@@ -140,7 +140,7 @@ def _uses(e: Any) -> set[Var]:
     return uses
 
 
-class _Inject(Mutator):
+class _Inject(StmtExprMutator):
     """Repeats what depends on the thread, as far inside as possible."""
 
     def __init__(self, var: Var, count: int, touched: set[Var]) -> None:

@@ -37,7 +37,7 @@ def with_device_memory(body: Stmt) -> Stmt:
     -------
     Stmt
     """
-    return _DeviceMemory().visit(body)  # type: ignore[no-any-return]
+    return _DeviceMemory().visit(body)
 
 
 def refuse_tensor_cores(kernel: Stmt, operation: str) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
-from compiler.ir.primexpr import PrimExpr
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.analysis.side_effect import has_effect
 from compiler.tir.buffer import BufferLoad, BufferStore
 from compiler.tir.stmt import Stmt, no_op
-from compiler.tir.transform.value_follower import ValueFollower
+from compiler.tir.transform.value_follower import StatementFollower
 
 __all__ = ["KnownStores", "without_known_stores"]
 
@@ -28,10 +27,10 @@ def without_known_stores(stmt: Stmt) -> Stmt:
     -------
     Stmt
     """
-    return KnownStores(BufferValues(Analyzer())).visit(stmt)  # type: ignore[no-any-return]
+    return KnownStores(BufferValues(Analyzer())).visit(stmt)
 
 
-class KnownStores(ValueFollower):
+class KnownStores(StatementFollower):
     """Removes stores of known values, and of an element to itself.
 
     Parameters
@@ -39,12 +38,6 @@ class KnownStores(ValueFollower):
     values : BufferValues
         What is known where the walk begins.
     """
-
-    def __init__(self, values: BufferValues) -> None:
-        self.values = values
-
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         self.values.forget(n.value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import PrimExpr, Var
@@ -14,7 +13,7 @@ from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import For, ForKind, Stmt
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.stmt_functor import StmtExprMutator, StmtVisitor
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -92,7 +91,7 @@ class _ThreadLoops(StmtVisitor):
         self.replaced |= {loop: one for loop, _ in loops}
 
 
-class _Lift(Mutator):
+class _Lift(StmtExprMutator):
     def __init__(self, loops: _ThreadLoops) -> None:
         self._loops = loops
         self._values: dict[Var, PrimExpr] = {}
@@ -104,7 +103,7 @@ class _Lift(Mutator):
         one = self._loops.replaced.get(n)
         if one is not None:
             self._values[n.loop_var] = one.loop_var
-            return self.visit(n.body)  # type: ignore[no-any-return]
+            return self.visit(n.body)
         low, extent, body = self.visit(n.min), self.visit(n.extent), self.visit(n.body)
         for loop in reversed(self._loops.lifted.get(n, [])):
             body = rebuild(loop, body=body)

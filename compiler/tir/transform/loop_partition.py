@@ -35,7 +35,7 @@ from compiler.tir.analysis.side_effect import is_pure
 from compiler.tir.builtin import IF_THEN_ELSE, LIKELY
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, For, ForKind, IfThenElse, LetStmt, Stmt, no_op, seq
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.remove_no_op import without_empty_parts
 
@@ -203,7 +203,7 @@ class _Partition(StmtMutator):
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key == HINT:
             self._hinted = True
-            return self.visit(n.body)  # type: ignore[no-any-return]
+            return self.visit(n.body)
         if n.attr_key == LAUNCH and isinstance(n.node, IterVar):
             return self._launch(n, n.node)
         body = self.visit(n.body)
@@ -333,7 +333,7 @@ def _shifted(begin: PrimExpr, var: Var) -> PrimExpr:
     return var if isinstance(begin, IntImm) and begin.value == 0 else var + begin
 
 
-class _Decide(Mutator):
+class _Decide(StmtExprMutator):
     """Replaces conditions by what is known about them."""
 
     def __init__(self, decided: dict[PrimExpr, bool]) -> None:
@@ -379,6 +379,6 @@ class _Prune(_Decide):
         return _Decide.visit_Call(self, n)
 
 
-class _RemoveLikely(Mutator):
+class _RemoveLikely(StmtExprMutator):
     def visit_Call(self, n: Call) -> PrimExpr:
         return self.visit(n.args[0]) if n.op is LIKELY else self.visit_Node(n)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compiler.ir.error import LoweringError
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import And, Call, CommReducer, IterVar, PrimExpr, Range, Var, const, is_const_int
@@ -17,6 +16,7 @@ from compiler.tir.builtin import THREAD_ALLREDUCE, reinterpret
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.reducers import Reduction, reduction_of
 from compiler.tir.stmt import AttrStmt, Evaluate, For, ForKind, Stmt, seq
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -47,7 +47,7 @@ class LowerCrossThreadReduction(PrimFuncPass):
         return func if func.is_from_schedule else func.with_body(_Lower().visit(func.body))
 
 
-class _Lower(Mutator):
+class _Lower(StmtExprMutator):
     def __init__(self) -> None:
         self._allocated: list[Buffer] = []
 

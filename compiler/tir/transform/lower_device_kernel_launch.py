@@ -8,7 +8,6 @@ from typing import ClassVar
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
 from compiler.ir.function import CallingConv, GlobalVar
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import Call, IterVar, PrimExpr, StringImm
@@ -18,7 +17,7 @@ from compiler.tir.allocations import element_count, pointer_scope
 from compiler.tir.builtin import CALL_EXTERN, CALL_PACKED
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.stmt_functor import StmtExprMutator, StmtVisitor
 from compiler.tir.transform.device_targets import FunctionTarget, device_type
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -112,7 +111,7 @@ class _LaunchParameters(StmtVisitor):
         self.visit(n.body)
 
 
-class _LowerCalls(Mutator):
+class _LowerCalls(StmtExprMutator):
     def __init__(self, target: FunctionTarget, kernels: dict[str, _Kernel]) -> None:
         self._target = target
         self._kernels = kernels

@@ -6,7 +6,6 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Call, PrimExpr, Var, const
 from compiler.ir.transform import PassContext
@@ -17,6 +16,7 @@ from compiler.tir.builtin import ACCESS_PTR, address_of
 from compiler.tir.function import PrimFunc
 from compiler.tir.memory_info import MemoryInfo, is_tagged, memory_info
 from compiler.tir.stmt import Allocate, LetStmt, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -44,7 +44,7 @@ class LowerDeviceStorageAccessInfo(PrimFuncPass):
         return func.with_body(_Lower().visit(func.body))
 
 
-class _Lower(Mutator):
+class _Lower(StmtExprMutator):
     def __init__(self) -> None:
         self._memories: dict[Var, MemoryInfo] = {}
 
@@ -59,7 +59,7 @@ class _Lower(Mutator):
                 f"register a function tvm.info.mem.{scope} that describes this memory"
             )
         self._memories[n.buffer_var] = info
-        body: Stmt = self.visit(n.body)
+        body = self.visit(n.body)
         return body if info.head_address is None else LetStmt(n.buffer_var, info.head_address, body)
 
     def visit_Call(self, n: Call) -> PrimExpr:

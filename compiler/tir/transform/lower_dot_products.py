@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TypeGuard
 
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
@@ -16,6 +15,7 @@ from compiler.tir.analysis.features import features
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import CALL_EXTERN, CALL_PURE_EXTERN, address_of
 from compiler.tir.function import PrimFunc
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 _DOT_PRODUCT = Op.get("tir.dp4a")
@@ -49,7 +49,7 @@ class LowerDotProducts(PrimFuncPass):
         return func.with_body(_Lower(self.native).visit(func.body))
 
 
-class _Lower(Mutator):
+class _Lower(StmtExprMutator):
     def __init__(self, native: bool) -> None:
         self._native = native
 
@@ -62,7 +62,7 @@ class _Lower(Mutator):
             return rebuild(n, op=_DOT_PRODUCT, args=(address_of(_loaded(a, 0)), address_of(_loaded(b, 0)), total))
         for lane in range(_LANES):
             total = total + cast(n.dtype, _lane(a, lane)) * cast(n.dtype, _lane(b, lane))
-        return total  # type: ignore[no-any-return]
+        return total
 
 
 def _operands(n: Call) -> Sequence[PrimExpr] | None:

@@ -7,7 +7,6 @@ from typing import Any
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
@@ -33,6 +32,7 @@ from compiler.tir.analysis.features import features
 from compiler.tir.arithmetic import bitwise_and, shift_right
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, IfThenElse, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.device_targets import function_target
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -77,7 +77,7 @@ class ApplyIntrinRules(PrimFuncPass):
         return func.with_body(_ApplyRules(self.kind).visit(func.body))
 
 
-class _ApplyRules(Mutator):
+class _ApplyRules(StmtExprMutator):
     """Applies the rules that programs registered for operators."""
 
     def __init__(self, kind: str) -> None:

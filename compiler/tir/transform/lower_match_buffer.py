@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import LoweringError, show
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import PrimExpr, Range, Var, const, is_const_int
@@ -14,6 +13,7 @@ from compiler.tir.block import Block, MatchBufferRegion, element_of, matched_pai
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import BufferStore, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -37,7 +37,7 @@ class LowerMatchBuffer(PrimFuncPass):
         return func.with_body(_LowerMatch(func.params).visit(func.body))
 
 
-class _LowerMatch(Mutator):
+class _LowerMatch(StmtExprMutator):
     def __init__(self, params: tuple[Var, ...]) -> None:
         self._source: dict[Buffer, BufferRegion] = {}
         self._values: dict[Var, PrimExpr] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
@@ -11,6 +10,7 @@ from compiler.tir.block import Block, BlockRealize, memory_extents
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, For, ForKind, IfThenElse, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -30,7 +30,7 @@ class LowerOpaqueBlock(PrimFuncPass):
         return func.with_body(_LowerBlocks().visit(func.body))
 
 
-class _LowerBlocks(Mutator):
+class _LowerBlocks(StmtExprMutator):
     def __init__(self) -> None:
         self._values: dict[Var, PrimExpr] = {}
 
@@ -40,7 +40,7 @@ class _LowerBlocks(Mutator):
     def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
         body = self.visit(n.block)
         if is_const_int(n.predicate, 1):
-            return body  # type: ignore[no-any-return]
+            return body
         return IfThenElse(self.visit(n.predicate), body)
 
     def visit_Block(self, n: Block) -> Stmt:
@@ -50,7 +50,7 @@ class _LowerBlocks(Mutator):
         for key, value in n.annotations.items():
             if key.startswith("pragma_"):
                 body = AttrStmt(Var("block"), key, convert(value), body)
-        return body  # type: ignore[no-any-return]
+        return body
 
     def visit_For(self, n: For) -> Stmt:
         low, extent = self.visit(n.min), self.visit(n.extent)
@@ -58,7 +58,7 @@ class _LowerBlocks(Mutator):
             return self._thread(n, low, extent, n.thread_binding)
         if is_const_int(extent, 1) and not n.annotations:
             self._values[n.loop_var] = low
-            return self.visit(n.body)  # type: ignore[no-any-return]
+            return self.visit(n.body)
         return rebuild(n, min=low, extent=extent, body=self.visit(n.body))
 
     def _thread(self, n: For, low: PrimExpr, extent: PrimExpr, binding: IterVar) -> Stmt:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import Call, Cast, CommReducer, IntImm, IterVar, PrimExpr, Var, const, is_const_int
@@ -20,6 +19,7 @@ from compiler.tir.builtin import THREAD_ALLREDUCE, if_then_else, storage_sync
 from compiler.tir.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, IfThenElse, LetStmt, Stmt, seq
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 WARP_KINDS = ("cuda", "rocm", "metal")
@@ -96,7 +96,7 @@ class _Plan:
         return body
 
 
-class _Lower(Mutator):
+class _Lower(StmtExprMutator):
     def __init__(self, warp: int, shuffles: bool) -> None:
         self._warp = warp
         self._shuffles = shuffles
@@ -116,7 +116,7 @@ class _Lower(Mutator):
         outer, self._combiner = self._combiner, n.node
         body = self.visit(n.body)
         self._combiner = outer
-        return body  # type: ignore[no-any-return]
+        return body
 
     def visit_Evaluate(self, n: Evaluate) -> Stmt:
         call = n.value

@@ -7,7 +7,6 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError
-from compiler.ir.functor import Mutator
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -51,6 +50,7 @@ from compiler.tir.stmt import (
     While,
     seq,
 )  # fmt: skip
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.struct_fields import Field
 from compiler.tir.trace import CALL_TRACE_PACKED
 from compiler.tir.transform.argument_stacks import ArgumentStacks, StackSizes, packed_arguments
@@ -119,7 +119,7 @@ class _Device:
         return cast("int32", self.device_id)
 
 
-class _Lower(Mutator):
+class _Lower(StmtExprMutator):
     def __init__(self, device_type: int) -> None:
         self._device = _Device(const(device_type))
         self._stacks = ArgumentStacks.of(StackSizes())
@@ -164,7 +164,7 @@ class _Lower(Mutator):
             return self.visit_Stmt(n)
         outer = getattr(self._device, name)
         setattr(self._device, name, n.value)
-        body: Stmt = self.visit(n.body)
+        body = self.visit(n.body)
         setattr(self._device, name, outer)
         return body
 

@@ -8,7 +8,6 @@ from compiler.arith.analyzer import Analyzer
 from compiler.arith.detect_linear_equation import detect_linear_equation
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
@@ -26,7 +25,7 @@ from compiler.tir.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE
 from compiler.tir.function import PrimFunc
 from compiler.tir.matrix_fragments import WARP
 from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, For, LetStmt, Stmt
-from compiler.tir.stmt_functor import StmtExprVisitor
+from compiler.tir.stmt_functor import StmtExprMutator, StmtExprVisitor
 from compiler.tir.tensor_core_ops import REGISTER_OPERANDS
 from compiler.tir.transform.device_targets import function_target
 from compiler.tir.transform.pass_base import PrimFuncPass
@@ -56,7 +55,7 @@ class LowerWarpMemory(PrimFuncPass):
         return func.with_body(_Lower(warp_size).visit(func.body))
 
 
-class _Lower(Mutator):
+class _Lower(StmtExprMutator):
     """Finds the allocations, and the threads that they are for."""
 
     def __init__(self, warp_size: int) -> None:
@@ -168,7 +167,7 @@ def _elements_of_thread(n: Call) -> int | None:
     return sizes[0] if len(sizes) == 1 else prod(sizes) // WARP
 
 
-class _Rewrite(Mutator):
+class _Rewrite(StmtExprMutator):
     """Replaces the accesses of one allocation."""
 
     def __init__(self, n: Allocate, accesses: _Accesses, warp_size: int) -> None:
@@ -292,7 +291,7 @@ class _Rewrite(Mutator):
         return self._buffers[buffer]
 
 
-class _Lanes(Mutator):
+class _Lanes(StmtExprMutator):
     """Replaces the remainder of a thread's position by its place in the warp."""
 
     def __init__(self, thread: Var, width: int, lane: Var) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const, is_const_int
@@ -18,7 +17,7 @@ from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import ACCESS_PTR
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Stmt
-from compiler.tir.stmt_functor import StmtVisitor
+from compiler.tir.stmt_functor import StmtExprMutator, StmtVisitor
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.storage_lifetime import Lifetime, Lifetimes
 
@@ -51,7 +50,7 @@ class MergeDynamicSharedMemoryAllocations(MergeSharedMemoryAllocations):
     """Do what ``MergeSharedMemoryAllocations`` does; the name of the pass in TVM's releases up to 0.15."""
 
 
-class _Merge(Mutator):
+class _Merge(StmtExprMutator):
     """Merges the allocations of some scopes within each kernel."""
 
     def __init__(self, scopes: Sequence[str], name: str, scope: str) -> None:
@@ -163,7 +162,7 @@ def _symbolic_size(n: Allocate) -> PrimExpr:
     return size
 
 
-class _Redirect(Mutator):
+class _Redirect(StmtExprMutator):
     """Moves accesses to their parts of the one allocation."""
 
     def __init__(self, pointer: Var, offsets: dict[Var, PrimExpr]) -> None:
@@ -173,7 +172,7 @@ class _Redirect(Mutator):
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         if n.buffer_var in self._offsets:
-            return self.visit(n.body)  # type: ignore[no-any-return]
+            return self.visit(n.body)
         return self.visit_Node(n)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:

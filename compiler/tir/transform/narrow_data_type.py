@@ -7,7 +7,7 @@ from typing import Literal
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import (
@@ -32,6 +32,7 @@ from compiler.ir.transform import PassContext
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, BufferStore, For, LetStmt, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -172,7 +173,7 @@ class _Wide(Visitor):
         self.needed.update(free_vars(e))
 
 
-class _Retype(Mutator):
+class _Retype(StmtExprMutator):
     """Puts variables of other data types in the place of some, and index arithmetic in the type of its variables."""
 
     def __init__(self, replaced: dict[Var, Var]) -> None:

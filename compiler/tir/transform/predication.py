@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Mutator
 from compiler.ir.node import Node, rebuild
 from compiler.ir.op import CallEffect, Op
 from compiler.ir.primexpr import Call, PrimExpr, Ramp, is_const_int
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.stmt import BufferStore, SeqStmt, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 
 ACTIVE_LANES = Op.get("tir.get_active_lane_mask")
 
@@ -33,7 +33,7 @@ def predicated(stmt: Stmt, mask: PrimExpr) -> Stmt:
     return result
 
 
-class _Predicate(Mutator):
+class _Predicate(StmtExprMutator):
     def __init__(self, mask: PrimExpr) -> None:
         self._mask = mask
 

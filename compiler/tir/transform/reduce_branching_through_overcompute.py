@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.facts import is_stable
 from compiler.arith.integer_region import Region, certain_region
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import Not, PrimExpr
@@ -19,11 +18,12 @@ from compiler.tir.buffer import BufferStore
 from compiler.tir.function import PrimFunc
 from compiler.tir.op import all as all_of
 from compiler.tir.stmt import IfThenElse, Stmt, is_no_op
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.dead_stores import DeadStores
 from compiler.tir.transform.known_stores import KnownStores
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.remove_no_op import without_no_ops
-from compiler.tir.transform.value_follower import ValueFollower, without_likely
+from compiler.tir.transform.value_follower import StatementFollower, without_likely
 
 __all__ = ["ReduceBranchingThroughOvercompute", "stays_inside"]
 
@@ -58,7 +58,7 @@ class ReduceBranchingThroughOvercompute(PrimFuncPass, configurable=True):
         return func.with_body(body)
 
 
-class _SameBranches(Mutator):
+class _SameBranches(StmtExprMutator):
     def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
         return n
 
@@ -66,18 +66,12 @@ class _SameBranches(Mutator):
         then = self.visit(n.then_case)
         other = None if n.else_case is None else self.visit(n.else_case)
         if is_no_op(then) if other is None else structural_equal(then, other):
-            return then  # type: ignore[no-any-return]
+            return then
         return rebuild(n, then_case=then, else_case=other)
 
 
-class _Harmless(ValueFollower):
+class _Harmless(StatementFollower):
     """Drops conditions of stores of what is there already."""
-
-    def __init__(self, values: BufferValues) -> None:
-        self.values = values
-
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         self.values.forget(n.value)
@@ -91,7 +85,7 @@ class _Harmless(ValueFollower):
         else:
             droppable = self._does_the_same(n.then_case, n.else_case, opposite)
         if droppable:
-            return self.visit(n.then_case)  # type: ignore[no-any-return]
+            return self.visit(n.then_case)
         return super().visit_IfThenElse(n)
 
     def _does_nothing(self, stmt: Stmt, opposite: PrimExpr) -> bool:
@@ -131,7 +125,7 @@ class _Overwritten(DeadStores):
             inside = stays_inside(n.then_case, self.context)
         self.removes, self.dead = False, after
         if inside and is_no_op(without_no_ops(rest)):
-            return self.visit(n.then_case)  # type: ignore[no-any-return]
+            return self.visit(n.then_case)
         return super().visit_IfThenElse(n)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import EQ, IntImm, Not, PrimExpr, Range
@@ -31,6 +30,7 @@ from compiler.tir.stmt import (
     no_op,
     seq,
 )
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.dead_stores import without_dead_stores
 from compiler.tir.transform.known_stores import without_known_stores
 from compiler.tir.transform.pass_base import PrimFuncPass
@@ -85,15 +85,15 @@ def _until_stable(transform: Callable[[Stmt], Stmt], stmt: Stmt) -> Stmt:
 
 def without_no_ops(stmt: Stmt) -> Stmt:
     """Return ``stmt`` without the parts of it that do nothing."""
-    return _RemoveNoOp().visit(stmt)  # type: ignore[no-any-return]
+    return _RemoveNoOp().visit(stmt)
 
 
 def without_empty_parts(stmt: Stmt) -> Stmt:
     """Return ``stmt`` without loops, branches and the like around nothing; what evaluates a value stays."""
-    return _RemoveEmpty().visit(stmt)  # type: ignore[no-any-return]
+    return _RemoveEmpty().visit(stmt)
 
 
-class _RemoveNoOp(Mutator):
+class _RemoveNoOp(StmtExprMutator):
     def __init__(self) -> None:
         self._analyzer = Analyzer()
 
@@ -126,7 +126,7 @@ class _RemoveNoOp(Mutator):
 
     def _else_case(self, condition: PrimExpr, stmt: Stmt) -> Stmt:
         with self._analyzer.constraint(Not(condition)):
-            return self.visit(stmt)  # type: ignore[no-any-return]
+            return self.visit(stmt)
 
     def visit_For(self, n: For) -> Stmt:
         if self._analyzer.can_prove(n.extent <= 0):

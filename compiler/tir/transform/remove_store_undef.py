@@ -97,5 +97,5 @@ class _Remove(StmtMutator):
     def visit_LetStmt(self, n: LetStmt) -> Stmt:
         body = self.visit(n.body)
         if n.var in self._variables:
-            return body  # type: ignore[no-any-return]
+            return body
         return LetStmt(n.var, n.value, body)

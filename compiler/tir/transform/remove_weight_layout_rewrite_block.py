@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
@@ -10,6 +9,7 @@ from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Stmt, no_op
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 LAYOUT_REWRITE = "meta_schedule.layout_rewrite_preproc"
@@ -44,7 +44,7 @@ class RemoveWeightLayoutRewriteBlock(PrimFuncPass):
         return rebuild(func, body=_RemoveAllocations(set(remove.rewritten.values())).visit(body), buffer_map=buffers)
 
 
-class _Remove(Mutator):
+class _Remove(StmtExprMutator):
     """Empties the blocks, and notes which buffer stands for which weight.
 
     Attributes
@@ -65,7 +65,7 @@ class _Remove(Mutator):
         return rebuild(n, body=no_op(), reads=(), writes=())
 
 
-class _RemoveAllocations(Mutator):
+class _RemoveAllocations(StmtExprMutator):
     def __init__(self, parameters: set[Buffer]) -> None:
         self._parameters = parameters
 

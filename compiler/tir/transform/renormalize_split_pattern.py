@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import LT, Add, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, const
 from compiler.ir.transform import PassContext
 from compiler.tir.function import PrimFunc
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -26,7 +26,7 @@ class RenormalizeSplitPattern(PrimFuncPass):
         return func.with_body(_Renormalize().visit(func.body))
 
 
-class _Renormalize(Mutator):
+class _Renormalize(StmtExprMutator):
     def visit_FloorDiv(self, n: FloorDiv) -> PrimExpr:
         new = _quotient(self.visit(n.a), self.visit(n.b))
         return n if isinstance(new, FloorDiv) and new.a is n.a and new.b is n.b else new

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
 from compiler.ir.op import CallEffect, Op
@@ -15,6 +14,7 @@ from compiler.tir.analysis.features import features
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.function import PrimFunc
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -35,7 +35,7 @@ class RewriteUnsafeSelect(PrimFuncPass):
         return func.with_body(_Rewriter().visit(func.body))
 
 
-class _Rewriter(Mutator):
+class _Rewriter(StmtExprMutator):
     def visit_Select(self, n: Select) -> PrimExpr:
         new: Select = self.visit_Node(n)
         if dt.lanes(new.condition.dtype) > 1 or not (_unsafe(new.true_value) or _unsafe(new.false_value)):

@@ -117,7 +117,7 @@ class _Simplifier(StatementWalk):
         """Return the condition of a branch, simplified: a constant where what is known decides it."""
         e = self.visit(condition)
         if isinstance(e, IntImm) or not self._lets:
-            return e  # type: ignore[no-any-return]
+            return e
         written_out = substitute(e, self._lets)
         decided = e if written_out is e else self._analyzer.simplify(written_out)
         return decided if isinstance(decided, IntImm) else e
@@ -175,7 +175,7 @@ class _Simplifier(StatementWalk):
         value = self.visit(n.value)
         if _may_inline(value):
             self._analyzer.bind(n.var, value, override=True)
-            return self.visit(n.body)  # type: ignore[no-any-return]
+            return self.visit(n.body)
         if is_pure(value):
             self._lets[n.var] = value
         body = self.visit(n.body)
@@ -212,7 +212,7 @@ class _Simplifier(StatementWalk):
         with self._analyzer.constraint(condition):
             body = self.visit(n.body)
         if isinstance(condition, IntImm) and condition.value:
-            return body  # type: ignore[no-any-return]
+            return body
         return rebuild(n, condition=condition, body=body)
 
     def visit_Evaluate(self, n: Evaluate) -> Stmt:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.arith.analyzer import Analyzer
-from compiler.ir.functor import Mutator
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IntImm, Max, PrimExpr, Range, Var, const
 from compiler.ir.substitute import substitute
@@ -15,6 +14,7 @@ from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.renewal import Renewal
 from compiler.tir.stmt import For, ForKind, Stmt, seq
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.async_queues import AsyncQueues, Step
 from compiler.tir.transform.regions_of_block import block_of
 
@@ -185,7 +185,7 @@ class _Emission:
         return [Step(index, iteration, BlockRealize((), simplify(predicate), simplified))]
 
 
-class _Versions(Mutator):
+class _Versions(StmtExprMutator):
     """Lets each iteration use its own version of a buffer.
 
     Blocks state that version where iterations overlap the next one only, all versions otherwise.
@@ -223,7 +223,7 @@ class _Versions(Mutator):
         return BufferRegion(new, (Range.from_min_extent(first, count), *n.region))
 
 
-class _Simplified(Mutator):
+class _Simplified(StmtExprMutator):
     """Simplifies indices, values and conditions."""
 
     def __init__(self, analyzer: Analyzer) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import (
@@ -38,6 +37,7 @@ from compiler.tir.stmt import (
     Stmt,
     seq,
 )
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.flat_memory import FlatMemory, align_strides
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -76,7 +76,7 @@ class StorageFlatten(PrimFuncPass):
         return func.with_body(flattener.visit(func.body))
 
 
-class _StorageFlattener(Mutator):
+class _StorageFlattener(StmtExprMutator):
     def __init__(self, memory: FlatMemory, params: set[Buffer], cache_line_size: int, bounds: bool) -> None:
         self._memory = memory
         self._params = params
@@ -92,7 +92,7 @@ class _StorageFlattener(Mutator):
 
     def visit_BufferRealize(self, n: BufferRealize) -> Stmt:
         if n.buffer in self._params:
-            return self.visit(n.body)  # type: ignore[no-any-return]
+            return self.visit(n.body)
         begin = tuple([self.visit(r.min) for r in n.bounds])
         shape = tuple([self._memory.simplify(self.visit(r.extent)) for r in n.bounds])
         strides = align_strides(shape, self._align.get(n.buffer) or self._align.get(n.buffer.data) or {})
@@ -103,7 +103,7 @@ class _StorageFlattener(Mutator):
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if n.attr_key == "buffer_dim_align":
             self._note_alignment(n)
-            return self.visit(n.body)  # type: ignore[no-any-return]
+            return self.visit(n.body)
         if n.attr_key == "buffer_bind_scope":
             return self._bind(n)
         body, value = self.visit(n.body), self.visit(n.value)
@@ -118,7 +118,7 @@ class _StorageFlattener(Mutator):
         assert isinstance(n.value, Call)
         box = [self.visit(e) for e in n.value.args]
         self._memory.bind(buffer, target, tuple(box[::2]), tuple(box[1::2]))
-        return self.visit(n.body)  # type: ignore[no-any-return]
+        return self.visit(n.body)
 
     def _note_alignment(self, n: AttrStmt) -> None:
         args = n.value.args if isinstance(n.value, Call) else ()
@@ -138,7 +138,7 @@ class _StorageFlattener(Mutator):
         return AttrStmt(store.buffer.data, "buffer_bound", store.buffer.shape[0], store)
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
-        return self.visit(n.body)  # type: ignore[no-any-return]
+        return self.visit(n.body)
 
     def visit_Prefetch(self, n: Prefetch) -> Stmt:
         """Touch each cache line of the region once."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import NO_SPAN, derived_from
@@ -16,7 +15,7 @@ from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import ACCESS_PTR
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, Stmt
-from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.storage_lifetime import Lifetimes
 from compiler.tir.transform.storage_plan import Storage, element_bits, plan
@@ -78,7 +77,7 @@ class _OneVariableEach(StmtMutator):
         return self.visit_Node(n)
 
 
-class _Rewrite(Mutator):
+class _Rewrite(StmtExprMutator):
     def __init__(self, storages: list[Storage], taken: set[Allocate]) -> None:
         self._taken = taken
         self._at: dict[Stmt | None, list[Storage]] = {}
@@ -115,7 +114,7 @@ class _Rewrite(Mutator):
     def visit_Allocate(self, n: Allocate) -> Stmt:
         body = self.visit(n.body)
         if n in self._taken:
-            return body  # type: ignore[no-any-return]
+            return body
         return rebuild(n, body=body)
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from compiler.ir.error import LoweringError
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import user_place
@@ -16,6 +15,7 @@ from compiler.tir.arithmetic import floordiv, floormod
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
 from compiler.tir.function import PrimFunc
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 __all__ = ["TransformMmaBufferLayout"]
@@ -85,7 +85,7 @@ class TransformMmaBufferLayout(PrimFuncPass):
         return func.with_body(_Transform().visit(func.body))
 
 
-class _Transform(Mutator):
+class _Transform(StmtExprMutator):
     def __init__(self) -> None:
         self._buffers: dict[Buffer, tuple[Buffer, _Layout]] = {}
         self._data: dict[Var, Var] = {}

@@ -6,7 +6,6 @@ from typing import Any
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import ArgumentError, show
-from compiler.ir.functor import Mutator
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IterVar, PrimExpr, Var, const, is_const_int
@@ -14,6 +13,7 @@ from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, ForKind, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -46,7 +46,7 @@ class UnifyThreadBinding(PrimFuncPass):
         return func.with_body(_Unify().visit(func.body))
 
 
-class _Unify(Mutator):
+class _Unify(StmtExprMutator):
     def __init__(self) -> None:
         self._kernel: dict[str, For] = {}
         self._inside = False
@@ -75,7 +75,7 @@ class _Unify(Mutator):
             for loop in reversed(self._kernel.values()):
                 body = rebuild(loop, body=body)
             self._kernel, self._inside = {}, False
-        return body  # type: ignore[no-any-return]
+        return body
 
     def _axis(self, tag: str, var: Var, extent: PrimExpr, annotations: dict[str, Any], n: For | AttrStmt) -> Var:
         """Return the variable of an axis in this kernel."""

@@ -102,12 +102,12 @@ class _Unroll(StmtMutator):
             outer, self.max_step = self.max_step, _pragma_int(n)
             body = self.visit(n.body)
             self.max_step = outer
-            return body  # type: ignore[no-any-return]
+            return body
         if n.attr_key == "pragma_unroll_explicit":
             explicit, self.explicit = self.explicit, bool(_pragma_int(n))
             body = self.visit(n.body)
             self.explicit = explicit
-            return body  # type: ignore[no-any-return]
+            return body
         body = self.visit(n.body)
         return rebuild(n, body=body)
 

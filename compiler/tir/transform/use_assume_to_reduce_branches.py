@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Call, PrimExpr
+from compiler.ir.primexpr import Call
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.analysis.features import features
@@ -15,7 +15,7 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Stmt
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.reduce_branching_through_overcompute import stays_inside
-from compiler.tir.transform.value_follower import ValueFollower
+from compiler.tir.transform.value_follower import StatementFollower
 
 __all__ = ["UseAssumeToReduceBranches"]
 
@@ -45,13 +45,7 @@ class UseAssumeToReduceBranches(PrimFuncPass):
         return func.with_body(_Overcompute(BufferValues(Analyzer())).visit(func.body))
 
 
-class _Overcompute(ValueFollower):
-    def __init__(self, values: BufferValues) -> None:
-        self.values = values
-
-    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
-        return n
-
+class _Overcompute(StatementFollower):
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         store = self._reduced(n)
         self.values.forget(store.value)

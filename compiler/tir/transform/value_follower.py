@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.ir.functor import Mutator
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import EQ, IntImm, Not, PrimExpr, is_const_int
+from compiler.ir.primexpr import EQ, Call, IntImm, Not, PrimExpr, is_const_int
 from compiler.tir.analysis.buffer_values import BufferValues
 from compiler.tir.builtin import ASSUME, LIKELY, is_call
 from compiler.tir.stmt import (
@@ -20,11 +19,12 @@ from compiler.tir.stmt import (
     While,
     no_op,
 )
+from compiler.tir.stmt_functor import StmtExprMutator
 
-__all__ = ["StatementWalk", "ValueFollower", "without_likely"]
+__all__ = ["StatementFollower", "StatementWalk", "ValueFollower", "without_likely"]
 
 
-class StatementWalk(Mutator):
+class StatementWalk(StmtExprMutator):
     """Rebuilds statements; has a rule for each one that a subclass, or a class mixed into it, extends."""
 
     def visit_For(self, n: For) -> Stmt:
@@ -107,8 +107,25 @@ class ValueFollower(StatementWalk):
             self.values.forget(n.value)
             return super().visit_Evaluate(n)
         call = self.visit(n.value)
+        assert isinstance(call, Call)
         self.values.assume(call.args[0])
         return n if call is n.value else Evaluate(call)
+
+
+class StatementFollower(ValueFollower):
+    """Follows values through statements; expressions stay as they are.
+
+    Parameters
+    ----------
+    values : BufferValues
+        What is known where the walk begins.
+    """
+
+    def __init__(self, values: BufferValues) -> None:
+        self.values = values
+
+    def visit_PrimExpr(self, n: PrimExpr) -> PrimExpr:
+        return n
 
 
 def without_likely(condition: PrimExpr) -> PrimExpr:
@@ -123,5 +140,5 @@ def without_likely(condition: PrimExpr) -> PrimExpr:
     PrimExpr
     """
     while is_call(condition, LIKELY):
-        condition = condition.args[0]  # type: ignore[attr-defined]
+        condition = condition.args[0]
     return condition

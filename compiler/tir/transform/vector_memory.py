@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from compiler.ir.functor import Mutator
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import Add, Mul, PrimExpr, Var, const
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.stmt import Allocate, BufferStore, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 
 
 def widen_allocation(n: Allocate, var: Var, low: PrimExpr, lanes: int) -> tuple[Stmt, PrimExpr]:
@@ -29,7 +29,7 @@ def widen_allocation(n: Allocate, var: Var, low: PrimExpr, lanes: int) -> tuple[
     return _Interleave(n.buffer_var, size, lane, lanes).visit(n.body), size
 
 
-class _Interleave(Mutator):
+class _Interleave(StmtExprMutator):
     def __init__(self, data: Var, size: PrimExpr, lane: PrimExpr, lanes: int) -> None:
         self._data = data
         self._size = size

@@ -6,7 +6,7 @@ from typing import Any
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.functor import Mutator, Visitor
+from compiler.ir.functor import Visitor
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import (
     BinaryOp,
@@ -25,6 +25,7 @@ from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import ADDRESS_OF
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, Stmt
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.flat_memory import pointer_to
 
 
@@ -131,7 +132,7 @@ class _Accesses(Visitor):
         return count if alignment.coeff % count == 0 and alignment.base % count == 0 else 0
 
 
-class _Retype(Mutator):
+class _Retype(StmtExprMutator):
     """Makes arrays of vectors of some pointers' memory: of the allocation, the pointer, and the views of it."""
 
     def __init__(self, lanes: dict[Var, int], division: type[BinaryOp]) -> None:

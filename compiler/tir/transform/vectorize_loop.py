@@ -113,5 +113,5 @@ class _VectorizeLoops(StmtMutator):
         body = _MakeSerial().visit(n.body)
         with inheriting(n.span):
             if n.extent.value == 1:
-                return substitute(body, {n.loop_var: n.min})  # type: ignore[no-any-return]
+                return substitute(body, {n.loop_var: n.min})
             return Vectorizer(n.loop_var, n.min, n.extent.value, self._predication).visit(body)  # type: ignore[no-any-return]

@@ -60,6 +60,7 @@ from compiler.tir.stmt import (
     Stmt,
     While,
 )
+from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.predication import ACTIVE_LANES, NoVectorForm, predicated
 from compiler.tir.transform.vector_memory import widen_allocation
 
@@ -92,7 +93,7 @@ def widest(values: Iterable[PrimExpr]) -> int:
     return next((lanes for lanes in map(lanes_of, values) if lanes != 1), 1)
 
 
-class Vectorizer(Mutator):
+class Vectorizer(StmtExprMutator):
     """Rewrites the body of one loop; what comes back scalar is the same in all lanes.
 
     Parameters

@@ -413,7 +413,8 @@ class _InlineStores(_Inline):
                 self._refuse_opaque()
             return new
         values = self._consumer.axes_of(new.indices)
-        store: BufferStore = _ReplaceLoads(self.buffer, new.value).visit(self._consumer.store)
+        store = _ReplaceLoads(self.buffer, new.value).visit(self._consumer.store)
+        assert isinstance(store, BufferStore)
         store = substitute(store, values)
         condition = self._consumer.within(values, new.indices, self._analyzer)
         if condition is not None and n is self._producer.body:
