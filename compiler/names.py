@@ -134,6 +134,7 @@ PUBLIC = {
     "tvm.relay.dataflow_pattern": "compiler.relay.dataflow_pattern",
     "tvm.relay.backend.vm.VMExecutor": "compiler.driver.relay.executor:VMExecutor",
     "tvm.relay.expr.Function": "compiler.relay.function:Function",
+    "tvm.relay.expr.bind": "compiler.relay.binding:bind",
     **{
         f"tvm.relay.expr.{name}WithFields": f"compiler.relay.with_fields:{name}WithFields"
         for name in (
@@ -161,6 +162,7 @@ PUBLIC = {
     "tvm.relay.fromtext": "compiler.relay.parser:fromtext",
     "tvm.relay.load_param_dict": "compiler.runtime.params:load_param_dict",
     "tvm.relay.op.op": "compiler.relay.op_attributes",
+    "tvm.relay.op.op.debug": "compiler.relay.op.debugging:debug",
     **{
         f"{module}.{name}": f"compiler.relay.transform.{place}:{name}"
         for module in ("tvm.relay.op", "tvm.relay.op.op")
@@ -177,6 +179,7 @@ PUBLIC = {
     "tvm.relay.qnn": "compiler.relay.op.qnn",
     "tvm.relay.quantize": "compiler.driver.relay.quantize",
     "tvm.relay.qnn.op": "compiler.relay.op.qnn",
+    "tvm.relay.qnn.RequantizeConfig": "compiler.relay.op.qnn.rounding:RequantizeConfig",
     "tvm.relay.qnn.transform": "compiler.relay.transform.qnn",
     "tvm.relay.save_param_dict": "compiler.runtime.params:save_param_dict",
     "tvm.relay.scope_builder": "compiler.relay.scope_builder",

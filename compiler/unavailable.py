@@ -22,6 +22,7 @@ _NO_LIBRARY = "the library is not called from here"
 UNAVAILABLE = {
     "tvm.arith.PresburgerSet": "sets of integers are intervals here; TVM's packages have no MLIR either",
     "tvm.autotvm.feature": "models of speed learn from the values of knobs here",
+    "tvm.autotvm.task.topi_integration.TaskExtractEnv": "autotvm.task.extract_from_program finds the tasks of a model",
     "tvm.autotvm.graph_tuner": "relay.transform.AlterOpLayout chooses the layouts of a graph here",
     "tvm.contrib.coreml_runtime": _NO_BOARD,
     "tvm.contrib.cublas": _NO_GPU,
@@ -71,7 +72,12 @@ UNAVAILABLE = {
         f"tvm.rpc.{name}": "other machines are not reached from here"
         for name in ("base", "client", "minrpc", "proxy", "server", "testing", "tracker")
     },
+    **{
+        f"tvm.relay.op.strategy.{name}": "relay.op.strategy.generic has the strategies for all targets here"
+        for name in ("adreno", "arm_cpu", "bifrost", "cuda", "hexagon", "intel_graphics", "mali", "rocm", "x86")
+    },
     "tvm.runtime.disco": "other machines are not reached from here",
+    "tvm.testing.auto_scheduler": "programs of tvm.auto_scheduler are lists of primitives here",
     "tvm.topi.adreno": _NO_GPU,
     "tvm.topi.arm_cpu": _NO_BOARD,
     "tvm.topi.bifrost": _NO_GPU,
@@ -80,6 +86,7 @@ UNAVAILABLE = {
     "tvm.topi.intel_graphics": _NO_GPU,
     "tvm.topi.mali": _NO_GPU,
     "tvm.topi.rocm": _NO_GPU,
+    "tvm.topi.x86.tensor_intrin": "LLVM chooses the dot products of x86 for plain sums of products here",
 }
 """Parts of TVM that do not exist here, with the reason: they can be imported, but not called."""
 

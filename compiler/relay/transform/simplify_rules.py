@@ -15,6 +15,7 @@ from compiler.relay.operator import OpPattern, call_op, operator_of, relay_ops
 from compiler.relay.transform.fold_constant import FoldConstantExpr
 from compiler.relay.transform.rewriter import call_of, const_like, op_name, scalar_value, tensor_type, type_of
 from compiler.relay.transform.simplify_casts import BUILD_CAST_RULES, CAST_RULES
+from compiler.relay.transform.simplify_quadratics import QUADRATIC_RULES
 from compiler.relay.transform.simplify_rule import Rule, inner_call, of_same_type, static_type
 from compiler.relay.transform.simplify_shapes import BUILD_SHAPE_RULES, SHAPE_RULES
 from compiler.runtime.ndarray import numpy_dtype
@@ -197,6 +198,7 @@ RULES: tuple[Rule, ...] = (
     *(Rule(name, equation, _neutral(value, sides, _one_number)) for name, equation, value, sides in _NEUTRAL),
     Rule("divide", "a / sqrt(x) = a * rsqrt(x), 1 / sqrt(x) = rsqrt(x)", _divide_by_root),
     Rule("add", "x + x = x * 2", _double),
+    *QUADRATIC_RULES,
     Rule("add", "(x + a) + b = x + (a + b)", _gather_constants("add")),
     Rule("multiply", "(x * a) * b = x * (a * b)", _gather_constants("multiply")),
     Rule("multiply", "(x + a) * b = x * b + a * b", _multiply_first),

@@ -1,5 +1,6 @@
 """Strategies of operators, and wrappers of definitions and schedules for them: ``relay.op.strategy``."""
 
+from compiler.ir.extension import extension_point
 from compiler.relay.op.strategy import generic, wrappers
 from compiler.relay.op.strategy.generic import *  # noqa: F403
 from compiler.relay.op.strategy.generic import __all__ as _names
@@ -9,4 +10,6 @@ __all__ = ["generic", "wrappers", *_names]
 
 
 def __getattr__(name: str) -> object:
+    if (load := extension_point("tvm.relay.op.strategy").find(name)) is not None:
+        return load()
     return of_name(name)

@@ -54,3 +54,9 @@ def test_names_are_those_of_the_tables() -> None:
     with pytest.raises((UnknownNameError, AttributeError)):
         _ = strategy.wrap_compute_nothing
     assert relay.op.strategy.conv2d_strategy is strategy.conv2d_strategy
+
+
+def test_strategies_of_a_target_are_refused_with_the_place_of_the_general_ones() -> None:
+    x86 = strategy.x86
+    with pytest.raises(tvm.TVMError, match=r"x86\.conv2d_strategy_cpu: relay\.op\.strategy\.generic has the strateg"):
+        x86.conv2d_strategy_cpu(None, [], None, None)

@@ -25,7 +25,15 @@ def dequantized(scale: Any) -> Any:
     return relay.qnn.op.dequantize(x(dtype="int8"), scales, relay.const(points), axis=2)
 
 
+def quadratic(a: float, b: float, c: float, dtype: str = "float32") -> Any:
+    u, v = relay.var("u", shape=(2, 1), dtype=dtype), relay.var("v", shape=(3,), dtype=dtype)
+    return number(a, dtype) * (u * u) + number(b, dtype) * u * v + number(c, dtype) * (v * v)
+
+
 FIRES: list[tuple[Any, str]] = [
+    (quadratic(1, 2, 1), "multiply(add(u, v), add(u, v))"),
+    (quadratic(1, 5, 6), "multiply(add(u, multiply(v, 3.0)), add(u, multiply(v, 2.0)))"),
+    (quadratic(2, -6, 4, "int32"), "multiply(2, multiply(add(u, multiply(v, -1)), add(u, multiply(v, -2))))"),
     (relay.reshape(relay.reshape(x(), (6, 4)), (4, 6)), "reshape(x)"),
     (relay.transpose(relay.transpose(x(), (1, 2, 0)), (2, 0, 1)), "x"),
     (relay.transpose(relay.transpose(x())), "x"),
@@ -153,6 +161,9 @@ STAYS: list[Any] = [
     relay.argmax(dequantized([1.0, 2.0, 3.0, 4.0]), axis=2),
     relay.layout_transform(x(1, 8, 4, 4), "NCHW", "NHWC"),
     relay.nn.relu(relay.negative(relay.nn.relu(x()))),
+    quadratic(1, 1, 1),
+    quadratic(1, 3, 1, "int32"),
+    quadratic(1, 2, 1, "float16"),
 ]
 
 
