@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from compiler.driver.relay import vm
 from compiler.driver.relay.build import TargetLike, as_module, build, build_graph, build_target
 from compiler.driver.relay.params import bind_params
-from compiler.driver.relay.vm_kernels import arranged
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.function import GlobalVar, as_function
 from compiler.ir.module import IRModule
@@ -33,7 +32,7 @@ KINDS = ("debug", "graph", "vm", "aot")
 
 Argument = ArrayLike | ADT | Constant | tuple["Argument", ...] | list["Argument"]
 """What a function is called with: an array, or a tuple of such."""
-Result = NDArray | ADT
+Result = NDArray | ADT | list["Result"]
 
 
 class Executor:
@@ -145,9 +144,14 @@ def _runs_model(module: IRModule, executor: ModelModule) -> Callable[..., Any]:
             executor.set_input(index, leaf)
         executor.run()
         outputs = iter([array(executor.get_output(i)) for i in range(executor.get_num_outputs())])
-        return arranged(main.body.checked_type, outputs)
+        return _lists(main.body.checked_type, outputs)
 
     return call
+
+
+def _lists(t: Type, outputs: Iterator[NDArray]) -> Any:
+    """Return the outputs of a model as its result: tuples are lists, as those of TVM's executors of models."""
+    return [_lists(field, outputs) for field in t.fields] if isinstance(t, TupleType) else next(outputs)
 
 
 def _plain(value: Argument) -> Argument:

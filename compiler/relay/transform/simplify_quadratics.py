@@ -45,8 +45,8 @@ def _operands(expr: GraphExpr, name: str) -> tuple[GraphExpr, GraphExpr] | None:
 
 def _scaled(expr: GraphExpr) -> tuple[float, GraphExpr] | None:
     """Return a constant and what it is multiplied by."""
-    a, b = _operands(expr, "multiply") or (None, None)
-    for constant, other in ((a, b), (b, a)):
+    factors = _operands(expr, "multiply")
+    for constant, other in () if factors is None else (factors, factors[::-1]):
         if isinstance(constant, Constant) and (value := scalar_value(constant)) is not None:
             return value.item(), other
     return None
@@ -70,6 +70,7 @@ def _term(expr: GraphExpr) -> _Term | None:
 def _three_terms(call: Call) -> list[_Term] | None:
     """Return the terms of a sum of three in the order in which they lead."""
     a, b = call.args
+    written: tuple[GraphExpr, ...]
     if (pair := _operands(a, "add")) is not None:
         written = (*pair, b)
     elif (pair := _operands(b, "add")) is not None:

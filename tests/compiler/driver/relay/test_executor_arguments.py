@@ -10,6 +10,7 @@ import pytest
 import compiler as tvm
 from compiler import relay
 from compiler.ir.error import ArgumentError
+from compiler.runtime.container import ADT
 from compiler.runtime.graph_module import GraphModule
 
 KINDS = ("graph", "vm", "debug")
@@ -57,6 +58,15 @@ def test_parts_of_a_tuple_are_given_together(kind: str) -> None:
     x = relay.var("t_0", shape=(2,))
     mod = tvm.IRModule.from_expr(relay.Function([t, x], relay.TupleGetItem(t, 0) * x - relay.TupleGetItem(t, 1)))
     assert relay.create_executor(kind, mod).evaluate()((A, B), 2 * B).numpy().tolist() == (A * 2 * B - B).tolist()
+
+
+@pytest.mark.parametrize(("kind", "container"), [("graph", list), ("aot", list), ("vm", ADT), ("debug", ADT)])
+def test_a_tuple_that_is_returned_is_a_list_of_models_and_an_object_of_the_others(kind: str, container: type) -> None:
+    x = relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.Tuple([x + x, relay.Tuple([x])])))
+    result = relay.create_executor(kind, mod).evaluate()(A)
+    assert type(result) is type(result[1]) is container
+    assert [result[0].numpy().tolist(), result[1][0].numpy().tolist()] == [(A + A).tolist(), A.tolist()]
 
 
 @pytest.mark.parametrize("kind", KINDS)

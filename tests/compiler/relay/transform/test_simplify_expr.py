@@ -161,9 +161,9 @@ STAYS: list[Any] = [
     relay.argmax(dequantized([1.0, 2.0, 3.0, 4.0]), axis=2),
     relay.layout_transform(x(1, 8, 4, 4), "NCHW", "NHWC"),
     relay.nn.relu(relay.negative(relay.nn.relu(x()))),
-    quadratic(1, 1, 1),
-    quadratic(1, 3, 1, "int32"),
-    quadratic(1, 2, 1, "float16"),
+    quadratic(2, 3, 2),
+    quadratic(2, 5, 3, "int32"),
+    quadratic(2, 4, 2, "float16"),
 ]
 
 
