@@ -18,6 +18,7 @@ import pytest
 
 import compiler
 from compiler import names
+from tests.contracts.measures.sources import parsed
 
 ROOT = Path(__file__).parents[2]
 TOP = ("compiler", "compiler.__main__", "compiler.alias", "compiler.names", "compiler.unavailable")
@@ -59,33 +60,36 @@ def strings(tree: ast.Module) -> Iterator[ast.Constant]:
             yield node
 
 
-def named_modules(source: str) -> Iterator[tuple[int, str]]:
+def named_modules(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield the modules that strings of a program name, with their lines."""
-    for node in strings(ast.parse(source)):
+    for node in strings(tree):
         if isinstance(node.value, str) and DOTTED.fullmatch(node.value):
             name = node.value.partition(":")[0]
             if name in modules():
                 yield node.lineno, name
 
 
-def upward(module: str, source: str) -> list[str]:
+def upward(module: str, tree: ast.Module) -> list[str]:
     """Return the places where a module names one of a higher layer in a string."""
-    return [f"{module}:{line}: {name}" for line, name in named_modules(source) if layer_of(name) < layer_of(module)]
+    return [f"{module}:{line}: {name}" for line, name in named_modules(tree) if layer_of(name) < layer_of(module)]
 
 
 def test_no_string_names_a_module_of_a_higher_layer() -> None:
-    faults = [fault for module, path in modules().items() for fault in upward(module, path.read_text())]
+    faults = [fault for module, path in modules().items() for fault in upward(module, parsed(path))]
     assert not faults, "\n".join(faults)
 
 
 def test_a_string_that_names_a_module_of_a_higher_layer_is_seen() -> None:
+    def in_strings(module: str, source: str) -> list[str]:
+        return upward(module, ast.parse(source))
+
     table = 'PLACES = {"build": ("compiler.driver.build", "build")}'
-    assert upward("compiler.relay", table) == ["compiler.relay:1: compiler.driver.build"]
-    assert upward("compiler.runtime.x", 'import_module("compiler.relay.op")') == [
+    assert in_strings("compiler.relay", table) == ["compiler.relay:1: compiler.driver.build"]
+    assert in_strings("compiler.runtime.x", 'import_module("compiler.relay.op")') == [
         "compiler.runtime.x:1: compiler.relay.op"
     ]
-    assert upward("compiler.driver.x", 'import_module("compiler.relay.op")') == []
-    assert upward("compiler.ir.x", '"""compiler.driver.build"""') == []
+    assert in_strings("compiler.driver.x", 'import_module("compiler.relay.op")') == []
+    assert in_strings("compiler.ir.x", '"""compiler.driver.build"""') == []
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
@@ -137,7 +141,7 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
 
 
 def test_no_two_files_import_each_other() -> None:
-    graph = {name: {*imported(ast.parse(path.read_text()))} - {name} for name, path in modules().items()}
+    graph = {name: {*imported(parsed(path))} - {name} for name, path in modules().items()}
     assert sum(map(len, graph.values())) > 1000
     assert circles(graph) == []
 

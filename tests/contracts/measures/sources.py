@@ -56,5 +56,10 @@ def sources(*packages: str) -> tuple[Source, ...]:
 
 
 def _parse(path: Path) -> Source:
-    text = path.read_text()
-    return Source(path.relative_to(ROOT), text, ast.parse(text))
+    return Source(path.relative_to(ROOT), path.read_text(), parsed(path))
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text())

@@ -10,21 +10,21 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.frontend.pytorch.dtypes import cast, tensor
 from compiler.relay.frontend.pytorch.tensors import number, reshape
+from compiler.relay.frontend.shared.carried_types import stable_types
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dtype_of, known, ops, rank_of, settle, type_of
 from compiler.relay.function import Function
-from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, joined_dim, same_dim
+from compiler.relay.ty import FuncType, TensorType, TupleType
 
 if TYPE_CHECKING:
+    import torch
+
     from compiler.relay.frontend.pytorch.script import Importer
 
 __all__ = ["MAX_TURNS", "branch", "loop"]
 
 MAX_TURNS = 256
 """Loops of at most as many turns are unrolled, where their number is known."""
-
-MAX_ROUNDS = 8
-"""How often the types of carried values are widened before they must be the same at the end of a turn."""
 
 
 def branch(importer: Importer, node: Any, condition: Any) -> Sequence[Any]:
@@ -99,13 +99,13 @@ def loop(importer: Importer, node: Any, inputs: Sequence[Any]) -> Sequence[Any]:
     return _unrolled(importer, body, trips, going, carried)
 
 
-def _is_decided_inside(body: Any) -> bool:
+def _is_decided_inside(body: torch.Block) -> bool:
     """Return whether a turn computes whether there is another one."""
     following = next(iter(body.outputs()))
     return str(following.node().kind()) != "prim::Constant"
 
 
-def _unrolled(importer: Importer, body: Any, trips: int, going: Any, carried: list[Any]) -> Sequence[Any]:
+def _unrolled(importer: Importer, body: torch.Block, trips: int, going: Any, carried: list[Any]) -> Sequence[Any]:
     turn = 0
     while turn < trips and going:
         if turn == MAX_TURNS:
@@ -116,10 +116,10 @@ def _unrolled(importer: Importer, body: Any, trips: int, going: Any, carried: li
     return carried
 
 
-def _at_run_time(importer: Importer, body: Any, trips: Any, going: Any, carried: list[Any]) -> Sequence[Any]:
+def _at_run_time(importer: Importer, body: torch.Block, trips: Any, going: Any, carried: list[Any]) -> Sequence[Any]:
     """Return the results of a function that calls itself once for each turn."""
     initial = [tensor(v) for v in carried]
-    types = _stable_types(importer, body, [type_of(v) for v in initial])
+    types = stable_types([type_of(v) for v in initial], lambda before: _types_after(importer, body, before))
     turn, condition, state = _variables(types)
     with _undecided(importer):
         importer.bind(list(body.inputs()), [turn, *state])
@@ -146,28 +146,10 @@ def _variables(types: Sequence[TensorType]) -> tuple[Any, Any, list[Any]]:
     return turn, condition, state
 
 
-def _stable_types(importer: Importer, body: Any, types: list[TensorType]) -> list[TensorType]:
-    """Return types of the carried values that hold before and after a turn: extents that change are unknown."""
-    for _ in range(MAX_ROUNDS):
-        turn, _, state = _variables(types)
-        with _undecided(importer):
-            importer.bind(list(body.inputs()), [turn, *state])
-            _, *results = importer.block(body)
-        joined = [_joined(t, type_of(tensor(r)), i) for i, (t, r) in enumerate(zip(types, results, strict=True))]
-        if all(_same(a, b) for a, b in zip(types, joined, strict=True)):
-            return types
-        types = joined
-    raise ConversionError("the extents of the values that a loop carries do not settle")
-
-
-def _joined(before: TensorType, after: TensorType, index: int) -> TensorType:
-    if before.dtype != after.dtype or len(before.dims) != len(after.dims):
-        raise ConversionError(f"value {index} that a loop carries is {before} before a turn and {after} after it")
-    dims = [joined_dim(a, b) for a, b in zip(before.dims, after.dims, strict=True)]
-    return TensorType(tuple(dims), before.dtype)
-
-
-def _same(a: TensorType, b: TensorType) -> bool:
-    return all(
-        same_dim(x, y) or (isinstance(x, AnyDim) and isinstance(y, AnyDim)) for x, y in zip(a.dims, b.dims, strict=True)
-    )
+def _types_after(importer: Importer, body: torch.Block, types: list[TensorType]) -> list[TensorType]:
+    """Return the types of the carried values after a turn."""
+    turn, _, state = _variables(types)
+    with _undecided(importer):
+        importer.bind(list(body.inputs()), [turn, *state])
+        _, *results = importer.block(body)
+    return [type_of(tensor(result)) for result in results]

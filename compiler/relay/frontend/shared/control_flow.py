@@ -6,16 +6,14 @@ from collections.abc import Callable, Sequence
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
+from compiler.relay.frontend.shared.carried_types import stable_types
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import rank_of, settle, type_of
 from compiler.relay.frontend.shared.tensors import reshape
 from compiler.relay.function import Function
-from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, joined_dim, same_dim
+from compiler.relay.ty import FuncType, TensorType, TupleType
 
 __all__ = ["chosen", "repeated"]
-
-MAX_ROUNDS = 8
-"""How often the types of carried values are widened before they must be the same at the end of a turn."""
 
 
 def chosen(condition: RelayExpr, yes: Sequence[RelayExpr], no: Sequence[RelayExpr]) -> list[RelayExpr]:
@@ -63,7 +61,14 @@ def repeated(
     ConversionError
         If a value changes its data type or number of dimensions.
     """
-    types = _stable_types([type_of(x) for x in initial], body)
+
+    def types_after(before: list[TensorType]) -> list[TensorType]:
+        results = body(_variables(before))
+        if len(results) != len(before):
+            raise ConversionError(f"its body has {len(results)} results for {len(before)} carried values")
+        return [type_of(result) for result in results]
+
+    types = stable_types([type_of(x) for x in initial], types_after)
     state = _variables(types)
     result = TupleType(tuple(types))
     again = Var("loop", FuncType(tuple(types), result))
@@ -80,31 +85,3 @@ def _scalar(x: RelayExpr) -> RelayExpr:
 
 def _variables(types: Sequence[TensorType]) -> list[Var]:
     return [settle(Var(f"state{i}", t)) for i, t in enumerate(types)]
-
-
-def _stable_types(
-    types: list[TensorType], body: Callable[[Sequence[RelayExpr]], Sequence[RelayExpr]]
-) -> list[TensorType]:
-    """Return types of the carried values that hold before and after a turn: extents that change are unknown."""
-    for _ in range(MAX_ROUNDS):
-        results = body(_variables(types))
-        if len(results) != len(types):
-            raise ConversionError(f"its body has {len(results)} results for {len(types)} carried values")
-        joined = [_joined(t, type_of(r), i) for i, (t, r) in enumerate(zip(types, results, strict=True))]
-        if all(_same(a, b) for a, b in zip(types, joined, strict=True)):
-            return types
-        types = joined
-    raise ConversionError("the extents of its carried values do not settle")
-
-
-def _joined(before: TensorType, after: TensorType, index: int) -> TensorType:
-    if before.dtype != after.dtype or len(before.dims) != len(after.dims):
-        raise ConversionError(f"carried value {index} is {before} before a turn and {after} after it")
-    dims = [joined_dim(a, b) for a, b in zip(before.dims, after.dims, strict=True)]
-    return TensorType(tuple(dims), before.dtype)
-
-
-def _same(a: TensorType, b: TensorType) -> bool:
-    return all(
-        same_dim(x, y) or (isinstance(x, AnyDim) and isinstance(y, AnyDim)) for x, y in zip(a.dims, b.dims, strict=True)
-    )

@@ -42,7 +42,7 @@ def test_pass_keeps_the_meaning(name: str, func: PrimFunc, n: int) -> None:
     assert_same(func, apply(func, PASSES[name]()), scalars={"n": n})
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(func=functions(kinds=KINDS, likely=True), n=st.integers(0, 9), constant=st.booleans())
 def test_passes_in_the_usual_order_keep_the_meaning(func: PrimFunc, n: int, constant: bool) -> None:
     config = {

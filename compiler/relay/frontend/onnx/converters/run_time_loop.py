@@ -10,14 +10,12 @@ import numpy as np
 from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.frontend.onnx.node import Node
+from compiler.relay.frontend.shared.carried_types import stable_types
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, ops, rank_of, settle, type_of
 from compiler.relay.frontend.shared.tensors import reshape, unsqueeze
 from compiler.relay.function import Function
-from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType, joined_dim, same_dim
-
-MAX_ROUNDS = 8
-"""How often the types of carried values are widened before they must be the same at the end of a turn."""
+from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType
 
 
 def loop_at_run_time(node: Node) -> list[Any]:
@@ -41,7 +39,7 @@ def loop_at_run_time(node: Node) -> list[Any]:
     """
     trips, condition, *initial = node.inputs
     body = node.required("body")
-    types = _stable_types(node, [type_of(x) for x in initial])
+    types = stable_types([type_of(x) for x in initial], lambda before: _types_after(node, before))
     turn = Var("turn", TensorType((), "int64"))
     going = Var("going", TensorType((), "bool"))
     state = [Var(f"state{i}", t) for i, t in enumerate(types)]
@@ -83,31 +81,12 @@ def _known_dims(item: RelayExpr) -> tuple[int, ...]:
     return tuple(int(d) for d in dims if isinstance(d, int))
 
 
-def _stable_types(node: Node, types: list[TensorType]) -> list[TensorType]:
-    """Return types of the carried values that hold before and after a turn: extents that change are unknown."""
-    body = node.required("body")
-    for _ in range(MAX_ROUNDS):
-        state = [Var(f"state{i}", t) for i, t in enumerate(types)]
-        turn, going = Var("turn", TensorType((), "int64")), Var("going", TensorType((), "bool"))
-        _typed([turn, going, *state])
-        outputs = node.run(body, [turn, going, *state])
-        if len(outputs) < 1 + len(types):
-            raise ConversionError(f"its body has {len(outputs)} outputs for {len(types)} carried values")
-        joined = [_joined(t, type_of(o), i) for i, (t, o) in enumerate(zip(types, outputs[1:], strict=False))]
-        if all(_same(a, b) for a, b in zip(types, joined, strict=True)):
-            return types
-        types = joined
-    raise ConversionError("the extents of its carried values do not settle")
-
-
-def _joined(before: TensorType, after: TensorType, index: int) -> TensorType:
-    if before.dtype != after.dtype or len(before.dims) != len(after.dims):
-        raise ConversionError(f"carried value {index} is {before} before a turn and {after} after it")
-    dims = [joined_dim(a, b) for a, b in zip(before.dims, after.dims, strict=True)]
-    return TensorType(tuple(dims), before.dtype)
-
-
-def _same(a: TensorType, b: TensorType) -> bool:
-    return all(
-        same_dim(x, y) or (isinstance(x, AnyDim) and isinstance(y, AnyDim)) for x, y in zip(a.dims, b.dims, strict=True)
-    )
+def _types_after(node: Node, types: list[TensorType]) -> list[TensorType]:
+    """Return the types of the carried values after a turn."""
+    state = [Var(f"state{i}", t) for i, t in enumerate(types)]
+    turn, going = Var("turn", TensorType((), "int64")), Var("going", TensorType((), "bool"))
+    _typed([turn, going, *state])
+    outputs = node.run(node.required("body"), [turn, going, *state])
+    if len(outputs) < 1 + len(types):
+        raise ConversionError(f"its body has {len(outputs)} outputs for {len(types)} carried values")
+    return [type_of(output) for output in outputs[1 : len(types) + 1]]

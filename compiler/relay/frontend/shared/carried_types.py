@@ -1,0 +1,52 @@
+"""The types of the values that a loop carries from turn to turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.ty import AnyDim, TensorType, joined_dim, same_dim
+
+__all__ = ["stable_types"]
+
+MAX_ROUNDS = 8
+"""How often types are widened before they must be the same at the end of a turn."""
+
+
+def stable_types(
+    types: Sequence[TensorType], turn: Callable[[list[TensorType]], Sequence[TensorType]]
+) -> list[TensorType]:
+    """Return types that hold before and after a turn: extents that change are unknown.
+
+    Parameters
+    ----------
+    types : sequence of TensorType
+        Of the values that the first turn begins with.
+    turn : callable
+        From the types before a turn to those after it, as many.
+
+    Raises
+    ------
+    ConversionError
+        If a turn changes a data type or a rank, or the extents do not settle.
+    """
+    before = list(types)
+    for _ in range(MAX_ROUNDS):
+        joined = [_joined(a, b, i) for i, (a, b) in enumerate(zip(before, turn(before), strict=True))]
+        if all(_same(a, b) for a, b in zip(before, joined, strict=True)):
+            return before
+        before = joined
+    raise ConversionError("the extents of its carried values do not settle")
+
+
+def _joined(before: TensorType, after: TensorType, index: int) -> TensorType:
+    if before.dtype != after.dtype or len(before.dims) != len(after.dims):
+        raise ConversionError(f"carried value {index} is {before} before a turn and {after} after it")
+    dims = [joined_dim(a, b) for a, b in zip(before.dims, after.dims, strict=True)]
+    return TensorType(tuple(dims), before.dtype)
+
+
+def _same(a: TensorType, b: TensorType) -> bool:
+    return all(
+        same_dim(x, y) or (isinstance(x, AnyDim) and isinstance(y, AnyDim)) for x, y in zip(a.dims, b.dims, strict=True)
+    )
