@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from compiler.contrib.dot import attributes, quoted
 from compiler.contrib.relay_viz.interface import DefaultVizParser, Plotter, VizEdge, VizGraph, VizNode
 
 __all__ = ["DotGraph", "DotPlotter", "DotVizParser"]
@@ -44,10 +45,10 @@ class DotGraph(VizGraph):
         get_node_attr: Callable[[VizNode], Attributes] | None = None,
     ) -> None:
         self._node_attributes = get_node_attr or _by_kind
-        self._lines = [f"subgraph {_quoted(f'cluster_{name}')} {{", f"  label={_quoted(name)};"]
-        for kind, attributes in (("graph", graph_attr), ("node", node_attr), ("edge", edge_attr)):
-            if attributes:
-                self._lines.append(f"  {kind} {_listed(attributes)};")
+        self._lines = [f"subgraph {quoted(f'cluster_{name}')} {{", f"  label={quoted(name)};"]
+        for kind, given in (("graph", graph_attr), ("node", node_attr), ("edge", edge_attr)):
+            if given:
+                self._lines.append(f"  {kind} {attributes(given)};")
 
     def node(self, viz_node: VizNode) -> None:
         """Add a node.
@@ -57,8 +58,8 @@ class DotGraph(VizGraph):
         viz_node : VizNode
         """
         label = "\n".join(part for part in (viz_node.type_name, viz_node.detail) if part)
-        attributes = {"label": label, **self._node_attributes(viz_node)}
-        self._lines.append(f"  {_quoted(viz_node.identity)} {_listed(attributes)};")
+        given = {"label": label, **self._node_attributes(viz_node)}
+        self._lines.append(f"  {quoted(viz_node.identity)} {attributes(given)};")
 
     def edge(self, viz_edge: VizEdge) -> None:
         """Add an edge.
@@ -67,7 +68,7 @@ class DotGraph(VizGraph):
         ----------
         viz_edge : VizEdge
         """
-        self._lines.append(f"  {_quoted(viz_edge.start)} -> {_quoted(viz_edge.end)};")
+        self._lines.append(f"  {quoted(viz_edge.start)} -> {quoted(viz_edge.end)};")
 
     @property
     def digraph(self) -> str:
@@ -131,11 +132,3 @@ class DotPlotter(Plotter):
         path = Path(f"{filename}.dot")
         path.write_text(text + "\n", encoding="utf-8")
         print(f"relay_viz: wrote {path}; dot -T{self._format} {path} -o {filename}.{self._format} makes the picture")
-
-
-def _listed(attributes: Attributes) -> str:
-    return f"[{', '.join(f'{key}={_quoted(value)}' for key, value in attributes.items())}]"
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
