@@ -12,6 +12,10 @@ from msgspec import Meta, Struct
 MAX_PROPOSALS = 200
 """Of one loop or stage."""
 MAX_FACTOR = 1 << 20
+MAX_EDIT = 4_000
+"""Characters that an edit writes."""
+MAX_REMOVED = 1_000
+"""Lines that an edit replaces."""
 ProposedPrimitive = Literal[
     "split",
     "reorder",
@@ -54,10 +58,12 @@ class Edit(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     line: Annotated[int, Meta(ge=1, le=1_000_001)]
     """The first of them, counted from 1; without any, what is written comes before this line."""
-    removed: Annotated[int, Meta(ge=0, le=1_000)] = 0
+    removed: Annotated[int, Meta(ge=0, le=MAX_REMOVED)] = 0
     """How many are replaced."""
-    text: Annotated[str, Meta(max_length=4_000)]
+    text: Annotated[str, Meta(max_length=MAX_EDIT)]
     """What is written, without a line break at its end."""
+    instead: Annotated[str, Meta(max_length=MAX_EDIT)] = ""
+    """The statement of the script whose place the last line takes."""
 
 
 class Proposal(Struct, frozen=True, kw_only=True, omit_defaults=True):

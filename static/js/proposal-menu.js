@@ -1,6 +1,6 @@
 // The menu of a loop or a stage: what it can take next, first what might pay and why, last what is refused and why.
 import { $, $$, element } from "./dom.js";
-import { apply, placeOf, propose, refusals } from "./proposals.js";
+import { apply, placeOf, propose, refusals, written } from "./proposals.js";
 import { on } from "./state.js";
 
 let handle = null; // what the menu was opened from
@@ -56,7 +56,8 @@ const section = (title, items) => (items.length ? [element("h3", {}, title), ele
 function choice(proposal, reason, script) {
   const button = element("button", { type: "button", class: "plain", ...(proposal.edit ? {} : { "aria-disabled": "true" }) }, proposal.label);
   if (reason) button.append(element("small", {}, reason));
-  if (proposal.edit) button.title = proposal.edit.text.trim();
+  if (proposal.edit) button.title = written(proposal.edit);
+  if (proposal.edit?.instead) button.append(element("small", {}, `instead of ${proposal.edit.instead}`));
   button.addEventListener("click", () => {
     if (proposal.edit) close(true);
     apply(proposal, script);

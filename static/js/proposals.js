@@ -43,6 +43,9 @@ export function refusals(proposals) {
   return [...first.values()];
 }
 
+/** What an edit writes, and what of the script it stands for. */
+export const written = ({ text, instead }) => (instead ? `${text.trim().split("\n").at(-1).trim()} instead of ${instead}` : text.trim());
+
 /** Write a proposal into the script, unless the script has changed since it was asked about.
  * @param {Proposal} proposal
  * @param {string} script */
@@ -53,6 +56,6 @@ export function apply(proposal, script) {
     toast("The script has changed meanwhile: ask again");
   } else {
     editor.replaceLines(proposal.edit);
-    announce(`Wrote ${proposal.edit.text.trim()}`);
+    announce(`Wrote ${written(proposal.edit)}`);
   }
 }

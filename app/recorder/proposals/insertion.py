@@ -7,7 +7,7 @@ import keyword
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from app.proposals import Edit
+from app.proposals import MAX_EDIT, MAX_REMOVED, Edit
 from compiler.ir.error import TVMError
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -32,6 +32,7 @@ class ScriptText:
     """
 
     def __init__(self, source: str, lowered: int | None) -> None:
+        self._source = source
         self._lines = source.splitlines()
         self._lowered = lowered
         self._tree = ast.parse(source)
@@ -73,9 +74,36 @@ class ScriptText:
                 alone = not self._lines[first - 1][: statement.col_offset].strip()
                 rest = self._lines[last - 1].encode()[statement.end_col_offset or 0 :].decode().strip()
                 indent = " " * statement.col_offset
-                edit = Edit(line=first, removed=last - first + 1, text=indent + text + (f"  {rest}" if rest else ""))
+                written = indent + text + (f"  {rest}" if rest else "")
+                edit = Edit(line=first, removed=last - first + 1, text=written, instead=ast.unparse(statement))
                 return edit if alone and (not rest or rest.startswith("#")) else None
         return None
+
+    def instead(self, edit: Edit, line: int) -> Edit:
+        """Return an insertion that also removes the statement on an earlier line, whose place it takes.
+
+        Parameters
+        ----------
+        edit : Edit
+            As of :meth:`insertion`.
+        line : int
+
+        Returns
+        -------
+        Edit
+            The insertion alone where the statement is not one of the schedule's own lines, with nothing beside it.
+        """
+        for statement in self._body:
+            first, last = _span(statement)
+            if not (first <= line <= last < edit.line and isinstance(statement, ast.Expr)):
+                continue
+            source = "\n".join(self._lines[first - 1 : last])
+            text = "\n".join([*self._lines[last : edit.line - 1], edit.text])
+            alone = source.strip() == ast.get_source_segment(self._source, statement)
+            removed = edit.line - first
+            if alone and removed <= MAX_REMOVED and len(text) <= MAX_EDIT:
+                return Edit(line=first, removed=removed, text=text, instead=ast.unparse(statement))
+        return edit
 
     def _bindings(self, variables: Collection[str]) -> Iterator[int]:
         """Yield the last lines that give some variables their values, as far as they come before the lowering."""
@@ -95,13 +123,15 @@ class ScriptText:
             if not inner:
                 raise TVMError(f"line {end.lineno} schedules and lowers in one statement: write it as several")
             return self._gap(inner[0], required)
-        needed = [statement for statement in before if _contains(statement, required)]
+        called = {s.name for s in before if isinstance(s, _FUNCTIONS) and _contains(s, required)}
+        needed = [s for s in before if _contains(s, required) or called & set(_names(s))]
         if needed:
             last = needed[-1]
             after = _span(last)[1]
             if end is not None and after >= _span(end)[0]:
                 raise TVMError(f"line {after} has several statements: write each on a line of its own")
-            return _Gap(after, last.col_offset)
+            line = self._lines[_span(last)[0] - 1]
+            return _Gap(after, len(line) - len(line.lstrip()))
         if end is not None:
             return _Gap(_span(end)[0] - 1, end.col_offset)
         raise TVMError("the schedule is made in a function that lowers nothing")

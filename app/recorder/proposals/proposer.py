@@ -19,6 +19,7 @@ from app.recorder.proposals.candidates import (
     Bind,
     Candidate,
     ComputeAt,
+    PlaceAlone,
     Reorder,
     Split,
     loop_candidates,
@@ -45,6 +46,8 @@ from compiler.te.primitives import Primitive
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
 
+PLACING = frozenset({"compute_at", "compute_inline", "compute_root"})
+"""Primitives of which the last one decides where a stage is computed."""
 ANNOTATING = frozenset({"vectorize", "parallel", "unroll", "bind", "pragma"})
 """Primitives that do not care for the order of the loops."""
 
@@ -201,7 +204,16 @@ class _Proposer(Trials[Candidate]):
         if isinstance(candidate, ComputeAt):
             applied = [*applied, *self._applied(candidate.consumer)]
         lines = [primitive.line for primitive in applied if primitive.line is not None]
-        return self._text.insertion(statements, lines, self._wording.variables)
+        edit = self._text.insertion(statements, lines, self._wording.variables)
+        if isinstance(candidate, ComputeAt | PlaceAlone):
+            placed = [p for p in self._applied(candidate.stage) if p.name in PLACING and p.line is not None]
+            if placed and self._is_alone(placed[-1]):
+                return self._text.instead(edit, placed[-1].line or 0)
+        return edit
+
+    def _is_alone(self, primitive: Primitive) -> bool:
+        """Return whether the line of a primitive made no other one, as one of a loop or of a function may."""
+        return sum(other.line == primitive.line for other in self._schedule.primitives) == 1
 
     def _applied(self, stage: int) -> list[Primitive]:
         """Return the primitives of a stage, and those of the schedule that gave it the operation that it has."""

@@ -64,6 +64,49 @@ def test_a_split_is_written_where_a_person_would_write_it() -> None:
     assert loops(answer) == ["i.outer", "i.inner", "j.outer", "k", "j.inner"]
 
 
+PLACED = BLUR.replace(
+    "f = tvm.build",
+    "y, x = blur.op.axis\ns[across].compute_at(s[blur], y)\nxo, xi = s[blur].split(x, factor=8)\nf = tvm.build",
+)
+
+
+@pytest.mark.parametrize(
+    ("label", "statement"),
+    [
+        ("inline", "s[across].compute_inline()"),
+        ("compute at the root", "s[across].compute_root()"),
+        ("compute at blur, x.outer", "s[across].compute_at(s[blur], xo)"),
+    ],
+)
+def test_a_stage_is_placed_once(label: str, statement: str) -> None:
+    placed = labelled(proposals(PLACED, 0), label)
+    assert placed.edit is not None
+    assert placed.edit.instead == "s[across].compute_at(s[blur], y)"
+    script = edited(PLACED, placed.edit)
+    assert [line for line in script.splitlines() if "s[across]" in line] == [statement]
+    assert sorted(script.splitlines()) == sorted(PLACED.replace(placed.edit.instead, statement).splitlines())
+    answer, _ = run(script)
+    assert answer.problems == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "s[across].compute_at(s[blur], y)  # rows stay in the cache",
+        "s[across].compute_at(s[blur], y); ready = True",
+        "for stage in (across,):\n    s[stage].compute_at(s[blur], y)",
+        "def place(stage):\n    s[stage].compute_at(s[blur], y)\n\nplace(across)",
+    ],
+)
+def test_a_line_that_says_more_than_where_a_stage_is_placed_stays(line: str) -> None:
+    script = PLACED.replace("s[across].compute_at(s[blur], y)", line)
+    placed = labelled(proposals(script, 0), "inline")
+    assert placed.edit is not None
+    assert placed.edit.instead == ""
+    assert line in edited(script, placed.edit)
+    assert run(edited(script, placed.edit))[0].problems == []
+
+
 def test_a_reordering_takes_the_place_of_the_one_before() -> None:
     moved = labelled(proposals(MATMUL, 0, 2), "move outside of i")
     assert moved.onto == Place(stage=0, loop=0)
