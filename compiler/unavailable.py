@@ -66,6 +66,18 @@ UNAVAILABLE = {
         f"tvm.relay.frontend.{name}": "such models come by way of ONNX"
         for name in ("caffe", "caffe2", "coreml", "darknet", "mxnet", "mxnet_qnn_op_utils", "oneflow", "paddlepaddle")
     },
+    **{
+        f"tvm.relay.frontend.from_{name}": f"{way}; relay.frontend.from_onnx reads the file"
+        for name, way in (
+            ("caffe", "caffe2onnx converts Caffe's models to ONNX"),
+            ("caffe2", "caffe2.python.onnx converts Caffe2's models to ONNX"),
+            ("coreml", "coremltools and onnxmltools convert Core ML's models to ONNX"),
+            ("darknet", "tools such as darknet2onnx convert Darknet's models to ONNX"),
+            ("mxnet", "mx.onnx.export_model saves MXNet's models as ONNX"),
+            ("oneflow", "oneflow_onnx converts OneFlow's models to ONNX"),
+            ("paddle", "paddle2onnx converts Paddle's models to ONNX"),
+        )
+    },
     "tvm.micro": _NO_BOARD,
     "tvm.relax": "graphs are Relay's here",
     **{

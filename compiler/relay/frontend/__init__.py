@@ -13,15 +13,6 @@ _HOMES = {
     "compiler.relay.frontend.pytorch": ("from_pytorch",),
     "compiler.relay.frontend.tensorflow": ("from_tensorflow",),
     "compiler.relay.frontend.tflite": ("from_tflite",),
-    "compiler.relay.frontend.other_formats": (
-        "from_caffe",
-        "from_caffe2",
-        "from_coreml",
-        "from_darknet",
-        "from_mxnet",
-        "from_oneflow",
-        "from_paddle",
-    ),
 }
 
 __all__ = [name for names in _HOMES.values() for name in names]
