@@ -112,7 +112,7 @@ class AotExecutor(ModelExecutor):
         return self._prepared[1]
 
     def get_function(self, name: str) -> Callable[..., Any]:
-        methods = (self.run, self.set_input, self.get_input, self.get_output)
+        methods = (self.run, self.set_input, self.get_input, self.get_input_index, self.get_output)
         by_name: dict[str, Callable[..., Any]] = {method.__name__: method for method in methods}
         if name not in by_name:
             raise ArgumentError(f"aot_executor: there is no function {show(name)}; there are {', '.join(by_name)}")
@@ -145,6 +145,28 @@ class AotModule(ModelModule):
         if not isinstance(module, AotExecutor):
             expected("AotModule", "module", 'what lib["default"](dev) returns', type(module).__name__)
         super().__init__(module)
+
+    def get_input_name(self, index: int) -> str:
+        """Return the name of an input.
+
+        Parameters
+        ----------
+        index : int
+            Which input.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such input.
+        """
+        names = self.module.input_names
+        if not 0 <= index < len(names):
+            raise ArgumentError(f"get_input_name: the model has {len(names)} inputs, there is no input {show(index)}")
+        return names[index]
 
 
 class AotLibrary:

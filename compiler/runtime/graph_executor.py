@@ -17,6 +17,7 @@ from compiler.runtime.measurement import Thunk, call_instrumented
 from compiler.runtime.model_module import ModelExecutor
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import NDArray, aligned_empty, numpy_dtype
+from compiler.runtime.params import load_param_dict
 from compiler.runtime.reference_call import reference_call
 from compiler.runtime.threads import num_threads
 
@@ -121,6 +122,36 @@ class GraphExecutor(ModelExecutor):
             If there is no such output, or the array does not fit.
         """
         self._replace("set_output_zero_copy", self._output(key), value)
+
+    def load_params(self, params_bytes: bytes | bytearray) -> None:
+        """Set parameters.
+
+        Parameters
+        ----------
+        params_bytes : bytes or bytearray
+            What ``save_param_dict`` wrote; names that the graph does not have are left out, as in TVM.
+        """
+        for name, value in load_param_dict(params_bytes).items():
+            if self.get_input_index(name) >= 0:
+                self.set_input(name, value)
+
+    def share_params(self, other: GraphExecutor, params_bytes: bytes | bytearray) -> None:
+        """Let the parameters of another executor be this one's as well, without a copy.
+
+        Parameters
+        ----------
+        other : GraphExecutor
+            Has inputs of the parameters' names.
+        params_bytes : bytes or bytearray
+            What ``save_param_dict`` wrote; only its names count.
+
+        Raises
+        ------
+        ArgumentError
+            If one of the two has no such input.
+        """
+        for name in load_param_dict(params_bytes):
+            self.set_input_zero_copy(name, other.get_input(name))
 
     def _replace(self, operation: str, number: int, value: NDArray) -> None:
         """Put an array where a value and those that share its memory are."""
@@ -271,9 +302,12 @@ class GraphExecutor(ModelExecutor):
             "set_input_zero_copy": self.set_input_zero_copy,
             "set_output_zero_copy": self.set_output_zero_copy,
             "get_input": self.get_input,
+            "get_input_index": self.get_input_index,
             "get_output": self.get_output,
             "get_num_inputs": lambda: len(self._input_values),
             "get_num_outputs": lambda: len(self.graph.heads),
+            "load_params": self.load_params,
+            "share_params": self.share_params,
         }
         if name not in methods:
             raise ArgumentError(f"graph_executor: there is no function {show(name)}; there are {', '.join(methods)}")

@@ -11,7 +11,6 @@ from compiler.runtime.graph_executor import GraphExecutor
 from compiler.runtime.model_module import ModelModule
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import NDArray
-from compiler.runtime.params import load_param_dict
 
 __all__ = ["GraphModule", "create"]
 
@@ -39,7 +38,7 @@ class GraphModule(ModelModule):
         params_bytes : bytes or bytearray
             What ``save_param_dict`` wrote.
         """
-        self.set_input(None, None, **load_param_dict(params_bytes))
+        self.module.load_params(params_bytes)
 
     def set_input_zero_copy(
         self, key: int | str | None = None, value: NDArray | None = None, **params: NDArray
@@ -99,8 +98,7 @@ class GraphModule(ModelModule):
         ArgumentError
             If one of the two has no such input.
         """
-        for name in load_param_dict(params_bytes):
-            self.module.set_input_zero_copy(name, other.module.get_input(name))
+        self.module.share_params(other.module, params_bytes)
 
     def __getitem__(self, key: str) -> Callable[..., Any]:
         return self.module.get_function(key)

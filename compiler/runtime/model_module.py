@@ -114,6 +114,22 @@ class ModelExecutor(Timed):
     def _measured(self) -> Callee:
         """What instruments are told is measured."""
 
+    def get_input_index(self, name: str) -> int:
+        """Return the index of an input.
+
+        Parameters
+        ----------
+        name : str
+            The input.
+
+        Returns
+        -------
+        int
+            -1 if there is none of that name.
+        """
+        names = self.input_names
+        return names.index(name) if name in names else -1
+
     def set_input(self, key: int | str, value: ArrayLike) -> None:
         """Copy a value into an input.
 
@@ -286,8 +302,7 @@ class ModelModule:
         int
             -1 if there is none of that name.
         """
-        names = self.module.input_names
-        return names.index(name) if name in names else -1
+        return self.module.get_input_index(name)
 
     def get_input_info(self) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
         """Return shapes and data types of all inputs.

@@ -94,11 +94,10 @@ class VirtualMachine(Timed):
         **kwargs : array_like or NDArray
             Arguments by name.
         """
-        result = self.invoke(func_name, *args, **kwargs)
-        self._outputs = list(result) if isinstance(result, ADT) else [result]
+        self.invoke(func_name, *args, **kwargs)
 
     def get_outputs(self) -> list[Any]:
-        """Return the results of the last :meth:`invoke_stateful`: the fields of a tuple, or one value.
+        """Return the results of the last call: the fields of a tuple, or one value.
 
         Returns
         -------
@@ -202,8 +201,11 @@ class VirtualMachine(Timed):
         values = self._arguments(func_name, args, kwargs)
         instruments = active_instruments()
         if instruments:
-            return call_instrumented(instruments, self, func_name, values, lambda: self._run(func_name, values))
-        return self._run(func_name, values)
+            result = call_instrumented(instruments, self, func_name, values, lambda: self._run(func_name, values))
+        else:
+            result = self._run(func_name, values)
+        self._outputs = list(result) if isinstance(result, ADT) else [result]
+        return result
 
     def run(self, *args: Argument, **kwargs: Argument) -> Any:
         """Call the function ``main``.

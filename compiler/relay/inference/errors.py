@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compiler.ir.error import TVMError
+from compiler.ir.error import DiagnosticError, TVMError
 from compiler.ir.origin import Location, Span, active_table
 
 __all__ = [
@@ -44,7 +44,7 @@ class Diagnostic:
         return f"{self.location.file}:{self.location.line}: {self.message}"
 
 
-class TypeInferenceError(TVMError):
+class TypeInferenceError(DiagnosticError):
     """The types of a program do not fit.
 
     Attributes

@@ -61,9 +61,14 @@ def test_arrays_are_inputs_and_outputs_without_a_copy(model: GraphExecutorFactor
         module.set_input_zero_copy("x", tvm.nd.empty((3, 2)))
 
 
-def test_executors_share_their_parameters(model: GraphExecutorFactory) -> None:
+@pytest.mark.parametrize("packed", [False, True])
+def test_executors_share_their_parameters(model: GraphExecutorFactory, packed: bool) -> None:
     first, second = (graph_executor.GraphModule(model["default"](tvm.cpu())) for _ in range(2))
-    second.share_params(first, relay.save_param_dict(model.get_params()))
+    params = relay.save_param_dict(model.get_params())
+    if packed:
+        second.module["share_params"](first.module, params)
+    else:
+        second.share_params(first, params)
     for name in model.get_params():
         assert second.get_input(name).address == first.get_input(name).address
     second.run(x=np.ones((2, 3), "float32"))

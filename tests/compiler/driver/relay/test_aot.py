@@ -106,6 +106,7 @@ def test_an_exported_model_is_run_from_its_file():
     loaded = tvm.runtime.load_module(path)
     module = AotModule(loaded["default"](tvm.cpu()))
     assert (module.get_num_inputs(), module.get_input_index("x"), module.get_input_index("y")) == (1, 0, -1)
+    assert module.get_input_name(0) == "x"
     for got, expected in zip(_outputs(module, x=x), _by_graph(mod, x=x), strict=True):
         np.testing.assert_array_equal(got, expected)
     with pytest.raises(ArgumentError, match="this model's name is 'default'"):
@@ -133,6 +134,8 @@ def test_wrong_inputs_are_refused_by_name():
         module.set_input("y", _random(3))
     with pytest.raises(ArgumentError, match="int from 0 to 4"):
         module.get_output(5)
+    with pytest.raises(ArgumentError, match="the model has 1 inputs, there is no input -1"):
+        module.get_input_name(-1)
 
 
 def test_the_interface_of_c_needs_its_runtime():

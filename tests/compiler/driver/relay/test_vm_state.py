@@ -29,6 +29,9 @@ def test_results_are_kept() -> None:
     total, second = machine.get_outputs()
     np.testing.assert_array_equal(total.numpy(), one + two)
     np.testing.assert_array_equal(second.numpy(), two)
+    machine.set_input("main", two, one)
+    result = machine.run()
+    assert machine.get_outputs() == list(result) != [total, second]
     measured = machine.benchmark(compiler.cpu(), one, two, repeat=2, number=1, end_to_end=True)
     assert len(measured.results) == 2
 
