@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compiler.ir.extension import public_module
 from compiler.tir.schedule import conditions
 from compiler.tir.schedule.layout_suggestion import suggest_index_map
 from compiler.tir.schedule.loop_mapping import TensorizeInfo, get_tensorize_loop_mapping
@@ -51,3 +52,7 @@ def is_output_block(sch: Schedule, block: BlockRV) -> bool:
     """
     sref = sch.get_sref(block)
     return conditions.is_output_block(sch.state, sref, conditions.scope_root(sch.state, sref))
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.tir.schedule.analysis", __all__)
