@@ -75,7 +75,9 @@ class Op:
     doc : str
         One sentence for users.
     prints_dtype : bool
-        Whether a printed call names its data type before its arguments, as one whose type they do not tell.
+        Whether a printed call names its data type, as one whose type its arguments do not tell.
+    dtype_is_last : bool
+        Whether it does so behind its arguments, not before them.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Op:
     reference: Callable[..., Any] | None = None
     doc: str = ""
     prints_dtype: bool = False
+    dtype_is_last: bool = False
 
     span: ClassVar[Span] = NO_SPAN
     """An operator comes from nowhere; visitors ask every expression."""
@@ -260,9 +263,10 @@ def register_op(
     reference: Callable[..., Any] | None = None,
     doc: str = "",
     prints_dtype: bool = False,
+    dtype_is_last: bool = False,
 ) -> Op:
     """Register an operator under a name that is still free and return it."""
-    return add_op(Op(name, effect, reference, doc, prints_dtype))
+    return add_op(Op(name, effect, reference, doc, prints_dtype, dtype_is_last))
 
 
 AnyOp = TypeVar("AnyOp", bound=Op)

@@ -10,7 +10,11 @@ STACK_ALLOCA = register_op(
     "tir.tvm_stack_alloca", effect=CallEffect.UPDATE_STATE, doc="Room for arguments on the stack."
 )
 STRUCT_GET = register_op(
-    "tir.tvm_struct_get", effect=CallEffect.READ_STATE, prints_dtype=True, doc="A field of an argument's structure."
+    "tir.tvm_struct_get",
+    effect=CallEffect.READ_STATE,
+    prints_dtype=True,
+    dtype_is_last=True,
+    doc="A field of an argument's structure.",
 )
 STRUCT_SET = register_op("tir.tvm_struct_set", effect=CallEffect.UPDATE_STATE, doc="Sets a field of a structure.")
 TVM_CALL_PACKED = register_op(

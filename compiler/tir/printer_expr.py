@@ -257,7 +257,8 @@ class ExprPrinter(Functor):
         if isinstance(op, Op):
             function = "T." + op.name.removeprefix("tir.")
             if op.prints_dtype:
-                self._call(function, f'"{n.dtype}"', *n.args)
+                dtype = f'"{n.dtype}"'
+                self._call(function, *((*n.args, dtype) if op.dtype_is_last else (dtype, *n.args)))
             else:
                 stated = () if _has_usual_dtype(n, op) else (f'dtype="{n.dtype}"',)
                 self._call(function, *n.args, *stated)

@@ -394,7 +394,9 @@ class _Function(Statements):
             odd = next(iter([*n.kwonlyargs, *n.posonlyargs, *n.defaults]), n.vararg or n.kwarg)
             raise self.source.error(odd or n, "parameters are plain names with types")
         params: list[Var] = []
-        for arg in n.args:
+        for position, arg in enumerate(n.args):
+            if any(arg.arg == other.arg for other in n.args[:position]):
+                raise self.source.error(arg, f"there is a parameter {arg.arg!r} already")
             with self.at(arg):
                 value = self.variable(arg.annotation, arg.arg, arg)
                 param = Var(f"{arg.arg}_handle", "handle") if isinstance(value, Buffer) else value

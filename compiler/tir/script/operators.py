@@ -155,7 +155,7 @@ def call_op(op: Op, *args: object, dtype: str | None = None) -> PrimExpr:
     Parameters
     ----------
     op : Op
-        One that does not show its type in its operands takes its data type first.
+        One that does not show its type in its operands takes its data type first, or last where calls print it there.
     *args : ExprLike
         The operands; strings are string constants.
     dtype : str, optional
@@ -172,9 +172,12 @@ def call_op(op: Op, *args: object, dtype: str | None = None) -> PrimExpr:
         return Call(dtype, op, tuple([_operand(a) for a in args]))
     operands = list(args)
     if op.prints_dtype:
-        if not operands or not isinstance(operands[0], str):
-            raise ArgumentError(f'T.{op.name.removeprefix("tir.")}: the data type comes first, e.g. "int32"')
-        result = str(operands.pop(0))
+        # What was printed before these calls had their type last has it first.
+        place = -1 if op.dtype_is_last and operands and isinstance(operands[-1], str) else 0
+        if not operands or not isinstance(operands[place], str):
+            where = "last" if op.dtype_is_last else "first"
+            raise ArgumentError(f'T.{op.name.removeprefix("tir.")}: the data type comes {where}, e.g. "int32"')
+        result = str(operands.pop(place))
         dt.parse(result)
         return Call(result, op, tuple([_operand(a) for a in operands]))
     exprs = tuple([_operand(a) for a in operands])

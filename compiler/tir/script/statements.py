@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from compiler.ir import dtype as dt
@@ -103,18 +104,17 @@ class Statements(BlockStatements):
             values = self.value(n.value)
             if isinstance(values, MetaVariable):
                 values = [MetaVariable(part) for part in values.value]
-            self._bind_each(n, target.elts, values)
-            return None
+            return self._bind_each(n, target.elts, values)
         return self._bind(target, self.value(n.value))
 
-    def _bind_each(self, n: ast.Assign, targets: Sequence[ast.expr], values: Any) -> None:
-        """Give a name to each of several definitions."""
+    def _bind_each(self, n: ast.Assign, targets: Sequence[ast.expr], values: Any) -> Wrap | None:
+        """Give a name to each of several definitions or values."""
         if not isinstance(values, (tuple, list)) or len(values) != len(targets):
             got = len(values) if isinstance(values, (tuple, list)) else show(values)
             raise self.source.error(n, f"expected {counted(len(targets), 'value')}, got {got}")
-        for target, value in zip(targets, values, strict=True):
-            if self._bind(target, value) is not None:
-                raise self.source.error(n, "what holds for a block is assigned to one name")
+        bound = [self._bind(target, value) for target, value in zip(targets, values, strict=True)]
+        wraps = [wrap for wrap in bound if wrap is not None]
+        return (lambda rest: reduce(lambda body, wrap: wrap(body), reversed(wraps), rest)) if wraps else None
 
     def _bind(self, target: ast.expr, value: Any) -> Wrap | None:
         """Give a name to what a definition defines, or bind a variable to a value."""

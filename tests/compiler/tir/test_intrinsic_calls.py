@@ -113,6 +113,7 @@ def test_texts_of_calls_are_read_back() -> None:
         T.evaluate(T.tvm_struct_set(x, 0, 12, 1))
         T.evaluate(T.dp4a("int32", 1, 2, 3))
         T.evaluate(T.start_profile_intrinsic(3))
+        T.evaluate(T.tvm_struct_get(x, 0, 4, "int32"))
 
     calls = [s.value for s in f.body.seq]
     assert all(isinstance(c, Call) for c in calls)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
+import compiler as tvm
 from compiler import tir
 from compiler.ir import diagnostics
 from compiler.ir.error import ArgumentError
@@ -505,3 +507,19 @@ def test_the_text_of_a_function_is_its_source() -> None:
     assert isinstance(func, PrimFunc)
     assert func.attrs == {"a": [1, "b"]}
     assert_structural_equal(from_source(func.script()), func)
+
+
+def test_several_values_are_bound_at_once() -> None:
+    func = from_source(
+        "@T.prim_func\ndef f(A: T.Buffer((8,), 'int32')):\n    x, y = A[1], 2\n    x, y = y, x\n    A[x] = y\n"
+    )
+    assert isinstance(func, PrimFunc)
+    values = np.arange(8, dtype="int32")
+    array = tvm.nd.array(values)
+    tvm.build(func)(array)
+    assert array.numpy()[2] == values[1]
+
+
+def test_parameters_have_names_of_their_own() -> None:
+    with pytest.raises(ScriptError, match="there is a parameter 'a' already"):
+        from_source("@T.prim_func\ndef f(a: T.handle, a: T.handle):\n    T.evaluate(0)")
