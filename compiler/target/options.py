@@ -84,9 +84,9 @@ def describe(target: str | Mapping[str, object]) -> Description:
 
 
 def _normalised(made: Description) -> Description:
-    """Drop the keys that the target has anyway, so that equal targets have one description."""
-    if keys_of(made) == keys_of(Description(made.kind, made.given)):
-        made.keys = []
+    """Name all keys, or none where the target has them anyway, so that equal targets have one description."""
+    keys = keys_of(made)
+    made.keys = keys if keys != keys_of(Description(made.kind, made.given)) else []
     return made
 
 
@@ -166,7 +166,7 @@ def _words(key: str, value: object) -> list[str]:
 
 
 def keys_of(made: Description) -> list[str]:
-    """Return the groups of targets that a target belongs to: its own, its device, those of its kind.
+    """Return the groups of targets that a target belongs to: those that it names, else those of its kind.
 
     Parameters
     ----------
@@ -177,7 +177,11 @@ def keys_of(made: Description) -> list[str]:
     list of str
     """
     device = made.given.get("device")
-    return list(dict.fromkeys([*made.keys, *([str(device)] if device else []), *KINDS[made.kind].keys]))
+    devices = [str(device)] if device else []
+    if made.keys:
+        return list(dict.fromkeys([*made.keys, *devices]))
+    is_arm = str(made.given.get("mtriple", "")).startswith("aarch64")
+    return list(dict.fromkeys([*devices, *(["arm_cpu"] if is_arm else []), *KINDS[made.kind].keys]))
 
 
 def option_text(key: str, value: object) -> str:

@@ -170,3 +170,18 @@ def test_peak_is_a_rate() -> None:
         measure_peak("int8")
     with pytest.raises(ArgumentError, match="threads must be positive"):
         measure_peak("float32", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("llvm -keys=a,b -device=x", ["a", "b", "x"]),
+        ("cuda", ["cuda", "gpu"]),
+        ("opencl -device=mali", ["mali", "opencl", "gpu"]),
+        ("llvm -mtriple=aarch64-linux-gnu", ["arm_cpu", "cpu"]),
+    ],
+)
+def test_keys_are_those_that_are_given_or_those_of_the_kind(text: str, keys: list[str]) -> None:
+    target = Target(text)
+    assert target.keys == keys
+    assert Target(target.export()) == Target(str(target)) == target
