@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, ScheduleError, show
-from compiler.ir.primexpr import ExprLike, IntImm, IterVar, Reduce, StringImm, convert
+from compiler.ir.primexpr import ExprLike, IntImm, IterVar, Reduce, convert
 from compiler.te.dataflow import depends_on
 from compiler.te.group import require_same_group
 from compiler.te.operation import ComputeOp
@@ -226,7 +226,7 @@ class Stage(StageStorage):
             What is asked for; passes read it as the attribute ``pragma_<pragma_type>``.  ``unroll`` and ``vectorize``
             are the primitives of these names.
         pragma_value : int, str or PrimExpr, optional
-            Its value; an empty string when left out.
+            Its value; 1 when left out.
 
         Raises
         ------
@@ -241,7 +241,7 @@ class Stage(StageStorage):
         if pragma_type in ("unroll", "vectorize"):
             getattr(self, pragma_type)(var)
             return
-        value = StringImm("") if pragma_value is None else convert(pragma_value)
+        value = convert(1 if pragma_value is None else pragma_value)
         attr = self._attr(var)
         self._set_attr(var, replace(attr, pragmas=(*attr.pragmas, (pragma_type, value))))
 

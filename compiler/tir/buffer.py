@@ -255,6 +255,8 @@ class Buffer(Node):
 
     def __getitem__(self, indices: Any) -> BufferLoad | BufferRegion:
         parts = indices if isinstance(indices, (tuple, list)) else (indices,)
+        if any(isinstance(part, slice) and part.step is not None for part in parts):
+            return BufferLoad(self, tuple([_part_index(part, d) for part, d in zip(parts, self.shape, strict=True)]))
         if any(isinstance(part, slice) for part in parts):
             return BufferRegion(self, tuple([_part_range(part, d) for part, d in zip(parts, self.shape, strict=True)]))
         return BufferLoad(self, as_exprs(indices))
@@ -272,6 +274,17 @@ def _access_bits(mask: str | int) -> int:
     if not mask or set(mask) - set(bits):
         raise ArgumentError(f"access_ptr: access_mask is made of r and w, got {show(mask)}")
     return sum(bits[letter] for letter in set(mask))
+
+
+def _part_index(part: Any, dim: PrimExpr) -> PrimExpr:
+    """Return the index that a part of a subscript with steps stands for: a vector where it has several elements."""
+    if not isinstance(part, slice):
+        return convert(part)
+    low, high, step = convert(part.start or 0), dim if part.stop is None else convert(part.stop), part.step or 1
+    count = Analyzer().simplify((high - low + step - 1) // step)
+    if not isinstance(count, IntImm) or count.value < 1:
+        raise ArgumentError(f"Buffer: a slice with steps has a constant number of elements, got {count}")
+    return low if count.value == 1 else Ramp(low, convert(step), count.value)
 
 
 def _part_range(part: Any, dim: PrimExpr) -> Range:

@@ -186,8 +186,9 @@ class IndexMap(Node):
             raise ArgumentError(
                 f"IndexMap: expected {counted(len(self.initial_indices), 'index', 'indices')}, got {len(given)}"
             )
-        values = dict(zip(self.initial_indices, given, strict=True))
-        return image(self.final_indices, values, analyzer or Analyzer())
+        values = {var: _in_type_of(var, value) for var, value in zip(self.initial_indices, given, strict=True)}
+        mapped = image(self.final_indices, values, analyzer or Analyzer())
+        return tuple([_as(index, given[0].dtype) for index in mapped]) if given else mapped
 
     def map_ranges(self, ranges: Sequence[Range], analyzer: Analyzer | None = None) -> tuple[Range, ...]:
         """Return a box that holds what a box of indices is mapped to.
@@ -390,6 +391,11 @@ def _variables(function: Callable[..., Any], ndim: int | None, dtype: str) -> li
     if ndim is not None and len(names) != ndim:
         raise ArgumentError(f"IndexMap: expected a function of {ndim} indices, got one of {len(names)}")
     return [Var(name, dtype) for name in names]
+
+
+def _in_type_of(var: Var, value: PrimExpr) -> PrimExpr:
+    """Return a number in the type of the index that it stands for."""
+    return const(value.value, var.dtype) if isinstance(value, IntImm) else value
 
 
 def _as(value: ExprLike, dtype: str) -> PrimExpr:

@@ -62,7 +62,7 @@ def calculate_allocated_bytes(func_or_mod: PrimFunc | IRModule) -> dict[str, dic
         constant count as nothing.
     """
     if isinstance(func_or_mod, PrimFunc):
-        return {func_or_mod.attrs.get("global_symbol", "main"): _allocated(func_or_mod.body)}
+        return {"main": _allocated(func_or_mod.body)}
     return {var.name_hint: _allocated(func.body) for var, func in func_or_mod.items()}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import Add, Mul, PrimExpr, Var, const
+from compiler.ir.primexpr import PrimExpr, Var, const
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.stmt import Allocate, BufferStore, Stmt
 from compiler.tir.stmt_functor import StmtExprMutator
@@ -44,7 +44,7 @@ class _Interleave(StmtExprMutator):
         return view
 
     def _index(self, index: PrimExpr) -> PrimExpr:
-        return Add(Mul(index, const(self._lanes, index.dtype)), self._lane)
+        return index * const(self._lanes, index.dtype) + self._lane
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
         indices = self._visit_tuple(n.indices)

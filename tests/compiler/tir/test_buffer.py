@@ -7,6 +7,7 @@ import pytest
 
 import compiler as tvm
 from compiler import tir
+from compiler.ir.error import ArgumentError
 from compiler.ir.primexpr import ExprLike
 from compiler.ir.structural import structural_equal
 from compiler.tir.script import from_source
@@ -43,3 +44,12 @@ def test_memory_of_others_need_not_be_aligned() -> None:
         view, result = memory[start : start + 8], tvm.nd.empty((8,))
         built(tvm.nd.from_dlpack(view), result)
         np.testing.assert_array_equal(result.numpy(), view + 1)
+
+
+def test_slices_with_steps_are_vectors_of_elements() -> None:
+    buffer = tir.decl_buffer((8, 8), "float32", name="A")
+    assert [str(index) for index in buffer[1, 0:8:2].indices] == ["1", "T.Ramp(0, 2, 4)"]
+    assert [str(index) for index in buffer[0:8:8, ::3].indices] == ["0", "T.Ramp(0, 3, 3)"]
+    assert str(buffer[1, 0:8]) == "A[1, 0:8]"
+    with pytest.raises(ArgumentError, match="a slice with steps has a constant number of elements, got "):
+        buffer[1, 0 : tir.Var("n", "int32") : 2]

@@ -222,7 +222,7 @@ def test_each_lane_has_its_own_memory() -> None:
         for k in range(4):
             L_1[k * 8:k * 8 + 8] = A[k:k + 32:4]
         for m in range(4):
-            C[m:m + 32:4] = L_1[m * 8:m * 8 + 8] + L_1[T.Mul(0, 8):T.Mul(0, 8) + 8]
+            C[m:m + 32:4] = L_1[m * 8:m * 8 + 8] + L_1[0:8]
         """,
     )
 
