@@ -10,8 +10,8 @@ import importlib
 import inspect
 import pkgutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -65,6 +65,27 @@ _ONNX: dict[str, RelayOp] = {}
 """The operators that an ONNX operator is one to one, by its name."""
 
 
+class Row(TypedDict, Generic[A], total=False):
+    """What a registration may leave out: fields of :class:`~compiler.relay.operator.RelayOp`, which documents them."""
+
+    complete: Completion[A] | None
+    pattern: OpPattern
+    compute: Compute[A] | None
+    schedule: ScheduleRule[A] | None
+    gradient: Gradient | None
+    stateful: bool
+    alter_layout: AlterLayout | None
+    layout: LayoutRule[A] | None
+    static_form: StaticForm | None
+    onnx: str
+    spelt_out: tuple[str, ...]
+    parameters: tuple[str, ...]
+    returns: str
+    references: tuple[str, ...]
+    waived: Mapping[str, str]
+    rules: Mapping[str, Callable[..., Any]]
+
+
 def register(
     name: str,
     *,
@@ -72,25 +93,10 @@ def register(
     inputs: Mapping[str, str | Input],
     relation: Relation[A],
     attrs: type[A] | None = None,
-    complete: Completion[A] | None = None,
-    pattern: OpPattern = OpPattern.OPAQUE,
-    compute: Compute[A] | None = None,
-    schedule: ScheduleRule[A] | None = None,
     reference: Reference | None = None,
-    gradient: Gradient | None = None,
-    stateful: bool = False,
-    alter_layout: AlterLayout | None = None,
-    layout: LayoutRule[A] | None = None,
-    static_form: StaticForm | None = None,
-    onnx: str = "",
     topi: Callable[..., Any] | None = None,
-    spelt_out: Sequence[str] = (),
-    parameters: Sequence[str] = (),
     older_order: OlderOrder | None = None,
-    returns: str = "",
-    references: Sequence[str] = (),
-    waived: Mapping[str, str] | None = None,
-    rules: Mapping[str, Callable[..., Any]] | None = None,
+    **row: Unpack[Row[A]],
 ) -> OpFunction:
     """Register an operator under a name that is still free and return its public function.
 
@@ -102,15 +108,16 @@ def register(
         What it computes, in a sentence or two.
     inputs : mapping of str to str or Input
         The arguments in their order, each with a line of documentation.
+    relation, reference
+        The fields of :class:`~compiler.relay.operator.RelayOp`.
     attrs : type of Attrs, optional
         The class of its attributes; without one it has none.
     topi : callable, optional
         The definition as a tensor expression, where it stands beside the row; ``topi`` exports it under ``name``.
     older_order : callable, optional
         From the arguments given by position to those in the order of today, where older programs had another one.
-    relation, complete, pattern, compute, schedule, reference, gradient, stateful, alter_layout, layout, static_form, \
-onnx, spelt_out, parameters, returns, references, waived, rules
-        The other fields of :class:`~compiler.relay.operator.RelayOp`.
+    **row
+        The fields that are left out by most operators, see :class:`Row`.
 
     Returns
     -------
@@ -129,26 +136,11 @@ onnx, spelt_out, parameters, returns, references, waived, rules
         inputs={n: i if isinstance(i, Input) else Input(i) for n, i in inputs.items()},
         attrs_type=attrs or Attrs,
         relation=relation,
-        complete=complete,
-        pattern=pattern,
-        compute=compute,
-        schedule=schedule,
-        gradient=gradient,
-        stateful=stateful,
-        alter_layout=alter_layout,
-        layout=layout,
-        static_form=static_form,
-        onnx=onnx,
-        spelt_out=tuple(spelt_out),
-        parameters=tuple(parameters),
-        returns=returns,
-        references=tuple(references),
-        waived=dict(waived or {}),
-        rules=dict(rules or {}),
+        **row,
     )
     add_op(op)
-    if onnx:
-        _ONNX[onnx] = op
+    if op.onnx:
+        _ONNX[op.onnx] = op
     if topi is not None:
         _export_definition(name, topi)
     function: OpFunction = _publish(op, _call_function(op, older_order), _caller())

@@ -131,7 +131,7 @@ def _gradient(call: Call, grad: Expr) -> Sequence[Expr]:
     return [to_data, call_op("transpose", kept, axes=swapped)]
 
 
-_PARAMETERS = [
+_PARAMETERS = (
     "data",
     "weight",
     "strides",
@@ -145,7 +145,7 @@ _PARAMETERS = [
     "out_layout",
     "output_padding",
     "out_dtype",
-]
+)
 
 
 def _register(attrs: type[ConvTransposeAttrs]) -> OpFunction:

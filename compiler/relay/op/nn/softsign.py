@@ -51,5 +51,5 @@ softsign = register(
     gradient=_gradient,
     layout=same_layout,
     onnx="Softsign",
-    references=["ONNX operator Softsign, https://onnx.ai/onnx/operators/onnx__Softsign.html"],
+    references=("ONNX operator Softsign, https://onnx.ai/onnx/operators/onnx__Softsign.html",),
 )
