@@ -102,6 +102,7 @@ UNAVAILABLE = {
     "tvm.script.parser.tir.entry": _ONE_PARSER,
     "tvm.script.parser.tir.operation": _ONE_PARSER,
     "tvm.script.parser.tir.parser": _ONE_PARSER,
+    "tvm.target.detect_target": "tvm.target.Target.from_device describes a device of this machine",
     "tvm.te.hybrid.calls": _ONE_HYBRID,
     "tvm.te.hybrid.preprocessor": _ONE_HYBRID,
     "tvm.te.hybrid.utils": _ONE_HYBRID,
