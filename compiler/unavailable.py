@@ -91,7 +91,9 @@ UNAVAILABLE = {
         f"tvm.relay.op.strategy.{name}": "relay.op.strategy.generic has the strategies for all targets here"
         for name in ("adreno", "arm_cpu", "bifrost", "cuda", "hexagon", "intel_graphics", "mali", "rocm", "x86")
     },
+    "tvm.relay.testing.tf": "relay.frontend.from_tensorflow reads graphs without TensorFlow; none is downloaded here",
     "tvm.runtime.disco": "other machines are not reached from here",
+    "tvm.testing.autotvm": "autotvm.task.create and autotvm.LocalRunner make tasks and measure them here",
     "tvm.testing.auto_scheduler": "programs of tvm.auto_scheduler are lists of primitives here",
     "tvm.ir.json_compact": "tvm.ir.load_json reads what releases have written",
     "tvm.script.parser.core.dispatch": _ONE_PARSER,
