@@ -21,7 +21,6 @@ TABLE = ROOT / "app/panes/table.py"
 OTHER_WORDS = {
     "app/artifacts.py": "origins have levels, some of which are called like panes",
     "app/panes/highlighting.py": "languages, some of which are called like panes",
-    "app/panes/listings.py": "languages of listings and the endings of their files, some called like panes",
     "app/panes/steps.py": "groups of steps, some of which are called like panes",
 }
 """File -> what the words in its literals are, where they are not panes."""

@@ -74,6 +74,8 @@ class _Entry:
 
 
 _Table = dict[int, _Entry]
+_Chosen = dict[int, tuple[Var, PrimExpr]]
+"""What becomes a variable, by its number in :class:`Numbering`: large expressions come first."""
 
 
 class _Counter(Functor):
@@ -194,9 +196,9 @@ class _Eliminator(StmtMutator):
         result = replace.visit(stmt)
         self._define(*[var for var, _ in chosen.values()])
         result = self.visit(result)
-        for var, value in chosen.values():
+        for var, value in self._definitions(chosen):
             with derived_from(var.span):
-                result = LetStmt(var, replace.below(value), result)
+                result = LetStmt(var, value, result)
         return result
 
     def expression(self, e: PrimExpr) -> PrimExpr:
@@ -208,14 +210,28 @@ class _Eliminator(StmtMutator):
             return e
         replace = _Replacement(self._numbering, chosen)
         result: PrimExpr = replace.visit(e)
-        for var, value in chosen.values():
+        for var, value in self._definitions(chosen):
             with derived_from(var.span):
-                result = Let(var, replace.below(value), result)
+                result = Let(var, value, result)
         return result
 
-    def _choose(self, table: _Table) -> dict[int, tuple[Var, PrimExpr]]:
+    def _definitions(self, chosen: _Chosen) -> list[tuple[Var, PrimExpr]]:
+        """Return the variables from the innermost definition out, each by those that are defined outside of it.
+
+        A small expression may have one in it that is equal, by the laws of arithmetic, to a large one.
+        """
+        outside: _Chosen = {}
+        replace = _Replacement(self._numbering, outside)
+        definitions = []
+        for number, (var, value) in reversed(chosen.items()):
+            with derived_from(var.span):
+                definitions.append((var, replace.below(value)))
+            outside[number] = (var, value)
+        return definitions[::-1]
+
+    def _choose(self, table: _Table) -> _Chosen:
         """Decide what becomes a variable: from large to small, what occurs twice; the rest is taken apart."""
-        chosen: dict[int, tuple[Var, PrimExpr]] = {}
+        chosen: _Chosen = {}
         sizes: dict[int, _Table] = {}
         order = sorted(table.items(), key=lambda item: prefix_text(item[1].expr)) if len(table) > 1 else table.items()
         for number, entry in order:
@@ -260,7 +276,7 @@ class _Eliminator(StmtMutator):
 class _Replacement(StmtExprMutator):
     """Puts variables where their values stand."""
 
-    def __init__(self, numbering: Numbering, chosen: dict[int, tuple[Var, PrimExpr]]) -> None:
+    def __init__(self, numbering: Numbering, chosen: _Chosen) -> None:
         self._numbering = numbering
         self._chosen = chosen
 

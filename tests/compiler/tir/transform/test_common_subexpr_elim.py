@@ -276,6 +276,24 @@ def test_what_is_equal_by_the_laws_of_arithmetic_is_computed_once() -> None:
     )
 
 
+def test_equal_expressions_that_hold_each_other_are_defined_in_an_order() -> None:
+    assert_eliminated(
+        """
+        A[(x + y + 1) - 1] = x + y + 1
+        A[(x + y) * 5] = (x + y + 1) * 3
+        A[x + y + 1] = (x + y + 1) - 1
+        """,
+        """
+        cse_var_1: T.int32 = x + y + 1
+        cse_var_2: T.int32 = x + y
+        A[cse_var_2] = cse_var_1
+        A[cse_var_2 * 5] = cse_var_1 * 3
+        A[cse_var_1] = cse_var_2
+        """,
+        each=CommonSubexprElimTIR(identify_equiv_terms=True),
+    )
+
+
 def test_differences_do_not_commute() -> None:
     assert_eliminated(
         """
