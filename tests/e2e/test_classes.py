@@ -209,7 +209,9 @@ def test_the_teacher_sees_who_is_where_and_all_see_the_board(teacher: Page, join
     assert violations(teacher) == []
 
 
-@pytest.mark.parametrize(("width", "height", "theme"), [(1280, 800, "dark"), (360, 740, "light")])
+@pytest.mark.parametrize(
+    ("width", "height", "theme"), [pytest.param(1280, 800, "dark", marks=pytest.mark.long), (360, 740, "light")]
+)
 def test_a_class_fits(teacher: Page, join: Callable[..., Page], width: int, height: int, theme: str) -> None:
     student = join(width=width, height=height, color_scheme=theme)
     teacher.click("#class-present")

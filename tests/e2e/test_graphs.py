@@ -320,7 +320,7 @@ def test_what_a_pass_removes_fades_and_what_it_makes_grows(
     assert any(name.startswith("node") for name in moved) is (motion == "no-preference")
 
 
-@pytest.mark.parametrize("name", ["truncated", "unknown operators"])
+@pytest.mark.parametrize("name", ["truncated", pytest.param("unknown operators", marks=pytest.mark.long)])
 def test_a_broken_model_is_told_at_the_scripts_line(explorer: str, open_page: Callable[..., Page], name: str) -> None:
     content, _, words = HOSTILE[name]
     page = open_page(explorer, 1680, 980)

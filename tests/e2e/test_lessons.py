@@ -226,7 +226,11 @@ def test_a_teacher_sees_what_he_saves(
 
 @pytest.mark.parametrize(
     ("width", "height", "theme"),
-    [(1280, 800, "light"), pytest.param(1920, 1080, "dark", marks=pytest.mark.long), (360, 740, "dark")],
+    [
+        pytest.param(1280, 800, "light", marks=pytest.mark.long),
+        pytest.param(1920, 1080, "dark", marks=pytest.mark.long),
+        (360, 740, "dark"),
+    ],
 )
 def test_a_lesson_fits_and_is_accessible(
     school: str, open_page: Callable[..., Page], width: int, height: int, theme: str

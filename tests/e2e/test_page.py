@@ -461,7 +461,7 @@ def test_a_link_keeps_which_panes_are_open(fixed: str, open_page: Callable[..., 
     assert "llvm" not in open_panes(other)
 
 
-@pytest.mark.parametrize(("view", "size"), [("read", 17), ("embed", 12)])
+@pytest.mark.parametrize(("view", "size"), [pytest.param("read", 17, marks=pytest.mark.long), ("embed", 12)])
 def test_a_link_can_be_read_without_an_editor_s_tools(
     fixed: str, open_page: Callable[..., Page], view: str, size: int
 ) -> None:
@@ -501,7 +501,7 @@ def test_the_forms_of_a_link_and_its_deletion(fixed: str, open_page: Callable[..
     [
         ({"outputs": '{"Loop IR": "0", "Assembly": "1"}'}, "output differs in Loop IR, Assembly"),
         pytest.param({"compiler": "0.0.1"}, "the same output", marks=pytest.mark.long),
-        ({"cpu": "Another CPU", "outputs": "{}"}, "made elsewhere"),
+        pytest.param({"cpu": "Another CPU", "outputs": "{}"}, "made elsewhere", marks=pytest.mark.long),
         ({}, ""),
     ],
 )

@@ -151,7 +151,9 @@ def test_a_notebook_is_told_what_is_wrong(fixed: str) -> None:
         notebook.show("", server="file:///etc")
 
 
-@pytest.mark.parametrize("place", ["#body-asm .l:has-text('fmadd')", "#pane-schedule p[data-origins]"])
+@pytest.mark.parametrize(
+    "place", ["#body-asm .l:has-text('fmadd')", pytest.param("#pane-schedule p[data-origins]", marks=pytest.mark.long)]
+)
 def test_a_link_keeps_what_is_pinned_and_the_sizes(explorer: str, open_page: Callable[..., Page], place: str) -> None:
     page = open_page(explorer)
     write(page, MATMUL)

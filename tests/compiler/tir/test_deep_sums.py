@@ -133,7 +133,10 @@ def test_text(make: Callable[[], PrimExpr]) -> None:
     assert str(make()).count("+") == TERMS - 1
 
 
-@pytest.mark.parametrize(("dtype", "scheduled"), [("float32", False), ("float32", True), ("int32", False)])
+@pytest.mark.parametrize(
+    ("dtype", "scheduled"),
+    [("float32", False), ("float32", True), pytest.param("int32", False, marks=pytest.mark.long)],
+)
 def test_from_script_to_machine_code(dtype: str, scheduled: bool) -> None:
     a = te.placeholder((TERMS,), name="A", dtype=dtype)
 
