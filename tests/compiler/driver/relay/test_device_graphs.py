@@ -47,7 +47,7 @@ def _result(built: Any, data: Any) -> Any:
     return executor.get_output(0).numpy()
 
 
-@pytest.mark.parametrize("kind", ["cuda", "webgpu"])
+@pytest.mark.parametrize("kind", ["cuda", pytest.param("webgpu", marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", MODELS)
 def test_models_compute_what_the_cpu_does(name: str, kind: str) -> None:
     make, shape = MODELS[name]
