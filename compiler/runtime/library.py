@@ -129,7 +129,7 @@ def _linked_by_system(object_code: bytes, attached: bytes) -> bytes | None:
     try:
         with tempfile.TemporaryDirectory() as folder:
             return _linked_in(Path(folder), linker, object_code, attached)
-    except (PermissionError, FileNotFoundError):  # no program may be started here, or no file be written
+    except OSError:  # no program may be started here, or no file be written
         return None
 
 
