@@ -14,6 +14,7 @@ from app.artifacts import SCRIPT_NAME, Problem
 from app.recorder.frames import columns, deepest_line, user_trace
 from app.recorder.remarks import remark
 from app.recorder.suggestions import suggestion
+from compiler.ir.diagnostics import Place, PlacedError
 from compiler.relay.inference.errors import Diagnostic, TypeInferenceError
 from compiler.tir.schedule.error import ScheduleError
 
@@ -44,6 +45,8 @@ def problems_of(exc: BaseException, names: Mapping[str, Any]) -> list[Problem]:
             return [_syntax(exc)]
         if isinstance(exc, TypeInferenceError):
             return [_diagnosed(diagnostic, exc) for diagnostic in exc.diagnostics[:MAX_DIAGNOSTICS]]
+        if isinstance(exc, PlacedError) and (placed := _in_the_script(exc)):
+            return placed
         return [problem(class_name(exc), _message(exc, names), exc)]
     except BaseException as failure:  # whatever the script made of its exception
         return [problem(class_name(exc), _cannot_be_shown(exc, failure), exc)]
@@ -109,6 +112,22 @@ def _syntax(exc: SyntaxError) -> Problem:
     end = end_offset - 1 if end_offset and exc.end_lineno == exc.lineno else None
     line = _position(exc.lineno)
     return Problem(kind="SyntaxError", message=clean(f"{exc.msg}"), line=line, column=column, end_column=end)
+
+
+def _in_the_script(exc: PlacedError) -> list[Problem]:
+    """Return the faults of a refused program where the script writes it, not where a decorator reads it."""
+    return [
+        Problem(
+            kind=class_name(exc),
+            message=clean(d.message),
+            line=_position(d.span.line),
+            column=max(0, (_position(d.span.column) or 1) - 1),
+            end_column=None,
+            trace=[clean(entry) for entry in user_trace(_traceback(exc))],
+        )
+        for d in exc.diagnostics[:MAX_DIAGNOSTICS]
+        if isinstance(d.span, Place) and d.span.file == SCRIPT_NAME
+    ]
 
 
 def _position(value: object) -> int | None:

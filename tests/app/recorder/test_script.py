@@ -89,6 +89,32 @@ def test_columns_mark_the_expression_that_failed() -> None:
     assert (problem.line, problem.column, problem.end_column) == (2, 8, 12)
 
 
+TVMSCRIPT = """from compiler.tir.script import tir as T
+
+
+@T.prim_func
+def copy(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.remap("SS", [i])
+            B[vi] = A[vi]
+"""
+
+
+def test_a_mistake_in_tvmscript_is_told_where_it_is_written() -> None:
+    """Not at the decorator that reads the function."""
+    (problem,) = run(TVMSCRIPT).problems
+    assert (problem.kind, problem.line, problem.column) == ("ScriptError", 8, 17)
+    assert problem.message.startswith("T.axis.remap: 2 kinds 'SS', got 1 loop")
+
+
+def test_a_mistake_in_tvmscript_of_a_string_is_told_at_the_call_that_reads_it() -> None:
+    text = TVMSCRIPT.replace("compiler.tir.script", "tvm.script")
+    (problem,) = run(f"import compiler as tvm\ntext = {text!r}\ntvm.script.from_source(text)\n").problems
+    assert (problem.kind, problem.line) == ("ScriptError", 3)
+    assert "<script>:8: " in problem.message
+
+
 def test_the_trace_shows_the_users_frames_only() -> None:
     (problem,) = run("import json\ndef load():\n    return json.loads('{')\nload()\n").problems
     assert problem.trace == ["line 4, in <module>: load()", "line 3, in load: return json.loads('{')"]
