@@ -15,7 +15,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 import compiler
-from compiler.names import module_of
+from compiler.names import module_of, note_older
 from compiler.unavailable import unavailable, unavailable_module
 
 ALIAS = "tvm"
@@ -60,6 +60,7 @@ class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         if unavailable(spec.name):
             return unavailable_module(spec.name)
+        note_older(spec.name)
         module = importlib.import_module(module_of(spec.name))
         _keep_function(spec.name)
         spec.loader_state = module.__spec__

@@ -9,10 +9,11 @@ from __future__ import annotations
 import importlib
 from functools import partial
 
+from compiler.ir.deprecation import deprecated
 from compiler.ir.extension import extension_point
 from compiler.unavailable import UNAVAILABLE, unavailable_module
 
-__all__ = ["COMPLETED_BY", "PUBLIC", "module_of"]
+__all__ = ["COMPLETED_BY", "OLDER", "PUBLIC", "module_of", "note_older"]
 
 STANDARD_MODULES = {
     "core.rly": "compiler.relay.standard_modules:define_storage",
@@ -44,7 +45,6 @@ PUBLIC = {
     "tvm.autotvm.GLOBAL_SCOPE": "compiler.autotvm.env:GLOBAL_SCOPE",
     **{f"tvm.autotvm.utils.{name}": f"compiler.topi.utils:{name}" for name in ("get_const_int", "get_const_tuple")},
     **{f"tvm.autotvm.{name}": f"compiler.autotvm.{name}" for name in ("env", "tophub", "utils")},
-    "tvm.autotvm.util": "compiler.autotvm.utils",
     **{
         f"tvm.autotvm.task.{name}": f"compiler.driver.autotvm.extraction:{name}"
         for name in ("extract_from_multiple_program", "extract_from_program")
@@ -74,17 +74,12 @@ PUBLIC = {
     },
     "tvm.build": "compiler.driver.build:build",
     "tvm.build_config": "compiler.driver.older_names:build_config",
-    "tvm.context": "compiler.driver.older_names:context",
     "tvm.contrib": "compiler.contrib",
     "tvm.contrib.debugger": "compiler.contrib.debugger",
     "tvm.contrib.debugger.debug_executor": "compiler.runtime.debug_executor",
-    "tvm.contrib.debugger.debug_runtime": "compiler.runtime.debug_executor",
     "tvm.contrib.graph_executor": "compiler.runtime.graph_module",
-    "tvm.contrib.graph_runtime": "compiler.runtime.graph_module",
     "tvm.contrib.pipeline_executor_build": "compiler.contrib.pipeline_executor",
     "tvm.contrib.relay_viz": "compiler.contrib.relay_viz",
-    "tvm.contrib.util": "compiler.contrib.utils",
-    "tvm.container": "compiler.runtime.container",
     "tvm.convert": "compiler.runtime.packed_func:convert",
     "tvm.driver": "compiler.driver",
     "tvm.driver.build_module": "compiler.driver.build_module",
@@ -234,9 +229,7 @@ PUBLIC = {
     "tvm.target": "compiler.target",
     "tvm.target.datatype": "compiler.tir.datatype",
     "tvm.target.intrin": "compiler.ir",
-    **{
-        f"tvm.target.target.{name}": f"compiler.target:{name}" for name in ("arm_cpu", "create", "cuda", "mali", "rocm")
-    },
+    **{f"tvm.target.target.{name}": f"compiler.target:{name}" for name in ("arm_cpu", "cuda", "mali", "rocm")},
     "tvm.te": "compiler.te",
     "tvm.te.hybrid": "compiler.te.hybrid",
     **{
@@ -338,7 +331,6 @@ PUBLIC = {
             "webgpu",
         )
     },
-    **{f"{package}.gpu": "compiler.runtime.device:cuda" for package in ("tvm", "tvm.nd", "tvm.runtime")},
     **{
         f"{package}.{name}": f"compiler.target.memory_pools:{name}"
         for package in ("tvm", "tvm.ir")
@@ -411,9 +403,7 @@ PUBLIC = {
     "tvm.arith.iter_affine_map": "compiler.arith",
     "tvm.topi.vision.rcnn": "compiler.topi.vision",
     "tvm.topi.vision.ssd": "compiler.topi.vision",
-    "tvm.topi.nn.util": "compiler.topi.nn.padding",
     "tvm.topi.nn.utils": "compiler.topi.nn.padding",
-    "tvm.topi.util": "compiler.topi.utils",
 }
 """Public names with their places: a module, or ``module:attribute``."""
 
@@ -468,6 +458,23 @@ MODULES_OF_PACKAGES = {
 They are paths to import from.  Where the package has a function of that name, its attribute stays the function.
 """
 
+OLDER = {
+    "tvm.autotvm.util": "tvm.autotvm.utils",
+    "tvm.container": "tvm.runtime.container",
+    "tvm.context": "tvm.device",
+    "tvm.contrib.debugger.debug_runtime": "tvm.contrib.debugger.debug_executor",
+    "tvm.contrib.graph_runtime": "tvm.contrib.graph_executor",
+    "tvm.contrib.util": "tvm.contrib.utils",
+    "tvm.gpu": "tvm.cuda",
+    "tvm.nd.gpu": "tvm.cuda",
+    "tvm.runtime.gpu": "tvm.cuda",
+    "tvm.target.create": "tvm.target.Target",
+    "tvm.target.target.create": "tvm.target.Target",
+    "tvm.topi.nn.util": "tvm.topi.nn.utils",
+    "tvm.topi.util": "tvm.topi.utils",
+}
+"""Names of older releases, and what took their places: whoever uses one is told so."""
+
 COMPLETED_BY = {
     "tvm.te.schedule": ("compiler.te.schedule_steps",),
     "tvm.topi": ("compiler.relay.op",),
@@ -509,6 +516,8 @@ def module_of(name: str) -> str:
     """Return the module that a public name stands for, e.g. ``compiler.runtime.ndarray`` for ``tvm.nd``."""
     head, tail = name, ""
     while head:
+        if head in OLDER:
+            return module_of(OLDER[head] + tail)
         place = PUBLIC.get(head)
         if place is not None and ":" not in place:
             return place + tail
@@ -526,8 +535,23 @@ def load(place: str) -> object:
     return getattr(loaded, attribute) if attribute else loaded
 
 
+def note_older(name: str) -> None:
+    """Say what took the place of a name, if it is one of an older release."""
+    if name in OLDER:
+        deprecated(name, OLDER[name])
+
+
+def _load_older(name: str) -> object:
+    note_older(name)
+    parent, _, attribute = OLDER[name].rpartition(".")
+    return getattr(importlib.import_module(module_of(parent)), attribute)
+
+
 def extend() -> None:
     """Tell the extension points of all layers what the tables say."""
+    for older in OLDER:
+        parent, _, name = older.rpartition(".")
+        extension_point(parent).add(name, partial(_load_older, older))
     for public, place in PUBLIC.items():
         parent, _, name = public.rpartition(".")
         extension_point(parent).add(name, partial(load, place))

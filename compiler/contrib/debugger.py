@@ -5,10 +5,7 @@ from typing import TYPE_CHECKING
 from compiler.ir.extension import public_module
 from compiler.runtime import debug_executor
 
-debug_runtime = debug_executor
-"""Its name before 0.8."""
-
-__all__ = ["debug_executor", "debug_runtime"]
+__all__ = ["debug_executor"]
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = public_module("tvm.contrib.debugger", __all__)

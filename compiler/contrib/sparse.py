@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from compiler.ir.deprecation import deprecated
 from compiler.ir.error import ArgumentError, UnavailableError, show
 from compiler.ir.primexpr import PrimExpr
 from compiler.runtime.device import Device
@@ -85,7 +86,15 @@ class CSRNDArray:
         dense[rows, self.indices.numpy()] = self.data.numpy()
         return dense
 
-    asnumpy = numpy
+    def asnumpy(self) -> Array:
+        """Return the dense matrix, as releases before 0.8 spelled :meth:`numpy`.
+
+        Returns
+        -------
+        numpy.ndarray
+        """
+        deprecated("CSRNDArray.asnumpy", "CSRNDArray.numpy")
+        return self.numpy()
 
 
 class CSRPlaceholderOp:

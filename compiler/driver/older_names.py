@@ -1,24 +1,17 @@
-"""Names of releases before 0.7, which say once a run what took their places."""
+"""Contexts of passes as releases before 0.7 made them."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
-from functools import cache
 
+from compiler.ir.deprecation import deprecated
 from compiler.ir.pass_context import PassContext
-from compiler.runtime.device import Device, device
 
-__all__ = ["build_config", "context", "relay_build_config"]
+__all__ = ["build_config", "relay_build_config"]
 
 _UNROLL = {"auto_unroll_max_step": "auto_max_step", "auto_unroll_max_depth": "auto_max_depth",
            "auto_unroll_max_extent": "auto_max_extent", "unroll_explicit": "explicit_unroll"}  # fmt: skip
 _PREFIXED = ("instrument_bound_checkers", "disable_vectorize", "disable_assert", "add_lower_pass", "noalias")
-
-
-@cache
-def _note(old: str, new: str) -> None:
-    warnings.warn(f"tvm.{old} is deprecated: use tvm.{new}", DeprecationWarning, stacklevel=3)
 
 
 def relay_build_config(
@@ -44,7 +37,7 @@ def relay_build_config(
     -------
     PassContext
     """
-    _note("relay.build_config", "transform.PassContext")
+    deprecated("tvm.relay.build_config", "tvm.transform.PassContext")
     return PassContext(opt_level, list(required_pass or ()), list(disabled_pass or ()))
 
 
@@ -65,25 +58,7 @@ def build_config(**options: object) -> PassContext:
     AttrsError
         If there is no such option.
     """
-    _note("build_config", "transform.PassContext")
+    deprecated("tvm.build_config", "tvm.transform.PassContext")
     unroll = {_UNROLL[name]: value for name, value in options.items() if name in _UNROLL}
     config = {f"tir.{name}" if name in _PREFIXED else name: v for name, v in options.items() if name not in _UNROLL}
     return PassContext(config={**config, **({"tir.UnrollLoop": unroll} if unroll else {})})
-
-
-def context(dev_type: str, dev_id: int = 0) -> Device:
-    """Return a device, as ``tvm.device`` does.
-
-    Parameters
-    ----------
-    dev_type : str
-        E.g. ``cpu``.
-    dev_id : int
-        Which one.
-
-    Returns
-    -------
-    Device
-    """
-    _note("context", "device")
-    return device(dev_type, dev_id)

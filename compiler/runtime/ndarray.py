@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from compiler.ir import dtype as dt
 from compiler.ir.codecs import Fields, register_codec
+from compiler.ir.deprecation import deprecated
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.extension import public_module
 from compiler.ir.memory import ALIGNMENT
@@ -157,7 +158,15 @@ class NDArray:
         """
         return np.array(self._memory)
 
-    asnumpy = numpy
+    def asnumpy(self) -> npt.NDArray[Any]:
+        """Copy the elements, as releases before 0.8 spelled :meth:`numpy`.
+
+        Returns
+        -------
+        numpy.ndarray
+        """
+        deprecated("NDArray.asnumpy", "NDArray.numpy")
+        return self.numpy()
 
     def same_as(self, other: object) -> bool:
         """Return whether another array is this very one.

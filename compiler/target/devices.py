@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Sequence
 
 from compiler.target.options import option_text
-from compiler.target.target import Target, TargetLike
+from compiler.target.target import Target
 
 __all__ = [
-    "adreno", "arm_cpu", "bifrost", "create", "cuda", "hexagon", "intel_graphics", "mali", "micro", "opengl", "rasp",
+    "adreno", "arm_cpu", "bifrost", "cuda", "hexagon", "intel_graphics", "mali", "micro", "opengl", "rasp",
     "riscv_cpu", "rocm", "stm32", "vta",
 ]  # fmt: skip
 
@@ -306,17 +306,3 @@ def vta(model: str = "unknown", options: Options = None) -> Target:
     Target
     """
     return _made("ext_dev", "-keys=vta,cpu -device=vta", f"-model={model}", options=options)
-
-
-def create(target: TargetLike) -> Target:
-    """Return a target, as releases before 0.7 made them.
-
-    Parameters
-    ----------
-    target : Target, str or dict
-
-    Returns
-    -------
-    Target
-    """
-    return Target(target)
