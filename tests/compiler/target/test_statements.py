@@ -71,7 +71,7 @@ def test_extents_known_at_run_time() -> None:
 def test_parallel_iterations_all_run(threads: int) -> None:
     a, out, i, j = decl_buffer((1000,), "int64", "a"), decl_buffer((1000,), "int64", "out"), Var("i"), Var("j")
     scale = Var("scale", "int64")
-    inner = For(j, 0, 10, PARALLEL, store(out, load(a, i * 10 + j) * scale, i * 10 + j))
+    inner = For(j, 0, 10, SERIAL, store(out, load(a, i * 10 + j) * scale, i * 10 + j))
     body = LetStmt(scale, const(3, "int64"), For(i, 0, 100, PARALLEL, inner))
     module = compile_module(function([a, out], body))
     result = empty((1000,), "int64")
@@ -81,6 +81,13 @@ def test_parallel_iterations_all_run(threads: int) -> None:
     finally:
         set_num_threads(None)
     np.testing.assert_array_equal(result.numpy(), 3 * np.arange(1000))
+
+
+def test_a_parallel_loop_inside_of_another_is_refused() -> None:
+    out, i, j = decl_buffer((100,), "int32", "out"), Var("i"), Var("j")
+    body = For(i, 0, 10, PARALLEL, For(j, 0, 10, PARALLEL, store(out, i * j, i * 10 + j)))
+    with pytest.raises(BuildError, match="Nested parallel loop is not supported: the loop over j runs inside"):
+        compile_module(function([out], body))
 
 
 def test_branches() -> None:

@@ -36,8 +36,7 @@ def declare_functions(shared: ModuleState, functions: Sequence[tuple[str, PrimFu
     for (name, func), (signature, sizes) in zip(functions, signatures_of(functions, shared.parallel), strict=True):
         types = [register_type(passed_type(v.dtype)) for v in (*func.params, *sizes)]
         types += [I32] * signature.threads + [POINTER] * bool(signature.returns)
-        function = ir.Function(shared.module, ir.FunctionType(I32, types), signature.symbol)
-        function.attributes.add("nounwind")
+        function = shared.define(signature.symbol, I32, types)
         declared = DeclaredFunction(function, func, signature, sizes)
         shared.functions[name] = shared.functions[signature.name] = declared
         signatures.append(signature)

@@ -43,9 +43,8 @@ class Outlined:
         types = [_value(state, v).type for v in self._captured]
         result = I32 if self._fails else VOID
         name = shared.module.get_unique_name(f"{state.function.name}.parallel")
-        body = self._body = ir.Function(shared.module, ir.FunctionType(result, [I64, I64, *types]), name)
+        body = self._body = shared.define(name, result, [I64, I64, *types])
         body.linkage = "internal"
-        body.attributes.add("nounwind")
         self.first, self.last, *values = body.args
         self.first.name, self.last.name = "first", "last"
         builder = Builder(body.append_basic_block("entry"))
@@ -89,9 +88,8 @@ class Outlined:
     def _thread_function(self, closure_type: ir.LiteralStructType) -> ir.Function:
         shared = self._state.shared
         name = shared.module.get_unique_name(f"{self._state.function.name}.thread")
-        function = ir.Function(shared.module, ir.FunctionType(VOID, [POINTER]), name)
+        function = shared.define(name, VOID, [POINTER])
         function.linkage = "internal"
-        function.attributes.add("nounwind")
         closure = function.args[0]
         closure.name = "closure"
         builder = Builder(function.append_basic_block("entry"))

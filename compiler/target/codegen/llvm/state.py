@@ -18,6 +18,16 @@ from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
 
 
+def cpu_attributes(target: Target) -> list[str]:
+    """Return what clang writes of the CPU beside a function: its name, features that were asked for, vector sizes."""
+    attributes = [f'"target-cpu"="{target.cpu}"'] if target.mcpu else []
+    if target.mattr:
+        attributes.append(f'"target-features"="{",".join(target.mattr)}"')
+    if any(feature.startswith("+sve") for feature in target.mattr):
+        attributes.append("vscale_range(1,16)")
+    return attributes
+
+
 @dataclass(frozen=True, slots=True)
 class DeclaredFunction:
     """A function of the module that others can call.
@@ -67,6 +77,14 @@ class ModuleState:
             return declared
         function = ir.Function(self.module, ir.FunctionType(result, args), name)
         function.attributes.add("nounwind")
+        return function
+
+    def define(self, name: str, result: ir.Type, args: Sequence[ir.Type]) -> ir.Function:
+        """Return a new function of the module, for the CPU that the target names."""
+        function = ir.Function(self.module, ir.FunctionType(result, args), name)
+        function.attributes.add("nounwind")
+        for attribute in cpu_attributes(self.target):
+            set.add(function.attributes, attribute)  # llvmlite's own ``add`` knows no attributes of targets
         return function
 
     def intrinsic(
@@ -131,7 +149,7 @@ class FunctionState:
     stack_bytes : int
         What its allocations take of the stack.
     in_parallel : bool
-        Whether this function is the body of a parallel loop.
+        Whether what is written is the body of a parallel loop.
     result : ir.Value, optional
         Where the value that ``tir.ret`` returns is stored.
     returns : str

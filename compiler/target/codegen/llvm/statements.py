@@ -148,9 +148,18 @@ class Statements(Functor):
     def visit_For(self, n: For) -> None:
         if n.kind is ForKind.THREAD_BINDING:
             raise BuildError(_THREADS.format(n.loop_var.name))
-        if n.kind is ForKind.PARALLEL and self.state.shared.parallel and not self.state.in_parallel:
+        if n.kind is not ForKind.PARALLEL:
+            self._serial(n)
+        elif self.state.in_parallel:
+            raise BuildError(_NESTED_PARALLEL.format(n.loop_var.name))
+        elif self.state.shared.parallel:
             self._parallel(n)
-            return
+        else:
+            self.state.in_parallel = True
+            self._serial(n)
+            self.state.in_parallel = False
+
+    def _serial(self, n: For) -> None:
         begin = self.expressions.index(n.min)
         if isinstance(n.extent, IntImm) and n.extent.value == 1:
             self.state.wide[n.loop_var] = begin
@@ -251,6 +260,11 @@ class Statements(Functor):
 _THREADS = (
     "build: the loop over {} is bound to a thread axis, and a CPU has none; "
     "bind is for GPU targets, on a CPU use parallel or vectorize"
+)
+
+_NESTED_PARALLEL = (
+    "build: Nested parallel loop is not supported: the loop over {} runs inside of another one whose iterations the "
+    "threads share already; fuse the two, or let one of them be serial"
 )
 
 
