@@ -85,6 +85,29 @@ class _Collect(StmtVisitor):
         self.visit(n.body)
 
 
+class MemoryReuse:
+    """Which allocations of a kernel may come to lie in the same memory.
+
+    Parameters
+    ----------
+    body : Stmt
+        The kernel, within its outermost launch.
+    scope : str
+        The scope of the allocations.
+    ctx : PassContext
+        It says whether memory of a fixed size is merged.
+    """
+
+    def __init__(self, body: Stmt, scope: str, ctx: PassContext) -> None:
+        merged = scope == DYNAMIC or (scope in STATIC and bool(ctx.config.get("tir.merge_static_smem", False)))
+        self._lifetimes = Lifetimes(body).lifetimes if merged else {}
+
+    def may_share(self, a: Var, b: Var) -> bool:
+        """Return whether two allocations may share memory, one after the other."""
+        lives = self._lifetimes.get(a), self._lifetimes.get(b)
+        return None not in lives and not _overlap(*lives)  # type: ignore[arg-type]
+
+
 @dataclass
 class _Part:
     """A part of the memory, and the allocations that lie in it, never two at a time."""

@@ -40,6 +40,7 @@ from compiler.tir.stmt import (
     While,
 )
 from compiler.tir.stmt_functor import StmtMutator
+from compiler.tir.transform.merge_shared_memory_allocations import MemoryReuse
 from compiler.tir.transform.pass_base import PrimFuncPass
 from compiler.tir.transform.thread_elements import ThreadElements, apart, apart_after_steps
 
@@ -60,7 +61,8 @@ class ThreadSync(PrimFuncPass):
         C[threadIdx_x] = B[7 - threadIdx_x]    →    T.tvm_storage_sync("shared")
                                                     C[threadIdx_x] = B[7 - threadIdx_x]
 
-    What an iteration of a loop leaves behind counts for the next one as well.
+    What an iteration of a loop leaves behind counts for the next one as well; and so does what lay in memory before,
+    where :class:`MergeSharedMemoryAllocations` lets two allocations share it.
 
     Parameters
     ----------
@@ -78,7 +80,7 @@ class ThreadSync(PrimFuncPass):
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         if "thread_extent" not in features(func).attrs:
             return func
-        plan = _Plan(self.storage_scope, Uniformity(varying_values(func.body)))
+        plan = _Plan(self.storage_scope, Uniformity(varying_values(func.body)), ctx)
         plan.visit(func.body)
         if not (plan.waiting or plan.closing):
             return func
@@ -109,13 +111,16 @@ class _Summary(NamedTuple):
 class _Plan(Functor):
     """Summarises statements and finds those before which threads wait."""
 
-    def __init__(self, scope: str, uniformity: Uniformity) -> None:
+    def __init__(self, scope: str, uniformity: Uniformity, ctx: PassContext) -> None:
         self.waiting: set[Stmt] = set()
         """The statements before which threads wait."""
         self.closing: set[While] = set()
         """The loops at the end of whose bodies threads wait."""
         self._scope = scope
         self._uniformity = uniformity
+        self._ctx = ctx
+        self._reuse: MemoryReuse | None = None
+        """Of the kernel that is looked at; None outside of kernels."""
         self._domains: dict[Var, IntervalSet] = {}
         self._analyzer = Analyzer()
         self._elements: ThreadElements | None = None
@@ -161,6 +166,7 @@ class _Plan(Functor):
             axes = thread_axes(n).values()
             shared = [a for a in axes if is_thread(a.tag) and (self._scope != "warp" or a.tag == "threadIdx.x")]
             self._elements = ThreadElements(shared, self._uniformity, self._analyzer)
+            self._reuse = MemoryReuse(n.body, self._scope, self._ctx)
         summary = self.visit(n.body)
         self._elements = outer
         return summary  # type: ignore[no-any-return]
@@ -314,14 +320,16 @@ class _Plan(Functor):
 
     def _races(self, a: _Access, b: _Access, over: For | While | None) -> bool:
         """Return whether two threads may access one element, one of them to change it."""
-        if a.data is not b.data or not (a.writes or b.writes):
+        if not (a.writes or b.writes):
             return False
+        if a.data is not b.data:
+            return self._reuse is not None and self._reuse.may_share(a.data, b.data)
         if len(a.box) != len(b.box):
             return True
         if not a.box and a.writes and b.writes:
             return False  # stores of whole matrices by warps
-        if over is None and a.ahead != b.ahead and not (a.writes and b.writes):
-            return False
+        if over is None and b.ahead and b.writes and not (a.ahead or a.writes):
+            return False  # what is read behind it lies in the other half
         if any(apart(x, y, self._analyzer) for x, y in zip(a.box, b.box, strict=True)):
             return False
         return not (self._of_one_thread(a, b, over) or self._apart_at_once(a, b, over))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
+from typing import Any
+
 import pytest
 
 from compiler.ir.error import LoweringError
@@ -11,14 +14,14 @@ from compiler.tir.transform import ThreadSync
 from tests.compiler.tir.transform.programs import apply, nodes, program
 
 
-def waits(body: str, scope: str = "shared") -> int:
+def waits(body: str, scope: str = "shared", **config: Any) -> int:
     """Return how often the threads of a kernel wait, after the pass, in the text of its body; B has the scope."""
     lines = "\n".join("    " + line for line in body.strip("\n").splitlines())
     shared = (
         f"    p = T.allocate([16], 'int32', '{scope}')\n    B = T.decl_buffer((16,), 'int32', data=p, scope='{scope}')"
     )
     func = program(f"with T.launch_thread('threadIdx.x', 8) as tx:\n{shared}\n{lines}")
-    return sum(call.op is STORAGE_SYNC for call in nodes(apply(func, ThreadSync(scope)), Call))
+    return sum(call.op is STORAGE_SYNC for call in nodes(apply(func, ThreadSync(scope), config=config), Call))
 
 
 def test_what_other_threads_stored() -> None:
@@ -89,6 +92,22 @@ def test_a_half_that_a_loop_of_its_own_fills_is_not_waited_for_in_the_same_itera
     )
     assert waits(loop) == 1
     assert waits(loop + "C[tx] = B[n % 2 * 8 + 7 - tx]") == 2
+
+
+def test_a_half_that_was_read_is_not_filled_before_all_have_read_it() -> None:
+    text = "with T.attr(p, 'double_buffer_write', 1):\n    B[{} + tx] = A[tx]\nC[tx] = B[{} - tx]\n"
+    both = text.format(8, 7) + text.format(0, 15)
+    assert waits(both) == 1
+    assert waits("for k in range(n):\n" + textwrap.indent(both, "    ")) == 2
+
+
+def test_memory_that_another_allocation_had_before_is_waited_for() -> None:
+    after = "q = T.allocate([16], 'int32', '{0}')\nD = T.decl_buffer((16,), 'int32', data=q, scope='{0}')\n"
+    text = "B[tx] = A[tx]\nC[tx] = B[tx]\n" + after + "D[tx] = n\nC[tx] = D[tx]"
+    assert waits(text.format("shared.dyn"), "shared.dyn") == 1
+    assert waits(text.format("shared"), "shared") == 0
+    assert waits((text + "\nC[tx] = B[tx]").format("shared.dyn"), "shared.dyn") == 0
+    assert waits(text.format("shared"), **{"tir.merge_static_smem": True}) == 1
 
 
 def test_a_wait_that_is_there_is_enough() -> None:
