@@ -145,7 +145,7 @@ class _RemoveNoOp(StmtExprMutator):
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
         body = self.visit(n.body)
-        return body if body is n.body or is_no_op(body) else rebuild(n, body=body)
+        return body if is_no_op(body) else rebuild(n, body=body)
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
         value = n.value

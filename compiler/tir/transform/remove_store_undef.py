@@ -11,6 +11,7 @@ from compiler.ir.primexpr import Call, Let, Var
 from compiler.ir.substitute import uses_var
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
+from compiler.tir.buffer import BufferLoad
 from compiler.tir.builtin import UNDEF
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import BufferStore, LetStmt, Stmt, no_op
@@ -78,9 +79,16 @@ class _Undefined(Visitor):
             self.variables.add(n.var)
         self.visit_Node(n)
 
-    def visit_BufferStore(self, n: BufferStore) -> None:
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self._check_indices(n)
+        self.visit_Node(n)
+
+    def _check_indices(self, n: BufferLoad | BufferStore) -> None:
         if any(self._is_undefined(index) for index in n.indices):
             raise LoweringError(f"RemoveStoreUndef: an index of {n.buffer.name!r} is undefined in {show(n)}")
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self._check_indices(n)
         if self._is_undefined(n.value):
             self.stores.add(n)
         self.visit_Node(n)

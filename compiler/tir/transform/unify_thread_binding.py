@@ -8,7 +8,7 @@ from compiler.arith.analyzer import Analyzer
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IterVar, PrimExpr, Var, const, is_const_int
+from compiler.ir.primexpr import IterVar, PrimExpr, Var, cast, const, is_const_int
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
 from compiler.tir.function import PrimFunc
@@ -28,8 +28,9 @@ class UnifyThreadBinding(PrimFuncPass):
             for k in T.thread_binding(4, "threadIdx.x"):            C[bx, tx] = B[bx, tx]
                 C[i, k] = B[i, k]
 
-    Launches of thread axes become such loops as well.  Functions that were lowered from a schedule of tensor
-    expressions have one variable for each axis already.
+    Launches of thread axes become such loops as well.  What an inner loop is annotated with stays at its body, on a
+    loop of one iteration.  Functions that were lowered from a schedule of tensor expressions have one variable for
+    each axis already.
 
     Raises
     ------
@@ -68,9 +69,13 @@ class _Unify(StmtExprMutator):
 
     def _launch(self, n: For | AttrStmt, tag: str, var: Var, low: PrimExpr, extent: PrimExpr) -> Stmt:
         outermost, self._inside = not self._inside, True
-        axis = self._axis(tag, var, extent, dict(n.annotations) if isinstance(n, For) else {}, n)
+        annotations = dict(n.annotations) if isinstance(n, For) else {}
+        axis = cast(var.dtype, self._axis(tag, var, extent, annotations if outermost else {}, n))
         self._values[var] = axis if is_const_int(low, 0) else axis + low
         body = self.visit(n.body)
+        if annotations and not outermost:  # they say something of this body, not of all that the axis runs
+            once = const(1, var.dtype)
+            body = For(Var("var", var.dtype), const(0, var.dtype), once, ForKind.SERIAL, body, None, annotations)
         if outermost:
             for loop in reversed(self._kernel.values()):
                 body = rebuild(loop, body=body)
@@ -84,12 +89,10 @@ class _Unify(StmtExprMutator):
             binding = IterVar(None, Var("", var.dtype), IterVar.ThreadIndex, tag)
             name, low = tag.replace(".", "_"), const(0, var.dtype)
             loop = For(Var(name, var.dtype), low, extent, ForKind.THREAD_BINDING, n.body, binding, annotations)
-        elif not self._analyzer.can_prove_equal(loop.extent, extent):
+        elif not self._analyzer.can_prove_equal(loop.extent, cast(loop.extent.dtype, extent)):
             raise ArgumentError(
                 f"UnifyThreadBinding: all loops that are bound to {tag!r} must have one extent, got "
                 f"{show(loop.extent)} and {show(extent)}"
             )
-        else:
-            loop = rebuild(loop, annotations={**loop.annotations, **annotations})
         self._kernel[tag] = loop
         return loop.loop_var

@@ -11,9 +11,23 @@ from compiler.ir.primexpr import Add, IntImm, PrimExpr, Var, const
 from compiler.ir.substitute import free_vars, post_order_visit, substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.features import features
+from compiler.tir.block import Block
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import AttrStmt, BufferStore, Evaluate, For, ForKind, SeqStmt, Stmt, seq
+from compiler.tir.renewal import Renewal
+from compiler.tir.stmt import (
+    Allocate,
+    AllocateConst,
+    AttrStmt,
+    BufferStore,
+    DeclBuffer,
+    Evaluate,
+    For,
+    ForKind,
+    SeqStmt,
+    Stmt,
+    seq,
+)
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
@@ -181,12 +195,26 @@ def write_out(n: For, extent: int) -> Stmt:
     """Return the ``extent`` iterations of a loop one after the other."""
     dtype = n.loop_var.dtype
     copies = []
+    defining = _defines_memory(n.body)
     for i in range(extent):
         step = const(i, dtype)
         value = step if isinstance(n.min, IntImm) and n.min.value == 0 else _folded_sum(n.min, step)
         with inheriting(n.span):
-            copies.append(substitute(n.body, {n.loop_var: value}))
+            copy = substitute(n.body, {n.loop_var: value})
+            copies.append(Renewal().visit(copy) if i > 0 and defining else copy)
     return seq(copies)
+
+
+def _defines_memory(body: Stmt) -> bool:
+    """Return whether a statement has memory or buffers of its own, of which each copy of it needs others."""
+    definitions: list[object] = []
+
+    def note(n: object) -> None:
+        if isinstance(n, (Allocate, AllocateConst, DeclBuffer, Block)):
+            definitions.append(n)
+
+    post_order_visit(body, note)
+    return bool(definitions)
 
 
 def _folded_sum(base: PrimExpr, step: PrimExpr) -> PrimExpr:

@@ -116,6 +116,8 @@ def test_statements_about_values_are_removed() -> None:
     assert_pass(RemoveStoreUndef(), "C[0] = T.undef()\nC[1] = n", "C[1] = n", values=())
     with pytest.raises(LoweringError, match="is undefined"):
         apply(program("C[T.undef()] = n"), RemoveStoreUndef())
+    with pytest.raises(LoweringError, match="is undefined"):
+        apply(program("C[0] = A[T.undef()]"), RemoveStoreUndef())
     with pytest.raises(LoweringError, match="used otherwise"):
         apply(program("T.evaluate(T.call_extern('int32', 'f', T.undef()))"), RemoveStoreUndef())
 

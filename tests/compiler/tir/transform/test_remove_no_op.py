@@ -79,3 +79,8 @@ def test_empty_branches_and_nested_loops() -> None:
             C[i] = A[i]
     """
     assert_pass(RemoveNoOp(), textwrap.dedent(before), textwrap.dedent(after))
+
+
+def test_declared_buffers_stay_declared() -> None:
+    text = "L = T.decl_buffer((4,), 'int32')\nL[0] = A[0]\nC[0] = L[0]"
+    assert_pass(RemoveNoOp(), text, text, values=())

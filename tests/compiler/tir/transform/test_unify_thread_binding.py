@@ -65,3 +65,25 @@ def test_one_axis_has_one_extent() -> None:
     )
     with pytest.raises(ArgumentError, match=r"bound to 'threadIdx\.x' must have one extent"):
         apply(func, UnifyThreadBinding())
+
+
+def test_variables_of_two_types_are_converted_and_annotations_stay_where_they_hold() -> None:
+    assert_pass(
+        UnifyThreadBinding(),
+        """
+        for i in T.thread_binding(8, thread="blockIdx.x"):
+            for j in T.thread_binding(4, thread="threadIdx.x", annotations={"note": 1}):
+                B[i, j] = A[i, j]
+            for k in T.thread_binding(T.int64(4), thread="threadIdx.x"):
+                C[i, k] = B[i, k]
+        """,
+        """
+        for bx in T.thread_binding(8, thread="blockIdx.x"):
+            for tx in T.thread_binding(4, thread="threadIdx.x"):
+                for once in T.serial(1, annotations={"note": 1}):
+                    B[bx, tx] = A[bx, tx]
+                C[bx, T.Cast("int64", tx)] = B[bx, T.Cast("int64", tx)]
+        """,
+        params=TWO,
+        values=(),
+    )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compiler.ir.error import ArgumentError, LoweringError
-from compiler.tir.stmt import For
+from compiler.tir.stmt import DeclBuffer, For
 from compiler.tir.transform import UnrollLoop
 from tests.compiler.tir.transform.programs import apply, assert_pass, nodes, program
 
@@ -149,3 +149,9 @@ def test_loops_that_index_registers_are_unrolled() -> None:
         func = program(text.format(scope=scope))
         assert len(nodes(apply(func, UnrollLoop(), config=config), For)) == loops
         assert len(nodes(apply(func, UnrollLoop()), For)) == 2
+
+
+def test_each_iteration_has_memory_of_its_own() -> None:
+    func = program("for i in T.unroll(3):\n    L = T.decl_buffer((4,), 'int32')\n    L[0] = A[i]\n    C[i] = L[0]")
+    declared = [n.buffer for n in nodes(apply(func, UnrollLoop()), DeclBuffer)]
+    assert len({buffer.data for buffer in declared}) == len(set(declared)) == 3
