@@ -17,8 +17,8 @@ from compiler.ir.operators import ExprLike
 from compiler.ir.scalars import FloatImm, IntImm, PrimExpr, StringImm, Var
 
 __all__ = [
-    "Broadcast", "Cast", "as_exprs", "bound_value", "cast", "check_bound_value", "const", "convert", "is_const_int",
-    "match_types", "require_condition", "wrap_int",
+    "Broadcast", "Cast", "Ramp", "as_exprs", "bound_value", "cast", "check_bound_value", "const", "convert",
+    "is_const_int", "match_types", "require_condition", "wrap_int",
 ]  # fmt: skip
 
 
@@ -77,6 +77,38 @@ class Broadcast(PrimExpr):
             count = lane_count(count)
             object.__setattr__(self, "lanes", lanes_of_count(count))
         object.__setattr__(self, "dtype", dt.with_lanes(self.value.dtype, count * dt.lanes(self.value.dtype)))
+
+
+@node
+class Ramp(PrimExpr):
+    """The vector ``base, base + stride, base + 2 * stride, …``.
+
+    Parameters
+    ----------
+    base, stride : PrimExpr or number
+        Of one data type.
+    lanes : int or PrimExpr
+        How many; of a vector ``base``, how often the whole vector is continued.  ``vscale() * 4`` makes a scalable
+        vector.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("base", "stride")
+
+    base: PrimExpr
+    stride: PrimExpr
+    lanes: Lanes
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.base, PrimExpr) and isinstance(self.stride, PrimExpr)):
+            base, stride = match_types(self.base, self.stride, "Ramp")
+            object.__setattr__(self, "base", base)
+            object.__setattr__(self, "stride", stride)
+        count = self.lanes
+        if type(count) is not int or count < 0:
+            count = lane_count(count)
+            object.__setattr__(self, "lanes", lanes_of_count(count))
+        object.__setattr__(self, "dtype", dt.with_lanes(self.base.dtype, count * dt.lanes(self.base.dtype)))
 
 
 def const(value: ExprLike, dtype: str | None = None) -> PrimExpr:
@@ -150,7 +182,7 @@ def convert(value: ExprLike) -> PrimExpr:
 
 
 def cast(dtype: str, value: ExprLike) -> PrimExpr:
-    """Return ``value`` converted to ``dtype``; constants are converted at once.
+    """Return ``value`` converted to ``dtype``; constants are converted at once, and what lanes are made of.
 
     Parameters
     ----------
@@ -180,9 +212,18 @@ def cast(dtype: str, value: ExprLike) -> PrimExpr:
             return FloatImm(dtype, float(e.value))
         if dt.is_integral(dtype):
             return IntImm(dtype, wrap_int(e.value, dtype))
+    if dt.lanes(dtype) == dt.lanes(e.dtype) and isinstance(e, Broadcast):
+        return Broadcast(cast(dt.with_lanes(dtype, dt.lanes(e.value.dtype)), e.value), e.lanes)
+    if dt.lanes(dtype) == dt.lanes(e.dtype) and isinstance(e, Ramp) and _numbers_lanes(e.base.dtype, dtype):
+        return Ramp(cast(dt.element(dtype), e.base), cast(dt.element(dtype), e.stride), e.lanes)
     if isinstance(e, FloatImm) and not dt.is_custom(e.dtype):  # only the program knows how that would be rounded
         return _converted(dtype, e)
     return Cast(dtype, e)
+
+
+def _numbers_lanes(source: str, dtype: str) -> bool:
+    """Return whether a conversion goes from indices, which do not wrap around, to integers: a ramp stays one."""
+    return source in ("int32", "int64") and dt.is_integral(dtype) and not dt.is_bool(dtype)
 
 
 _EXACT_IN_SINGLE = 1 << 24

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from compiler.ir import dtype as dt
 from compiler.ir.coercion import as_exprs, bound_value, check_bound_value, convert, match_types
 from compiler.ir.error import ArgumentError, DTypeError, show
-from compiler.ir.lanes import Lanes, lane_count, lanes_of_count
 from compiler.ir.node import Node, node
 from compiler.ir.number_operations import logical_and, logical_or, trunc_div, trunc_mod
 from compiler.ir.op import Op
@@ -21,7 +20,7 @@ from compiler.ir.scalars import PrimExpr, Var
 
 __all__ = [
     "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "BinaryOp", "Call", "CmpOp", "DataProducer", "Div", "FloorDiv",
-    "FloorMod", "Let", "Max", "Min", "Mod", "Mul", "Not", "Or", "ProducerLoad", "Ramp", "Select", "Shuffle", "Sub",
+    "FloorMod", "Let", "Max", "Min", "Mod", "Mul", "Not", "Or", "ProducerLoad", "Select", "Shuffle", "Sub",
 ]  # fmt: skip
 
 
@@ -384,38 +383,6 @@ class Select(PrimExpr):
         elif self.true_value.dtype != self.false_value.dtype:
             raise _different_types(self, self.true_value, self.false_value)
         object.__setattr__(self, "dtype", self.true_value.dtype)
-
-
-@node
-class Ramp(PrimExpr):
-    """The vector ``base, base + stride, base + 2 * stride, …``.
-
-    Parameters
-    ----------
-    base, stride : PrimExpr or number
-        Of one data type.
-    lanes : int or PrimExpr
-        How many; of a vector ``base``, how often the whole vector is continued.  ``vscale() * 4`` makes a scalable
-        vector.
-    """
-
-    children: ClassVar[tuple[str, ...]] = ("base", "stride")
-
-    base: PrimExpr
-    stride: PrimExpr
-    lanes: Lanes
-    dtype: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.base, PrimExpr) and isinstance(self.stride, PrimExpr)):
-            base, stride = match_types(self.base, self.stride, "Ramp")
-            object.__setattr__(self, "base", base)
-            object.__setattr__(self, "stride", stride)
-        count = self.lanes
-        if type(count) is not int or count < 0:
-            count = lane_count(count)
-            object.__setattr__(self, "lanes", lanes_of_count(count))
-        object.__setattr__(self, "dtype", dt.with_lanes(self.base.dtype, count * dt.lanes(self.base.dtype)))
 
 
 @node

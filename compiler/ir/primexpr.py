@@ -21,6 +21,7 @@ from compiler.ir.axes import (
 from compiler.ir.coercion import (
     Broadcast,
     Cast,
+    Ramp,
     as_exprs,
     bound_value,
     cast,
@@ -58,7 +59,6 @@ from compiler.ir.operations import (
     Not,
     Or,
     ProducerLoad,
-    Ramp,
     Select,
     Shuffle,
     Sub,

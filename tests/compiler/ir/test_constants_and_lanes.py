@@ -71,6 +71,14 @@ def test_casts_keep_the_number_of_lanes() -> None:
     assert Var("x", "float32").astype("float32x4").dtype == "float32x4"
 
 
+def test_what_lanes_are_made_of_is_converted_where_that_is_the_same() -> None:
+    x, small = Var("x", "int32"), Var("s", "uint8")
+    assert str(cast("float32x4", Broadcast(1, 4))) == "T.Broadcast(T.float32(1.0), 4)"
+    assert str(cast("int64x4", Ramp(x, 2, 4))) == 'T.Ramp(T.Cast("int64", x), T.int64(2), 4)'
+    assert isinstance(cast("int32x4", Ramp(small, const(1, "uint8"), 4)), Cast)  # which may wrap around
+    assert isinstance(cast("float32x4", Ramp(x, 1, 4)), Cast)  # sums of floats round
+
+
 def test_lanes_may_be_a_constant_expression() -> None:
     x = Var("x", "int32")
     assert Broadcast(x, const(4, "int64")).dtype == "int32x4"
