@@ -22,6 +22,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.node import Node, structure
 from compiler.ir.object_path import AttributeAccessPath, ObjectPath
 from compiler.ir.scalars import IntImm, PrimExpr
+from compiler.ir.scriptable import Scriptable
 from compiler.ir.types import InferredTypes
 
 
@@ -71,10 +72,19 @@ def assert_structural_equal(lhs: object, rhs: object, map_free_vars: bool = Fals
     paths = get_first_structural_mismatch(lhs, rhs, map_free_vars)
     if paths is not None:
         lines = difflib.unified_diff(str(lhs).splitlines(), str(rhs).splitlines(), "lhs", "rhs", lineterm="")
+        left, right = (_marked(root, path) for root, path in zip((lhs, rhs), paths, strict=True))
+        # Programs search the text for these very words, TVM's.
         raise ArgumentError(
-            "assert_structural_equal: the structures differ\n"
-            f"StructuralEqual check failed, caused by lhs at {paths[0]} and rhs at {paths[1]}:\n" + "\n".join(lines)
+            "\n".join(("assert_structural_equal: the structures differ", *lines))
+            + f"\nValueError: StructuralEqual check failed, caused by lhs at {left}\nand rhs at {right}"
         )
+
+
+def _marked(root: object, path: ObjectPath) -> str:
+    """Return a path with the program that it is in, the part at its end underlined."""
+    if isinstance(root, Scriptable):
+        return f"{path}:\n{root.script(path_to_underline=[path], syntax_sugar=False)}"
+    return f"{path}:\n{root}"
 
 
 def get_first_structural_mismatch(
@@ -233,6 +243,7 @@ class _FirstMismatch(_Equality):
         super().__init__(map_free_vars)
         self._paths: list[tuple[ObjectPath, ObjectPath]] = []
         self._path = (ObjectPath.root(), ObjectPath.root())
+        self._modules_here: tuple[IRModule, IRModule] | None = None
 
     def find(self, a: object, b: object) -> tuple[ObjectPath, ObjectPath] | None:
         """Return the paths to the first difference; None where there is none."""
@@ -272,6 +283,7 @@ class _FirstMismatch(_Equality):
         return super()._sequences(a[:common], b[:common], mode)
 
     def _modules(self, a: IRModule, b: IRModule) -> bool:
+        self._modules_here = (a, b)
         self._note(lambda path, i: path.attr(("type_definitions", "functions", "attrs", "global_infos")[i]), 4)
         return super()._modules(a, b)
 
@@ -281,12 +293,20 @@ class _FirstMismatch(_Equality):
         others = {key: self._partner.get(key, key) if isinstance(key, Node) else key for key in a}
         left, right = self._path
         for key in reversed([key for key in b if key not in others.values()]):
-            self._differ_later(left.missing_map_entry(), right.map_value(key))
+            self._differ_later(left.missing_map_entry(), self._at_key(key, 1))
         for key in reversed([key for key, other in others.items() if other not in b]):
-            self._differ_later(left.map_value(key), right.missing_map_entry())
+            self._differ_later(self._at_key(key, 0), right.missing_map_entry())
         common = {key: other for key, other in others.items() if other in b}
-        self._paths.extend((left.map_value(k), right.map_value(o)) for k, o in reversed(common.items()))
+        self._paths.extend((self._at_key(k, 0), self._at_key(o, 1)) for k, o in reversed(common.items()))
         return self._later((_entry(a[key]), _entry(b[other]), mode) for key, other in common.items())
+
+    def _at_key(self, key: Any, side: int) -> ObjectPath:
+        """Return the path to a value of a mapping; functions, compared by name, have their variables for keys."""
+        path = self._path[side]
+        of_module = isinstance(path, AttributeAccessPath) and path.attr_key == "functions"
+        if of_module and self._modules_here is not None and isinstance(key, str):
+            return path.map_value(self._modules_here[side].get_global_var(key))
+        return path.map_value(key)
 
     def _differ_later(self, left: ObjectPath, right: ObjectPath) -> None:
         """Put a difference behind what is still to be compared."""

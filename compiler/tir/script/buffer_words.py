@@ -205,7 +205,8 @@ def match_buffer(
     Parameters
     ----------
     param : Var or BufferRegion
-        A parameter ``a: T.handle``; within a block a region such as ``B[0:4, j]``.
+        A parameter ``a: T.handle``; within a block a region such as ``B[0:4, j]``, whose extents and data type
+        the buffer has where no shape is given.
     shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
         As for :func:`Buffer`.
     type : str
@@ -222,8 +223,7 @@ def match_buffer(
         return MatchedBuffer(lambda name: new_buffer(name, *given), param)
     source = BufferRegion(*regions(param))
     given = (
-        tuple(r.extent for r in source.region) if shape is None else shape,
-        dtype,
+        *((tuple(r.extent for r in source.region), source.buffer.dtype) if shape is None else (shape, dtype)),
         data,
         strides,
         elem_offset,

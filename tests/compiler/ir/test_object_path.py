@@ -73,15 +73,20 @@ def test_functions() -> None:
     longer = tir.PrimFunc([x], tir.SeqStmt([*one.body.seq, tir.Evaluate(x)]))  # type: ignore[attr-defined]
     seq = ROOT.attr("body").attr("seq")
     assert _first(one, longer) == (seq.missing_array_element(2), seq.array_index(2))
-    functions = ROOT.attr("functions").map_value("main")
-    path = functions.attr("body").attr("seq").array_index(1).attr("value").attr("b").attr("value")
-    assert _first(IRModule({"main": one}), IRModule({"main": other})) == (path, path)
+    mods = IRModule({"main": one}), IRModule({"main": other})
+    functions = [ROOT.attr("functions").map_value(mod.get_global_var("main")) for mod in mods]
+    assert _first(*mods) == tuple(
+        path.attr("body").attr("seq").array_index(1).attr("value").attr("b").attr("value") for path in functions
+    )
 
 
 def test_the_error_says_where() -> None:
     x = te.var("x")
-    with pytest.raises(ArgumentError, match=r"lhs at <root>.b.value and rhs at <root>.b.value"):
+    text = r"lhs at <root>.b.value:\nx \+ 1\n\^{5}\nand rhs at <root>.b.value:\nx \+ 2\n\^{5}$"
+    with pytest.raises(ArgumentError, match=text):
         assert_structural_equal(x + 1, x + 2)
+    with pytest.raises(ArgumentError, match=r"lhs at <root>\[0\].value:\n\(1,\)\nand rhs"):
+        assert_structural_equal((1,), (2,))
     with pytest.raises(ValueError, match=r"caused by lhs at <root>"):
         assert_structural_equal(x, te.var("y"))
 

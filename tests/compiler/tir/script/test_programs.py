@@ -17,6 +17,7 @@ from compiler.ir.origin import OriginTable, recording
 from compiler.ir.primexpr import Call, Div, IntImm, Ramp, SizeVar
 from compiler.ir.structural import assert_structural_equal
 from compiler.tir import analysis
+from compiler.tir.block import Block
 from compiler.tir.buffer import BufferLoad, decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.script import ScriptError, from_source, ir_module
@@ -348,6 +349,21 @@ def main(a: X.handle):
     assert (buffer.scope(), buffer.data_alignment, buffer.offset_factor) == ("shared", 128, 8)
     assert isinstance(buffer.shape[0], SizeVar)
     assert not analysis.undefined_vars(func)
+
+
+def test_a_matched_region_gives_its_extents_and_its_type() -> None:
+    func = from_source(
+        """
+@T.prim_func
+def main(A: T.Buffer((16, 64), "int8")):
+    with T.block("b"):
+        B = T.match_buffer(A[8:16, 32:64])
+        T.evaluate(B[0, 0])
+"""
+    )
+    [match] = [match for block in nodes(func, Block) for match in block.match_buffers]
+    assert match.buffer.dtype == "int8"
+    assert [int(extent) for extent in match.buffer.shape] == [8, 32]
 
 
 def test_a_node_comes_from_its_line() -> None:

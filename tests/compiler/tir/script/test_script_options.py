@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -113,6 +114,23 @@ def test_an_expression_is_underlined_where_it_stands(func: Any) -> None:
     at = next(index for index, line in enumerate(lines) if "^" in line)
     start = lines[at].index("^")
     assert lines[at - 1][start : len(lines[at])] == 'T.Cast("float32", B[vi, vj])'
+
+
+def test_functions_and_modules_are_underlined_whole_and_parts_without_text_by_what_holds_them(func: Any) -> None:
+    mod = IRModule({"main": func})
+    root = ObjectPath.root()
+
+    def underlined(thing: Any, path: ObjectPath) -> list[str]:
+        lines = thing.script(path_to_underline=[path]).splitlines()
+        return [above for above, below in pairwise(lines) if below.strip() and not below.strip("^ ")]
+
+    rest = [line for line in mod.script().splitlines() if line.strip() and not line.strip().startswith("#")]
+    assert underlined(mod, root) == rest
+    of_function = underlined(mod, root.attr("functions").map_value(mod.get_global_var("main")))
+    assert of_function == rest[2:]
+    assert of_function[0] == "    @T.prim_func"
+    loop = root.attr("body").attr("block").attr("body").attr("seq").array_index(1)
+    assert underlined(func, loop.attr("extent").attr("value")) == underlined(func, loop)
 
 
 def test_remarks_stand_above_statements_with_others_inside_and_behind_others(func: Any) -> None:
