@@ -79,14 +79,14 @@ class PrintBeforeAll(PassInstrument):
     """Prints the module before every pass."""
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-        _print_module("before", mod, info)
+        print(f"Before Running Pass: {info}\n{mod}")
 
 
 class PrintAfterAll(PassInstrument):
     """Prints the module after every pass."""
 
     def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
-        _print_module("after", mod, info)
+        print(f"After Running Pass: {info}\n{mod}")
 
 
 def _print_module(when: str, mod: IRModule, info: PassInfo) -> None:

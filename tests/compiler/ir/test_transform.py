@@ -177,6 +177,16 @@ def test_printing_before_and_after(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line for line in lines if line.startswith("Print IR")] == ["Print IR before: one", "Print IR after: two"]
 
 
+def test_printing_around_all_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    with PassContext(instruments=[instrument.PrintBeforeAll(), instrument.PrintAfterAll()]):
+        note("one")(IRModule())
+    headings = [line for line in capsys.readouterr().out.splitlines() if "Running Pass" in line]
+    assert [h.partition(", ")[0] for h in headings] == [
+        "Before Running Pass: The meta data of the pass - pass name: one",
+        "After Running Pass: The meta data of the pass - pass name: one",
+    ]
+
+
 def test_a_function_and_a_class_become_passes() -> None:
     @module_pass(opt_level=0)
     def rename(mod: IRModule, ctx: PassContext) -> IRModule:
