@@ -44,6 +44,7 @@ ADD: list[Rule] = [
     ("(z + (x // y) * y) + x % y", "z + x"),
     ("truncdiv(x, c1) * c1 + truncmod(x, c1)", "x"),
     fixed("x // 2 + x % 2", "(x + 1) // 2"),
+    ("(x % c1 + c2) // c1 + x // c1", "(x + c2) // c1", "c1 > 0"),
 ]
 
 SUB: list[Rule] = [
