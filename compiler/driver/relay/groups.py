@@ -107,7 +107,23 @@ class KernelNames:
         -------
         str
         """
-        name = kernel_name(function, self._module)
+        return self._next(kernel_name(function, self._module))
+
+    def numbered(self, what: str) -> str:
+        """Return a new name of what is no group of operators: numbered from the second on.
+
+        Parameters
+        ----------
+        what : str
+            What it is, in a word.
+
+        Returns
+        -------
+        str
+        """
+        return self._next(f"{self._module}_{what}")
+
+    def _next(self, name: str) -> str:
         self._taken[name] += 1
         return name if self._taken[name] == 1 else f"{name}_{self._taken[name] - 1}"
 

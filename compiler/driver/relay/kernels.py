@@ -32,6 +32,7 @@ from compiler.runtime.signature import Signature
 from compiler.target.codegen.llvm.generate import Generated, described, emit, linked_object_code
 from compiler.target.host_check import require_host_can_run
 from compiler.target.target import Target
+from compiler.tir.function import PrimFunc
 
 _MAX_CACHED = 512
 
@@ -42,17 +43,16 @@ _cache: OrderedDict[tuple[BuildOptions, StructuralKey], CompiledKernel] = Ordere
 """Kernels by what they compute, for what target and under what options; the least recently used go first."""
 
 
-class CompiledKernel:
-    """A kernel and, once LLVM is done, its machine code."""
+class CompiledFunction:
+    """A function and, once LLVM is done, its machine code."""
 
-    def __init__(self, lowered: LoweredKernel, signature: Signature, generate: Callable[[], Generated]) -> None:
-        self.lowered = lowered
+    def __init__(self, signature: Signature, generate: Callable[[], Generated]) -> None:
         self.signature = signature
         self._generate = generate
 
     @property
     def generated(self) -> Generated:
-        """What code generation made of the kernel."""
+        """What code generation made of the function, and of those that it calls."""
         return self._generate()
 
     @cached_property
@@ -67,17 +67,32 @@ class CompiledKernel:
         return ObjectCode(generated.object_code)
 
 
+class CompiledKernel(CompiledFunction):
+    """The function of a group of operators, and what it was lowered from."""
+
+    def __init__(self, lowered: LoweredKernel, signature: Signature, generate: Callable[[], Generated]) -> None:
+        super().__init__(signature, generate)
+        self.lowered = lowered
+
+
 @dataclass(frozen=True, slots=True)
-class NamedKernel:
-    """A kernel under the name that it has in one graph."""
+class NamedFunction:
+    """A function under the name that it has in one program."""
 
     name: str
-    kernel: CompiledKernel
+    kernel: CompiledFunction
 
     @property
     def signature(self) -> Signature:
         """How it is called, by that name."""
         return msgspec.structs.replace(self.kernel.signature, name=self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedKernel(NamedFunction):
+    """A kernel under the name that it has in one graph."""
+
+    kernel: CompiledKernel
 
 
 class KernelCompiler:
@@ -95,6 +110,8 @@ class KernelCompiler:
     ----------
     kernels : list of NamedKernel
         Those that were made.
+    loops : list of NamedFunction
+        Functions that call kernels again and again.
     host_functions, device_functions : dict of GlobalVar to BaseFunc
         For a device, what the host runs, and what that launches.
     """
@@ -102,6 +119,7 @@ class KernelCompiler:
     def __init__(self, target: Target, is_emulated: bool = False, module: str = "tvmgen_default") -> None:
         self.target = target
         self.kernels: list[NamedKernel] = []
+        self.loops: list[NamedFunction] = []
         self.host_functions: dict[GlobalVar, BaseFunc] = {}
         self.device_functions: dict[GlobalVar, BaseFunc] = {}
         self._is_emulated = is_emulated
@@ -118,7 +136,7 @@ class KernelCompiler:
     def __exit__(self, failed: type[BaseException] | None, *exc: object) -> None:
         self._pool.shutdown(cancel_futures=failed is not None)
         if failed is None and not self._later:
-            for item in self.kernels:
+            for item in (*self.kernels, *self.loops):
                 item.kernel.generated  # noqa: B018  what went wrong there is raised here
 
     def launched(self) -> SplitModule | None:
@@ -140,6 +158,28 @@ class KernelCompiler:
             name = self._names.name(function)
             named = self._by_key[key] = NamedKernel(name, self._compiled(function, name, key))
             self.kernels.append(named)
+        return named
+
+    def loop(self, write: Callable[[str], IRModule]) -> NamedFunction:
+        """Return the function of a loop: machine code of its own, with all that it calls.
+
+        Parameters
+        ----------
+        write : callable
+            From the name of the function to a module of loop IR, which has it under that name.
+
+        Returns
+        -------
+        NamedFunction
+        """
+        name = self._names.numbered("loop")
+        module = write(name)
+        with uninstrumented():
+            functions = [(var.name_hint, f) for var, f in module.items() if isinstance(f, PrimFunc)]
+            signatures, text = emit(functions, module, self.target, False)
+        signature = next(s for s in signatures if s.name == name)
+        named = NamedFunction(name, CompiledFunction(signature, self._generation(self.target, signatures, text)))
+        self.loops.append(named)
         return named
 
     def as_operators_say(self, named: NamedKernel) -> NamedKernel:
@@ -180,10 +220,13 @@ class KernelCompiler:
             signatures, text = emit([(name, module[name])], module, target, False)
         for instrument in instruments:
             instrument.kernel_lowered(name, function, lowered.outputs, lowered.prim_func)
+        return CompiledKernel(lowered, signatures[0], self._generation(target, signatures, text))
+
+    def _generation(self, target: Target, signatures: list[Signature], text: str) -> Callable[[], Generated]:
+        """Return what waits for LLVM, which is at work already unless an instrument wants it to begin when asked."""
         if self._later:
-            return CompiledKernel(lowered, signatures[0], cache(partial(_generate, target, signatures, text)))
-        made = self._pool.submit(_generate, target, signatures, text)
-        return CompiledKernel(lowered, signatures[0], made.result)
+            return cache(partial(_generate, target, signatures, text))
+        return self._pool.submit(_generate, target, signatures, text).result
 
     def _for_cpu(self, module: IRModule) -> tuple[IRModule, Target]:
         """Return what LLVM compiles of a kernel, and for what: of a device's the part of the host, unless emulated."""
@@ -226,6 +269,15 @@ def clear_cache() -> None:
 class KernelModule(Module):
     """The kernels of a graph as one module; each is compiled on its own.
 
+    Parameters
+    ----------
+    named : sequence of NamedKernel
+    target : Target
+    launched : SplitModule, optional
+        What the kernels launch on the target's device.
+    loops : sequence of NamedFunction
+        What calls kernels again and again.
+
     Attributes
     ----------
     kernels : dict of str to LoweredKernel
@@ -234,15 +286,22 @@ class KernelModule(Module):
         For a device, the one with what the kernels launch there.
     """
 
-    def __init__(self, named: Sequence[NamedKernel], target: Target, launched: SplitModule | None = None) -> None:
+    def __init__(
+        self,
+        named: Sequence[NamedKernel],
+        target: Target,
+        launched: SplitModule | None = None,
+        loops: Sequence[NamedFunction] = (),
+    ) -> None:
         self._named = list(named)
+        self._all: list[NamedFunction] = [*named, *loops]
         sources: dict[str, Callable[[], str]] = {
             "ll": lambda: self._text("optimised"),
             "asm": lambda: self._text("assembly"),
         }
-        super().__init__([n.signature for n in named] or [_NOTHING], self._no_code, sources, self._export, target)
+        super().__init__([n.signature for n in self._all] or [_NOTHING], self._no_code, sources, self._export, target)
         self._target = target
-        self._functions = {n.name: NativeFunction(self, n.signature, _code_of(n)) for n in named}
+        self._functions = {n.name: NativeFunction(self, n.signature, _code_of(n)) for n in self._all}
         self.kernels = {n.name: n.kernel.lowered for n in named}
         if launched is not None:
             kernels = kernel_module(launched, target)
@@ -250,8 +309,8 @@ class KernelModule(Module):
             launch_on_cuda(self, kernels)
 
     def generated(self, name: str) -> Generated:
-        """Return what code generation made of one kernel: its LLVM IR and its assembly."""
-        return next(n for n in self._named if n.name == name).kernel.generated
+        """Return what code generation made of one kernel or loop: its LLVM IR and its assembly."""
+        return next(n for n in self._all if n.name == name).kernel.generated
 
     def as_operators_say(self) -> KernelModule:
         """Return the module without the definitions that instruments gave: what the operators say, in their place.
@@ -265,7 +324,7 @@ class KernelModule(Module):
             return KernelModule([compiler.as_operators_say(named) for named in self._named], self._target)
 
     def _text(self, kind: str) -> str:
-        return "\n".join(getattr(n.kernel.generated, kind) for n in self._named)
+        return "\n".join(getattr(n.kernel.generated, kind) for n in self._all)
 
     def _no_code(self) -> NativeCode:
         raise BuildError("this module has no kernels")
@@ -278,7 +337,7 @@ class KernelModule(Module):
         if any(module.is_runnable and not module.stored_data() for module in self.imported_modules):
             raise BuildError("export_library: a library cannot hold the code of external compilers")
         parts, signatures = [], []
-        for named in self._named:
+        for named in self._all:
             signature = named.signature
             parts.append((named.kernel.generated, {signature.symbol: named.name}))
             signatures.append(msgspec.structs.replace(signature, symbol=named.name))
@@ -291,5 +350,5 @@ class KernelModule(Module):
 _NOTHING = Signature(name="", symbol="", parameters=[])
 
 
-def _code_of(named: NamedKernel) -> Callable[[], NativeCode]:
+def _code_of(named: NamedFunction) -> Callable[[], NativeCode]:
     return lambda: named.kernel.native

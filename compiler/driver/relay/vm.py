@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compiler.driver.relay.build import TargetLike, as_module, build_target
 from compiler.driver.relay.external import with_external_code
 from compiler.driver.relay.graph import as_group
 from compiler.driver.relay.groups import can_lower
-from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
+from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedFunction
 from compiler.driver.relay.params import bind_params
 from compiler.driver.relay.vm_kernels import dynamic_kernel, static_kernel
+from compiler.driver.relay.vm_loops import native_loop
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.extension import public_module
 from compiler.ir.function import GlobalVar
@@ -88,11 +90,11 @@ def _compile(module: IRModule, target: Target, external: Sequence[Module]) -> Ex
         program.entry(module.get_global_var("main"))
         program.finish()
     executable = program.executable
-    executable.lib = lib = KernelModule(kernels.kernels, target)
+    executable.lib = lib = KernelModule(kernels.kernels, target, loops=kernels.loops)
     for library in external:
         lib.import_module(library)
-    for index, named, function in program.static:
-        executable.kernels[index] = static_kernel(lib, named, function)
+    for index, named, constants, function in program.static:
+        executable.kernels[index] = static_kernel(lib, named.name, constants, function)
     return executable
 
 
@@ -189,7 +191,7 @@ class _Program:
     def __init__(self, module: IRModule, kernels: KernelCompiler) -> None:
         self.module = module
         self.executable = Executable()
-        self.static: list[tuple[int, NamedKernel, Function]] = []
+        self.static: list[tuple[int, NamedFunction, list[NDArray], Function]] = []
         self._kernels = kernels
         self._functions: dict[GlobalVar | Constructor, int] = {}
         self._todo: list[tuple[int, Function, tuple[Var, ...]]] = []
@@ -250,8 +252,27 @@ class _Program:
             self._constants[key] = index = len(self.executable.kernels)
             self.executable.kernels.append(dynamic_kernel(group, self._kernels.target))
             if can_lower(group):
-                self.static.append((index, self._kernels.kernel(group), group))
+                named = self._kernels.kernel(group)
+                self.static.append((index, named, named.kernel.lowered.constants, group))
         return self._constants[key]
+
+    def loop(self, var: Var, function: Function) -> tuple[int, tuple[Var, ...]] | None:
+        """Return the number of a loop's kernel, and what the loop captures; None where the machine must run it."""
+        loop = native_loop(var, function, self._kernels)
+        if loop is None:
+            return None
+        self.executable.kernels.append(dynamic_kernel(function, self._kernels.target))
+        self.static.append((len(self.executable.kernels) - 1, loop.code, loop.constants, function))
+        return len(self.executable.kernels) - 1, loop.captured
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A function that machine code runs to its end: the kernel's number, and what it takes before the arguments."""
+
+    kernel: int
+    captured: tuple[Var, ...]
+    function: Function
 
 
 class _FunctionCompiler:
@@ -261,6 +282,7 @@ class _FunctionCompiler:
         self._program = program
         self._function = function
         self._scopes: list[dict[GraphExpr, int]] = [{}]
+        self._loops: dict[GraphExpr, _Loop] = {}
 
     def compile(self, function: Function, captured: tuple[Var, ...]) -> None:
         """Write the instructions of ``function``."""
@@ -309,6 +331,8 @@ class _FunctionCompiler:
 
     def _compute(self, expr: GraphExpr) -> int:
         match expr:
+            case Var() if expr in self._loops:  # not only called: a value
+                return self._recursive(expr, self._loops[expr].function)
             case Constant():
                 return self._emit(vm.LoadConstant(self._register(), self._program.constant(expr.data)))
             case Call():
@@ -350,6 +374,12 @@ class _FunctionCompiler:
 
     def _call(self, call: Call) -> int:
         op = call.op
+        if isinstance(op, Let) and op.body is op.var:  # a loop that is written where it is called
+            self._bind(op)
+            op = op.var
+        if op in self._loops:
+            loop = self._loops[op]
+            return self._emit(vm.CallKernel(self._register(), loop.kernel, self._values((*loop.captured, *call.args))))
         if isinstance(op, RelayOp) or (isinstance(op, Function) and op.attrs.get("Primitive")):
             args = self._values(call.args)
             return self._emit(vm.CallKernel(self._register(), self._program.kernel(call), args))
@@ -364,15 +394,24 @@ class _FunctionCompiler:
     def _let(self, expr: Let) -> int:
         let: GraphExpr = expr
         while isinstance(let, Let):
-            if isinstance(let.value, Function) and not let.value.attrs.get("Primitive"):
-                # A recursive function captures the register that it is about to be in.
-                register = self._register()
-                self._scopes[-1][let.var] = register
-                self._closure(let.value, register, let.var.name_hint)
-            else:
-                self._scopes[-1][let.var] = self._value(let.value)
+            self._bind(let)
             let = let.body
         return self._value(let)
+
+    def _bind(self, let: Let) -> None:
+        if not isinstance(let.value, Function) or let.value.attrs.get("Primitive"):
+            self._scopes[-1][let.var] = self._value(let.value)
+            return
+        loop = self._program.loop(let.var, let.value)
+        if loop is None:
+            self._recursive(let.var, let.value)
+        else:
+            self._loops[let.var] = _Loop(*loop, let.value)
+
+    def _recursive(self, var: Var, function: Function) -> int:
+        # A recursive function captures the register that it is about to be in.
+        self._scopes[-1][var] = register = self._register()
+        return self._closure(function, register, var.name_hint)
 
     def _closure(self, function: Function, register: int, name: str) -> int:
         captured = tuple(free_vars(function))

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from compiler.driver.relay.groups import can_lower, evaluation_order
-from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
+from compiler.driver.relay.kernels import KernelCompiler, KernelModule
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import uninstrumented
@@ -42,9 +42,9 @@ _Forms: TypeAlias = tuple[Any, ...]
 """Shapes and data types of values, nested as these are."""
 
 
-def static_kernel(lib: KernelModule, named: NamedKernel, function: Function) -> Kernel:
-    """Return what calls machine code: all shapes are static."""
-    return _StaticKernel(lib, named.name, named.kernel.lowered.constants, function)
+def static_kernel(lib: KernelModule, name: str, constants: list[NDArray], function: Function) -> Kernel:
+    """Return what calls machine code of the name with arguments and constants: all shapes are static."""
+    return _StaticKernel(lib, name, constants, function)
 
 
 def load_kernel(lib: Module | None, name: str, constants: list[NDArray], function: str) -> Kernel:
@@ -146,7 +146,8 @@ class _DynamicKernel:
                 return self._by_numpy
             with KernelCompiler(self._target, module="vm_mod") as compiler:
                 named = compiler.kernel(function)
-            return static_kernel(KernelModule([named], self._target), named, function)
+            lib = KernelModule([named], self._target)
+            return static_kernel(lib, named.name, named.kernel.lowered.constants, function)
 
     def _by_numpy(self, args: Sequence[Value]) -> Value:
         values: dict[RelayExpr, Any] = {p: _numpy(a) for p, a in zip(self._function.params, args, strict=True)}

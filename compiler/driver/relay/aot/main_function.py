@@ -31,7 +31,7 @@ from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, Evaluate, For, ForKind, Stmt, seq
 
-__all__ = ["MainFunction", "main_function"]
+__all__ = ["MainFunction", "main_function", "with_pointers"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,7 +159,7 @@ class _Writing:
         main = main.with_attr({"global_symbol": symbol, "runner_function": True, "target": target})
         functions: dict[GlobalVar | str, BaseFunc] = {ENTRY: main}
         for name, var in self._symbols.items():
-            functions[var] = _with_pointers(self._kernels[name].prim_func).with_attr("global_symbol", name)
+            functions[var] = with_pointers(self._kernels[name].prim_func).with_attr("global_symbol", name)
         return MainFunction(
             IRModule(functions),
             [b.name for b in self._inputs],
@@ -187,6 +187,15 @@ def _copied(source: Var, target: Buffer) -> Stmt:
     return For(i, const(0), flat.shape[0], ForKind.SERIAL, BufferStore(flat, BufferLoad(read, (i,)), (i,)))
 
 
-def _with_pointers(func: PrimFunc) -> PrimFunc:
-    """Return a function that gets its buffers as bare pointers."""
+def with_pointers(func: PrimFunc) -> PrimFunc:
+    """Return a function that gets its buffers as bare pointers.
+
+    Parameters
+    ----------
+    func : PrimFunc
+
+    Returns
+    -------
+    PrimFunc
+    """
     return rebuild(func, params=tuple(func.buffer_map[p].data for p in func.params), buffer_map={})
