@@ -57,14 +57,20 @@ def branch(importer: Importer, node: Any, condition: Any) -> Sequence[Any]:
 @contextmanager
 def _undecided(importer: Importer) -> Iterator[None]:
     """Convert blocks that may not run: they must not write into what is outside of them."""
-    lists = [(value, list(value)) for value in importer.values.values() if isinstance(value, list)]
+    held = [(value, _contents(value)) for value in importer.values.values() if isinstance(value, (list, dict))]
     importer.views.branch_depth += 1
     try:
         yield
     finally:
         importer.views.branch_depth -= 1
-    if any(len(now) != len(before) for now, before in lists):
-        raise ConversionError("a list grows inside a branch or loop that is decided by the running program")
+    if any(_contents(now) != before for now, before in held):
+        raise ConversionError("a list or dict changes inside a branch or loop that is decided by the running program")
+
+
+def _contents(value: list[Any] | dict[Any, Any]) -> list[tuple[Any, int]]:
+    """Return which objects a list or dict holds, to be compared while they live."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    return [(key, id(item)) for key, item in pairs]
 
 
 def _scalar(x: Any) -> Any:

@@ -13,6 +13,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.origin import Span, derived_from
 from compiler.relay.frontend.pytorch.dtypes import dtype_name
 from compiler.relay.frontend.pytorch.inputs import input_variables
+from compiler.relay.frontend.pytorch.numbers import are_plain
 from compiler.relay.frontend.pytorch.registry import Argument, apply, find
 from compiler.relay.frontend.pytorch.script import type_name
 from compiler.relay.frontend.pytorch.tensors import settled_value
@@ -64,6 +65,28 @@ def import_program(
     return inputs, _results(functional, values)
 
 
+_OF_PYTHON = {
+    operator.add: "aten::add",
+    operator.sub: "aten::sub",
+    operator.mul: "aten::mul",
+    operator.truediv: "aten::div",
+    operator.floordiv: "aten::floordiv",
+    operator.mod: "aten::remainder",
+    operator.neg: "aten::neg",
+    operator.eq: "aten::eq",
+    operator.ne: "aten::ne",
+    operator.lt: "aten::lt",
+    operator.le: "aten::le",
+    operator.gt: "aten::gt",
+    operator.ge: "aten::ge",
+    torch.sym_float: "aten::Float",
+    torch.sym_int: "aten::Int",
+    torch.sym_max: "prim::max",
+    torch.sym_min: "prim::min",
+}
+"""What computes with the extents of tensors, and its name where one is known to the running program alone."""
+
+
 def _check_operators(graph: Any, custom: Mapping[str, Callable[..., Any]]) -> None:
     missing: dict[str, list[str]] = {}
     for node in graph.nodes:
@@ -76,6 +99,8 @@ def _check_operators(graph: Any, custom: Mapping[str, Callable[..., Any]]) -> No
 
 
 def _operator_name(target: Any) -> str:
+    if target in _OF_PYTHON:
+        return _OF_PYTHON[target]
     return str(target._schema.name) if isinstance(target, torch._ops.OpOverload) else str(target)
 
 
@@ -124,6 +149,8 @@ def _call(node: Any, values: Mapping[Any, Any], custom: Mapping[str, Callable[..
     ):
         if name in custom:
             return settled_value(custom[name](args, [type_name(a) for a in args]))
+        if node.target in _OF_PYTHON and are_plain(args):
+            return node.target(*args)
         convert = find(name)
         assert convert is not None  # _check_operators has seen to it
         return settled_value(apply(convert, _arguments(node.target, args, kwargs)))
@@ -140,6 +167,8 @@ def _plain(argument: Any) -> Any:
 
 def _arguments(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Argument]:
     """Return the arguments of a call by the names of the schema, those left out with their defaults."""
+    if target in _OF_PYTHON:
+        return [Argument(name, arg) for name, arg in zip(("self", "other"), args, strict=False)]
     arguments = []
     for i, formal in enumerate(target._schema.arguments):
         if i < len(args):

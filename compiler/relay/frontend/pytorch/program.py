@@ -85,7 +85,6 @@ def _script(
     graph = model.forward.graph.copy()
     torch._C._jit_pass_inline(graph)
     importer = Importer(model, weights, custom, span)
-    importer.check_operators(graph)
     _module, *given = graph.inputs()
     names = [value.debugName().split(".")[0] for value in given]
     inputs = input_variables(infos, names, [_traced_dtype(value) for value in given], default)

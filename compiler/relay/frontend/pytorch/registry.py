@@ -1,7 +1,8 @@
 """The table of converters: which operator of PyTorch becomes what.
 
 A converter is a function whose parameters are those of the operator's schema: the first by position, the others by
-name, where ``self`` is called ``x``.  One function therefore serves all overloads of an operator.
+name, where ``self`` is called ``x`` and ``b`` is called ``other``.  One function therefore serves all overloads of an
+operator.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ _WITHOUT_MEANING = frozenset(
     {"layout", "device", "pin_memory", "memory_format", "non_blocking", "generator", "requires_grad", "copy"}
 )
 """Arguments that say where and how a tensor lies in memory: it is the same tensor."""
+
+_RENAMED = {"self": "x", "b": "other"}
+"""What converters call arguments: the overloads for numbers say ``b`` where those for tensors say ``other``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,7 @@ def apply(convert: Convert, arguments: Sequence[Argument]) -> Any:
     accepted = _parameters(convert)
     named: dict[str, Any] = {}
     for argument in arguments[1:]:
-        name = "x" if argument.name == "self" else argument.name
+        name = _RENAMED.get(argument.name, argument.name)
         if accepted is None or name in accepted:
             named[name] = argument.value
         elif name not in _WITHOUT_MEANING and not argument.is_default and argument.value is not None:

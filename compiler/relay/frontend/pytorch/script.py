@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -13,8 +13,9 @@ from compiler.ir.origin import Span, derived_from
 from compiler.relay.expr import Tuple
 from compiler.relay.frontend.pytorch import control_flow
 from compiler.relay.frontend.pytorch.mutation import Views
+from compiler.relay.frontend.pytorch.numbers import are_plain, compute, takes_plain
 from compiler.relay.frontend.pytorch.quantization import on_real_numbers
-from compiler.relay.frontend.pytorch.registry import Argument, find
+from compiler.relay.frontend.pytorch.registry import Argument, Convert, find
 from compiler.relay.frontend.pytorch.tensors import settled_value
 from compiler.relay.frontend.pytorch.weights import Weights, tensor_constant
 from compiler.relay.frontend.shared.errors import ConversionError, UnsupportedOperatorError, naming_node
@@ -58,21 +59,37 @@ class Importer:
         self._span = span
         self._names: dict[str, str] = {}
         self._paths: dict[str, str] = {}
+        self._graph: Any = None
         self.values: dict[str, Any] = {}
         self.views = Views(self.values)
 
-    def check_operators(self, graph: Any) -> None:
+    def _check_operators(self, nodes: Iterable[Any]) -> None:
         """Raise an error that names every operator that nothing converts, with its places."""
         missing: dict[str, list[str]] = {}
-        for node in _all_nodes(graph):
+        for node in nodes:
             kind = node.kind()
-            if kind not in _STRUCTURE and kind not in self._custom and find(kind) is None:
+            known = kind in _STRUCTURE or kind in self._custom or find(kind) is not None
+            if not known and not takes_plain(_schema(node)):
                 missing.setdefault(kind, []).append(_place(node) or "an unknown line")
         if missing:
             raise UnsupportedOperatorError("from_pytorch", missing)
 
     def graph(self, graph: Any, inputs: Sequence[Any]) -> Any:
-        """Convert a graph and return its result; the first of its inputs is the module."""
+        """Convert a graph and return its result; the first of its inputs is the module.
+
+        Parameters
+        ----------
+        graph : torch.Graph
+        inputs : sequence of Expr
+            What its other inputs stand for.
+
+        Raises
+        ------
+        UnsupportedOperatorError
+            If it has operators that nothing converts, unless they stand in branches that are not taken.
+        """
+        self._graph = graph
+        self._check_operators(_all_nodes(graph, branches=False))
         self._name_nodes(graph)
         own, *given = graph.inputs()
         self.values[own.debugName()] = self._module
@@ -132,12 +149,13 @@ class Importer:
 
     def _operator(self, node: Any, kind: str, inputs: list[Any]) -> Sequence[Any]:
         outputs = list(node.outputs())
+        schema = _schema(node)
         if kind in self._custom:
             result = settled_value(self._custom[kind](inputs, [type_name(v) for v in inputs]))
+        elif takes_plain(schema) and are_plain(inputs):
+            result = compute(schema, inputs)
         else:
-            convert = find(kind)
-            assert convert is not None  # check_operators has found it
-            schema = _schema(node)
+            convert = self._converter(kind, schema)
             arguments = [
                 Argument(a.name, v, a.has_default_value() and a.default_value == v if _is_plain(v) else False)
                 for a, v in zip(schema.arguments, inputs, strict=True)
@@ -145,9 +163,18 @@ class Importer:
             result = on_real_numbers(kind, arguments, convert)
             if schema is not None and isinstance(inputs[0] if inputs else None, RelayExpr):
                 result = self.views.record(schema, inputs[0], result, convert, arguments)
-        if len(outputs) == 1:
-            return [result]
+        if len(outputs) < 2:
+            return [result][: len(outputs)]
         return list(result) if isinstance(result, (list, tuple)) else [result]
+
+    def _converter(self, kind: str, schema: Any) -> Convert:
+        convert = find(kind)
+        if convert is not None:
+            return convert
+        if takes_plain(schema):
+            raise ConversionError("it is not supported on numbers that only the running program knows")
+        self._check_operators(_all_nodes(self._graph))
+        raise UnsupportedOperatorError("from_pytorch", {kind: []})
 
     def _attribute(self, node: Any) -> None:
         """Give an attribute of a module its value: a tensor of it is a weight."""
@@ -159,6 +186,8 @@ class Importer:
         self._paths[output.debugName()] = path
         if isinstance(value, torch.Tensor):
             value = self._weights.variable(path, self._weight_name(output, path), value)
+        elif isinstance(value, (list, tuple)) and value and all(isinstance(v, torch.Tensor) for v in value):
+            value = [self._weights.variable(f"{path}.{i}", f"{path}.{i}", v) for i, v in enumerate(value)]
         elif isinstance(value, torch.ScriptObject):
             value = self._weights.packed(path, self._weight_name(output, path), value)
         self.values[output.debugName()] = value
@@ -170,11 +199,13 @@ class Importer:
         return f"{consumer}.{path.rpartition('.')[2]}" if consumer else path
 
 
-def _all_nodes(block: Any) -> Iterator[Any]:
+def _all_nodes(block: Any, branches: bool = True) -> Iterator[Any]:
+    """Yield the nodes of a block, and of those inside it; of those of an ``if`` only where it is asked for."""
     for node in block.nodes():
         yield node
-        for inner in node.blocks():
-            yield from _all_nodes(inner)
+        if branches or node.kind() != "prim::If":
+            for inner in node.blocks():
+                yield from _all_nodes(inner, branches)
 
 
 def _schema(node: Any) -> Any:

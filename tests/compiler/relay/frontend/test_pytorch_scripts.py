@@ -43,9 +43,47 @@ class Growing(nn.Module):
         return x
 
 
+class Extents(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        n = x.size(0)
+        if n > 2 and n % 2 == 0 and n // 2 != 7:
+            x = x * (n**2) + float(n) / 3 - (n << 1) - abs(-n) - min(n, 3)
+        if n >= 40:
+            raise ValueError(f"too many: {n}")
+        return x.reshape(max(n // 2, 1), -1) - len("abc") + int(2.5 * n)
+
+
+class Last(nn.Module):
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x)[0][-1]
+
+
+class Named(nn.Module):
+    def forward(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+        shapes = [x.size(0), x.size(1)]
+        copied = shapes.copy()
+        copied[0] = 1
+        copied.extend([2])
+        found: dict[str, torch.Tensor] = {}
+        found["rows"] = x.sum(0) * copied[0]
+        found["scaled"] = x * copied[2] * shapes[0]
+        for name, value in found.items():
+            found[name] = value + len(name)
+        return found
+
+
 @pytest.mark.parametrize(
     ("model", "inputs"),
     [
+        (Extents(), [torch.ones(4, 3)]),
+        (Named(), [torch.arange(6.0).reshape(3, 2)]),
+        (Last(nn.GRU(3, 4, bidirectional=True)), [torch.ones(5, 2, 3)]),
+        (nn.AdaptiveAvgPool2d((1, 1)), [torch.rand(1, 2, 5, 5)]),
+        (Last(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)), [torch.rand(2, 3, 8)]),
         (Branch(), [torch.ones(3)]),
         (Branch(), [-torch.ones(3)]),
         (Rows(), [torch.arange(6.0).reshape(3, 2)]),
@@ -54,7 +92,50 @@ class Growing(nn.Module):
     ],
 )
 def test_control_flow(model, inputs):
-    compare(torch.jit.script(model), inputs)
+    compare(torch.jit.script(model.eval()), inputs)
+
+
+def test_operators_of_a_branch_that_is_not_taken_need_no_converter():
+    class Rare(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.linalg.svdvals(x) if x.dim() > 2 else x * 2
+
+    script = torch.jit.script(Rare())
+    compare(script, [torch.ones(2, 2)])
+    with pytest.raises(UnsupportedOperatorError, match=r"aten::linalg_svdvals: \S*test_pytorch_scripts\.py:\d+"):
+        relay.frontend.from_pytorch(script, [("x", (2, 2, 2))])
+
+
+def test_numbers_that_pytorch_refuses_are_named():
+    class Divided(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * (7 // (x.size(0) - 2))
+
+    with pytest.raises(ConversionError, match=r"aten::floordiv_0.*PyTorch cannot compute it for 7, 0: "):
+        relay.frontend.from_pytorch(torch.jit.script(Divided()), [("x", (2,))])
+
+
+def test_a_list_that_changes_in_an_undecided_branch_is_refused():
+    class Swapped(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            rows = [x, x + 1]
+            if bool(x.sum() > 0):
+                rows[0] = x * 2
+            return rows[0] + rows[1]
+
+    with pytest.raises(ConversionError, match="a list or dict changes inside a branch"):
+        relay.frontend.from_pytorch(torch.jit.script(Swapped()), [("x", (2,))])
+
+
+def test_exported_programs_compute_with_extents():
+    class Rows(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            n = x.shape[0]
+            return (x.float().view(n * 2, -1) * (n // 2 - 1))[: n + 1] % (n + 0.5)
+
+    rows = torch.export.Dim("rows", min=2, max=64)
+    program = torch.export.export(Rows(), (torch.rand(6, 4),), dynamic_shapes={"x": {0: rows}})
+    compare(program, [torch.rand(4, 4)])
 
 
 def test_unknown_operators_are_named_together():

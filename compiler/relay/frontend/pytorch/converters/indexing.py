@@ -243,7 +243,9 @@ def _index_copy(x: Any, dim: int, index: Any, source: Any) -> Any:
 
 
 @converter("copy")
-def _copy(x: Any, src: Any) -> Any:
+def _copy(x: Any, src: Any = None) -> Any:
+    if isinstance(x, list):
+        return list(x)
     return expand(tensor(src, dtype_of(x)), list(static_shape(x)))
 
 

@@ -85,7 +85,8 @@ def _is_floating_point(x: Any) -> Any:
 
 
 @converter("is_complex", "is_sparse", "prim::is_cuda", "prim::is_sparse", "prim::is_quantized", "prim::is_mkldnn",
-           "prim::is_nested", "prim::is_mps", "prim::is_xpu", "prim::requires_grad", "is_grad_enabled")  # fmt: skip
+           "prim::is_nested", "prim::is_mps", "prim::is_xpu", "prim::requires_grad", "is_grad_enabled",
+           "is_autocast_enabled")  # fmt: skip
 def _never(*_values: Any) -> Any:
     return False
 
@@ -141,9 +142,48 @@ def _append(values: list[Any], el: Any) -> Any:
     return values
 
 
+@converter("extend")
+def _extend(values: list[Any], other: Sequence[Any]) -> None:
+    values.extend(other)
+
+
+@converter("_set_item")
+def _set_item(values: Any, el: Any = None, idx: Any = None, v: Any = None, **_unused: Any) -> Any:
+    """``values[idx] = el``: schemas call them ``l``, ``idx`` and ``el`` for lists, ``idx`` and ``v`` for dicts."""
+    values[idx] = el if v is None else v
+    return values
+
+
+@converter("dict")
+def _dict(pairs: Any = ()) -> Any:
+    return dict(pairs)
+
+
+@converter("keys")
+def _keys(values: dict[Any, Any]) -> Any:
+    return list(values)
+
+
+@converter("values")
+def _values(values: dict[Any, Any]) -> Any:
+    return list(values.values())
+
+
+@converter("items")
+def _items(values: dict[Any, Any]) -> Any:
+    return list(values.items())
+
+
 @converter("list")
 def _list(values: Any) -> Any:
     return list(values)
+
+
+@converter(
+    "_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range", "sym_constrain_range_for_size"
+)
+def _assertion(*_values: Any, **_others: Any) -> None:
+    """What ``torch.export`` notes of shapes, data types and ranges, which hold for the types of the inputs."""
 
 
 @converter("__range_length")
@@ -162,17 +202,17 @@ def _derive_index(index: Any, start: Any, step: Any) -> Any:
 
 
 @converter("prim::min")
-def _least(a: Any, b: Any = None) -> Any:
-    return _extreme(min, ops.minimum, a, b)
+def _least(a: Any, other: Any = None) -> Any:
+    return _extreme(min, ops.minimum, a, other)
 
 
 @converter("prim::max")
-def _most(a: Any, b: Any = None) -> Any:
-    return _extreme(max, ops.maximum, a, b)
+def _most(a: Any, other: Any = None) -> Any:
+    return _extreme(max, ops.maximum, a, other)
 
 
-def _extreme(on_numbers: Callable[..., Any], compute: Callable[..., Any], a: Any, b: Any) -> Any:
-    values: Sequence[Any] = a if b is None else (a, b)
+def _extreme(on_numbers: Callable[..., Any], compute: Callable[..., Any], a: Any, other: Any) -> Any:
+    values: Sequence[Any] = a if other is None else (a, other)
     if not is_expression(*values):
         return on_numbers(values)
     result = tensor(values[0])
