@@ -27,6 +27,7 @@ from compiler.tir.stmt import Allocate, AttrStmt, For
 from compiler.tir.stmt_functor import StmtVisitor
 from compiler.tir.transform.bf16_compute_legalize import BF16, BF16ComputeLegalize
 from compiler.tir.transform.bf16_storage_legalize import BF16StorageLegalize
+from compiler.tir.transform.flatten_buffer import FlattenBuffer
 from compiler.tir.transform.fp8_legalize import FP8, FP8ComputeLegalize, FP8StorageLegalize
 from compiler.tir.transform.lower_intrin import ApplyIntrinRules, needs_intrin_rules
 
@@ -83,6 +84,8 @@ def build(
     else:
         module = lower(inputs, args if isinstance(inputs, Schedule) else None, name=name, binds=binds)
     _check(module, chosen)
+    if any(_has_axis_separators(func) for _, func in module.items() if isinstance(func, PrimFunc)):
+        module = FlattenBuffer(separated="none")(module)
     module = lower_custom_types(module, chosen)
     if is_device(chosen):
         return build_for_device(module, chosen, name)
@@ -104,6 +107,11 @@ def build(
         for instrument in active_instruments():
             instrument.build_end(built)
     return built
+
+
+def _has_axis_separators(func: PrimFunc) -> bool:
+    """Return whether a parameter is accessed by several indices even after lowering; processors' memory has one."""
+    return any(buffer.axis_separators for buffer in func.buffer_map.values())
 
 
 def _uses(types: Set[str], func: PrimFunc) -> bool:

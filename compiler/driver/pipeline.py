@@ -110,7 +110,7 @@ def flatten() -> list[Pass]:
         InjectRollingBuffer(),
         InjectPrefetch(),
         StorageFlatten(64),
-        FlattenBuffer(keep_axis_separators=False),
+        FlattenBuffer(separated="parameters"),
         NarrowDataType(32),
         Simplify(),
     ]

@@ -254,7 +254,8 @@ class FlatMemory:
     def _linear(self, view: _View, indices: Exprs) -> PrimExpr:
         dtype = indices[0].dtype if indices else "int32"
         last = indices[-1] if indices else None
-        ramp = last if isinstance(last, Ramp) else None
+        rest_is_scalar = not any(dt.is_vector(i.dtype) for i in indices[:-1])
+        ramp = last if isinstance(last, Ramp) and rest_is_scalar else None
         if ramp is not None:
             indices = (*indices[:-1], ramp.base)
             dtype = ramp.base.dtype

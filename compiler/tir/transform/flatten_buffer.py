@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
+from compiler.ir.error import expected
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import PrimExpr, Range, Var, const
@@ -13,6 +14,7 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, Stmt
 from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.flat_memory import FlatMemory, storage_dtype
+from compiler.tir.transform.grouped_memory import GroupedMemory, compact_parameters
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -29,41 +31,25 @@ class FlattenBuffer(PrimFuncPass):
 
     Parameters
     ----------
-    keep_axis_separators : bool
-        Whether a buffer keeps a dimension for each group of dimensions between its axis separators, for memory that
-        has several; without that every buffer becomes one row of elements.
+    separated : {"all", "parameters", "none"}
+        Which buffers keep a dimension for each group of dimensions between their axis separators, for memory that has
+        several; every other buffer becomes one row of elements.  Of the parameters it is those that are compact.
     """
 
-    keep_axis_separators: bool = True
+    separated: str = "all"
+
+    def __post_init__(self) -> None:
+        if self.separated not in ("all", "parameters", "none"):
+            expected("FlattenBuffer", "separated", "'all', 'parameters' or 'none'", self.separated)
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        if func.is_from_schedule:
+        if func.is_from_schedule and self.separated != "none":
             return func
-        memory = _GroupedMemory(Analyzer()) if self.keep_axis_separators else FlatMemory(Analyzer())
+        memory = GroupedMemory(Analyzer(), None if self.separated == "all" else self._kept(func))
         return func.with_body(_Flatten(memory).visit(func.body))
 
-
-class _GroupedMemory(FlatMemory):
-    """Lays out buffers with axis separators with one dimension for each group of dimensions."""
-
-    def __init__(self, analyzer: Analyzer) -> None:
-        super().__init__(analyzer)
-        self._grouped: dict[Buffer, Buffer] = {}
-
-    def flat(self, buffer: Buffer) -> Buffer:
-        if not buffer.axis_separators:
-            return super().flat(buffer)
-        if buffer not in self._grouped:
-            grouped = buffer.get_flattened_buffer()
-            dtype, data = storage_dtype(buffer.dtype), self.pointer(buffer.data)
-            self._grouped[buffer] = rebuild(grouped, dtype=dtype, data=data)
-        return self._grouped[buffer]
-
-    def is_flat(self, buffer: Buffer) -> bool:
-        return self.flat(buffer) is buffer if buffer.axis_separators else super().is_flat(buffer)
-
-    def flat_indices(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> tuple[PrimExpr, ...]:
-        return tuple(buffer.offset_of(indices)) if buffer.axis_separators else super().flat_indices(buffer, indices)
+    def _kept(self, func: PrimFunc) -> set[Buffer]:
+        return compact_parameters(func) if self.separated == "parameters" else set()
 
 
 class _Flatten(StmtExprMutator):

@@ -39,6 +39,7 @@ from compiler.tir.stmt import (
 )
 from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.flat_memory import FlatMemory, align_strides
+from compiler.tir.transform.grouped_memory import GroupedMemory, compact_parameters
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 
@@ -52,7 +53,8 @@ class StorageFlatten(PrimFuncPass):
         for i, j in T.grid(32, 32):                     →    for i, j in T.grid(32, 32):
             C_global[m * 32 + i, j] = 0.0                        C_global_1[i * 32 + j] = 0.0
 
-    The parameters keep their shapes in the signature; inside, an alias of one dimension on the same pointer is used.
+    The parameters keep their shapes in the signature; inside, an alias of one dimension on the same pointer is used,
+    or of one dimension for each group where a parameter has axis separators.
     Functions that were not lowered from a schedule of tensor expressions, and realise no regions, are left to
     ``FlattenBuffer``.  ``storage_align`` shows here as strides longer than the row.
 
@@ -70,8 +72,8 @@ class StorageFlatten(PrimFuncPass):
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         if not func.is_from_schedule and BufferRealize not in features(func).nodes:
             return func
-        memory = FlatMemory(Analyzer())
         params = set(func.buffer_map.values())
+        memory = GroupedMemory(Analyzer(), only=() if self.create_bound_attribute else compact_parameters(func))
         flattener = _StorageFlattener(memory, params, self.cache_line_size, self.create_bound_attribute)
         return func.with_body(flattener.visit(func.body))
 

@@ -10,6 +10,9 @@ import pytest
 
 from compiler import build, lower, nd, te, tir
 from compiler.ir.error import ArgumentError, LoweringError, ScheduleError
+from compiler.ir.substitute import post_order_visit
+from compiler.tir.buffer import BufferLoad
+from compiler.tir.stmt import BufferStore
 
 Mapping = Callable[..., Any]
 Program = tuple[te.Tensor, te.Tensor, te.Tensor]
@@ -77,6 +80,32 @@ def test_parameters_have_the_shape_and_separators_of_the_layout(program: Program
     buffers = list(lower(s, [a, c])["main"].buffer_map.values())
     assert [[d.value for d in buffer.shape] for buffer in buffers] == [[4, 32, 4], [8, 16, 4]]
     assert [[d.value for d in buffer.axis_separators] for buffer in buffers] == [[1], [2]]
+
+
+@pytest.mark.parametrize("vectorized", [0, 1, 2])
+def test_parameters_with_separators_are_accessed_by_an_index_for_each_group(program: Program, vectorized: int) -> None:
+    a, _, c = program
+    s = te.create_schedule(c.op)
+    s[a].transform_layout(lambda i, j: [i // 4, te.AXIS_SEPARATOR, j, i % 4])
+    axes = s[c].transform_layout(lambda i, j: [j // 4, i, te.AXIS_SEPARATOR, j % 4])
+    s[c].reorder(*[axis for axis in axes if axis is not axes[vectorized]], axes[vectorized])
+    s[c].vectorize(axes[vectorized])
+    lowered = lower(s, [a, c])
+    accesses: list[BufferLoad | BufferStore] = []
+    post_order_visit(
+        lowered["main"].body, lambda n: accesses.append(n) if isinstance(n, (BufferLoad, BufferStore)) else None
+    )
+    of_parameters = [n for n in accesses if n.buffer.name in ("A", "C")]
+    assert {(n.buffer.name, *[d.value for d in n.buffer.shape]) for n in of_parameters} == {
+        ("A", 4, 128),
+        ("C", 128, 4),
+    }
+    assert {len(n.indices) for n in of_parameters} == {2}
+    given = nd.array(laid_out(A_VALUES, lambda i, j: [i // 4, te.AXIS_SEPARATOR, j, i % 4]))
+    expected = laid_out((A_VALUES + 1) * 2, lambda i, j: [j // 4, i, te.AXIS_SEPARATOR, j % 4])
+    out = nd.array(np.zeros_like(expected))
+    build(lowered, target="llvm")(given, out)
+    np.testing.assert_array_equal(out.numpy(), expected)
 
 
 def test_a_region_is_stored_in_the_layout(program: Program) -> None:

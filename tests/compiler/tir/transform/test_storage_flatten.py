@@ -315,11 +315,11 @@ def test_dimensions_within_a_cache_line_are_prefetched_with_it() -> None:
     )
 
 
-@pytest.mark.parametrize(("keep", "shape", "index"), [(True, [8, 64], [3, 17]), (False, [512], [209])])
-def test_groups_of_dimensions_between_axis_separators(keep: bool, shape: list[int], index: list[int]) -> None:
+@pytest.mark.parametrize(("separated", "shape", "index"), [("all", [8, 64], [3, 17]), ("none", [512], [209])])
+def test_groups_of_dimensions_between_axis_separators(separated: str, shape: list[int], index: list[int]) -> None:
     c = decl_buffer((8, 8, 8), "int32", "C", axis_separators=[1])
     func = apply(
-        function(BufferStore(c, const(1), (const(3), const(2), const(1))), c), FlattenBuffer(keep_axis_separators=keep)
+        function(BufferStore(c, const(1), (const(3), const(2), const(1))), c), FlattenBuffer(separated=separated)
     )
     store = func.body
     assert isinstance(store, BufferStore)
