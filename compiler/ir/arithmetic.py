@@ -213,6 +213,8 @@ def _neutral(kind: type[BinaryOp], x: PrimExpr, y: PrimExpr) -> PrimExpr | None:
     if kind in (And, Or):
         neutral = _neutral_logic(kind, x, y)
         return _neutral_logic(kind, y, x) if neutral is None else neutral
+    if kind is EQ and all(isinstance(e, Call) and e.op is VSCALE for e in (x, y)):
+        return IntImm("bool", 1)  # one number for the whole program
     return None
 
 

@@ -419,7 +419,7 @@ class BufferLoad(PrimExpr):
             raise DTypeError("BufferLoad: index dtype and buffer dtype can't both be scalable")
         object.__setattr__(self, "dtype", dt.with_lanes(self.buffer.dtype, count * elements))
         if self.predicate is not None:
-            _check_predicate("load", self.predicate, count * elements)
+            _check_predicate("load", ("load indices", "vector"), self.predicate, count * elements)
 
     @property
     def buffer_var(self) -> Var:
@@ -432,8 +432,11 @@ class BufferLoad(PrimExpr):
         return _flat_index(self)
 
 
-def _check_predicate(access: str, predicate: PrimExpr, lanes: int) -> None:
-    """Raise an error if a predicate is not a vector of as many truth values as lanes are accessed."""
+def _check_predicate(access: str, masked: tuple[str, str], predicate: PrimExpr, lanes: int) -> None:
+    """Raise an error if a predicate is not a vector of as many truth values as lanes are accessed.
+
+    ``masked`` says what has the lanes, by its part of the access and by its kind.
+    """
     if not isinstance(predicate, PrimExpr):
         raise DTypeError(f"Buffer{access.title()}: predicate must be a vector of truth values, got {show(predicate)}")
     given = dt.parse(predicate.dtype)
@@ -442,11 +445,11 @@ def _check_predicate(access: str, predicate: PrimExpr, lanes: int) -> None:
             f"Predicate mask elements must be boolean values, but got {dt.element(predicate.dtype)} in {predicate}"
         )
     if (given.lanes < 0) != (lanes < 0):
-        raise DTypeError(f"Predicate mask dtype and {access} indices must both be scalable, got {predicate.dtype}")
+        raise DTypeError(f"Predicate mask dtype and {masked[0]} must both be scalable, got {predicate.dtype}")
     if given.lanes != lanes:
         raise DTypeError(
-            f"Got a predicate mask with {abs(given.lanes)} lanes, but trying to {access} a vector with {abs(lanes)} "
-            "lanes. The number of lanes must match."
+            f"Got a predicate mask with {abs(given.lanes)} lanes, but trying to {access} a {masked[1]} with "
+            f"{abs(lanes)} lanes. The number of lanes must match."
         )
 
 
@@ -535,7 +538,7 @@ class BufferStore(Stmt):
         if self.indices and dt.is_vector(self.indices[-1].dtype):
             _check_stored_lanes(self)
         if self.predicate is not None:
-            _check_predicate("store", self.predicate, dt.lanes(self.value.dtype))
+            _check_predicate("store", ("value dtype", "value"), self.predicate, dt.lanes(self.value.dtype))
 
     @property
     def buffer_var(self) -> Var:

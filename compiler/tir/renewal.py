@@ -8,7 +8,7 @@ from compiler.ir.primexpr import IterVar, Let, PrimExpr, Var
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AllocateConst, BufferStore, DeclBuffer, For, LetStmt, Stmt
+from compiler.tir.stmt import Allocate, AllocateConst, AttrStmt, BufferStore, DeclBuffer, For, LetStmt, Stmt
 
 __all__ = ["Renewal", "renew_defs"]
 
@@ -19,6 +19,7 @@ class Renewal(Mutator):
     def __init__(self) -> None:
         self.buffers: dict[Buffer, Buffer] = {}
         self._variables: dict[Var, Var] = {}
+        self._axes: dict[IterVar, IterVar] = {}
 
     def variable(self, var: Var) -> Var:
         """Return the variable that stands for one that is defined here."""
@@ -52,6 +53,16 @@ class Renewal(Mutator):
         """Rebuild a loop with a variable of its own."""
         low, extent = self.visit(n.min), self.visit(n.extent)
         return rebuild(n, loop_var=self.variable(n.loop_var), min=low, extent=extent, body=self.visit(n.body))
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        """Rebuild a mark; one of memory may stand around its allocation."""
+        if isinstance(n.node, IterVar):  # a launch; an axis may be launched again within
+            axis = self._axes.get(n.node) or self._axes.setdefault(n.node, self.visit(n.node))
+            return rebuild(n, node=axis, value=self.visit(n.value), body=self.visit(n.body))
+        if not isinstance(n.node, Var):
+            return self.visit_Node(n)
+        value, body = self.visit(n.value), self.visit(n.body)
+        return rebuild(n, node=self.visit(n.node), value=value, body=body)
 
     def visit_IterVar(self, n: IterVar) -> IterVar:
         """Rebuild an axis with a variable of its own."""

@@ -16,6 +16,7 @@ from compiler.tir.analysis.memory import used_buffers
 from compiler.tir.buffer import Buffer
 from compiler.tir.builtin import ret
 from compiler.tir.function import PrimFunc
+from compiler.tir.renewal import renew_defs
 from compiler.tir.stmt import Allocate, AssertStmt, AttrStmt, DeclBuffer, Evaluate, LetStmt, SeqStmt, Stmt, no_op
 from compiler.tir.stmt_functor import StmtMutator, StmtVisitor
 from compiler.tir.transform.device_targets import FunctionTarget, device_type
@@ -92,14 +93,15 @@ class _Split(StmtMutator):
 
 
 def _kernel(params: tuple[Var, ...], body: Stmt, target: FunctionTarget, succeeds: bool) -> PrimFunc:
-    """Return the function of a part: its pointers stand for buffers that are declared first."""
+    """Return the function of a part, with definitions of its own: its pointers stand for buffers declared first."""
     buffers = _undeclared_buffers(body, params)
     if succeeds:
         body = SeqStmt((body, Evaluate(ret(const(0)))))
     for buffer in reversed(buffers):
         body = DeclBuffer(buffer, body)
     ret_type = PrimType("int32") if succeeds else None
-    return PrimFunc(params, body, ret_type, attrs={"target": target, "tir.noalias": True, "tir.is_global_func": True})
+    attrs = {"target": target, "tir.noalias": True, "tir.is_global_func": True}
+    return renew_defs(PrimFunc(params, body, ret_type, attrs=attrs))
 
 
 def _undeclared_buffers(body: Stmt, params: tuple[Var, ...]) -> list[Buffer]:

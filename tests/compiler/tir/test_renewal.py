@@ -6,8 +6,13 @@ import pytest
 import compiler as tvm
 from compiler import tir
 from compiler.ir.error import ArgumentError
+from compiler.ir.node import rebuild
 from compiler.ir.structural import structural_equal
+from compiler.tir.renewal import Renewal
+from compiler.tir.script import from_source
+from compiler.tir.stmt import Allocate, AttrStmt
 from compiler.tir.stmt_functor import post_order_visit, renew_defs
+from tests.compiler.tir.transform.programs import nodes
 
 
 def copy_function():
@@ -39,6 +44,31 @@ def test_a_renewed_function_is_another_one_that_does_the_same():
     result = np.zeros(3, "float32")
     tvm.build(new, target="llvm")(np.arange(3, dtype="float32"), result)
     np.testing.assert_equal(result, [1, 2, 3])
+
+
+def test_marks_of_memory_and_launches_follow_their_definitions():
+    func = from_source(
+        """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), n: T.int32):
+    p = T.handle("int32", "shared")
+    T.attr(p, "volatile_scope", 1)
+    with T.launch_thread("threadIdx.x", n) as tx:
+        q = T.allocate([8], "int32", "local")
+        T.attr(q, "volatile_scope", 1)
+        A[tx] = n
+"""
+    )
+    new = renew_defs(func)
+    assert structural_equal(func, new)
+    [launch] = [n for n in nodes(new, AttrStmt) if n.attr_key == "thread_extent"]
+    [memory] = nodes(new, Allocate)
+    [old] = nodes(func, Allocate)
+    assert launch.value is new.params[1] is launch.node.dom.extent
+    assert memory.body.node is memory.buffer_var is not old.buffer_var
+    around = tir.AttrStmt(old.buffer_var, "volatile_scope", tir.const(1), rebuild(old, body=tir.Evaluate(1)))
+    mark = Renewal().visit(around)
+    assert mark.node is mark.body.buffer_var is not old.buffer_var
 
 
 def test_the_value_of_a_buffer_is_a_buffer():

@@ -55,6 +55,8 @@ def test_lanes_are_multiples_of_vscale() -> None:
     assert Broadcast(const(1.0), _lanes(8)).dtype == "float32xvscalex8"
     assert (Broadcast(1, _lanes(4)) < Broadcast(2, _lanes(4))).dtype == "boolxvscalex4"
     assert (Broadcast(1, _lanes(4)) + 1).dtype == "int32xvscalex4"
+    assert ramp.lanes.a.equal(tir.vscale())  # one number for the whole program
+    assert not ramp.lanes.equal(tir.vscale())
     for lanes in (Var("n", "int32"), tir.vscale(), tir.vscale() * tir.vscale(), tir.vscale() * 4 + 1):
         with pytest.raises(ArgumentError, match="scalable lanes"):
             Ramp(0, 1, lanes)
@@ -72,6 +74,11 @@ def test_predicates_have_the_lanes_of_their_access() -> None:
             BufferLoad(buffer, [rows], wrong)
         with pytest.raises(DTypeError):
             BufferStore(buffer, Broadcast(const(1.0), 4), [rows], wrong)
+    long, ones = Ramp(0, 1, _lanes(4)), Broadcast(const(1.0), _lanes(4))
+    with pytest.raises(DTypeError, match="mask dtype and value dtype must both be scalable"):
+        BufferStore(buffer, ones, [long], mask)
+    with pytest.raises(DTypeError, match="mask dtype and load indices must both be scalable"):
+        BufferLoad(buffer, [long], mask)
     with pytest.raises(DTypeError, match="non-scalable data into scalable"):
         BufferStore(buffer, Broadcast(const(1.0), 4), [Ramp(0, 1, _lanes(4))])
     with pytest.raises(DTypeError, match="both be scalable"):

@@ -181,7 +181,7 @@ def test_accesses_take_predicates_of_as_many_lanes() -> None:
     some = te.var("some", "bool")
     with pytest.raises(DTypeError, match="mask with 1 lanes, but trying to load a vector with 4 lanes"):
         buffer.vload([0], "float32x4", predicate=some)
-    with pytest.raises(DTypeError, match="mask with 1 lanes, but trying to store a vector with 4 lanes"):
+    with pytest.raises(DTypeError, match="mask with 1 lanes, but trying to store a value with 4 lanes"):
         buffer.vstore([0], tir.const(1.0, "float32x4"), predicate=some)
     lanes = tir.Broadcast(some, 4)
     assert tir.BufferLoad(buffer, [tir.Ramp(0, 1, 4)], lanes).predicate.same_as(lanes)
