@@ -97,9 +97,17 @@ class _Inject(StmtMutator):
         rest: list[Stmt] = []
         for k in range(split):
             last = turns * split + k
-            copy = substitute(body, {n.loop_var: n.min + last})
+            copy = _Unmarked().visit(substitute(body, {n.loop_var: n.min + last}))
             rest.append(IfThenElse(binary(LT, last, n.extent), copy))
         return seq([main, *rest])
+
+
+class _Unmarked(StmtMutator):
+    """Drops the marks of what is filled ahead: behind the loop the next statement reads it, not the next turn."""
+
+    def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
+        body = self.visit(n.body)
+        return body if n.attr_key == "double_buffer_write" else rebuild(n, body=body)
 
 
 class _Ahead(StmtMutator):

@@ -6,9 +6,11 @@ import re
 
 import pytest
 
+from compiler.ir.primexpr import Call
 from compiler.ir.transform import Sequential
-from compiler.tir.transform import InjectDoubleBuffer, Simplify, StorageRewrite
-from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, program
+from compiler.tir.builtin import STORAGE_SYNC
+from compiler.tir.transform import FlattenBuffer, InjectDoubleBuffer, Simplify, StorageRewrite, ThreadSync
+from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, nodes, program
 
 PARAMS = "A: T.Buffer((80,), 'int32'), C: T.Buffer((80,), 'int32')"
 INJECT = Sequential([InjectDoubleBuffer(), Simplify()])
@@ -203,3 +205,22 @@ def test_what_is_filled_ahead_computes_the_same(source: str, doubled: bool, spli
 def test_within_a_filling_nothing_is_doubled_again() -> None:
     sizes = re.findall(r"T.allocate\(\[(\d+)\]", str(apply(program(FILLED_WITHIN, params=PARAMS), INJECT)))
     assert set(sizes) == {"8", "5"}
+
+
+def test_threads_wait_for_each_half_where_turns_hold_two_iterations() -> None:
+    func = program(
+        """
+        with T.launch_thread("threadIdx.x", 4) as tx:
+            for i in range(12):
+                p = T.allocate([4], "int32", "shared")
+                B = T.decl_buffer((4,), "int32", data=p, scope="shared")
+                with T.attr(p, "double_buffer_scope", 1):
+                    B[tx] = A[i * 4 + tx]
+                C[i * 4 + tx] = B[3 - tx]
+        """
+    )
+    config = {"tir.InjectDoubleBuffer": {"split_loop": 2}}
+    passes = (FlattenBuffer(), InjectDoubleBuffer(), Simplify(), ThreadSync("shared"))
+    waiting = apply(func, *passes, config=config)
+    # Before each half is filled in the loop; behind it, before the last half is filled and before it is read.
+    assert [call.op for call in nodes(waiting, Call)].count(STORAGE_SYNC) == 4
