@@ -32,7 +32,6 @@ from compiler.relay.ty import TensorType
 from compiler.target.target import Target
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
-from compiler.topi.nn.matmul import FEW_ROWS
 from compiler.topi.nn.matmul import batch_matmul as topi_batch_matmul
 from compiler.topi.nn.matmul import dense as topi_dense
 from compiler.topi.nn.matmul import dense_pack as topi_dense_pack
@@ -129,7 +128,10 @@ def _dense_gradient(call: Call, grad: Expr) -> list[Expr]:
 
 
 def _pack_dense(call: Call, types: Sequence[TensorType], target: Target) -> Call | None:
-    """Return a product whose weight stands in panels, for a weight that is known: it is brought there only once."""
+    """Return a product whose weight stands in panels, for a weight that is known: it is brought there only once.
+
+    A single row reads each element of the weight once, in whatever order.
+    """
     data, weight = types[:2]
     rows, units = data.dims[0], weight.dims[0]
     if target.kind != "llvm" or len(data.dims) != 2 or not isinstance(call.args[1], Constant):
@@ -138,7 +140,7 @@ def _pack_dense(call: Call, types: Sequence[TensorType], target: Target) -> Call
     if products_per_step(data.dims[1], (data.dtype, weight.dtype), out_dtype) > 1:
         in_pairs = has_pair_products(target)
         return pack_dense(call.attrs, call.args, out_dtype, in_pairs) if units % PANEL == 0 else None
-    if (isinstance(rows, int) and rows < FEW_ROWS) or units % PANEL or data.dtype != "float32":
+    if rows == 1 or units % PANEL or data.dtype != "float32":
         return None
     return pack_dense(call.attrs, call.args, out_dtype)
 

@@ -24,6 +24,7 @@ from compiler.topi.schedules.kit import (
     parallel,
     partition_partial_tile,
     tile_lanes,
+    tile_registers,
 )
 from compiler.topi.tag import Tag
 
@@ -131,7 +132,10 @@ def _partial_sums(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) 
     s, tile = group.schedule[group.result], group.schedule[group.tile]
     *outer, i, j = group.result.op.axis
     rows = _choose_rows(anchor, -3, divisor(extent(i), _DOT_TILE), 2 * _DOT_TILE)
-    columns = choose("tile_columns", _DOT_TILE, range(1, 2 * _DOT_TILE + 1))
+    # Sums take half of the registers: rows and columns are vectors too, and more sums than that are spilled.
+    vectors = max((extent(anchor.axis[-1]) or 1) // tile_lanes(target, group.tile.dtype), 1)
+    usual = max(min(tile_registers(target) // 2 // (rows * vectors), _DOT_TILE), 1)
+    columns = choose("tile_columns", usual, range(1, 2 * _DOT_TILE + 1))
     io, ii = s.split(i, factor=rows)
     jo, ji = s.split(j, factor=columns)
     s.reorder(*outer, jo, io, ii, ji)

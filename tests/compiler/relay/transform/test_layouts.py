@@ -257,3 +257,14 @@ def test_values_that_are_called_something_else_are_not_permuted() -> None:
 def test_what_cannot_be_converted_is_named(layouts: Any, message: str) -> None:
     with pytest.raises(TVMError, match=message.replace("?", r"\?")):
         convert(layouts)
+
+
+@pytest.mark.parametrize(("rows", "operator"), [(1, "nn.dense"), (2, "nn.contrib_dense_pack")])
+def test_known_weights_of_several_rows_stand_in_panels(rows: int, operator: str) -> None:
+    weight = relay.const(np.random.default_rng(0).standard_normal((32, 24)).astype("float32"))
+    mod = module_of(relay.nn.dense(relay.var("x", shape=(rows, 24)), weight))
+    with PassContext(opt_level=3):
+        packed = transform.AlterOpLayout(Target("llvm -mcpu=haswell"))(mod)
+    assert operator in {op_name(e) for e in post_order(packed["main"].body)}
+    inputs = random_inputs(mod)
+    np.testing.assert_allclose(evaluate(packed["main"], inputs), evaluate(mod["main"], inputs), rtol=1e-5, atol=1e-5)

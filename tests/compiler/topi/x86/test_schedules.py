@@ -214,3 +214,14 @@ def test_tiles_of_packed_convolutions_stay_in_registers(blocks: int, width: int,
         outputs = call.op.compute(call.attrs, inputs, call.checked_type)
         function = compiler.build(call.op.schedule(call.attrs, outputs, chosen), [*inputs, *outputs], target=chosen)
     assert not re.findall(r"vmov[au]ps\t%[yz]mm\d+, -?\d*\(%rsp\)", function.get_source("asm"))
+
+
+@pytest.mark.parametrize(("target", "half"), [("llvm -mcpu=haswell", 8 * 8), ("llvm -mcpu=skylake-avx512", 16 * 16)])
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 8])
+def test_partial_sums_of_few_rows_take_half_of_the_registers(rows: int, target: str, half: int) -> None:
+    a, b = te.placeholder((1, rows, 64), name="a"), te.placeholder((1, 32, 64), name="b")
+    with Target(target):
+        product = topi.nn.batch_matmul(a, b)
+        text = str(compiler.lower(topi.x86.schedule_batch_matmul([product]), [a, b, product]))
+    (sums,) = re.findall(r"parts = T\.allocate\(\[(\d+)\]", text)
+    assert 0 < int(sums) <= half
