@@ -57,8 +57,9 @@ class Renewal(Mutator):
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         """Rebuild a mark; one of memory may stand around its allocation."""
         if isinstance(n.node, IterVar):  # a launch; an axis may be launched again within
-            axis = self._axes.get(n.node) or self._axes.setdefault(n.node, self.visit(n.node))
-            return rebuild(n, node=axis, value=self.visit(n.value), body=self.visit(n.body))
+            if n.node not in self._axes:
+                self._axes[n.node] = self.visit(n.node)
+            return rebuild(n, node=self._axes[n.node], value=self.visit(n.value), body=self.visit(n.body))
         if not isinstance(n.node, Var):
             return self.visit_Node(n)
         value, body = self.visit(n.value), self.visit(n.body)

@@ -66,6 +66,8 @@ def main(A: T.Buffer((8,), "int32"), n: T.int32):
     [old] = nodes(func, Allocate)
     assert launch.value is new.params[1] is launch.node.dom.extent
     assert memory.body.node is memory.buffer_var is not old.buffer_var
+    again = Renewal().visit(rebuild(launch, body=launch))
+    assert again.node is again.body.node is not launch.node
     around = tir.AttrStmt(old.buffer_var, "volatile_scope", tir.const(1), rebuild(old, body=tir.Evaluate(1)))
     mark = Renewal().visit(around)
     assert mark.node is mark.body.buffer_var is not old.buffer_var
