@@ -15,7 +15,16 @@ from compiler.target.target import Target
 from compiler.topi.operands import Extent
 from compiler.topi.tag import Tag
 
-__all__ = ["ComputeAttrs", "ConvWindows", "PanelProduct", "RowVectors", "SoftmaxAxis", "compute", "computes_by_threads"]
+__all__ = [
+    "ComputeAttrs",
+    "ConvWindows",
+    "PanelProduct",
+    "RowVectors",
+    "SoftmaxAxis",
+    "compute",
+    "computes_by_threads",
+    "has_schedules",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +127,16 @@ def computes_by_threads() -> bool:
     """
     target = Target.current()
     return target is not None and "gpu" in target.keys
+
+
+def has_schedules() -> bool:
+    """Return whether there is a current target, whose schedules then choose how sums are laid out.
+
+    Returns
+    -------
+    bool
+    """
+    return Target.current() is not None
 
 
 def compute(

@@ -111,7 +111,7 @@ def pad_spatial(data: Tensor, spec: ConvSpec, channels: int = 0) -> Tensor:
     return pad(data, [p[0] for p in pairs], [p[1] for p in pairs], name="data_pad")
 
 
-def conv(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
+def conv(data: Tensor, kernel: Tensor, spec: ConvSpec, in_vectors: bool = True) -> Tensor:
     """Return the convolution of ``data`` with ``kernel``, which is not reversed (a cross-correlation).
 
     Every output element is one sum, over the input channels of its group and over the window.
@@ -123,6 +123,9 @@ def conv(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
     kernel : Tensor
         In the layout ``spec.kernel_layout``, with the input channels of one group; of the data type of ``data``.
     spec : ConvSpec
+    in_vectors : bool
+        Whether rows may be computed in full vectors and cut off, where the target's schedules want that.  A schedule of
+        one's own wants the definition in one stage: the sums are the result then.
 
     Returns
     -------
@@ -136,9 +139,9 @@ def conv(data: Tensor, kernel: Tensor, spec: ConvSpec) -> Tensor:
         around = (spec.before[d], spec.after[d])
         extents[letter] = window_extent(x[letter], *around, w[letter], spec.strides[d], spec.dilation[d])
     plain = ("NC" + spec.spatial, "OI" + spec.spatial, "NC" + spec.spatial)
-    is_plain = (source.name, weights.name, result.name) == plain and not computes_by_threads()
+    in_vectors = in_vectors and (source.name, weights.name, result.name) == plain and not computes_by_threads()
     width = extents.get("W")
-    rows = _Rows(data, spec, width, constant(w["W"], "conv")) if is_plain and isinstance(width, int) else None
+    rows = _Rows(data, spec, width, constant(w["W"], "conv")) if in_vectors and isinstance(width, int) else None
     padded = rows.padded if rows else pad_spatial(data, spec)
     rc = te.reduce_axis((0, w["I"]), name="rc")
     window = [te.reduce_axis((0, w[letter]), name=f"r{letter.lower()}") for letter in spec.spatial]

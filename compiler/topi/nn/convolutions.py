@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from compiler.ir.error import ArgumentError, show
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
+from compiler.topi.compute import has_schedules
 from compiler.topi.nn.conv import ConvSpec, spatial_letters
 from compiler.topi.nn.conv import conv as convolution
 from compiler.topi.nn.padding import Padding, pad_edges
@@ -166,7 +167,7 @@ def conv(
         raise ArgumentError(f"conv: data of layout {show(data_layout)} has no usual kernel_layout")
     layouts = (data_layout, kernel_layout or _KERNEL_LAYOUTS[data_layout])
     spec = conv_spec("conv", filt, (stride, padding, dilation), layouts, groups, out_dtype or inp.dtype)
-    return convolution(inp, filt, spec)
+    return convolution(inp, filt, spec, in_vectors=has_schedules())
 
 
 def conv1d(

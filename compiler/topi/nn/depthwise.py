@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from compiler import te
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
-from compiler.topi.compute import compute
+from compiler.topi.compute import compute, has_schedules
 from compiler.topi.nn.conv import conv
 from compiler.topi.nn.conv_packed import depthwise_conv2d_nchwc
 from compiler.topi.nn.convolutions import Numbers, conv_spec, numbers_of
@@ -55,7 +55,7 @@ def depthwise_conv2d_nchw(
     numbers, groups = (stride, padding, dilation), constant(channels, "depthwise_conv2d_nchw")
     layouts = ("NCHW", "OIHW")
     spec = conv_spec("depthwise_conv2d_nchw", flat, numbers, layouts, groups, out_dtype or Input.dtype)
-    return conv(Input, flat, spec)
+    return conv(Input, flat, spec, in_vectors=has_schedules())
 
 
 def depthwise_conv2d_nhwc(

@@ -326,3 +326,23 @@ def test_dense_layers_under_the_names_of_libraries(library):
     out = tvm.nd.array(np.zeros((3, 16), "float32"))
     built(tvm.nd.array(x), tvm.nd.array(y), out)
     np.testing.assert_allclose(out.numpy(), x @ y.T, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("define", [topi.nn.conv2d_nchw, topi.nn.depthwise_conv2d_nchw])
+def test_a_schedule_of_ones_own_finds_the_sums_in_the_result(define):
+    """Without a target, whose schedules want rows in full vectors, a convolution is one stage after its padding."""
+    x, w = data(1, 4, 7, 7), data(4, 1 if define is topi.nn.depthwise_conv2d_nchw else 4, 3, 3)
+    X, W = (te.placeholder(a.shape, name=n) for n, a in (("X", x), ("W", w)))
+    sums = define(X, W, 1, 1, 1)
+    s = te.create_schedule(sums.op)
+    s[s[sums].op.input_tensors[0]].compute_inline()
+    local = s.cache_write(sums, "local")
+    s[local].compute_at(s[sums], s[sums].op.axis[1])
+    s[local].reorder(*s[local].op.reduce_axis, *s[local].op.axis)
+    out = tvm.nd.array(np.zeros((1, 4, 7, 7), "float32"))
+    tvm.build(s, [X, W, sums], "llvm")(tvm.nd.array(x), tvm.nd.array(w), out)
+    if define is topi.nn.conv2d_nchw:
+        expected = reference.conv2d_nchw_python(x, w, 1, 1)
+    else:
+        expected = reference.depthwise_conv2d_python_nchw(x, w, 1, "SAME")
+    np.testing.assert_allclose(out.numpy(), expected, rtol=1e-4, atol=1e-4)
