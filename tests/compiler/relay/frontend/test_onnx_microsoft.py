@@ -76,6 +76,24 @@ _TABLE = real(10, 2)
 _PER_WAY = (np.array([0.01, 0.02], "float32"), np.array([0, 3], "int8"))
 _PER_COLUMN = (real(2, 20, low=0.5) / 50, np.zeros((2, 20), "int8"))
 _CONV = (real(1, 3, 6, 5), real(4, 3, 3, 3))
+_GROUPED = {"num_heads": 4, "kv_num_heads": 2}
+_OTHERS = np.random.default_rng(1)
+
+
+def _other(*shape: int) -> Array:
+    return _OTHERS.uniform(-1, 1, shape).astype("float32")
+
+
+def _tokens(batch: int, length: int, past: int = 0) -> tuple[Array | None, ...]:
+    """Queries, keys and values of new tokens, and those of the cache."""
+    heads = [_other(batch, 2, past, 16) if past else None for _ in range(2)]
+    return _other(batch, length, 64), _other(batch, length, 32), _other(batch, length, 32), *heads
+
+
+def _ends(*values: int, total: int) -> tuple[Array, Array]:
+    """Where the last token of each sequence stands, and how many tokens the longest has."""
+    return np.array(values, "int32"), np.array(total, "int32")
+
 
 CASES: dict[str, Case] = {
     "add": Case("QLinearAdd", (*_A, *_B, scale(0.07), zero(128)), step=1),
@@ -213,6 +231,39 @@ CASES: dict[str, Case] = {
         {"num_heads": 2, "unidirectional": 1},
         outputs="111",
     ),
+    "groups": Case(
+        "GroupQueryAttention",
+        (*_tokens(2, 5), *_ends(4, 4, total=5)),
+        {**_GROUPED, "softcap": 0.5, "scale": 0.7},
+        outputs="111",
+    ),
+    "groups in one input, turned": Case(
+        "GroupQueryAttention",
+        (_other(2, 1, 128), None, None, *_tokens(2, 1, 4)[3:], *_ends(4, 2, total=5), _other(10, 8), _other(10, 8)),
+        {**_GROUPED, "do_rotary": 1},
+        outputs="111",
+    ),
+    "groups that see a window": Case(
+        "GroupQueryAttention",
+        (*_tokens(1, 3, 4), *_ends(6, total=7), _other(10, 8), _other(10, 8)),
+        {**_GROUPED, "do_rotary": 1, "rotary_interleaved": 1, "local_window_size": 3},
+        outputs="111",
+    ),
+    "groups in a cache that is not full": Case(
+        "GroupQueryAttention",
+        (*_tokens(2, 1, 9), *_ends(5, 3, total=6)),
+        {**_GROUPED, "smooth_softmax": 1},
+        outputs="111",
+    ),
+    "groups with sinks, places and a bias": Case(
+        "GroupQueryAttention",
+        (
+            *(*_tokens(1, 2, 3), *_ends(4, total=5), _other(10, 8), _other(10, 8)),
+            *(np.array([[7, 8]], "int64"), _other(1, 1, 2, 5), _other(4)),
+        ),
+        {**_GROUPED, "do_rotary": 1},
+        outputs="111",
+    ),
     "lstm of bytes": Case(
         "DynamicQuantizeLSTM",
         (
@@ -300,6 +351,16 @@ def test_operators_compute_what_onnx_runtime_does(name: str) -> None:
             "do_rotary = 1 is not supported",
         ),
         (Case("MultiHeadAttention", (_HIDDEN,), {"num_heads": 2}), ConversionError, "key is left out"),
+        (
+            Case("GroupQueryAttention", (*_tokens(1, 2), *_ends(4, total=5)), _GROUPED),
+            ConversionError,
+            "total_sequence_length is 5; 0 tokens are in the cache, and 2 are added",
+        ),
+        (
+            Case("GroupQueryAttention", (_other(1, 2, 12), *[None] * 4, *_ends(1, total=2)), _GROUPED),
+            ConversionError,
+            r"12 channels cannot be divided among 4 \+ 2 \* 2 heads",
+        ),
         (Case("FusedConv", (*_CONV,), {"activation": "Abs"}), ConversionError, "the activation 'Abs' is not supported"),
         (
             Case("MatMulNBits", (real(3, 40), codes(6, 3, 8), real(6, 3)), {"K": 40, "N": 6, "bits": 3}),

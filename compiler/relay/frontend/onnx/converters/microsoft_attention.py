@@ -15,6 +15,8 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of, scalar
 from compiler.relay.frontend.shared.tensors import bounded, cast, reshape, split, static_dims, transpose
 
+__all__ = ["heads_of", "refuse"]
+
 _MASKED = -10000.0
 """What is added to the scores of masked positions, unless an attribute says another number."""
 
@@ -30,14 +32,14 @@ def _attention(
     added: RelayExpr | None,
     past_length: RelayExpr | None,
 ) -> Any:
-    _refuse(node, ("do_rotary", "past_present_share_buffer"))
+    refuse(node, ("do_rotary", "past_present_share_buffer"))
     heads = node.required("num_heads")
     static_dims(with_rank(x, (3,), "input"), "input")
     width = static_dims(weights, "weights")[1]
     sizes = node.attr("qkv_hidden_sizes", [width // 3] * 3)
     projected = matmul(x, weights)
     projected = projected if bias is None else ops.add(projected, bias)
-    query, key, value = (_heads(part, heads) for part in split(projected, sizes, 2))
+    query, key, value = (heads_of(part, heads) for part in split(projected, sizes, 2))
     if past is not None:
         past_key, past_value = (ops.squeeze(part, axis=[0]) for part in ops.split(past, 2, axis=0))
         key, value = _after(past_key, key), _after(past_value, value)
@@ -68,7 +70,14 @@ def _multi_head_attention(
     return [_attended(node, query, key, value, mask, added), key, value]
 
 
-def _refuse(node: Node, names: tuple[str, ...]) -> None:
+def refuse(node: Node, names: tuple[str, ...]) -> None:
+    """Refuse attributes that say more than their usual zero.
+
+    Raises
+    ------
+    ConversionError
+        Naming the attribute.
+    """
     for name in names:
         if node.attr(name, 0):
             raise ConversionError(f"attribute {name} = {node.attr(name)} is not supported")
@@ -82,7 +91,7 @@ def _projected(
         parts = [transpose(ops.squeeze(part, axis=[3]), [0, 2, 1, 3]) for part in ops.split(query, 3, axis=3)]
         return _with_bias(parts, bias)
     with_rank(query, (3,), "query")
-    queries = _heads(query, count)
+    queries = heads_of(query, count)
     if key is None:
         raise ConversionError("key is left out, but query is not packed in 5 dimensions")
     if rank_of(key) == 5:  # (batch, length, heads, 2, width)
@@ -92,7 +101,7 @@ def _projected(
         raise ConversionError("value is left out, but key is not packed in 5 dimensions")
     if rank_of(key) == 4:  # heads of an encoder, which have their bias already
         return _with_bias([queries], bias)[0], key, value
-    return _with_bias([queries, _heads(key, count), _heads(value, count)], bias)
+    return _with_bias([queries, heads_of(key, count), heads_of(value, count)], bias)
 
 
 def _with_bias(parts: list[Any], bias: RelayExpr | None) -> Any:
@@ -105,8 +114,14 @@ def _with_bias(parts: list[Any], bias: RelayExpr | None) -> Any:
     return tuple(ops.add(p, reshape(b, shape)) for p, b, shape in zip(parts, pieces, shapes, strict=True))
 
 
-def _heads(x: RelayExpr, count: int) -> Any:
-    """Return (batch, length, count * width) as (batch, count, length, width)."""
+def heads_of(x: RelayExpr, count: int) -> Any:
+    """Return (batch, length, count * width) as (batch, count, length, width).
+
+    Raises
+    ------
+    ConversionError
+        If the channels cannot be divided so.
+    """
     batch, length, width = static_dims(with_rank(x, (3,), "query, key or value"), "query, key or value")
     if count < 1 or width % count:
         raise ConversionError(f"{width} channels cannot be divided among num_heads = {count}")

@@ -13,6 +13,8 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import reshape, static_dims, transpose
 
+__all__ = ["rotated", "rows"]
+
 
 @microsoft("RotaryEmbedding", "input position_ids cos_cache sin_cache")
 def _rotary_embedding(node: Node, x: RelayExpr, positions: RelayExpr, cos: RelayExpr, sin: RelayExpr) -> Any:
@@ -25,12 +27,21 @@ def _rotary_embedding(node: Node, x: RelayExpr, positions: RelayExpr, cos: Relay
         heads = node.attr("num_heads", 0) or dims[-1] // (2 * half)
         x = transpose(reshape(x, [dims[0], dims[1], heads, dims[-1] // heads]), [0, 2, 1, 3])
     interleaved = bool(node.attr("interleaved", 0))
-    turned = _rotated(x, _rows(positions, cos, x), _rows(positions, sin, x), half, interleaved)
+    turned = rotated(x, rows(positions, cos, x), rows(positions, sin, x), half, interleaved)
     return turned if len(dims) == 4 else reshape(transpose(turned, [0, 2, 1, 3]), dims)
 
 
-def _rows(positions: RelayExpr, table: RelayExpr, x: RelayExpr) -> Any:
-    """Return the row of a table for each position: (batch or 1, 1, length, half)."""
+def rows(positions: RelayExpr, table: RelayExpr, x: RelayExpr) -> Any:
+    """Return the row of a table for each position: (batch or 1, 1, length, half).
+
+    Parameters
+    ----------
+    positions : Expr
+        Those of all tokens, (batch, length), or where all sequences begin.
+    table : Expr
+    x : Expr
+        Heads (batch, heads, length, width).
+    """
     length = static_dims(x, "input")[2]
     if rank_of(positions) == 1:  # where all sequences begin
         positions = ops.add(reshape(positions, [1, 1]), constant(np.arange(length, dtype=np.int64)[None]))
@@ -38,7 +49,7 @@ def _rows(positions: RelayExpr, table: RelayExpr, x: RelayExpr) -> Any:
     return reshape(rows, [dims_of(positions)[0], 1, length, dims_of(table)[-1]])
 
 
-def _rotated(x: RelayExpr, cos: RelayExpr, sin: RelayExpr, half: int, interleaved: bool) -> Any:
+def rotated(x: RelayExpr, cos: RelayExpr, sin: RelayExpr, half: int, interleaved: bool) -> Any:
     """Return heads (batch, heads, length, width) whose first ``2 * half`` channels are turned in pairs.
 
     Parameters
