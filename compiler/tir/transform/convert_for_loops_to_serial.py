@@ -24,10 +24,12 @@ class ConvertForLoopsToSerial(PrimFuncPass):
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         if ForKind.PARALLEL not in features(func).kinds:
             return func
-        return func.with_body(_Serial().visit(func.body))
+        return func.with_body(SerialLoops().visit(func.body))
 
 
-class _Serial(StmtMutator):
+class SerialLoops(StmtMutator):
+    """Makes parallel loops serial ones."""
+
     def visit_For(self, n: For) -> Stmt:
         kind = ForKind.SERIAL if n.kind is ForKind.PARALLEL else n.kind
         return rebuild(n, kind=kind, body=self.visit(n.body))

@@ -25,6 +25,7 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, DeclBuffer, Evaluate, For, ForKind, LetStmt, Stmt
 from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.barrier_regions import BarrierRegions, Barriers
+from compiler.tir.transform.convert_for_loops_to_serial import SerialLoops
 from compiler.tir.transform.emulate_shuffles import EmulateShuffles
 from compiler.tir.transform.emulate_tensor_cores import EmulateTensorCores
 from compiler.tir.transform.kernel_code import KernelCode, with_device_memory
@@ -101,7 +102,8 @@ class _Kernel(KernelCode):
         shuffles = EmulateShuffles(self.position, self.count, self._warp_size)
         products = EmulateTensorCores(self.position, self.count)
         loops = [(self.variables[axis.tag], axis.extent) for axis in self.threads]
-        lanes = choose_lanes(shuffles.visit(products.lowered(self.code)), loops, self._distinct)
+        code = SerialLoops().visit(self.code)  # a thread of a device has no other threads to share a loop with
+        lanes = choose_lanes(shuffles.visit(products.lowered(code)), loops, self._distinct)
         if lanes.loop is not None:
             loops.append((lanes.loop.loop_var, lanes.loop.extent))
         loops.sort(key=lambda loop: loop[0] is not lanes.axis)
