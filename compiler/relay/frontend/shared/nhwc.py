@@ -9,16 +9,20 @@ import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import constant, dims_of, ops, rank_of
+from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of, scalar
 from compiler.relay.frontend.shared.tensors import pad, reshape, static_dims, transpose
 
 __all__ = [
     "avg_pool",
+    "avg_pool3d",
     "batch_to_space",
     "conv2d",
     "conv2d_transpose",
+    "conv3d",
     "depthwise_conv2d",
+    "dilation2d",
     "max_pool",
+    "max_pool3d",
     "mirror_pad",
     "resize",
     "same_padding",
@@ -160,6 +164,49 @@ def avg_pool(x: RelayExpr, window: Sequence[int], strides: Sequence[int], paddin
     """Return the mean of each window of an image; padding is not counted."""
     around = _padding(x, window, strides, (1, 1), padding)
     return ops.nn.avg_pool2d(x, tuple(window), strides=tuple(strides), padding=around, layout="NHWC")
+
+
+def conv3d(x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilations: Sequence[int], padding: str) -> Any:
+    """Convolve a volume; the weight has the axes depth, height, width, input channel, output channel."""
+    *kernel, inputs, outputs = static_dims(weight, "the weight")
+    return ops.nn.conv3d(
+        x,
+        weight,
+        strides=tuple(strides),
+        padding=_padding(x, kernel, strides, dilations, padding),
+        dilation=tuple(dilations),
+        groups=static_dims(x, "the input")[-1] // inputs,
+        channels=outputs,
+        kernel_size=tuple(kernel),
+        data_layout="NDHWC",
+        kernel_layout="DHWIO",
+    )
+
+
+def max_pool3d(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> Any:
+    """Return the largest element of each window of a volume."""
+    around = _padding(x, window, strides, (1, 1, 1), padding)
+    return ops.nn.max_pool3d(x, tuple(window), strides=tuple(strides), padding=around, layout="NDHWC")
+
+
+def avg_pool3d(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> Any:
+    """Return the mean of each window of a volume; padding is not counted."""
+    around = _padding(x, window, strides, (1, 1, 1), padding)
+    return ops.nn.avg_pool3d(x, tuple(window), strides=tuple(strides), padding=around, layout="NDHWC")
+
+
+def dilation2d(x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilations: Sequence[int], padding: str) -> Any:
+    """Return the largest sum of an image's window and the weight, which has the axes height, width, channel.
+
+    What lies outside of the image is never the largest.
+    """
+    around = _padding(x, static_dims(weight, "the weight")[:2], strides, dilations, padding)
+    if any(around):
+        lowest = np.finfo(dtype_of(x)).min if dtype_of(x).startswith("float") else np.iinfo(dtype_of(x)).min
+        x = pad(x, [(0, 0), *zip(around[:2], around[2:], strict=True), (0, 0)], "constant", scalar(lowest, x))
+    return ops.image.dilation2d(
+        x, weight, strides=tuple(strides), dilations=tuple(dilations), data_layout="NHWC", kernel_layout="HWI"
+    )
 
 
 def mirror_pad(x: RelayExpr, around: Sequence[Sequence[int]], mode: str) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.control_flow import repeated
 from compiler.relay.frontend.shared.folding import known, ops
+from compiler.relay.frontend.tensorflow.lists import with_element_shapes
 
 __all__ = ["looped"]
 
@@ -44,6 +45,7 @@ def looped(
         if not goes_on.item():
             return state
         state = body(state)
+    initial = with_element_shapes(initial, body(initial))
     if alive is None:
         return repeated(initial, condition, body)
     return repeated(initial, lambda state: ops.logical_and(alive, condition(state)), body)

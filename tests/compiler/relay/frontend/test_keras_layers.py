@@ -15,6 +15,8 @@ from compiler import relay
 os.environ.setdefault("KERAS_BACKEND", "torch")
 pytest.importorskip("torch")
 keras = pytest.importorskip("keras")
+from keras.src.applications.convnext import LayerScale  # noqa: E402
+
 layers = keras.layers
 
 SEQUENCE, IMAGE, VOLUME, ROW = (7, 5), (9, 8, 3), (5, 6, 4, 3), (6,)
@@ -40,6 +42,12 @@ def merged(name: str, shape: tuple[int, ...] = IMAGE, count: int = 2, **options:
 def with_states(x: Any) -> Any:
     output, h, c = layers.LSTM(4, return_sequences=True, return_state=True)(x)
     return output, layers.LSTM(4)(output, initial_state=[h, c])
+
+
+def learned_statistics(x: Any) -> Any:
+    learning = layers.Normalization()
+    learning.adapt(np.random.default_rng(0).normal(1.0, 3.0, (20, *ROW)))
+    return learning(x)
 
 
 def nested(x: Any) -> Any:
@@ -112,6 +120,10 @@ CASES: dict[str, Case] = {
     "layer_norm": layer("LayerNormalization", IMAGE),
     "layer_norm_sequence": layer("LayerNormalization", SEQUENCE, center=False),
     "rescaling": layer("Rescaling", IMAGE, 1 / 127.5, offset=-1),
+    "normalization": layer("Normalization", IMAGE, mean=[0.1, -0.5, 2.0], variance=[1.0, 4.0, 0.0]),
+    "normalization_inverted": layer("Normalization", IMAGE, axis=None, mean=0.5, variance=4.0, invert=True),
+    "normalization_learned": Case(learned_statistics, (ROW,)),
+    "layer_scale": Case(lambda x: LayerScale(0.5, 3)(x) + 1.0, (IMAGE,)),
     "flatten": layer("Flatten", IMAGE),
     "flatten_volume": layer("Flatten", VOLUME),
     "reshape": layer("Reshape", IMAGE, (4, 9, 6)),

@@ -77,6 +77,25 @@ def growing(x: Any) -> Any:
     return last[0]
 
 
+def listed(x: Any) -> Any:
+    """A list that is filled and read, in a known number of turns."""
+    rows = tf.TensorArray(tf.float32, 4).unstack(tf.stack([x, x + 1.0, x * 2.0, -x]))
+    sums = tf.TensorArray(tf.float32, 4)
+    return tf.while_loop(lambda i, s, a: i < 4, lambda i, s, a: (i + 1, s + rows.read(i), a.write(i, s)), [0, x, sums])[
+        2
+    ].stack()
+
+
+def listed_by_values(x: Any) -> Any:
+    """A list that is filled in as many turns as the values ask for."""
+    last = tf.while_loop(
+        lambda i, s, a: tf.logical_and(i < 6, tf.reduce_sum(s) < 40.0),
+        lambda i, s, a: (i + 1, tf.abs(s) * 2.0 + 0.5, a.write(i, s)),
+        [0, x, tf.TensorArray(tf.float32, 6)],
+    )
+    return last[2].stack(), last[1]
+
+
 def decided(x: Any) -> Any:
     """One of two branches, with two results."""
     return tf.cond(tf.reduce_sum(x) > 0.0, lambda: (x + 1.0, x * 2.0), lambda: (x - 1.0, tf.abs(x)))
@@ -97,7 +116,7 @@ def calling(x: Any) -> Any:
     return inner(inner(x))
 
 
-FUNCTIONS = (counted, doubled, growing, decided, sorted_in_a_branch, nested, calling)
+FUNCTIONS = (counted, doubled, growing, listed, listed_by_values, decided, sorted_in_a_branch, nested, calling)
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -11,7 +11,7 @@ from compiler import relay
 from compiler.relay.frontend.tensorflow.messages import GraphDef
 
 tf = pytest.importorskip("tensorflow")
-from tests.compiler.relay.frontend.tensorflow_models import CASES, KERNEL, Case  # noqa: E402
+from tests.compiler.relay.frontend.tensorflow_models import CASES, KERNEL, Case, numbers  # noqa: E402
 
 MORE = {
     **{
@@ -29,6 +29,65 @@ MORE = {
     "clip": Case(lambda x: tf.clip_by_value(x, -0.5, 0.75), ((3, 4),)),
     "range": Case(lambda x: x + tf.range(4.0), ((3, 4),)),
     "half": Case(lambda x: tf.cast(tf.cast(x, tf.float16) + tf.constant(0.5, tf.float16), tf.float32), ((3, 4),)),
+    "mod_c": Case(lambda a, b: tf.raw_ops.TruncateMod(x=a, y=tf.abs(b) + 1), ((9,), (9,)), "int32", -20),
+    "no_nan": Case(
+        lambda a, b: (
+            tf.math.divide_no_nan(a, tf.nn.relu(b)),
+            tf.math.multiply_no_nan(a, tf.nn.relu(b)),
+            tf.math.xdivy(tf.nn.relu(a), b),
+            tf.math.xlogy(tf.nn.relu(a), tf.abs(b)),
+        ),
+        ((3, 4), (3, 4)),
+    ),
+    "logic": Case(lambda a, b: (tf.math.logical_xor(a > 0, b > 0), tf.bitwise.invert(b)), ((9,), (9,)), "int32", -9),
+    "einsum": Case(lambda a, b: tf.einsum("bqhd,bkhd->bhqk", a, b), ((2, 3, 2, 4), (2, 5, 2, 4))),
+    "einsum_dots": Case(lambda a, b: tf.einsum("...ij,jk", a, b), ((2, 3, 4), (4, 5))),
+    "band_part": Case(lambda x: (tf.linalg.band_part(x, 1, -1), tf.linalg.band_part(x, -1, 0)), ((2, 4, 5),)),
+    "diagonals": Case(
+        lambda x, d: (
+            tf.raw_ops.MatrixSetDiag(input=x, diagonal=d),
+            tf.linalg.set_diag(x, d),
+            tf.raw_ops.MatrixDiag(diagonal=d),
+        ),
+        ((2, 3, 4), (2, 3)),
+    ),
+    "roll": Case(lambda x: (tf.roll(x, (2, -1), (0, 1)), tf.roll(x, 5, 0)), ((3, 4),)),
+    "reverse_sequence": Case(lambda x: tf.reverse_sequence(x, [1, 3, 2], seq_axis=1, batch_axis=0), ((3, 4),)),
+    "concat_first": Case(lambda a, b: tf.raw_ops.Concat(concat_dim=-1, values=[a, b]), ((2, 3), (2, 1))),
+    "scatter": Case(
+        lambda x: (
+            tf.scatter_nd([[1], [3], [1]], x, (5, 4)),
+            tf.tensor_scatter_nd_update(tf.zeros((5, 4)), [[4], [0], [2]], x),
+            tf.tensor_scatter_nd_add(tf.ones((5, 4)), [[4], [0], [4]], x),
+        ),
+        ((3, 4),),
+    ),
+    "permutation": Case(lambda x: tf.math.invert_permutation([2, 0, 3, 1]) + tf.cast(x, tf.int32), ((4,),)),
+    "linspace": Case(lambda x: x + tf.raw_ops.LinSpace(start=1.0, stop=3.0, num=4), ((3, 4),)),
+    "lengths": Case(lambda x: (tf.norm(x, axis=1), tf.math.reduce_euclidean_norm(x, 0), tf.nn.l2_loss(x)), ((3, 4),)),
+    "cumprod": Case(lambda x: tf.math.cumprod(x, 1, exclusive=True, reverse=True), ((3, 4),)),
+    "segments": Case(
+        lambda x: (tf.math.segment_sum(x, [0, 0, 2]), tf.math.unsorted_segment_sum(x, [3, 0, 3], 5)), ((3, 4),)
+    ),
+    "volume": Case(
+        lambda x: (
+            tf.nn.conv3d(x, numbers(2, 3, 3, 2, 4), (1, 1, 2, 2, 1), "SAME"),
+            tf.nn.max_pool3d(x, 2, 2, "VALID"),
+            tf.nn.avg_pool3d(x, (2, 3, 2), (1, 2, 1), "SAME"),
+        ),
+        ((1, 4, 6, 5, 2),),
+    ),
+    "dilation": Case(
+        lambda x: tf.nn.dilation2d(x, numbers(2, 3, 3), (1, 1, 2, 1), "SAME", "NHWC", (1, 2, 1, 1)), ((1, 6, 5, 3),)
+    ),
+    "pool_of_computed_window": Case(
+        lambda x: tf.raw_ops.MaxPoolV2(input=x, ksize=[1, 2, 2, 1], strides=[1, 1, 2, 1], padding="VALID"),
+        ((1, 6, 5, 3),),
+    ),
+    "shapes_of_a_broadcast": Case(
+        lambda x: tf.broadcast_to(x, tf.raw_ops.BroadcastArgs(s0=[2, 1, 4], s1=[3, 1])), ((3, 4),)
+    ),
+    "batches_of_other_ranks": Case(lambda a, b: (a @ b, a[0] @ b), ((2, 3, 4), (4, 5))),
     "bits": Case(lambda a, b: (tf.bitwise.bitwise_and(a, b), tf.bitwise.bitwise_xor(a, b)), ((9,), (9,)), "int32", -20),
 }
 

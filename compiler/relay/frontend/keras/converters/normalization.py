@@ -11,6 +11,9 @@ from compiler.relay.frontend.keras.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, ops, rank_of
 
+_LEAST_DEVIATION = 1e-7
+"""Keras's epsilon, below which it takes no standard deviation."""
+
 
 def _single_axis(layer: Layer) -> int:
     axis = layer.option("axis", -1)
@@ -54,3 +57,20 @@ def _rescaling(layer: Layer) -> Any:
     numbers = [np.asarray(layer.option(name, default), layer.dtype) for name, default in (("scale", 1), ("offset", 0))]
     last = layer.channels_last(ops.cast(x, layer.dtype))
     return layer.placed(ops.add(ops.multiply(last, constant(numbers[0])), constant(numbers[1])))
+
+
+@converter("Normalization")
+def _normalization(layer: Layer) -> Any:
+    """Bring inputs to the mean 0 and the variance 1, by statistics that the layer has learned or was given."""
+    mean, variance = (np.asarray(layer.held(name), layer.dtype) for name in ("mean", "variance"))
+    deviation = np.maximum(np.sqrt(variance), _LEAST_DEVIATION)
+    x = layer.channels_last(ops.cast(layer.x, layer.dtype))
+    if layer.option("invert", False):
+        return layer.placed(ops.add(ops.multiply(x, constant(deviation.astype(layer.dtype))), constant(mean)))
+    return layer.placed(ops.divide(ops.subtract(x, constant(mean)), constant(deviation.astype(layer.dtype))))
+
+
+@converter("LayerScale")
+def _layer_scale(layer: Layer) -> Any:
+    (scale,) = layer.weights.values()  # Keras gives it a number for a name
+    return layer.placed(ops.multiply(layer.channels_last(layer.x), layer.parameter("gamma", scale)))

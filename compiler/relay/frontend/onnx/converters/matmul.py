@@ -13,7 +13,7 @@ from compiler.relay.frontend.onnx.config import current_config
 from compiler.relay.frontend.onnx.integers import product_on_integers
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
-from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.einsum import spelled_out
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import expand, reshape, static_dims, transpose, unsqueeze
 from compiler.relay.op.type_relations import broadcast_dims
@@ -134,24 +134,3 @@ def _gemm(node: Node) -> Any:
 def _einsum(node: Node) -> Any:
     equation = spelled_out(node.required("equation"), [rank_of(x) for x in node.inputs])
     return ops.einsum(list(node.inputs), equation)
-
-
-def spelled_out(equation: str, ranks: list[int]) -> str:
-    """Return an equation with a letter for every axis: ellipses and a missing result are written out."""
-    left, arrow, right = equation.replace(" ", "").partition("->")
-    terms = left.split(",")
-    if len(terms) != len(ranks):
-        raise ConversionError(f"equation {equation!r} has {len(terms)} terms for {len(ranks)} inputs")
-    free = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in equation]
-    hidden = [rank - len(term.replace("...", "")) for term, rank in zip(terms, ranks, strict=True)]
-    most = max((h for h, term in zip(hidden, terms, strict=True) if "..." in term), default=0)
-    dots = "".join(free[:most])[::-1]
-
-    def written(term: str, count: int) -> str:
-        return term.replace("...", dots[len(dots) - count :])
-
-    terms = [written(term, h) for term, h in zip(terms, hidden, strict=True)]
-    if not arrow:
-        letters = "".join(terms)
-        right = dots + "".join(sorted(c for c in set(letters) - set(dots) if letters.count(c) == 1))
-    return f"{','.join(terms)}->{written(right, len(dots))}"

@@ -7,7 +7,6 @@ from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.matmul import matmul as product
-from compiler.relay.frontend.onnx.converters.matmul import spelled_out
 from compiler.relay.frontend.pytorch.converters.elementwise import is_number
 from compiler.relay.frontend.pytorch.dtypes import promoted, tensor
 from compiler.relay.frontend.pytorch.registry import converter
@@ -22,6 +21,7 @@ from compiler.relay.frontend.pytorch.tensors import (
     transpose,
     unsqueeze,
 )
+from compiler.relay.frontend.shared.einsum import spelled_out
 
 
 @converter("matmul", "mm", "bmm", "mv", "linalg_matmul", "__matmul__")

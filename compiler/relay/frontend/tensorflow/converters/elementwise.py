@@ -40,6 +40,11 @@ def _selu(x: RelayExpr) -> Any:
     return ops.multiply(ops.where(ops.greater(x, scalar(0, x)), x, below), scalar(scale, x))
 
 
+def _unless_zero(kept: RelayExpr, value: RelayExpr) -> Any:
+    """Return a value where another one is not 0, and 0 there: even if the value is no number."""
+    return ops.where(ops.equal(kept, scalar(0, kept)), ops.zeros_like(value), value)
+
+
 def _divided(a: RelayExpr, b: RelayExpr) -> Any:
     return ops.divide(a, b) if dtype_of(a).startswith("float") else ops.trunc_divide(a, b)
 
@@ -87,6 +92,11 @@ converters(
         "TruncateDiv": _binary(_divided),
         "FloorDiv": _binary(_floor_divided),
         "FloorMod": _binary(ops.floor_mod),
+        "TruncateMod": _binary(ops.trunc_mod),
+        "DivNoNan": _binary(lambda a, b: _unless_zero(b, ops.divide(a, b))),
+        "MulNoNan": _binary(lambda a, b: _unless_zero(b, ops.multiply(a, b))),
+        "Xdivy": _binary(lambda a, b: _unless_zero(a, ops.divide(a, b))),
+        "Xlogy": _binary(lambda a, b: _unless_zero(a, ops.multiply(a, ops.log(b)))),
         "Mod": _binary(ops.mod),
         "Pow": _binary(ops.power),
         "Maximum": _binary(ops.maximum),
@@ -94,6 +104,7 @@ converters(
         "SquaredDifference": _binary(lambda a, b: _square(ops.subtract(a, b))),
         "LogicalAnd": _binary(ops.logical_and),
         "LogicalOr": _binary(ops.logical_or),
+        "LogicalXor": _binary(ops.logical_xor),
         "Equal": _binary(ops.equal),
         "NotEqual": _binary(ops.not_equal),
         "Less": _binary(ops.less),
@@ -103,6 +114,7 @@ converters(
         "BitwiseAnd": _binary(ops.bitwise_and),
         "BitwiseOr": _binary(ops.bitwise_or),
         "BitwiseXor": _binary(ops.bitwise_xor),
+        "Invert": _unary(ops.bitwise_not),
         "LeftShift": _binary(ops.left_shift),
         "RightShift": _binary(ops.right_shift),
         **{

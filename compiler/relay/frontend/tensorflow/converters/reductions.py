@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from compiler.relay.frontend.shared.folding import ops, rank_of
-from compiler.relay.frontend.shared.tensors import cast
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import dtype_of, ops, rank_of, scalar
+from compiler.relay.frontend.shared.tensors import bounded, cast, static_dims
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.registry import Convert, converter, converters
 
@@ -23,6 +25,18 @@ def _reduction(reduce: Callable[..., Any]) -> Convert:
 converters(
     {name: _reduction(getattr(ops, name.lower())) for name in ("Sum", "Mean", "Max", "Min", "Prod", "All", "Any")}
 )
+
+
+def _length(x: RelayExpr, **over: Any) -> Any:
+    return ops.sqrt(ops.sum(ops.multiply(x, x), **over))
+
+
+def _half_of_the_squares(node: Node) -> Any:
+    x = node.inputs[0]
+    return ops.multiply(ops.sum(ops.multiply(x, x)), scalar(0.5, x))
+
+
+converters({"EuclideanNorm": _reduction(_length), "L2Loss": _half_of_the_squares})
 
 
 def _place(find: Callable[..., Any]) -> Convert:
@@ -43,11 +57,29 @@ def _topk(node: Node) -> Any:
     return list(ops.topk(node.inputs[0], k=count, axis=-1, ret_type="both", dtype="int32"))
 
 
-@converter("Cumsum")
-def _cumsum(node: Node) -> Any:
-    x = node.inputs[0]
-    (axis,) = (a % rank_of(x) for a in node.ints(1, "the axis"))
-    backwards = bool(node.attr("reverse", False))
-    x = ops.reverse(x, axis) if backwards else x
-    total = ops.cumsum(x, axis=axis, exclusive=bool(node.attr("exclusive", False)))
-    return ops.reverse(total, axis) if backwards else total
+def _running(accumulate: Callable[..., Any]) -> Convert:
+    def convert(node: Node) -> Any:
+        x = node.inputs[0]
+        (axis,) = (a % rank_of(x) for a in node.ints(1, "the axis"))
+        backwards = bool(node.attr("reverse", False))
+        x = ops.reverse(x, axis) if backwards else x
+        result = accumulate(x, axis=axis, exclusive=bool(node.attr("exclusive", False)))
+        return ops.reverse(result, axis) if backwards else result
+
+    return convert
+
+
+converters({"Cumsum": _running(ops.cumsum), "Cumprod": _running(ops.cumprod)})
+
+
+@converter("SegmentSum", "UnsortedSegmentSum")
+def _segment_sum(node: Node) -> Any:
+    x, segments = node.inputs[:2]
+    if node.operator == "SegmentSum":
+        count = int(node.value(1, "the segments").max(initial=-1)) + 1
+    else:
+        (count,) = node.ints(2, "the number of segments")
+    if rank_of(segments) != 1:
+        raise ConversionError(f"segments of {rank_of(segments)} dimensions are not supported, only of one")
+    start = ops.zeros([bounded(count), *static_dims(x, "the input")[1:]], dtype_of(x))
+    return ops.scatter_nd(start, ops.expand_dims(segments, 0), x, mode="add")

@@ -9,7 +9,16 @@ import numpy as np
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.nhwc import batch_to_space, mirror_pad, resize, space_to_batch, strided_slice
-from compiler.relay.frontend.shared.tensors import bounded, expand, pad, reshape, split, static_dims, transpose
+from compiler.relay.frontend.shared.tensors import (
+    bounded,
+    broadcast_dims,
+    expand,
+    pad,
+    reshape,
+    split,
+    static_dims,
+    transpose,
+)
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.registry import converter
 
@@ -43,6 +52,13 @@ def _concat(node: Node) -> Any:
     *parts, _ = node.inputs
     (axis,) = node.ints(len(parts), "the axis")
     return ops.concatenate(parts, axis % rank_of(parts[0])) if len(parts) > 1 else parts[0]
+
+
+@converter("Concat")
+def _concat_first(node: Node) -> Any:
+    _, *parts = node.inputs
+    (axis,) = node.ints(0, "the axis")
+    return ops.concatenate(parts, axis % rank_of(parts[0]))
 
 
 @converter("Pack")
@@ -122,6 +138,24 @@ def _reverse(node: Node) -> Any:
     return x
 
 
+@converter("ReverseSequence")
+def _reverse_sequence(node: Node) -> Any:
+    axes = {"seq_axis": int(node.required("seq_dim")), "batch_axis": int(node.attr("batch_dim", 0))}
+    return ops.reverse_sequence(*node.inputs, **axes)
+
+
+@converter("Roll")
+def _roll(node: Node) -> Any:
+    """Elements move along axes; those that leave at the end come back at the beginning."""
+    x = node.inputs[0]
+    for shift, axis in zip(node.ints(1, "the shifts"), node.ints(2, "the axes"), strict=True):
+        axis %= rank_of(x)
+        extent = static_dims(x, "the input")[axis]
+        if (moved := shift % max(extent, 1)) != 0:
+            x = ops.concatenate(split(x, [extent - moved, moved], axis)[::-1], axis)
+    return x
+
+
 @converter("SpaceToDepth")
 def _space_to_depth(node: Node) -> Any:
     return ops.nn.space_to_depth(
@@ -159,11 +193,36 @@ def _gather(node: Node) -> Any:
     return ops.take(x, indices, axis=axis % max(rank_of(x), 1), batch_dims=int(node.attr("batch_dims", 0)))
 
 
+def _first_axis_last(indices: Any) -> Any:
+    """Return indices with their coordinates along the first axis."""
+    last = rank_of(indices) - 1
+    return transpose(indices, [last, *range(last)])
+
+
 @converter("GatherNd")
 def _gather_nd(node: Node) -> Any:
     x, indices = node.inputs
-    last = rank_of(indices) - 1
-    return ops.gather_nd(x, transpose(indices, [last, *range(last)]))
+    return ops.gather_nd(x, _first_axis_last(indices))
+
+
+@converter("ScatterNd")
+def _scatter_nd(node: Node) -> Any:
+    indices, updates, _ = node.inputs
+    dims = node.ints(2, "the shape")
+    bounded(*dims)
+    start = ops.zeros(dims, dtype_of(updates))
+    return ops.scatter_nd(start, _first_axis_last(indices), updates, mode="add")
+
+
+@converter("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterMax", "TensorScatterMin")
+def _tensor_scatter(node: Node) -> Any:
+    x, indices, updates = node.inputs
+    return ops.scatter_nd(x, _first_axis_last(indices), updates, mode=node.operator[len("TensorScatter") :].lower())
+
+
+@converter("InvertPermutation")
+def _invert_permutation(node: Node) -> Any:
+    return ops.invert_permutation(node.inputs[0])
 
 
 @converter("OneHot")
@@ -176,6 +235,18 @@ def _one_hot(node: Node) -> Any:
 @converter("Shape")
 def _shape(node: Node) -> Any:
     return constant(np.array(static_dims(node.inputs[0], "the input")), node.attr("out_type", "int32"))
+
+
+@converter("ShapeN")
+def _shapes(node: Node) -> Any:
+    dtype = node.attr("out_type", "int32")
+    return [constant(np.array(static_dims(x, "an input")), dtype) for x in node.inputs]
+
+
+@converter("BroadcastArgs")
+def _broadcast_shapes(node: Node) -> Any:
+    dims = broadcast_dims(node.ints(0, "a shape"), node.ints(1, "a shape"))
+    return constant(np.array(dims), dtype_of(node.inputs[0]))
 
 
 @converter("Size")
@@ -200,3 +271,10 @@ def _range(node: Node) -> Any:
     start, limit, delta = (node.value(i, "a bound").item() for i in range(3))
     bounded((limit - start) / delta + 1)
     return constant(np.arange(start, limit, delta), dtype_of(node.inputs[0]))
+
+
+@converter("LinSpace")
+def _linspace(node: Node) -> Any:
+    start, stop, count = (node.value(i, "a bound").item() for i in range(3))
+    bounded(count)
+    return constant(np.linspace(start, stop, int(count)), dtype_of(node.inputs[0]))

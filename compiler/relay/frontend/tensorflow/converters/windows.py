@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import ops
-from compiler.relay.frontend.shared.nhwc import avg_pool, conv2d, conv2d_transpose, depthwise_conv2d, max_pool
-from compiler.relay.frontend.shared.tensors import expand, reshape, static_dims, transpose
+from compiler.relay.frontend.shared.nhwc import (
+    avg_pool,
+    avg_pool3d,
+    conv2d,
+    conv2d_transpose,
+    conv3d,
+    depthwise_conv2d,
+    dilation2d,
+    max_pool,
+    max_pool3d,
+)
+from compiler.relay.frontend.shared.tensors import broadcast_dims, expand, reshape, static_dims, transpose
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.registry import Convert, converter, converters
 
@@ -71,6 +82,37 @@ def _pool(pool: Callable[..., Any]) -> Convert:
 converters({"MaxPool": _pool(max_pool), "AvgPool": _pool(avg_pool)})
 
 
+@converter("MaxPoolV2")
+def _max_pool(node: Node) -> Any:
+    given = {"ksize": node.ints(1, "the window"), "strides": node.ints(2, "the strides")}
+    return _pool(max_pool)(replace(node, attributes={**node.attributes, **given}))
+
+
+def _volume(node: Node, name: str) -> list[int]:
+    """Return numbers of a volume's axes: depth, height, width."""
+    if node.attr("data_format", "NDHWC") != "NDHWC":
+        raise ConversionError(f"data_format {node.attr('data_format')} is not supported, only NDHWC")
+    return [int(n) for n in (node.attr(name) or [1] * 5)[1:4]]
+
+
+@converter("Conv3D")
+def _conv3d(node: Node) -> Any:
+    x, weight = node.inputs
+    return conv3d(x, weight, _volume(node, "strides"), _volume(node, "dilations"), node.required("padding"))
+
+
+@converter("MaxPool3D", "AvgPool3D")
+def _pool3d(node: Node) -> Any:
+    pool = max_pool3d if node.operator == "MaxPool3D" else avg_pool3d
+    return pool(node.inputs[0], _volume(node, "ksize"), _volume(node, "strides"), node.required("padding"))
+
+
+@converter("Dilation2D")
+def _dilation2d(node: Node) -> Any:
+    x, weight = node.inputs
+    return dilation2d(x, weight, _spatial(node, "strides"), _spatial(node, "rates"), node.required("padding"))
+
+
 @converter("MatMul")
 def _matmul(node: Node) -> Any:
     a, b = node.inputs
@@ -84,9 +126,7 @@ def _batch_matmul(node: Node) -> Any:
     a, b = node.inputs
     *left, _, _ = static_dims(a, "the first input")
     *right, _, _ = static_dims(b, "the second input")
-    if len(left) != len(right):
-        raise ConversionError(f"batches of {len(left)} and of {len(right)} dimensions are not supported")
-    batch = [max(m, n) for m, n in zip(left, right, strict=True)]
+    batch = list(broadcast_dims(left, right))
     flat = []
     for x in (a, b):
         matrix = static_dims(x, "an input")[-2:]

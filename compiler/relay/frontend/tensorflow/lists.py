@@ -1,0 +1,85 @@
+"""Lists of tensors, as loops of TensorFlow fill and read them.
+
+A list is a tensor whose first axis counts its elements.  Where a graph reserves a list without the shape of its
+elements, that is the shape of the first one that is stored; until then the list has the shape ``(n, 0)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, type_of
+from compiler.relay.frontend.shared.tensors import bounded, reshape, static_dims
+
+__all__ = ["element", "list_of", "stored", "with_element_shapes"]
+
+
+def list_of(count: int, shape: Sequence[int], dtype: str) -> RelayExpr:
+    """Return a list of zeros.
+
+    Parameters
+    ----------
+    count : int
+        How many elements it has.
+    shape : sequence of int
+        Of an element; negative numbers are unknown.
+    dtype : str
+    """
+    dims = (count, 0) if any(d < 0 for d in shape) else (count, *shape)
+    bounded(*dims)
+    zeros: RelayExpr = constant(np.zeros(dims), dtype)
+    return zeros
+
+
+def _is_unknown(elements: RelayExpr) -> bool:
+    return dims_of(elements)[1:] == (0,)
+
+
+def stored(elements: RelayExpr, index: RelayExpr, item: RelayExpr) -> Any:
+    """Return a list with another element at a place.
+
+    Parameters
+    ----------
+    elements, index, item : Expr
+    """
+    if _is_unknown(elements):
+        elements = list_of(static_dims(elements, "the list")[0], static_dims(item, "the element"), dtype_of(item))
+    return ops.scatter_nd(elements, reshape(index, [1, 1]), ops.expand_dims(item, 0), mode="update")
+
+
+def element(elements: RelayExpr, index: RelayExpr) -> Any:
+    """Return the element at a place.
+
+    Parameters
+    ----------
+    elements, index : Expr
+
+    Raises
+    ------
+    ConversionError
+        If nothing was stored yet, so that its shape is unknown.
+    """
+    if _is_unknown(elements):
+        raise ConversionError("it reads a list in which nothing was stored yet, and whose elements' shape is unknown")
+    return ops.take(elements, index, axis=0)
+
+
+def with_element_shapes(initial: Sequence[RelayExpr], after: Sequence[RelayExpr]) -> list[RelayExpr]:
+    """Return the values that a loop begins with, where its first turn says what the elements of lists are.
+
+    Parameters
+    ----------
+    initial, after : sequence of Expr
+        The values before and after a turn.
+    """
+    return [
+        list_of(static_dims(later, "a list")[0], static_dims(later, "a list")[1:], dtype_of(later))
+        if len(type_of(first).shape) == 2 and _is_unknown(first) and not _is_unknown(later)
+        else first
+        for first, later in zip(initial, after, strict=True)
+    ]
