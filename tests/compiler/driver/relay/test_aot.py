@@ -120,7 +120,9 @@ def test_the_command_line_compiles_and_runs_models_of_this_kind():
     result = tvmc.run(package, "cpu", inputs={"x": x}, repeat=1, number=1)
     assert package.graph == ""
     assert len(result.times.results) == 1
-    for got, expected in zip(result.outputs.values(), _by_graph(mod, x=x), strict=True):
+    with tvm.transform.PassContext(opt_level=3):  # the level of the command line
+        by_graph = _by_graph(mod, x=x)
+    for got, expected in zip(result.outputs.values(), by_graph, strict=True):
         np.testing.assert_array_equal(got, expected)
     with pytest.raises(tvmc.TVMCException, match="profile"):
         tvmc.run(package, "cpu", inputs={"x": x}, profile=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
@@ -27,8 +27,8 @@ converters(
 )
 
 
-def _length(x: RelayExpr, **over: Any) -> Any:
-    return ops.sqrt(ops.sum(ops.multiply(x, x), **over))
+def _length(x: RelayExpr, axis: Sequence[int], keepdims: bool) -> Any:
+    return ops.sqrt(ops.sum(ops.multiply(x, x), axis=axis, keepdims=keepdims))
 
 
 def _half_of_the_squares(node: Node) -> Any:

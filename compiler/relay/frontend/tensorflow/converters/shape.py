@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.nhwc import batch_to_space, mirror_pad, resize, space_to_batch, strided_slice
@@ -193,7 +194,7 @@ def _gather(node: Node) -> Any:
     return ops.take(x, indices, axis=axis % max(rank_of(x), 1), batch_dims=int(node.attr("batch_dims", 0)))
 
 
-def _first_axis_last(indices: Any) -> Any:
+def _first_axis_last(indices: RelayExpr) -> Any:
     """Return indices with their coordinates along the first axis."""
     last = rank_of(indices) - 1
     return transpose(indices, [last, *range(last)])
