@@ -1,15 +1,18 @@
 """Models of PyTorch as they are stored: a script module (``.pt``) or an exported program (``.pt2``).
 
 Both are ZIP archives.  A script module is read by TorchScript's own reader and an exported program as JSON with tensors
-beside it, so that neither makes Python objects by name.  A pickled module would, and is refused.
+beside it, so that neither makes Python objects by name.  A pickled module would, and is refused; so are pickles within
+an exported program that hold more than tensors, which PyTorch itself would load.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import pickle
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
@@ -37,7 +40,7 @@ _OTHER_FILES = {
 
 _DAMAGE = (
     RuntimeError, ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError, OverflowError, OSError,
-    AssertionError,
+    AssertionError, pickle.UnpicklingError,
 )  # fmt: skip
 """What PyTorch's readers raise for archives that lack a part or contradict themselves."""
 
@@ -126,7 +129,28 @@ def _load_script(file: io.BytesIO) -> torch.jit.ScriptModule:
 
 
 def _load_program(file: io.BytesIO) -> torch.export.ExportedProgram:
-    return torch.export.load(file)
+    if any(_OPAQUE in member.filename for member in _members(file.getvalue()) or ()):
+        raise ValueError("it holds pickled objects of Python, which may run any code")
+    with _tensors_only():
+        return torch.export.load(file)
+
+
+_OPAQUE = "/opaque_obj"
+"""What the names of objects begin with that ``torch.export.load`` unpickles whatever they are."""
+_ONLY = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
+
+
+@contextmanager
+def _tensors_only() -> Iterator[None]:
+    """Let ``torch.load`` make tensors and plain containers only, even where its caller asks for all objects."""
+    before = os.environ.get(_ONLY)
+    os.environ[_ONLY] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(_ONLY)
+        if before is not None:
+            os.environ[_ONLY] = before
 
 
 def input_infos_of(model: Model) -> list[tuple[str, tuple[tuple[int, ...], str]]]:

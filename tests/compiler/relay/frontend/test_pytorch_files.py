@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import json
 import os
+import pickle
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -110,6 +113,41 @@ def test_a_pickle_is_not_executed(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="is damaged"):
         relay.frontend.from_pytorch(hostile.getvalue(), [("x", SHAPE)])
     assert not path.exists()
+
+
+def test_pickles_within_an_exported_program_are_not_executed(tmp_path: Path) -> None:
+    """PyTorch's own reader would load examples of inputs, some weights and opaque objects as any pickles."""
+    path = tmp_path / "executed"
+    archive = zipfile.ZipFile(io.BytesIO(program_file()))
+    names = archive.namelist()
+    (constants,) = (name for name in names if name.endswith("constants_config.json"))
+    (weights,) = (name for name in names if name.endswith("weights_config.json"))
+    opaque = {"path_name": "opaque_obj_0", "is_param": False, "use_pickle": True, "tensor_meta": None}
+    pickled = json.loads(archive.read(weights))
+    for entry in pickled["config"].values():
+        entry["use_pickle"] = True
+    mark, tensors = pickle.dumps(Mark(str(path))), stored(torch.save, Mark(str(path)))
+    forgeries: list[dict[str, bytes]] = [
+        {name: payload}
+        for name in names
+        if "weight_" in name or name.endswith("model.pt")
+        for payload in (mark, tensors)
+    ]
+    forgeries += [
+        {weights: json.dumps(pickled).encode(), **{name: tensors for name in names if "weight_" in name}},
+        {
+            constants: json.dumps({"config": {"c": opaque}}).encode(),
+            f"{constants.rpartition('/')[0]}/opaque_obj_0": mark,
+        },
+    ]
+    for forgery in forgeries:
+        hostile = io.BytesIO()
+        with zipfile.ZipFile(hostile, "w") as forged:
+            for name in dict.fromkeys([*names, *forgery]):
+                forged.writestr(name, forgery[name] if name in forgery else archive.read(name))
+        with contextlib.suppress(ModelError):  # what stands for numbers may be read as such
+            relay.frontend.from_pytorch(hostile.getvalue())
+        assert not path.exists()
 
 
 def test_other_files_are_named(tmp_path: Path) -> None:
