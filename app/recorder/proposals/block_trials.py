@@ -24,7 +24,7 @@ from app.recorder.proposals.candidates import FACTORS
 from app.recorder.proposals.insertion import ScriptText
 from app.recorder.proposals.payoffs import Payoffs
 from app.recorder.proposals.scopes import Scope
-from app.recorder.proposals.trying import Trials, require_cores, require_short, require_threads
+from app.recorder.proposals.trying import Trials, require_cores, require_flat_parallel, require_short, require_threads
 from app.recorder.schedules import BlockSchedule
 from compiler.driver.lower import lower
 from compiler.ir.error import TVMError
@@ -95,7 +95,7 @@ class BlockTrials(Trials[BlockCandidate]):
             require_short(candidate.primitive, _extent(candidate.loop) or 1, written_out, loops_inside=inside)
         copy = self._schedule.copy()
         candidate.apply(copy)
-        return lower(copy.mod)
+        return require_flat_parallel(lower(copy.mod))
 
     # where it is written
 

@@ -29,7 +29,7 @@ from app.recorder.proposals.gains import Gains
 from app.recorder.proposals.insertion import ScriptText
 from app.recorder.proposals.payoffs import Payoffs
 from app.recorder.proposals.scopes import Scopes
-from app.recorder.proposals.trying import Trials, require_cores, require_short, require_threads
+from app.recorder.proposals.trying import Trials, require_cores, require_flat_parallel, require_short, require_threads
 from app.recorder.proposals.wording import Wording
 from app.recorder.recorder import Recorder
 from app.recorder.schedule_tree import loops_of, shown_stages
@@ -163,7 +163,7 @@ class _Proposer(Trials[Candidate]):
             written_out = {a for a, attr in attrs.items() if attr.iter_type in (IterVar.Unrolled, IterVar.Vectorized)}
             inside = any(a not in written_out for a in stage.leaf_iter_vars[candidate.loop + 1 :])
             require_short(candidate.primitive, self._extents.get(axis, 1), others, loops_inside=inside)
-        return self._lowered(candidate)
+        return require_flat_parallel(self._lowered(candidate))
 
     def gain(self, candidate: Candidate, after: IRModule) -> str:
         return self._gains.gain(candidate, after) or self._tile_gain(candidate)

@@ -11,6 +11,9 @@ from app.proposals import Edit, Place, Proposal, ProposedPrimitive, Subject
 from app.recorder.failures import brief, clean
 from compiler.ir.error import TVMError
 from compiler.ir.module import IRModule
+from compiler.tir.function import PrimFunc
+from compiler.tir.stmt import For, ForKind
+from compiler.tir.stmt_functor import StmtVisitor
 
 SECONDS = 1.5
 """Processor time that primitives are tried for; those that are left then are not proposed."""
@@ -138,3 +141,40 @@ def require_cores(threads: int, kind: str) -> None:
     """
     if threads > 1:
         raise TVMError(f"{kind} shares out no loop among the cores of a CPU: bind it to blocks or threads")
+
+
+class _NestedParallel(StmtVisitor):
+    """Finds parallel loops inside of others."""
+
+    def __init__(self) -> None:
+        self.nested: For | None = None
+        self._outer: For | None = None
+
+    def visit_For(self, n: For) -> None:
+        if n.kind is not ForKind.PARALLEL:
+            self.visit_Node(n)
+            return
+        outer = self._outer
+        if outer is not None:
+            self.nested = n
+        self._outer = n
+        self.visit_Node(n)
+        self._outer = outer
+
+
+def require_flat_parallel(module: IRModule) -> IRModule:
+    """Return a lowered module, unless a parallel loop lies inside of another one: no machine code is made of that.
+
+    Raises
+    ------
+    TVMError
+        One does.
+    """
+    visitor = _NestedParallel()
+    for function in module.functions.values():
+        if isinstance(function, PrimFunc):
+            visitor.visit(function.body)
+    if visitor.nested is not None:
+        name = visitor.nested.loop_var.name
+        raise TVMError(f"{name} would run in parallel inside of a loop whose iterations the threads share already")
+    return module

@@ -197,6 +197,12 @@ def test_loops_are_bound_for_a_gpu() -> None:
     assert "both bound to blockIdx.x, so that" in twice, "a line that is not written yet has no number"
 
 
+def test_no_loop_runs_in_parallel_inside_of_one_that_does() -> None:
+    script = BLUR.replace("f = ", "s[blur].parallel(s[blur].op.axis[0])\nf = ")
+    refused = labelled(proposals(script, 1, 1), "parallel").refused
+    assert refused.endswith("would run in parallel inside of a loop whose iterations the threads share already")
+
+
 def test_an_output_that_nothing_reads_has_no_place_to_choose() -> None:
     _, proposed = run(MATMUL, Subject(place=Place(stage=0)))
     assert proposed is not None
