@@ -158,17 +158,17 @@ class _Plan(Functor):
         return summary  # type: ignore[no-any-return]
 
     def _launch(self, n: AttrStmt, axis: IterVar) -> _Summary:
-        outer = self._elements
+        outer = self._elements, self._reuse
         if is_thread(axis.thread_tag):
             self._threads.add(axis.var)
-        if outer is None:
+        if self._elements is None:
             # The threads of a warp differ in the first axis alone, and no other threads see the memory of a warp.
             axes = thread_axes(n).values()
             shared = [a for a in axes if is_thread(a.tag) and (self._scope != "warp" or a.tag == "threadIdx.x")]
             self._elements = ThreadElements(shared, self._uniformity, self._analyzer)
             self._reuse = MemoryReuse(n.body, self._scope, self._ctx)
         summary = self.visit(n.body)
-        self._elements = outer
+        self._elements, self._reuse = outer
         return summary  # type: ignore[no-any-return]
 
     def visit_For(self, n: For) -> _Summary:
