@@ -8,7 +8,7 @@ from typing import Any
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import dtype_of, ops, rank_of, scalar
-from compiler.relay.frontend.shared.tensors import bounded, cast, static_dims
+from compiler.relay.frontend.shared.tensors import bounded, cast, slice_axis, static_dims
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.registry import Convert, converter, converters
 
@@ -81,5 +81,7 @@ def _segment_sum(node: Node) -> Any:
         (count,) = node.ints(2, "the number of segments")
     if rank_of(segments) != 1:
         raise ConversionError(f"segments of {rank_of(segments)} dimensions are not supported, only of one")
-    start = ops.zeros([bounded(count), *static_dims(x, "the input")[1:]], dtype_of(x))
-    return ops.scatter_nd(start, ops.expand_dims(segments, 0), x, mode="add")
+    # Rows of negative segments are left out: they are added up behind the last segment.
+    segments = ops.where(ops.less(segments, scalar(0, segments)), scalar(count, segments), segments)
+    start = ops.zeros([bounded(count) + 1, *static_dims(x, "the input")[1:]], dtype_of(x))
+    return slice_axis(ops.scatter_nd(start, ops.expand_dims(segments, 0), x, mode="add"), 0, 0, count)
