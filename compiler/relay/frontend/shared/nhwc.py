@@ -82,6 +82,23 @@ def conv2d(
     operator : callable
         The convolution, of real numbers or of quantized ones.
     """
+    return _convolved(x, weight, strides, dilations, padding, operator, "HW")
+
+
+def conv3d(x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilations: Sequence[int], padding: str) -> Any:
+    """Convolve a volume; the weight has the axes depth, height, width, input channel, output channel."""
+    return _convolved(x, weight, strides, dilations, padding, ops.nn.conv3d, "DHW")
+
+
+def _convolved(
+    x: RelayExpr,
+    weight: RelayExpr,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    padding: str | Sequence[int],
+    operator: Callable[..., Any],
+    spatial: str,
+) -> Any:
     *kernel, inputs, outputs = static_dims(weight, "the weight")
     return operator(
         x,
@@ -92,8 +109,8 @@ def conv2d(
         groups=static_dims(x, "the input")[-1] // inputs,
         channels=outputs,
         kernel_size=tuple(kernel),
-        data_layout="NHWC",
-        kernel_layout="HWIO",
+        data_layout=f"N{spatial}C",
+        kernel_layout=f"{spatial}IO",
     )
 
 
@@ -164,23 +181,6 @@ def avg_pool(x: RelayExpr, window: Sequence[int], strides: Sequence[int], paddin
     """Return the mean of each window of an image; padding is not counted."""
     around = _padding(x, window, strides, (1, 1), padding)
     return ops.nn.avg_pool2d(x, tuple(window), strides=tuple(strides), padding=around, layout="NHWC")
-
-
-def conv3d(x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilations: Sequence[int], padding: str) -> Any:
-    """Convolve a volume; the weight has the axes depth, height, width, input channel, output channel."""
-    *kernel, inputs, outputs = static_dims(weight, "the weight")
-    return ops.nn.conv3d(
-        x,
-        weight,
-        strides=tuple(strides),
-        padding=_padding(x, kernel, strides, dilations, padding),
-        dilation=tuple(dilations),
-        groups=static_dims(x, "the input")[-1] // inputs,
-        channels=outputs,
-        kernel_size=tuple(kernel),
-        data_layout="NDHWC",
-        kernel_layout="DHWIO",
-    )
 
 
 def max_pool3d(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> Any:

@@ -17,7 +17,6 @@ from compiler.relay.ty import Dim
 __all__ = [
     "MAX_COMPUTED",
     "bounded",
-    "broadcast_dims",
     "cast",
     "count_of",
     "expand",
@@ -122,28 +121,6 @@ def expand(x: RelayExpr, wanted: Any) -> Any:
         raise ConversionError("an extent of the shape is unknown while importing; give `shape`")
     spread = ops.expand_dims(x, axis=0, num_newaxis=rank - len(dims)) if rank > len(dims) else x
     return spread if all(t == 1 for t in times) else ops.tile(spread, times)
-
-
-def broadcast_dims(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
-    """Return the extents that two shapes broadcast to.
-
-    Parameters
-    ----------
-    a, b : sequence of int
-
-    Returns
-    -------
-    tuple of int
-
-    Raises
-    ------
-    ConversionError
-        If they do not.
-    """
-    try:
-        return np.broadcast_shapes(tuple(a), tuple(b))
-    except ValueError:
-        raise ConversionError(f"shapes {tuple(a)} and {tuple(b)} cannot be broadcast to one") from None
 
 
 def pad(x: RelayExpr, around: Any, mode: str = "constant", fill: Any = None) -> Any:

@@ -12,7 +12,6 @@ from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, 
 from compiler.relay.frontend.shared.nhwc import batch_to_space, mirror_pad, resize, space_to_batch, strided_slice
 from compiler.relay.frontend.shared.tensors import (
     bounded,
-    broadcast_dims,
     expand,
     pad,
     reshape,
@@ -22,6 +21,7 @@ from compiler.relay.frontend.shared.tensors import (
 )
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.registry import converter
+from compiler.relay.op.type_relations import broadcast_dims
 
 
 @converter("Reshape")

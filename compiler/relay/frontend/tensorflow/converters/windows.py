@@ -20,9 +20,10 @@ from compiler.relay.frontend.shared.nhwc import (
     max_pool,
     max_pool3d,
 )
-from compiler.relay.frontend.shared.tensors import broadcast_dims, expand, reshape, static_dims, transpose
+from compiler.relay.frontend.shared.tensors import expand, reshape, static_dims, transpose
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.registry import Convert, converter, converters
+from compiler.relay.op.type_relations import broadcast_dims
 
 _TO_NHWC, _TO_NCHW = (0, 2, 3, 1), (0, 3, 1, 2)
 
