@@ -59,6 +59,8 @@ UNAVAILABLE = {
     "tvm.contrib.hipblas": _NO_GPU,
     "tvm.contrib.msc": _NO_LIBRARY,
     "tvm.contrib.tvmjs": "models run in browsers through WebGPU here, from the page",
+    **{f"tvm.driver.tvmc.{name}": _NO_BOARD for name in ("micro", "project", "workspace_pools", "fmtopt")},
+    "tvm.driver.tvmc.config_options": "options of tvmc are given on the command line here, not in files",
     "tvm.meta_schedule": _NO_SEARCH,
     "tvm.relay.backend.contrib": _NO_BOARD,
     "tvm.relay.collage": "compilers are chosen by relay.transform.AnnotateTarget and MergeCompilerRegions here",

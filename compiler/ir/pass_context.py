@@ -11,6 +11,7 @@ from compiler.ir.context_stack import ContextStack
 from compiler.ir.error import AttrsError, did_you_mean, show
 from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument
+from compiler.ir.scalars import IntImm
 
 __all__ = ["PassContext", "PassInfo", "config_options", "register_config_option"]
 
@@ -116,18 +117,28 @@ _TYPE_NAMES: dict[type, str] = {bool: "IntImm", int: "IntImm", str: "runtime.Str
 def _check_config(config: Mapping[str, object]) -> dict[str, Any]:
     """Return a copy of a configuration whose options exist and have values of their types."""
     options = _CONFIG_OPTIONS if config.keys() <= _CONFIG_OPTIONS.keys() else config_options()
-    for key, value in config.items():
+    given = {key: _number(value) for key, value in config.items()}
+    for key, value in given.items():
         kind = options.get(key)
         if kind is None:
             raise AttrsError(f"PassContext: there is no configuration option {key!r}{did_you_mean(key, options)}")
-        if not isinstance(value, kind):
+        if kind is bool and type(value) is int and value in (0, 1):
+            given[key] = bool(value)
+        elif not isinstance(value, kind):
             kinds = kind if isinstance(kind, tuple) else (kind,)
             names = " or ".join(k.__name__ for k in kinds)
             raise AttrsError(f"PassContext: option {key!r} must be of type {names}, got {show(value)}")
     return {
         key: GivenOptions(key, value) if key in _USUAL_OPTIONS and isinstance(value, Mapping) else value
-        for key, value in config.items()
+        for key, value in given.items()
     }
+
+
+def _number(value: object) -> object:
+    """Return the Python number that a constant is, and anything else as it is."""
+    if isinstance(value, IntImm):
+        return bool(value.value) if value.dtype == "bool" else value.value
+    return value
 
 
 class PassContext:

@@ -214,7 +214,7 @@ class Module(timing.Timed):
         self.target = target
         self._functions = {s.name: Function(self, s, self._native) for s in signatures}
         self._imports: list[Module] = []
-        self._entry = signatures[0].name
+        self._entry = signatures[0].name if signatures else ""
         self.entry_name = ENTRY
 
     def _native(self) -> NativeCode:
@@ -374,7 +374,7 @@ class Module(timing.Timed):
     @property
     def entry_func(self) -> Function:
         """The function that calling the module runs."""
-        return self._functions[self._entry]
+        return self.get_function(self._entry)
 
     def get_function(self, name: str, query_imports: bool = False) -> Function:
         """Return a function by name.

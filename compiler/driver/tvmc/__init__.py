@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
+from compiler.driver.tvmc.autotuner import tune_model
 from compiler.driver.tvmc.compiler import compile_model
 from compiler.driver.tvmc.errors import TVMCException
 from compiler.driver.tvmc.frontends import load_model
 from compiler.driver.tvmc.model import TVMCModel, TVMCPackage, TVMCResult
 from compiler.driver.tvmc.runner import run_module
-from compiler.driver.tvmc.tuning import tune_model
 
 load = load_model
 compile = compile_model

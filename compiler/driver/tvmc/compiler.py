@@ -6,23 +6,22 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from compiler.driver.relay import vm
 from compiler.driver.relay.build import TargetLike, build
+from compiler.driver.tvmc.autotuner import applied_records
 from compiler.driver.tvmc.errors import TVMCException
 from compiler.driver.tvmc.model import TVMCModel, TVMCPackage
-from compiler.driver.tvmc.tuning import applied_records
+from compiler.driver.tvmc.pass_config import parse_configs
+from compiler.driver.tvmc.target import target_from_cli
+from compiler.driver.tvmc.transform import GRAPH_OPTIONS, apply_graph_transforms
+from compiler.ir.instrument import PassInstrument
 from compiler.ir.module import IRModule
 from compiler.ir.pass_context import PassContext
-from compiler.ir.transform import Sequential
-from compiler.relay.transform.convert_layout import ConvertLayout
-from compiler.relay.transform.fold_constant import FoldConstant
-from compiler.relay.transform.infer_type import InferType
-from compiler.relay.transform.remove_unused_functions import RemoveUnusedFunctions
 
 __all__ = ["DUMPS", "compile_model"]
 
 DUMPS = {"relay": "relay", "ll": "ll", "asm": "asm", "s": "asm"}
 """What the code of a model is written as, beside its package, by the ending of the file's name."""
-_CONVOLUTIONS = ("nn.conv2d", "nn.conv2d_transpose", "qnn.conv2d")
 
 
 def compile_model(
@@ -36,12 +35,14 @@ def compile_model(
     cross: str | None = None,
     cross_options: str | None = None,
     output_format: str = "so",
-    dump_code: str | Sequence[str] = (),
+    dump_code: str | Sequence[str] | None = None,
     target_host: str | None = None,
-    desired_layout: str | None = None,
-    disabled_pass: Sequence[str] | None = None,
-    pass_context_configs: Mapping[str, Any] | None = None,
+    disabled_pass: str | Sequence[str] | None = None,
+    pass_context_configs: Mapping[str, Any] | Sequence[str] | None = None,
+    additional_target_options: Mapping[str, Mapping[str, Any]] | None = None,
+    use_vm: bool = False,
     mod_name: str = "default",
+    instruments: Sequence[PassInstrument] | None = None,
     **options: object,
 ) -> TVMCPackage:
     """Compile a model and write it to a package.
@@ -63,17 +64,23 @@ def compile_model(
         Must be left out: no other compiler is called.
     output_format : str
         ``so`` or ``tar``.
-    dump_code : str or sequence of str
+    dump_code : str or sequence of str, optional
         ``relay``, ``ll`` and ``asm``, separated by commas in a string: code that is written beside the package.
-    desired_layout : str, optional
-        ``NCHW`` or ``NHWC``: that of all convolutions.
-    disabled_pass : sequence of str, optional
-    pass_context_configs : mapping of str to object, optional
-        Options of passes.
+    disabled_pass : str or sequence of str, optional
+        Names, separated by commas in a string.
+    pass_context_configs : mapping of str to object or sequence of str, optional
+        Options of passes, or texts such as ``tir.disable_vectorize=true``.
+    additional_target_options : mapping of str to mapping, optional
+        Further options, by the name of the target.
+    use_vm : bool
+        Whether the virtual machine runs the model, which may then have control flow and shapes known at run time.
     mod_name : str
         ``lib[mod_name](device)`` makes an executor.
+    instruments : sequence of PassInstrument, optional
+        What watches the passes.
     **options
-        What TVM takes for boards, which must be false or None.
+        Layouts and precision, by the names of :data:`GRAPH_OPTIONS`: ``desired_layout="NHWC"``.  What TVM takes for
+        boards besides must be false or None.
 
     Returns
     -------
@@ -84,32 +91,43 @@ def compile_model(
     TVMCException
         If something is asked for that does not exist here.
     """
+    changes = {name: options.pop(name) for name in GRAPH_OPTIONS if name in options}
     _refuse({"cross": cross, "cross_options": cross_options, **options})
+    configs = pass_context_configs if isinstance(pass_context_configs, Mapping) else parse_configs(pass_context_configs)
+    disabled = disabled_pass.split(",") if isinstance(disabled_pass, str) else disabled_pass or ()
+    built_for = _with_options(target, additional_target_options)
+    built: Any
     with (
-        applied_records(tuning_records or None, target),
-        PassContext(opt_level, (), disabled_pass or (), None, dict(pass_context_configs or {})),
+        applied_records(tuning_records or None, built_for),
+        PassContext(opt_level, (), disabled, instruments, dict(configs)),
     ):
-        mod = tvmc_model.mod if desired_layout is None else _in_layout(tvmc_model.mod, desired_layout)
-        built = build(mod, target, target_host, executor, runtime, params=tvmc_model.params, mod_name=mod_name)
-    path = tvmc_model.export_package(built, package_path, output_format)
-    kinds = dump_code.split(",") if isinstance(dump_code, str) else dump_code
+        mod = apply_graph_transforms(tvmc_model.mod, changes)
+        if use_vm:
+            built = vm.compile(mod, built_for, target_host, tvmc_model.params)
+        else:
+            built = build(mod, built_for, target_host, executor, runtime, params=tvmc_model.params, mod_name=mod_name)
+    path = tvmc_model.export_package(built, package_path, output_format=output_format)
+    kinds = dump_code.split(",") if isinstance(dump_code, str) else dump_code or ()
+    _write_code(path, kinds, mod if use_vm else built.ir_mod, built.mod if use_vm else built.get_lib())
+    return TVMCPackage(path)
+
+
+def _write_code(path: str, kinds: Sequence[str], graph: IRModule, kernels: Any) -> None:
+    """Write the code of a model beside its package."""
     for kind in filter(None, kinds):
         if kind not in DUMPS:
             raise TVMCException(f"tvmc.compile: dump_code must be of {', '.join(DUMPS)}, got {kind!r}")
-        code = built.ir_mod.astext() if kind == "relay" else built.get_lib().get_source(DUMPS[kind])
+        code = graph.astext() if kind == "relay" else kernels.get_source(DUMPS[kind])
         with open(f"{path}.{kind}", "w", encoding="utf-8") as file:
             file.write(code)
-    return TVMCPackage(path)
+
+
+def _with_options(target: TargetLike, options: Mapping[str, Mapping[str, Any]] | None) -> TargetLike:
+    """Return a target after its further options."""
+    return target_from_cli(str(target), options)[0] if options else target
 
 
 def _refuse(options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value:
             raise TVMCException(f"tvmc.compile: {name}: there are no other compilers and boards here, got {value!r}")
-
-
-def _in_layout(mod: IRModule, layout: str) -> IRModule:
-    """Return a module whose convolutions have a layout."""
-    passes = (RemoveUnusedFunctions(), InferType(), ConvertLayout(dict.fromkeys(_CONVOLUTIONS, (layout, "default"))))
-    with PassContext(opt_level=3):
-        return Sequential([*passes, FoldConstant()])(mod)

@@ -15,26 +15,67 @@ from compiler.relay import frontend
 from compiler.relay.parser import fromtext
 from compiler.runtime.ndarray import NDArray
 
-__all__ = ["FORMATS", "load_model"]
+__all__ = ["FORMATS", "Frontend", "get_frontend_by_name", "get_frontend_names", "guess_frontend", "load_model"]
 
 Shapes = Mapping[str, Sequence[int]]
 Read = Callable[[str, Shapes | None, Mapping[str, Any]], tuple[IRModule, dict[str, NDArray]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
-    """A format of models.
+class Frontend:
+    """What reads a format of models.
 
     Attributes
     ----------
-    suffixes : tuple of str
+    format : str
+        The name of the format.
+    endings : tuple of str
         What names of its files end with.
     read : callable
         Takes the path, the shapes of inputs and the options of the importer.
     """
 
-    suffixes: tuple[str, ...]
+    format: str
+    endings: tuple[str, ...]
     read: Read
+
+    def name(self) -> str:
+        """Return the name of the format.
+
+        Returns
+        -------
+        str
+        """
+        return self.format
+
+    def suffixes(self) -> list[str]:
+        """Return the endings of the names of its files, without their dots.
+
+        Returns
+        -------
+        list of str
+        """
+        return [ending.removeprefix(".") for ending in self.endings]
+
+    def load(
+        self, path: str | os.PathLike[str], shape_dict: Shapes | None = None, **kwargs: object
+    ) -> tuple[IRModule, dict[str, NDArray]]:
+        """Read a model.
+
+        Parameters
+        ----------
+        path : str or path
+        shape_dict : mapping of str to sequence of int, optional
+            Shapes of inputs.
+        **kwargs
+            Options of the importer.
+
+        Returns
+        -------
+        mod : IRModule
+        params : dict of str to NDArray
+        """
+        return self.read(os.fspath(path), shape_dict, kwargs)
 
 
 def _pytorch(path: str, shapes: Shapes | None, options: Mapping[str, Any]) -> tuple[IRModule, dict[str, NDArray]]:
@@ -47,14 +88,76 @@ def _relay(path: str, shapes: Shapes | None, options: Mapping[str, Any]) -> tupl
 
 
 FORMATS = {
-    "onnx": Format((".onnx",), lambda path, shapes, options: frontend.from_onnx(path, shapes, **options)),
-    "pytorch": Format((".pt", ".pth", ".pt2"), _pytorch),
-    "pb": Format((".pb",), lambda path, shapes, options: frontend.from_tensorflow(path, shape=shapes, **options)),
-    "tflite": Format((".tflite",), lambda path, shapes, options: frontend.from_tflite(path, shapes, **options)),
-    "keras": Format((".h5", ".keras"), lambda path, shapes, options: frontend.from_keras(path, shapes, **options)),
-    "relay": Format((".relay",), _relay),
+    frontend_.format: frontend_
+    for frontend_ in (
+        Frontend("keras", (".h5", ".keras"), lambda path, shapes, given: frontend.from_keras(path, shapes, **given)),
+        Frontend("onnx", (".onnx",), lambda path, shapes, given: frontend.from_onnx(path, shapes, **given)),
+        Frontend("pb", (".pb",), lambda path, shapes, given: frontend.from_tensorflow(path, shape=shapes, **given)),
+        Frontend("tflite", (".tflite",), lambda path, shapes, given: frontend.from_tflite(path, shapes, **given)),
+        Frontend("pytorch", (".pt", ".pth", ".pt2", ".zip"), _pytorch),
+        Frontend("relay", (".relay",), _relay),
+    )
 }
 """The formats by name."""
+
+
+def get_frontend_names() -> list[str]:
+    """Return the names of all formats.
+
+    Returns
+    -------
+    list of str
+    """
+    return list(FORMATS)
+
+
+def get_frontend_by_name(name: str) -> Frontend:
+    """Return what reads a format.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    Frontend
+
+    Raises
+    ------
+    TVMCException
+        If there is no such format.
+    """
+    if name not in FORMATS:
+        hint = did_you_mean(name, FORMATS)
+        raise TVMCException(f"unrecognized frontend '{name}'. Choose from: {', '.join(FORMATS)}{hint}")
+    return FORMATS[name]
+
+
+def guess_frontend(path: str | os.PathLike[str]) -> Frontend:
+    """Return what reads a file, as its name tells.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    Frontend
+
+    Raises
+    ------
+    TVMCException
+        If the name tells no format.
+    """
+    name = os.fspath(path)
+    for candidate in FORMATS.values():
+        if name.endswith(candidate.endings):
+            return candidate
+    endings = ", ".join(ending for candidate in FORMATS.values() for ending in candidate.endings)
+    raise TVMCException(
+        f"failed to infer the model format: the name of {name!r} has none of {endings}."
+        f" Please specify --model-format, one of {', '.join(FORMATS)}"
+    )
 
 
 def load_model(
@@ -91,20 +194,6 @@ def load_model(
     name = os.fspath(path)
     if not os.path.exists(name):
         raise TVMCException(f"tvmc.load: there is no file {name!r}")
-    chosen = _format_of(name) if model_format is None else FORMATS.get(model_format)
-    if chosen is None:
-        hint = did_you_mean(model_format or "", FORMATS)
-        raise TVMCException(f"tvmc.load: model_format must be one of {', '.join(FORMATS)}, got {model_format!r}{hint}")
-    mod, params = chosen.read(name, shape_dict, kwargs)
+    chosen = guess_frontend(name) if model_format is None else get_frontend_by_name(model_format)
+    mod, params = chosen.load(name, shape_dict, **kwargs)
     return TVMCModel(mod, params)
-
-
-def _format_of(path: str) -> Format:
-    """Return the format that the name of a file tells."""
-    for candidate in FORMATS.values():
-        if path.endswith(candidate.suffixes):
-            return candidate
-    suffixes = ", ".join(s for f in FORMATS.values() for s in f.suffixes)
-    raise TVMCException(
-        f"tvmc.load: the name of {path!r} tells no format ({suffixes}); give model_format=, one of {', '.join(FORMATS)}"
-    )

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import argparse
-import json
-import re
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from compiler import __version__
+from compiler.driver.relay.backend.options import Executor, Runtime
+from compiler.driver.tvmc.autotuner import TUNERS, tune_model
 from compiler.driver.tvmc.compiler import DUMPS, compile_model
 from compiler.driver.tvmc.errors import TVMCException
 from compiler.driver.tvmc.frontends import FORMATS, load_model
 from compiler.driver.tvmc.model import TVMCPackage
+from compiler.driver.tvmc.pass_config import parse_configs
+from compiler.driver.tvmc.pass_list import parse_pass_list_str
+from compiler.driver.tvmc.registry import generate_registry_args, reconstruct_registry_entity
+from compiler.driver.tvmc.result_utils import get_top_results
 from compiler.driver.tvmc.runner import FILL_MODES, run_module
-from compiler.driver.tvmc.tuning import TUNERS, tune_model
+from compiler.driver.tvmc.shape_parser import parse_shape_string
+from compiler.driver.tvmc.target import generate_target_args, reconstruct_target_args
+from compiler.driver.tvmc.transform import generate_transform_args, parse_graph_transform_args
 from compiler.ir.error import TVMError
 
 __all__ = ["main"]
-
-_SHAPE = re.compile(r"([^\s:]+):\s*\[([^\]]*)\]")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,7 +42,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         0, or 1 after an error, which is printed.
     """
-    given = _parser().parse_args(argv)
+    return _main(sys.argv[1:] if argv is None else argv)
+
+
+def _main(argv: Sequence[str]) -> int:
+    parser = _parser()
+    given = parser.parse_args(argv)
+    if given.version:
+        print(__version__)
+        return 0
+    if given.command is None:
+        parser.print_help(sys.stderr)
+        return 1
     try:
         given.command(given)
     except TVMError as error:
@@ -49,7 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tvmc", description="Tune, compile and run models.")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser.add_argument("--version", action="store_true", help="print the version and end")
+    parser.set_defaults(command=None)
+    commands = parser.add_subparsers(metavar="COMMAND")
     _add_compile(commands.add_parser("compile", help="compile a model"))
     _add_run(commands.add_parser("run", help="run a compiled model"))
     _add_tune(commands.add_parser("tune", help="search for the schedules of a model"))
@@ -58,9 +75,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("FILE", help="path of the model")
-    parser.add_argument("--target", default="llvm", help="e.g. 'llvm -mcpu=skylake-avx512'")
+    generate_target_args(parser)
+    generate_transform_args(parser)
     parser.add_argument("--model-format", choices=list(FORMATS), help="when the file's name does not tell")
-    parser.add_argument("--input-shapes", type=_shapes, help="'input_name:[dim1,dim2] other_name:[dim1]'")
+    parser.add_argument("--input-shapes", type=parse_shape_string, help="'input_name:[dim1,dim2] other_name:[dim1]'")
 
 
 def _add_compile(parser: argparse.ArgumentParser) -> None:
@@ -69,10 +87,12 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tuning-records", metavar="PATH", help="measured schedules, as 'tvmc tune' writes them")
     parser.add_argument("-O", "--opt-level", type=int, choices=range(5), default=3)
     parser.add_argument("-f", "--output-format", choices=["so", "tar"], default="so")
-    parser.add_argument("--desired-layout", choices=["NCHW", "NHWC"], help="that of all convolutions")
-    parser.add_argument("--disabled-pass", type=lambda text: text.split(","), help="names, separated by commas")
+    generate_registry_args(parser, Executor, "graph")
+    generate_registry_args(parser, Runtime, "cpp")
+    parser.add_argument("--use-vm", action="store_true", help="let the virtual machine run the model")
+    parser.add_argument("--disabled-pass", type=parse_pass_list_str, help="names, separated by commas")
     parser.add_argument("--dump-code", default="", help=f"of {', '.join(DUMPS)}, separated by commas")
-    parser.add_argument("--pass-config", type=_option, action="append", metavar="NAME=VALUE", default=[])
+    parser.add_argument("--pass-config", action="append", metavar="NAME=VALUE")
     parser.add_argument("--module-name", default="default")
     parser.set_defaults(command=_compile)
 
@@ -89,6 +109,7 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--min-repeat-ms", type=int, metavar="MS", help="how long a measurement lasts at least")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--number", type=int, default=10)
+    parser.add_argument("--tasks", default="all", help="which tasks: 'all', 'list', or numbers and ranges as '0,2-4'")
     parser.set_defaults(command=_tune)
 
 
@@ -112,14 +133,18 @@ def _compile(given: argparse.Namespace) -> None:
         load_model(given.FILE, given.model_format, given.input_shapes),
         given.target,
         opt_level=given.opt_level,
+        executor=reconstruct_registry_entity(given, Executor),
+        runtime=reconstruct_registry_entity(given, Runtime),
         tuning_records=given.tuning_records,
         package_path=given.output,
         output_format=given.output_format,
         dump_code=given.dump_code,
-        desired_layout=given.desired_layout,
         disabled_pass=given.disabled_pass,
-        pass_context_configs=dict(given.pass_config),
+        pass_context_configs=parse_configs(given.pass_config),
+        additional_target_options=reconstruct_target_args(given),
+        use_vm=given.use_vm,
         mod_name=given.module_name,
+        **parse_graph_transform_args(given),
     )
 
 
@@ -138,9 +163,7 @@ def _run(given: argparse.Namespace) -> None:
     if given.print_time:
         print(result.format_times())
     if given.print_top:
-        for name, values in result.outputs.items():
-            print(name)
-            print(_top(values, given.print_top))
+        print(get_top_results(result, given.print_top))
     if given.outputs:
         result.save(given.outputs)
 
@@ -159,6 +182,8 @@ def _tune(given: argparse.Namespace) -> None:
         given.repeat,
         given.number,
         given.include_simple_tasks,
+        tasks_filter=given.tasks,
+        **parse_graph_transform_args(given),
     )
 
 
@@ -170,27 +195,3 @@ def _inputs(path: str | None) -> dict[str, Any] | None:
             return dict(arrays)
     except (OSError, ValueError) as error:
         raise TVMCException(f"tvmc run: --inputs: {path!r} is no .npz file of arrays: {error}") from None
-
-
-def _top(values: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
-    """Return the indices of the largest numbers, and these."""
-    order = np.argsort(values, axis=None)[::-1][:count]
-    return np.vstack([order, values.ravel()[order]])
-
-
-def _shapes(text: str) -> dict[str, list[int]]:
-    """Return the shapes that a text like ``data:[1,3,224,224]`` names."""
-    shapes = {name: [int(d) for d in dims.split(",") if d.strip()] for name, dims in _SHAPE.findall(text)}
-    if not shapes or _SHAPE.sub("", text).strip(" ,"):
-        raise argparse.ArgumentTypeError(f"expected 'name:[dim,dim] …', got {text!r}")
-    return shapes
-
-
-def _option(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
-    try:
-        return name, json.loads(value)
-    except json.JSONDecodeError:
-        return name, value

@@ -20,11 +20,13 @@ from compiler.runtime.library import load_module
 from compiler.runtime.measurement import BenchmarkResult
 from compiler.runtime.ndarray import NDArray
 from compiler.runtime.params import load_param_dict, save_param_dict
+from compiler.runtime.vm_executable import Executable
 
 __all__ = ["TVMCModel", "TVMCPackage", "TVMCResult"]
 
 _MODEL_FILES = ("model.json", "model.params")
 _LIBRARY, _GRAPH, _PARAMS = "mod.so", "mod.json", "mod.params"
+_CODE, _KERNELS = "consts_and_code.ro", "lib.so"
 
 
 class TVMCModel:
@@ -99,18 +101,22 @@ class TVMCModel:
 
     def export_package(
         self,
-        executor_factory: BuiltGraph | AOTExecutorFactoryModule,
+        executor_factory: BuiltGraph | AOTExecutorFactoryModule | Executable,
         package_path: str | os.PathLike[str] | None = None,
-        output_format: str = "tar",
+        cross: object = None,
+        cross_options: object = None,
+        output_format: str = "so",
     ) -> str:
         """Write a compiled model to a package.
 
         Parameters
         ----------
-        executor_factory : BuiltGraph or AOTExecutorFactoryModule
-            What ``relay.build`` returns.
+        executor_factory : BuiltGraph, AOTExecutorFactoryModule or Executable
+            What ``relay.build`` or ``relay.vm.compile`` returns.
         package_path : str or path, optional
             :meth:`default_package_path` when left out.
+        cross, cross_options : optional
+            Must be left out: no other compiler is called.
         output_format : str
             ``tar`` or ``so``: whether what is in the package, the library, the graph and the parameters, is packed.
 
@@ -122,11 +128,15 @@ class TVMCModel:
         Raises
         ------
         TVMCException
-            If there is no such format.
+            If there is no such format, or another compiler is named.
         """
         path = os.fspath(package_path or self.default_package_path())
+        if cross or cross_options:
+            raise TVMCException(f"export_package: no other compiler is called here, got cross={cross!r}")
         if output_format not in ("tar", "so"):
             raise TVMCException(f"export_package: output_format must be 'tar' or 'so', got {output_format!r}")
+        if isinstance(executor_factory, Executable):
+            return self.export_vm_format(executor_factory, path)
         library = os.path.join(self._directory.name, _LIBRARY)
         executor_factory.export_library(library)
         with open(library, "rb") as file:
@@ -136,6 +146,36 @@ class TVMCModel:
             _GRAPH: (executor_factory.get_executor_config() or "").encode(),
             _PARAMS: bytes(save_param_dict(executor_factory.get_params())),
         }
+        _write_tar(path, parts)
+        return path
+
+    def export_vm_format(
+        self, vm_exec: Executable, package_path: str | os.PathLike[str] | None = None, lib_format: str = "so"
+    ) -> str:
+        """Write a program of the virtual machine to a package.
+
+        Parameters
+        ----------
+        vm_exec : Executable
+            What ``relay.vm.compile`` returns.
+        package_path : str or path, optional
+            :meth:`default_package_path` when left out.
+        lib_format : str
+            ``so`` or ``tar``: what the kernels are kept in.
+
+        Returns
+        -------
+        str
+            The path.
+        """
+        path = os.fspath(package_path or self.default_package_path())
+        code, kernels = vm_exec.save()
+        parts = {_CODE: bytes(code)}
+        if kernels is not None:
+            library = os.path.join(self._directory.name, f"lib.{lib_format}")
+            kernels.export_library(library)
+            with open(library, "rb") as file:
+                parts[_KERNELS] = file.read()
         _write_tar(path, parts)
         return path
 
@@ -154,10 +194,12 @@ class TVMCPackage:
 
     Attributes
     ----------
-    lib : GraphExecutorFactory or AotLibrary
-        ``lib["default"](device)`` makes an executor.
-    graph : str
-        The graph as JSON; empty of a model that is run by a main function.
+    type : str
+        ``classic``, or ``vm`` of a program of the virtual machine.
+    lib : GraphExecutorFactory, AotLibrary or Executable
+        ``lib["default"](device)`` makes an executor; the virtual machine runs a program.
+    graph : str or None
+        The graph as JSON; empty of a model that is run by a main function, None of a program.
     params : dict of str to NDArray
 
     Raises
@@ -170,7 +212,6 @@ class TVMCPackage:
         if project_dir is not None:
             raise TVMCException("TVMCPackage: project_dir: there are no boards here")
         self.package_path = os.fspath(package_path)
-        self.type = "classic"
         self.import_package(self.package_path)
 
     def import_package(self, package_path: str) -> None:
@@ -180,12 +221,17 @@ class TVMCPackage:
         ----------
         package_path : str
         """
+        self.type = "vm" if _CODE in _names_of(package_path) else "classic"
+        self.lib: Any
+        self.graph: str | None = None
+        self.params: dict[str, NDArray] = {}
+        if self.type == "vm":
+            kernels = _KERNELS in _names_of(package_path)
+            parts = _read_tar(package_path, (_CODE, _KERNELS) if kernels else (_CODE,))
+            self.lib = Executable.load_exec(parts[_CODE], _load(parts[_KERNELS]) if kernels else None)
+            return
         parts = _read_tar(package_path, (_LIBRARY, _GRAPH, _PARAMS))
-        with tempfile.TemporaryDirectory(prefix="tvmc-") as directory:
-            library = os.path.join(directory, _LIBRARY)
-            with open(library, "wb") as file:
-                file.write(parts[_LIBRARY])
-            self.lib = load_module(library)
+        self.lib = _load(parts[_LIBRARY])
         self.graph = parts[_GRAPH].decode()
         self.params = load_param_dict(parts[_PARAMS])
 
@@ -255,6 +301,23 @@ def _read_model(path: str) -> tuple[IRModule, dict[str, NDArray]]:
     if not isinstance(mod, IRModule):
         raise TVMCException(f"TVMCModel: {path!r} has no module in it")
     return mod, load_param_dict(params)
+
+
+def _load(library: bytes) -> Any:
+    """Return the library that bytes are."""
+    with tempfile.TemporaryDirectory(prefix="tvmc-") as directory:
+        path = os.path.join(directory, _LIBRARY)
+        with open(path, "wb") as file:
+            file.write(library)
+        return load_module(path)
+
+
+def _names_of(path: str) -> list[str]:
+    """Return the names of the files in a package; none where it cannot be read, which reading them reports."""
+    if not os.path.isfile(path) or not tarfile.is_tarfile(path):
+        return []
+    with tarfile.open(path) as package:
+        return package.getnames()
 
 
 def _write_tar(path: str, parts: Mapping[str, bytes]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,12 +13,16 @@ from compiler.driver.tvmc.errors import TVMCException
 from compiler.driver.tvmc.model import TVMCPackage, TVMCResult
 from compiler.runtime.aot_executor import AotLibrary, AotModule
 from compiler.runtime.debug_executor import GraphModuleDebug
+from compiler.runtime.device import Device
 from compiler.runtime.device import device as as_device
 from compiler.runtime.graph_module import GraphModule
 from compiler.runtime.measurement import BenchmarkResult
-from compiler.runtime.ndarray import ArrayLike, numpy_dtype
+from compiler.runtime.ndarray import ArrayLike, NDArray, array, numpy_dtype
+from compiler.runtime.params import load_param_dict
+from compiler.runtime.vm import VirtualMachine
+from compiler.runtime.vm_executable import Executable
 
-__all__ = ["FILL_MODES", "make_inputs_dict", "run_module"]
+__all__ = ["FILL_MODES", "generate_tensor_data", "get_input_info", "make_inputs_dict", "run_module"]
 
 Shape = tuple[int, ...]
 Fill = Callable[[Shape, np.dtype[Any]], npt.NDArray[Any]]
@@ -36,6 +41,56 @@ FILL_MODES: Mapping[str, Fill] = {
     "ones": lambda shape, dtype: np.ones(shape, dtype),
 }
 """What inputs are made of that nobody gives, by name."""
+
+
+def generate_tensor_data(shape: Shape, dtype: str, fill_mode: str) -> npt.NDArray[Any]:
+    """Return an array that is filled.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    dtype : str
+    fill_mode : str
+        ``random``, ``zeros`` or ``ones``.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    TVMCException
+        If there is no such mode.
+    """
+    if fill_mode not in FILL_MODES:
+        raise TVMCException(f"unknown fill-mode: {fill_mode}; there are {', '.join(FILL_MODES)}")
+    return FILL_MODES[fill_mode](tuple(shape), numpy_dtype(dtype))
+
+
+def get_input_info(
+    graph_str: str, params: Mapping[str, Any] | bytes | bytearray
+) -> tuple[dict[str, Shape], dict[str, str]]:
+    """Return the inputs of a graph that are no parameters.
+
+    Parameters
+    ----------
+    graph_str : str
+        The graph as JSON.
+    params : mapping of str to NDArray, or bytes
+        Parameters, or what ``save_param_dict`` made of them.
+
+    Returns
+    -------
+    shapes : dict of str to tuple of int
+    dtypes : dict of str to str
+    """
+    known = load_param_dict(params) if isinstance(params, bytes | bytearray) else params
+    graph = json.loads(graph_str)
+    ranks, dtypes = (graph["attrs"][key][1] for key in ("shape", "dltype"))
+    entries = graph["node_row_ptr"]
+    inputs = [(graph["nodes"][i]["name"], entries[i]) for i in graph["arg_nodes"]]
+    own = [(name, entry) for name, entry in inputs if name not in known]
+    return {name: tuple(ranks[entry]) for name, entry in own}, {name: dtypes[entry] for name, entry in own}
 
 
 def make_inputs_dict(
@@ -65,12 +120,14 @@ def make_inputs_dict(
     """
     given = dict(inputs or {})
     if fill_mode not in FILL_MODES:
-        raise TVMCException(f"tvmc.run: fill_mode must be one of {', '.join(FILL_MODES)}, got {fill_mode!r}")
+        raise TVMCException(f"tvmc.run: unknown fill-mode: {fill_mode}; there are {', '.join(FILL_MODES)}")
     for name in given:
         if name not in shape_dict:
-            raise TVMCException(f"tvmc.run: the model has no input {name!r}; it has {', '.join(shape_dict) or 'none'}")
-    fill = FILL_MODES[fill_mode]
-    return {n: given[n] if n in given else fill(s, numpy_dtype(dtype_dict[n])) for n, s in shape_dict.items()}
+            raise TVMCException(f"the input tensor '{name}' is not in the graph. Expected inputs: '{list(shape_dict)}'")
+    return {
+        name: given[name] if name in given else generate_tensor_data(shape, dtype_dict[name], fill_mode)
+        for name, shape in shape_dict.items()
+    }
 
 
 def run_module(
@@ -126,6 +183,8 @@ def run_module(
     if hostname is not None or rpc_key is not None or options:
         raise TVMCException("tvmc.run: other machines and boards are not reached from here")
     where = as_device(device)
+    if tvmc_package.type == "vm":
+        return _run_program(tvmc_package.lib, where, dict(inputs or {}), (number, repeat) if benchmark else None)
     ahead = isinstance(tvmc_package.lib, AotLibrary)
     if profile and ahead:
         raise TVMCException(
@@ -145,3 +204,21 @@ def run_module(
     if benchmark:
         times = module.benchmark(where, repeat=repeat, number=number, end_to_end=end_to_end)
     return TVMCResult(outputs, times)
+
+
+def _run_program(
+    program: Executable, device: Device, inputs: dict[str, ArrayLike], measured: tuple[int, int] | None
+) -> TVMCResult:
+    """Run a program of the virtual machine, whose inputs have no shapes to be filled by."""
+    missing = [name for name in program.get_function_params("main") if name not in inputs]
+    if missing:
+        raise TVMCException(f"tvmc.run: a program of the virtual machine needs its inputs, got none for {missing}")
+    machine = VirtualMachine(program, device)
+    result = machine.invoke("main", **{name: array(value) for name, value in inputs.items()})
+    values = [result] if isinstance(result, NDArray) else list(result)
+    outputs = {f"output_{i}": value.numpy() for i, value in enumerate(values)}
+    if measured is None:
+        return TVMCResult(outputs, BenchmarkResult(()))
+    number, repeat = measured
+    given: dict[str, Any] = {name: array(value) for name, value in inputs.items()}
+    return TVMCResult(outputs, machine.benchmark(device, number=number, repeat=repeat, **given))

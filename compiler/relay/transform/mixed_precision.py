@@ -19,6 +19,8 @@ __all__ = [
     "MIXED_PRECISION_ALWAYS",
     "MIXED_PRECISION_FOLLOW",
     "MIXED_PRECISION_NEVER",
+    "MIXED_PRECISION_RULE",
+    "Conversion",
     "conversion_of",
     "register_mixed_precision_conversion",
 ]
@@ -34,7 +36,8 @@ Conversion = list[Any]
 """The category, the data type of sums, and the data type of the result."""
 Rule = Callable[[Call, str], Conversion]
 
-_ATTRIBUTE = "FTVMMixedPrecisionConversionType"
+MIXED_PRECISION_RULE = "FTVMMixedPrecisionConversionType"
+"""The attribute of an operator that holds its rule."""
 
 DEFAULT_ALWAYS_LIST = [
     "nn.conv1d",
@@ -166,7 +169,7 @@ def conversion_of(call: Call, dtype: str) -> Conversion | None:
     list or None
         The category, the data type of sums, and the data type of the result; None of an operator that is not listed.
     """
-    rule = call.op.get_attr(_ATTRIBUTE) if isinstance(call.op, Op) else None
+    rule = call.op.get_attr(MIXED_PRECISION_RULE) if isinstance(call.op, Op) else None
     if rule is not None:
         category, sums, result = rule(call, dtype)
         return [int(category), str(sums), str(result)]
@@ -200,4 +203,4 @@ def register_mixed_precision_conversion(op_name: str, func: Rule | None = None, 
     callable
         The function, or the decorator that sets it.
     """
-    return register_op_attr(op_name, _ATTRIBUTE, func, level)
+    return register_op_attr(op_name, MIXED_PRECISION_RULE, func, level)

@@ -8,7 +8,9 @@ import pytest
 
 import compiler as tvm
 import compiler.relay
+from compiler.ir.error import AttrsError
 from compiler.ir.instrument import pass_instrument
+from compiler.ir.scalars import IntImm
 from compiler.ir.transform import PassContext, PrintIR, config_options
 
 relay: Any = compiler.relay
@@ -72,3 +74,12 @@ def test_print_ir_writes_the_module_between_passes(capsys: pytest.CaptureFixture
     assert written.startswith("PrintIR(now):\n")
     assert "multiply" in written
     assert PrintIR().info.name == "PrintIR"
+
+
+def test_numbers_are_truth_values_of_options() -> None:
+    given = {"relay.backend.use_auto_scheduler": 0, "tir.disable_vectorize": IntImm("bool", 1)}
+    config = PassContext(config=given).config
+    assert config["relay.backend.use_auto_scheduler"] is False
+    assert config["tir.disable_vectorize"] is True
+    with pytest.raises(AttrsError):
+        PassContext(config={"relay.backend.use_auto_scheduler": 2})

@@ -1,0 +1,35 @@
+"""Other compilers that parts of a model can be given to by name: there are none here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.driver.tvmc.errors import TVMCException
+
+__all__ = ["get_codegen_by_target", "get_codegen_names"]
+
+
+def get_codegen_names() -> list[str]:
+    """Return the names of the compilers that ``--target "NAME, llvm"`` gives parts of a model to.
+
+    Returns
+    -------
+    list of str
+        Empty: ``relay.transform.PartitionGraph`` gives parts of a graph to what a program registers.
+    """
+    return []
+
+
+def get_codegen_by_target(name: str) -> dict[str, Any]:
+    """Return what is known about another compiler.
+
+    Parameters
+    ----------
+    name : str
+
+    Raises
+    ------
+    TVMCException
+        Always: none is known.
+    """
+    raise TVMCException(f"Composite target {name} is not defined in TVMC.")

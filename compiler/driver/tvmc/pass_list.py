@@ -1,0 +1,38 @@
+"""Names of passes on the command line."""
+
+from __future__ import annotations
+
+import argparse
+
+from compiler.ir.pass_base import registered_passes
+
+__all__ = ["parse_pass_list_str"]
+
+
+def parse_pass_list_str(input_string: str) -> list[str]:
+    """Return the passes that a text names.
+
+    Parameters
+    ----------
+    input_string : str
+        Names separated by commas; none when empty.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        If there is no pass over graphs of a name.
+    """
+    names = input_string.split(",")
+    names_of_passes = (cls.facts.name for cls in registered_passes())
+    known = {name for name in names_of_passes if not name.startswith("tir.")}
+    unknown = [name for name in (given.strip() for given in names) if name and name not in known]
+    if unknown:
+        there = ", ".join(sorted(known))
+        raise argparse.ArgumentTypeError(
+            f"Following passes are not registered within tvm: {', '.join(unknown)}. Available: {there}."
+        )
+    return names

@@ -1,0 +1,38 @@
+"""Shapes of inputs as the command line spells them."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from compiler.ir.scalars import AnyDim
+
+__all__ = ["parse_shape_string"]
+
+_INPUT = re.compile(r"([^\s:\[][^\s\[]*):\s*\[\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*\]")
+
+
+def parse_shape_string(inputs_string: str) -> dict[str, list[int | AnyDim]]:
+    """Return the shapes that a text names.
+
+    Parameters
+    ----------
+    inputs_string : str
+        E.g. ``data:[1,3,224,224] mask:[1,-1]``; a negative extent is known at run time only.
+
+    Returns
+    -------
+    dict of str to list
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        If the text is of another form.
+    """
+    shapes = _INPUT.findall(inputs_string)
+    if not shapes or _INPUT.sub("", inputs_string).strip(" ,\n\t"):
+        raise argparse.ArgumentTypeError(
+            "--input-shapes argument must be of the form "
+            f'"input_name:[dim1,dim2,...,dimn] input_name2:[dim1,dim2]", got {inputs_string!r}'
+        )
+    return {name: [int(d) if int(d) >= 0 else AnyDim() for d in dims.split(",")] for name, dims in shapes}

@@ -1,0 +1,36 @@
+"""The address of a tracker as the command line spells it."""
+
+from __future__ import annotations
+
+from compiler.driver.tvmc.errors import TVMCException
+
+__all__ = ["tracker_host_port_from_cli"]
+
+_PORT = 9090
+
+
+def tracker_host_port_from_cli(rpc_tracker_str: str | None) -> tuple[str | None, int | None]:
+    """Return the host and the port of an address.
+
+    Parameters
+    ----------
+    rpc_tracker_str : str, optional
+        ``host`` or ``host:port``.
+
+    Returns
+    -------
+    host : str or None
+    port : int or None
+        9090 when the address has none.
+
+    Raises
+    ------
+    TVMCException
+        If the port is not a number.
+    """
+    if not rpc_tracker_str:
+        return None, None
+    host, _, port = rpc_tracker_str.partition(":")
+    if port and not port.isdigit():
+        raise TVMCException(f"tvmc: the port of a tracker must be a number, got {rpc_tracker_str!r}")
+    return host, int(port or _PORT)
