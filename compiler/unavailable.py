@@ -18,6 +18,9 @@ _NO_NVCC = (
 )
 _NO_BOARD = "there are no boards and accelerators here"
 _NO_LIBRARY = "the library is not called from here"
+_NO_CPP = "the constructors of expressions are Python here: tvm.relay and tvm.relay.op have them"
+_NO_COMPILER = "code for it is not made here; relay.op.contrib.register_pattern_table names a compiler of your own"
+_ONE_PLAN = "memory is planned once, by relay.build here; the memory attribute of its result says what is shared"
 _NO_COPIES = "copies between memories are scheduled by cache_read and cache_write here, not found by a pass"
 _ONE_PARSER = "scripts are read by one parser here, which tvm.script.from_source calls; its parts are not public"
 _ONE_HYBRID = "hybrid scripts are read by te.hybrid.script alone here"
@@ -84,6 +87,21 @@ UNAVAILABLE = {
         )
     },
     "tvm.micro": _NO_BOARD,
+    "tvm.relay._ffi_api": _NO_CPP,
+    "tvm.relay._make": _NO_CPP,
+    "tvm.relay.backend.StorageInfo": _ONE_PLAN,
+    "tvm.relay.backend.te_compiler.lower": "relay.build lowers models here, te_compiler.get().lower functions",
+    **{
+        f"tvm.relay.op.contrib.{name}": _NO_COMPILER
+        for name in ("arm_compute_lib", "bnns", "clml", "cmsisnn", "coreml", "cublas", "cudnn", "cutlass", "ethosn")
+    },
+    **{
+        f"tvm.relay.op.contrib.{name}": _NO_COMPILER
+        for name in ("ethosu", "libtorch", "mrvl", "tensorrt", "verilator", "vitis_ai")
+    },
+    "tvm.relay.qnn.contrib_dense_pack": "relay.qnn.op.dense multiplies here; TVM has this for Hexagon alone",
+    "tvm.relay.transform.StaticMemoryPlan": _ONE_PLAN,
+    "tvm.relay.transform.memory_plan": _ONE_PLAN,
     "tvm.relax": "graphs are Relay's here",
     **{
         f"tvm.rpc.{name}": "other machines are not reached from here"

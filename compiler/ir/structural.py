@@ -17,6 +17,7 @@ import numpy as np
 from compiler.ir.coercion import convert
 from compiler.ir.error import ArgumentError
 from compiler.ir.function import DefinedName
+from compiler.ir.identity import Id
 from compiler.ir.integer_attribute import IntAttr
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, structure
@@ -183,6 +184,8 @@ class _Equality:
             return isinstance(b, Mapping) and self._mappings(a, b, mode)
         if isinstance(a, IRModule):
             return isinstance(b, IRModule) and self._modules(a, b)
+        if isinstance(a, Id):
+            return isinstance(b, Id) and self._same(a.var, b.var, mode)
         return _same_leaf(a, b)
 
     def _sequences(self, a: Sequence[Any], b: Sequence[Any], mode: int) -> bool:
@@ -227,10 +230,16 @@ class _Equality:
             self._partner.pop(old_a, None)
         self._partner[a], self._owner[b] = b, a
 
+    def _partner_of(self, key: object) -> object:
+        """Return the key that stands in the other mapping for one of this: that of its partner, for a variable."""
+        if isinstance(key, Id):
+            return Id(self._partner.get(key.var, key.var))
+        return self._partner.get(key, key) if isinstance(key, Node) else key
+
     def _mappings(self, a: Mapping[Any, Any], b: Mapping[Any, Any], mode: int) -> bool:
         if _SYMBOL in a or _SYMBOL in b:
             a, b = _with_stated_symbols(a, b)
-        others = {key: self._partner.get(key, key) if isinstance(key, Node) else key for key in a}
+        others = {key: self._partner_of(key) for key in a}
         if len(a) != len(b) or not all(other in b for other in others.values()):
             return False
         return self._later((_entry(value), _entry(b[others[key]]), mode) for key, value in a.items())
@@ -403,6 +412,8 @@ class _Hash:
             self._mapping(n, mode)
         elif isinstance(n, IRModule):
             self._later([(_parts(n), _USE)])
+        elif isinstance(n, Id):
+            self._look(n.var, mode)
         elif hasattr(n, "__array__"):
             self._found.append(_array_key(n))
         elif _hashable(n):

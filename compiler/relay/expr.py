@@ -18,6 +18,7 @@ from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.extension import public_module
 from compiler.ir.function import register_call_maker
+from compiler.ir.identity import Id
 from compiler.ir.node import node
 from compiler.ir.op import Op
 from compiler.ir.origin import Span, derived_from
@@ -188,47 +189,6 @@ class Constant(Expr):
     def tensor_type(self) -> TensorType:
         """The type of the value."""
         return TensorType(self.data.shape, self.data.dtype)
-
-
-class Id:
-    """The identity of a variable: two are the same if the variables are one object.
-
-    Parameters
-    ----------
-    var : Var
-    """
-
-    __slots__ = ("_var",)
-
-    def __init__(self, var: Var) -> None:
-        self._var = var
-
-    @property
-    def name_hint(self) -> str:
-        """The name of the variable."""
-        return self._var.name_hint
-
-    def same_as(self, other: object) -> bool:
-        """Return whether another identity is that of the same variable.
-
-        Parameters
-        ----------
-        other : object
-
-        Returns
-        -------
-        bool
-        """
-        return self == other
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Id) and other._var is self._var
-
-    def __hash__(self) -> int:
-        return hash(self._var)
-
-    def __repr__(self) -> str:
-        return f"Id({self.name_hint})"
 
 
 @graph_node

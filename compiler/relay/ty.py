@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
+from compiler.ir.extension import public_module
 from compiler.ir.node import Node, node, structure
 from compiler.ir.primexpr import AnyDim, IntImm, PrimExpr, Var, convert
 from compiler.ir.types import (
@@ -26,6 +27,7 @@ __all__ = [
     "GlobalTypeVar",
     "IncompleteType",
     "RefType",
+    "ShapeVar",
     "TensorType",
     "TupleType",
     "Type",
@@ -40,6 +42,21 @@ __all__ = [
 
 Dim = int | PrimExpr
 """One extent as relations compute with it: a number, or an expression where it is symbolic."""
+
+
+def ShapeVar(name: str) -> TypeVar:
+    """Return a variable that stands for an extent where a type stands.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in texts.
+
+    Returns
+    -------
+    TypeVar
+    """
+    return TypeVar(name, TypeKind.ShapeVar)
 
 
 @node
@@ -298,3 +315,7 @@ def tensor_types(types: Sequence[Type]) -> list[TensorType]:
         else:
             raise ArgumentError(f"expected tensors, or tuples of them, got {t}")
     return tensors
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.relay.ty", __all__)

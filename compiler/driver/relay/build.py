@@ -17,6 +17,7 @@ from compiler.driver.relay.groups import KernelNames, StructuralKey, structural_
 from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
 from compiler.driver.relay.lower import LoweredKernel, lower_group
 from compiler.driver.relay.memory import MemoryPlan, plan_memory
+from compiler.driver.relay.metadata import FunctionInfo, function_metadata, main_info
 from compiler.driver.relay.params import bind_params
 from compiler.ir.error import ArgumentError, BuildError, TargetError, expected, show
 from compiler.ir.instrument import active_instruments, uninstrumented
@@ -67,6 +68,21 @@ class BuiltGraph(GraphExecutorFactory):
     def ir_mod(self) -> IRModule:
         """The graph after all passes, under TVM's name for it."""
         return self.module
+
+    @property
+    def function_metadata(self) -> dict[str, FunctionInfo]:
+        """The memory that the model and its kernels need, by the names of the functions; the model is
+        ``__tvm_main__``.
+        """
+        program, target = self.program, self._kernel_module.compiled_for
+        values = [*(value for _, value in program.inputs), *program.outputs]
+        main = main_info(
+            self.memory.workspace(program.outputs),
+            [program.types[value] for value in values],
+            sum(int(value.view().nbytes) for _, value in program.constants),
+            (target, self.module["main"], None),
+        )
+        return function_metadata(main, self.kernels, target)
 
     def as_operators_say(self) -> GraphExecutorFactory:
         """Return the same model without the kernels that instruments have defined: to compare with.

@@ -150,6 +150,20 @@ class BuildModule:
         """
         return self._last.get_lib()
 
+    def get_irmodule(self) -> IRModule:
+        """Return the graph after all passes.
+
+        Returns
+        -------
+        IRModule
+
+        Raises
+        ------
+        ArgumentError
+            If nothing is built yet.
+        """
+        return self._last.module
+
     def get_params(self) -> dict[str, NDArray]:
         """Return the parameters that kernels are called with.
 

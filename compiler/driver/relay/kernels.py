@@ -284,6 +284,7 @@ class KernelModule(Module):
         By name, with floating-point operations and bytes of one call.
     imported_modules : list of Module
         For a device, the one with what the kernels launch there.
+    compiled_for : Target
     """
 
     def __init__(
@@ -300,7 +301,7 @@ class KernelModule(Module):
             "asm": lambda: self._text("assembly"),
         }
         super().__init__([n.signature for n in self._all] or [_NOTHING], self._no_code, sources, self._export, target)
-        self._target = target
+        self.compiled_for = target
         self._functions = {n.name: NativeFunction(self, n.signature, _code_of(n)) for n in self._all}
         self.kernels = {n.name: n.kernel.lowered for n in named}
         if launched is not None:
@@ -320,8 +321,8 @@ class KernelModule(Module):
         KernelModule
             For this machine's CPU.
         """
-        with uninstrumented(), KernelCompiler(self._target) as compiler:
-            return KernelModule([compiler.as_operators_say(named) for named in self._named], self._target)
+        with uninstrumented(), KernelCompiler(self.compiled_for) as compiler:
+            return KernelModule([compiler.as_operators_say(named) for named in self._named], self.compiled_for)
 
     def _text(self, kind: str) -> str:
         return "\n".join(getattr(n.kernel.generated, kind) for n in self._all)
@@ -341,7 +342,7 @@ class KernelModule(Module):
             signature = named.signature
             parts.append((named.kernel.generated, {signature.symbol: named.name}))
             signatures.append(msgspec.structs.replace(signature, symbol=named.name))
-        description = described(self._target, signatures, graph, model)
+        description = described(self.compiled_for, signatures, graph, model)
         code = linked_object_code(parts, description)
         attached = marked(PARAMS_MARK, params) if graph else b""
         return library_content(code, file_name, attached + self.imported_data())

@@ -7,6 +7,7 @@ the buffer of a dead value that fits best, and a value after its last use gives 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -35,6 +36,8 @@ class MemoryPlan:
         Bytes of the buffers for everything else.
     unshared : int
         What those would take if every result had its own.
+    given : int
+        How many buffers, the first ones, are of parameters and constants.
     """
 
     storage: list[int]
@@ -42,6 +45,23 @@ class MemoryPlan:
     inputs: int = 0
     shared: int = 0
     unshared: int = 0
+    given: int = 0
+
+    def workspace(self, outputs: Sequence[int]) -> dict[int, int]:
+        """Return the buffers of what is neither given to the graph nor returned by it.
+
+        Parameters
+        ----------
+        outputs : sequence of int
+            The values that the graph returns.
+
+        Returns
+        -------
+        dict of int to int
+            The size of each in bytes.
+        """
+        returned = {self.storage[value] for value in outputs}
+        return {buffer: self.sizes[buffer] for buffer in range(self.given, len(self.sizes)) if buffer not in returned}
 
 
 def type_bytes(t: TensorType) -> int:
@@ -65,7 +85,7 @@ class _Planning:
         for value in [*(v for _, v in program.inputs), *(v for v, _ in program.constants)]:
             self.plan.storage[value] = self._new_buffer(self._bytes[value])
             self.plan.inputs += self._bytes[value]
-        fixed = len(self.plan.sizes)
+        self.plan.given = len(self.plan.sizes)
         self._owner = value_owners(program)
         self._users = Counter(self._owner[v] for call in program.calls for v in call.inputs)
         # One user more than there are: it never dies.
@@ -79,7 +99,7 @@ class _Planning:
             for value in call.outputs:
                 if self._owner[value] == value and not self._users[value]:
                     self._free.append(self.plan.storage[value])
-        self.plan.shared = sum(self.plan.sizes[fixed:])
+        self.plan.shared = sum(self.plan.sizes[self.plan.given :])
 
     def _place(self, value: int) -> None:
         owner = self._owner[value]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from compiler import unavailable
 from compiler.contrib import cc, clang, download, pickle_memoize, pipeline_executor, tar, utils
 from compiler.ir.error import ArgumentError, BuildError, UnavailableError
+from compiler.names import module_of
 
 
 def test_folders_go_with_their_object(tmp_path: Path) -> None:
@@ -88,6 +90,22 @@ def test_parts_that_do_not_exist_here_can_be_named_but_not_called() -> None:
     for call in (partition, collage.collage.CostEstimator):
         with pytest.raises(UnavailableError, match=r"^tvm\.relay\..*: compilers are chosen by"):
             call({})
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("tvm.relay.op.contrib", "ethosn"),
+        ("tvm.relay.qnn", "contrib_dense_pack"),
+        ("tvm.relay.transform", "StaticMemoryPlan"),
+        ("tvm.relay.backend", "StorageInfo"),
+        ("tvm.relay.backend.te_compiler", "lower"),
+        ("tvm.relay", "_make"),
+    ],
+)
+def test_they_are_found_in_their_modules(module: str, name: str) -> None:
+    with pytest.raises(UnavailableError, match=rf"^{module}\.{name}: .* here"):
+        getattr(importlib.import_module(module_of(module)), name)()
 
 
 def test_models_in_stages_are_refused() -> None:

@@ -118,3 +118,22 @@ def test_an_attribute_may_be_a_number_or_the_constant_of_the_number() -> None:
     assert structural_equal(made[0], made[1])
     assert structural_hash(made[0]) == structural_hash(made[1])
     assert not structural_equal(made[1], made[2])
+
+
+@pytest.mark.parametrize("key", [lambda x: x, lambda x: x.vid])
+def test_keys_that_are_variables_match_as_the_variables_do(key: Callable[[relay.Var], Any]) -> None:
+    def noted(at: int) -> relay.Function:
+        params = [relay.var(name, shape=(4,)) for name in "ab"]
+        return relay.Function(params, params[0]).with_attr("notes", {key(params[at]): 1})
+
+    assert structural_equal(noted(0), noted(0))
+    assert structural_hash(noted(0)) == structural_hash(noted(0))
+    assert not structural_equal(noted(0), noted(1))
+
+
+def test_identities_are_those_of_their_variables() -> None:
+    x, y = scalar("x"), scalar("x")
+    assert x.vid == x.vid
+    assert x.vid != y.vid
+    assert not structural_equal(x.vid, y.vid)
+    assert structural_equal(x.vid, y.vid, map_free_vars=True)

@@ -1,5 +1,5 @@
 """The ahead-of-time executor: one function of loop IR calls the kernels of a model in order.
 
 :mod:`~compiler.driver.relay.aot.main_function` writes that function, :mod:`~compiler.driver.relay.aot.factory` compiles
-it together with its kernels, and :mod:`~compiler.driver.relay.aot.metadata` describes both.
+it together with its kernels, and :mod:`~compiler.driver.relay.metadata` describes both.
 """

@@ -9,17 +9,17 @@ from pathlib import Path
 import msgspec
 
 from compiler.driver.relay.aot.main_function import MainFunction, main_function
-from compiler.driver.relay.aot.metadata import (
-    ExecutorCodegenMetadata,
-    FunctionInfo,
-    function_metadata,
-    main_info,
-)
 from compiler.driver.relay.backend.options import Executor, Runtime
 from compiler.driver.relay.backend.utils import mangle_module_name
 from compiler.driver.relay.graph import GraphProgram
 from compiler.driver.relay.lower import LoweredKernel
 from compiler.driver.relay.memory import MemoryPlan
+from compiler.driver.relay.metadata import (
+    ExecutorCodegenMetadata,
+    FunctionInfo,
+    function_metadata,
+    main_info,
+)
 from compiler.ir.error import BuildError
 from compiler.ir.module import IRModule
 from compiler.runtime.aot_executor import AotInterface, AotLibrary

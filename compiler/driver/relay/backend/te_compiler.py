@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from compiler.driver.build import build
 from compiler.driver.relay.backend.utils import mangle_module_name
 from compiler.driver.relay.groups import StructuralKey, kernel_name, structural_key
 from compiler.driver.relay.kernels import clear_cache
 from compiler.driver.relay.lower import LoweredKernel, lower_group
+from compiler.ir.extension import public_module
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.relay.function import Function
@@ -168,3 +170,7 @@ def lower_to_primfunc(relay_func: Function, target: Target | str) -> PrimFunc:
     """
     lowered = _COMPILER.lower(relay_func, target)
     return create_prim_func([*lowered.inputs, *lowered.outputs])
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.relay.backend.te_compiler", __all__)

@@ -1,5 +1,11 @@
 """What external compilers support: ``relay.op.contrib``."""
 
+from typing import TYPE_CHECKING
+
+from compiler.ir.extension import public_module
 from compiler.relay.op.contrib.register import get_pattern_table, register_pattern_table
 
 __all__ = ["get_pattern_table", "register_pattern_table"]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.relay.op.contrib", __all__)

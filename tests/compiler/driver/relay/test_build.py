@@ -319,3 +319,19 @@ def test_control_flow_needs_the_virtual_machine() -> None:
     module = IRModule.from_expr(relay.Function([c, x], relay.If(c, relay.nn.relu(x), x)))
     with pytest.raises(ArgumentError, match=r"virtual machine.*If is not a call"):
         relay.build(module, "llvm")
+
+
+def test_the_memory_that_functions_need() -> None:
+    x, w = relay.var("x", shape=(4, 64)), relay.const(np.ones((64, 64), "float32"))
+    hidden = relay.nn.softmax(relay.nn.dense(x, w))
+    built = relay.build(relay.Function((x,), relay.nn.softmax(relay.nn.dense(hidden, w))), "llvm")
+    known = built.function_metadata
+    assert set(known) == {"__tvm_main__", *built.kernels}
+    main = known.pop("__tvm_main__")
+    assert list(main.io_sizes.values()) == [2 * 4 * 64 * 4]
+    assert list(main.constant_sizes.values()) == [64 * 64 * 4]
+    # Both products are in one buffer, and the first softmax is where the result will be.
+    assert list(main.workspace_sizes.values()) == [4 * 64 * 4]
+    for name, info in known.items():
+        assert list(info.io_sizes.values()) == [4 * 64 * 4]
+        assert list(info.tir_primfuncs.values()) == [built.kernels[name].prim_func]

@@ -31,6 +31,7 @@ def test_what_was_built_comes_piece_by_piece() -> None:
     graph, lib, params = builder.build(model(), "llvm", params={"y": X})
     assert (graph, lib) == (builder.get_graph_json(), builder.get_module())
     assert params.keys() == builder.get_params().keys()
+    assert "nn.relu" in str(builder.get_irmodule())
     executor = tvm.contrib.graph_executor.create(graph, lib, tvm.cpu())
     executor.set_input(**params)
     executor.set_input("x", X)

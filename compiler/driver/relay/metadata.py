@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from compiler.driver.relay.lower import LoweredKernel, tensor_bytes
 from compiler.driver.relay.memory import type_bytes
@@ -107,7 +108,7 @@ def _kernel_info(kernel: LoweredKernel, target: Target) -> FunctionInfo:
 
 
 def main_info(
-    workspace: Mapping[str, int],
+    workspace: Mapping[Any, int],
     inputs_and_outputs: Sequence[TensorType],
     constants: int,
     main: tuple[Target, Function, PrimFunc | None],
@@ -116,7 +117,7 @@ def main_info(
 
     Parameters
     ----------
-    workspace : mapping of str to int
+    workspace : mapping to int
         Bytes of each piece of memory that it allocates.
     inputs_and_outputs : sequence of TensorType
     constants : int

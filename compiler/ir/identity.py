@@ -1,0 +1,51 @@
+"""The identity of variables: what two of one name, or of one type, are told apart by."""
+
+from __future__ import annotations
+
+from compiler.ir.node import Node
+
+__all__ = ["Id"]
+
+
+class Id:
+    """The identity of a variable: two are the same if the variables are one object.
+
+    Comparing structure matches identities as it matches the variables themselves.
+
+    Parameters
+    ----------
+    var : Node
+        A variable of a graph.
+    """
+
+    __slots__ = ("var",)
+
+    def __init__(self, var: Node) -> None:
+        self.var = var
+
+    @property
+    def name_hint(self) -> str:
+        """The name of the variable."""
+        return str(getattr(self.var, "name_hint", ""))
+
+    def same_as(self, other: object) -> bool:
+        """Return whether another identity is that of the same variable.
+
+        Parameters
+        ----------
+        other : object
+
+        Returns
+        -------
+        bool
+        """
+        return self == other
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Id) and other.var is self.var
+
+    def __hash__(self) -> int:
+        return hash(self.var)
+
+    def __repr__(self) -> str:
+        return f"Id({self.name_hint})"
