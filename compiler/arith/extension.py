@@ -25,3 +25,7 @@ class Extension(IntFlag):
     ConvertBooleanToAndOfOrs = 2
     ApplyConstraintsToBooleanBranches = 4
     ComparisonOfProductAndSum = 8
+
+
+BOOLEAN_EXTENSIONS = Extension.ConvertBooleanToAndOfOrs | Extension.ApplyConstraintsToBooleanBranches
+"""Those that rewrite whole conditions."""

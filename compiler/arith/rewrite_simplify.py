@@ -6,9 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from compiler.arith.and_of_ors import and_of_ors
+from compiler.arith.branch_constraints import simplify_branches
 from compiler.arith.const_int_bound import ceil_log2, log2_operand
 from compiler.arith.deep_equal import deep_equal
-from compiler.arith.extension import Extension
+from compiler.arith.extension import BOOLEAN_EXTENSIONS, Extension
+from compiler.arith.facts import Facts, is_stable
 from compiler.arith.rules import SCALAR, VECTOR
 from compiler.arith.simplifier import Simplifier, negation
 from compiler.ir import dtype as dt
@@ -62,6 +65,10 @@ class RewriteSimplifier(Simplifier):
     """Simplifies expressions by rules."""
 
     memo_name = "rewrite"
+
+    def __init__(self, facts: Facts) -> None:
+        Simplifier.__init__(self, facts)
+        self._in_condition = False
 
     # Arithmetic
 
@@ -267,10 +274,28 @@ class RewriteSimplifier(Simplifier):
         return n if isinstance(result, Not) and result.a is n.a else result
 
     def visit_And(self, n: And) -> PrimExpr:
-        return self._logic(n, absorbing=0)
+        return self._condition(n, absorbing=0)
 
     def visit_Or(self, n: Or) -> PrimExpr:
-        return self._logic(n, absorbing=1)
+        return self._condition(n, absorbing=1)
+
+    def _condition(self, n: And | Or, absorbing: int) -> PrimExpr:
+        if not self.facts.extensions & BOOLEAN_EXTENSIONS or self._in_condition or not is_stable(n):
+            return self._logic(n, absorbing)
+        memos = self.facts.memos
+        memo = memos[self.memo_name]
+        memos[self.memo_name] = memos.setdefault(f"{self.memo_name} within conditions", {})
+        self._in_condition = True
+        try:
+            e = self.visit(n)
+            if Extension.ConvertBooleanToAndOfOrs in self.facts.extensions:
+                e = and_of_ors(e, self.visit)
+            if Extension.ApplyConstraintsToBooleanBranches in self.facts.extensions:
+                e = simplify_branches(e, self.visit, self.facts.assuming, is_stable)
+            return e
+        finally:
+            self._in_condition = False
+            memos[self.memo_name] = memo
 
     def _logic(self, n: And | Or, absorbing: int) -> PrimExpr:
         e = self._operands(n)

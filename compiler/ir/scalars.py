@@ -112,6 +112,8 @@ class IntImm(PrimExpr):
         low, high = dt.int_range(self.dtype)
         if self.dtype in ("uint1", "int1"):
             object.__setattr__(self, "dtype", "bool")
+        if type(self.value) is bool:
+            object.__setattr__(self, "value", int(self.value))
         if not low <= self.value <= high:
             raise ArgumentError(f"IntImm: {self.value} does not fit into {self.dtype} ({low} to {high})")
 

@@ -385,7 +385,10 @@ class ExprPrinter(Functor):
         self.out.write(self.name_of(n))
 
     def visit_Range(self, n: Range, level: int) -> None:
-        self.out.write("T.Range(")
+        self._range("I", n)
+
+    def _range(self, module: str, n: Range) -> None:
+        self.out.write(f"{module}.Range(")
         self.expr(n.min)
         self.out.write(", ")
         self.range_end(n.min, n.extent)
@@ -404,7 +407,7 @@ class ExprPrinter(Functor):
         if n.dom is None:
             self.out.write("None")
         else:
-            self.expr(n.dom)
+            self._range("T", n.dom)
         self.out.write(f', "{_ITER_TYPES[n.iter_type]}", "{n.thread_tag}")')
 
     def visit_CommReducer(self, n: CommReducer, level: int) -> None:

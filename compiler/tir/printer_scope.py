@@ -339,9 +339,8 @@ class Definitions(Visitor):
 
     def visit_Let(self, n: Let) -> None:
         self.visit(n.value)
-        self._bind(n.var)
+        self._use(n.var)  # the text declares it ahead, and names its value within the expression
         self.visit(n.body)
-        self._release(n.var)
 
     def visit_Reduce(self, n: Reduce) -> None:
         axes = [axis.var for axis in n.axis]

@@ -302,7 +302,8 @@ class Expressions:
         count = len(target.shape)
         if len(indices) > count or not all(is_const_int(dim, 1) for dim in target.shape[len(indices) :]):
             raise self.source.error(n, f"{target.name!r} has {count} dimensions, got {len(indices)} indices")
-        return indices + tuple([const(0, dim.dtype) for dim in target.shape[len(indices) :]])
+        ended = tuple([_ended(index, dim) for index, dim in zip(indices, target.shape, strict=False)])
+        return ended + tuple([const(0, dim.dtype) for dim in target.shape[len(indices) :]])
 
     def indices(self, n: ast.expr) -> tuple[Any, ...]:
         """Return the indices of a subscript: expressions, and slices of them."""
@@ -316,10 +317,9 @@ class Expressions:
         return index
 
     def _slice(self, n: ast.Slice) -> slice:
-        if n.upper is None:
-            raise self.source.error(n, "a slice needs an end")
         low = convert(0) if n.lower is None else self.expr(n.lower)
-        return slice(low, self.expr(n.upper), None if n.step is None else self.value(n.step))
+        high = None if n.upper is None else self.expr(n.upper)
+        return slice(low, high, None if n.step is None else self.value(n.step))
 
     def _Call(self, n: ast.Call) -> Any:
         function = self.value(n.func)
@@ -453,3 +453,10 @@ def described(n: ast.AST) -> str:
     }
     name = type(n).__name__
     return names.get(name, name.lower())
+
+
+def _ended(index: Any, extent: PrimExpr) -> Any:
+    """Return an index; a slice without an end goes as far as its dimension does."""
+    if isinstance(index, slice) and index.stop is None:
+        return slice(index.start, extent, index.step)
+    return index

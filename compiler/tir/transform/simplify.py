@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from compiler.arith.analyzer import Analyzer
 from compiler.arith.and_of_ors import and_of_ors
-from compiler.arith.extension import Extension
+from compiler.arith.branch_constraints import simplify_branches
+from compiler.arith.extension import BOOLEAN_EXTENSIONS, Extension
 from compiler.ir import dtype as dt
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
@@ -84,11 +85,12 @@ class Simplify(PrimFuncPass, configurable=True):
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
         options = self.configured(ctx)
         analyzer = Analyzer()
-        analyzer.enabled_extensions = options.extensions
+        # Conditions may read memory or have effects here, of which the analyser knows nothing: they are this walk's.
+        analyzer.enabled_extensions = options.extensions & ~BOOLEAN_EXTENSIONS
         if options.propagate_knowns_to_prove_conditional or options.propagate_knowns_to_simplify_expressions:
             simplifier: _Simplifier = _DataFlowSimplifier(analyzer, options)
         else:
-            simplifier = _Simplifier(analyzer)
+            simplifier = _Simplifier(analyzer, options)
         return func.with_body(simplifier.visit(func.body))
 
     @property
@@ -109,8 +111,9 @@ _EXTENSIONS = {
 
 
 class _Simplifier(StatementWalk):
-    def __init__(self, analyzer: Analyzer) -> None:
+    def __init__(self, analyzer: Analyzer, options: Simplify) -> None:
         self._analyzer = analyzer
+        self._extensions = options.extensions
         self._lets: dict[Var, PrimExpr] = {}
 
     def _decided(self, condition: PrimExpr) -> PrimExpr:
@@ -135,32 +138,13 @@ class _Simplifier(StatementWalk):
         return self._condition(n)
 
     def _condition(self, n: And | Or) -> PrimExpr:
-        extensions = self._analyzer.enabled_extensions
+        extensions = self._extensions
         e = self._analyzer.simplify(n)
         if Extension.ConvertBooleanToAndOfOrs in extensions and not has_effect(e):
             e = and_of_ors(e, self._analyzer.simplify)
         if Extension.ApplyConstraintsToBooleanBranches in extensions:
-            e = self._branches(e)
+            e = simplify_branches(e, self._analyzer.simplify, self._analyzer.constraint, is_pure)
         return e
-
-    def _branches(self, e: PrimExpr) -> PrimExpr:
-        """Simplify each side of ``and`` as the other one holds, of ``or`` as the other one does not.
-
-        Where the right side reads memory the left one may guard it, and stays.
-        """
-        if not isinstance(e, (And, Or)):
-            return self._analyzer.simplify(e)
-        first = self._branches(e.a)
-        second = self._beside(first, e, e.b)
-        if is_pure(second):
-            first = self._beside(second, e, first)
-        return self._analyzer.simplify(type(e)(first, second))
-
-    def _beside(self, side: PrimExpr, e: And | Or, other: PrimExpr) -> PrimExpr:
-        """Simplify one side of a condition by what has to hold of the other side for it to matter."""
-        holds = side if isinstance(e, And) else self._analyzer.simplify(Not(side))
-        with self._analyzer.constraint(holds):
-            return self._branches(other)
 
     def visit_IntImm(self, n: IntImm) -> PrimExpr:
         return n
@@ -230,7 +214,7 @@ class _DataFlowSimplifier(ValueFollower, _Simplifier):
     """Uses the values of elements that stores and assumptions tell, too."""
 
     def __init__(self, analyzer: Analyzer, options: Simplify) -> None:
-        _Simplifier.__init__(self, analyzer)
+        _Simplifier.__init__(self, analyzer, options)
         self.values = BufferValues(analyzer)
         self._options = options
 

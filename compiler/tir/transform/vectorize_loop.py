@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from compiler.ir import dtype as dt
-from compiler.ir.error import LoweringError, show
+from compiler.ir.error import InternalError, LoweringError, show
 from compiler.ir.lanes import vscale_factor
 from compiler.ir.module import IRModule
-from compiler.ir.node import rebuild
+from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import inheriting
-from compiler.ir.primexpr import (
-    IntImm,
-)
-from compiler.ir.substitute import substitute
+from compiler.ir.primexpr import Broadcast, IntImm, Ramp
+from compiler.ir.substitute import post_order_visit, substitute
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.tir.analysis.features import features
+from compiler.tir.buffer import BufferLoad, BufferStore
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
     For,
@@ -55,6 +54,9 @@ class VectorizeLoop(PrimFuncPass):
     LoweringError
         If the extent of a vectorized loop is not a positive constant, or larger than the longest vector; or if a while
         loop is inside.  On processors with scalable vectors it may be a multiple of ``vscale()``.
+    InternalError
+        If vectors and scalable vectors would multiply: a vector in a loop over a multiple of ``vscale()``, or a
+        scalable vector in any vectorized loop.
     """
 
     enable_vectorize: bool = True
@@ -93,6 +95,7 @@ class _VectorizeLoops(StmtMutator):
         if n.kind != ForKind.VECTORIZED:
             body = self.visit(n.body)
             return rebuild(n, body=body)
+        _require_one_kind_of_vectors(n)
         if self._scalable and vscale_factor(n.extent) > 1:
             body = _MakeSerial().visit(n.body)
             with inheriting(n.span):
@@ -115,3 +118,25 @@ class _VectorizeLoops(StmtMutator):
             if n.extent.value == 1:
                 return substitute(body, {n.loop_var: n.min})
             return Vectorizer(n.loop_var, n.min, n.extent.value, self._predication).visit(body)  # type: ignore[no-any-return]
+
+
+def _require_one_kind_of_vectors(loop: For) -> None:
+    """Refuse the vectors within a vectorized loop whose number of lanes times the loop's is none of a vector."""
+    scalable = vscale_factor(loop.extent) > 0
+
+    def check(n: Node) -> None:
+        if not isinstance(n, (Ramp, Broadcast)):
+            return
+        if scalable:
+            raise InternalError("VectorizeLoop: Creating scalable vectors from existing vectors is not supported.")
+        if dt.lanes(n.dtype) < 0:
+            raise InternalError("VectorizeLoop: Vectorizing over existing scalable vectors is not supported.")
+
+    def check_elements(n: Node) -> None:
+        if isinstance(n, (BufferLoad, BufferStore)) and dt.lanes(n.buffer.dtype) < 0:
+            raise InternalError(
+                "VectorizeLoop: Vectorizing over scalable buffer elements is not supported in vectorizer."
+            )
+
+    post_order_visit(loop.body, check_elements)
+    post_order_visit(loop.body, check)

@@ -178,6 +178,10 @@ class Vectorizer(StmtExprMutator):
         return Select(*[broadcast_to(p, lanes) for p in parts])
 
     def visit_Ramp(self, n: Ramp) -> PrimExpr:
+        base, stride, lanes = self.visit(n.base), n.stride, lanes_of(n)
+        known = isinstance(base, Ramp) and isinstance(stride, IntImm) and min(lanes, lanes_of(base)) > 0
+        if known and is_const_int(base.stride, stride.value * lanes):
+            return Ramp(base.base, stride, lanes * lanes_of(base))  # each one begins where the one before ends
         return self._vector_already(n)
 
     def visit_Broadcast(self, n: Broadcast) -> PrimExpr:

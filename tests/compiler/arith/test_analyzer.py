@@ -63,3 +63,38 @@ def test_a_product_is_compared_with_a_sum_on_request(most_x, most_y, limit, know
     analyzer.enabled_extensions = tvm.arith.Extension.ComparisonOfProductAndSum
     simplified = analyzer.rewrite_simplify(comparison)
     assert (isinstance(simplified, tir.IntImm) and simplified.value == 1) == known
+
+
+X, Y, Z = (tir.Var(name, "int32") for name in "xyz")
+P, Q, R = (tir.Var(name, "bool") for name in "pqr")
+
+
+@pytest.mark.parametrize(
+    ("extension", "condition", "expected"),
+    [
+        ("ConvertBooleanToAndOfOrs", tir.Or(tir.And(P, Q), R), tir.And(tir.Or(P, R), tir.Or(Q, R))),
+        ("ConvertBooleanToAndOfOrs", tir.And(tir.Or(X == 2, Y == 3), tir.Or(X != 2, Y == 3)), Y == 3),
+        ("ConvertBooleanToAndOfOrs", tir.Or(tir.And(X < 5, Y < 5), tir.And(X < 5, Y >= 5)), X < 5),
+        ("ApplyConstraintsToBooleanBranches", tir.And(X > 9, tir.Or(X > 5, Y < 2)), tir.LT(9, X)),
+        ("ApplyConstraintsToBooleanBranches", tir.And(X != 0, tir.Or(X == 0, Y == 0)), tir.And(X != 0, Y == 0)),
+        ("ApplyConstraintsToBooleanBranches", tir.And(X % 4 == 0, X % 2 == 0), X % 4 == 0),
+        ("ApplyConstraintsToBooleanBranches", tir.Or(X == Y, tir.And(X != Y, Y < 3)), tir.Or(X == Y, Y < 3)),
+    ],
+)
+def test_conditions_are_rewritten_on_request(extension, condition, expected):
+    analyzer = tvm.arith.Analyzer()
+    tvm.ir.assert_structural_equal(
+        analyzer.rewrite_simplify(condition), tvm.arith.Analyzer().rewrite_simplify(condition)
+    )
+    assert not tvm.ir.structural_equal(analyzer.rewrite_simplify(condition), expected)
+    analyzer.enabled_extensions = getattr(tvm.arith.Extension, extension)
+    tvm.ir.assert_structural_equal(analyzer.rewrite_simplify(condition), expected)
+    tvm.ir.assert_structural_equal(analyzer.rewrite_simplify(tir.Select(condition, X, Y)).condition, expected)
+
+
+def test_a_condition_that_reads_memory_keeps_its_guard():
+    analyzer = tvm.arith.Analyzer()
+    analyzer.enabled_extensions = tvm.arith.Extension.ApplyConstraintsToBooleanBranches
+    table = tir.decl_buffer((8,), "int32")
+    guarded = tir.And(X < 8, tir.BufferLoad(table, [X]) > 3)
+    tvm.ir.assert_structural_equal(analyzer.rewrite_simplify(guarded), tvm.arith.Analyzer().rewrite_simplify(guarded))

@@ -79,4 +79,4 @@ def test_extended_gcd() -> None:
 def test_a_system_is_written_with_its_ranges_and_conditions() -> None:
     x, y = Var("x"), Var("y")
     system = IntConstraints([x], {x: Range(0, 10)}, [x <= y])
-    assert str(system) == "IntConstraints([x], {x: T.Range(0, 10)}, [x <= y])"
+    assert str(system) == "IntConstraints([x], {x: I.Range(0, 10)}, [x <= y])"

@@ -9,7 +9,7 @@ import pytest
 
 from compiler.arith import Analyzer
 from compiler.driver.build import build
-from compiler.ir.error import ArgumentError, BuildError, DTypeError, LoweringError
+from compiler.ir.error import ArgumentError, BuildError, DTypeError, InternalError, LoweringError
 from compiler.ir.json_format import load_json, save_json
 from compiler.ir.primexpr import Broadcast, PrimExpr, Ramp, Var, const
 from compiler.ir.structural import assert_structural_equal
@@ -135,3 +135,27 @@ def test_simplification_of_scalable_vectors() -> None:
     quotient = Ramp(0, 1, lanes) // Broadcast(64, lanes)
     assert_structural_equal(simplify(quotient), quotient)
     assert Analyzer().can_prove(tir.vscale() * 4 < tir.vscale() * 8)
+
+
+@pytest.mark.parametrize(
+    ("element", "extent", "index", "lanes", "message"),
+    [
+        ("float32", "T.vscale() * 4", "j * 4:j * 4 + 4", "4", "Creating scalable vectors from existing vectors"),
+        ("float32", "4", "j * T.vscale() * 4:(j + 1) * T.vscale() * 4", "T.vscale() * 4", "existing scalable vectors"),
+        ("float32xvscalex4", "4", "j", "T.vscale() * 4", "over scalable buffer elements"),
+    ],
+)
+def test_vectors_do_not_multiply_with_scalable_ones(
+    element: str, extent: str, index: str, lanes: str, message: str
+) -> None:
+    ramp = "T.Ramp(j * T.vscale() * 4, 1, T.vscale() * 4)" if "(j + 1)" in index else index
+    func = from_source(
+        f"""
+@T.prim_func
+def main(A: T.Buffer((128,), "{element}")):
+    for j in T.vectorized({extent}):
+        A[{ramp}] = T.Broadcast(T.float32(1), {lanes})
+"""
+    )
+    with Target(SVE), pytest.raises(InternalError, match=message):
+        apply(func, VectorizeLoop())

@@ -7,10 +7,10 @@ from typing import Any
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir.node import Node, rebuild
-from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const
+from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import free_vars, post_order_visit, substitute
-from compiler.tir.block import Block
+from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.index_map import IndexMap
 from compiler.tir.schedule.buffers import ReplaceBuffers, renamed_buffer
@@ -31,7 +31,8 @@ from compiler.tir.schedule.relayout import nest_of_axes
 from compiler.tir.schedule.roles import BLOCK
 from compiler.tir.schedule.sref import StmtSRef
 from compiler.tir.schedule.state import ScheduleState
-from compiler.tir.stmt import BufferStore, Stmt
+from compiler.tir.schedule.tree import loops_above
+from compiler.tir.stmt import BufferStore, For, ForKind, Stmt
 
 __all__ = ["reindex", "reindex_cache_read", "reindex_cache_write"]
 
@@ -71,7 +72,7 @@ def reindex(state: ScheduleState, block: StmtSRef, buffer: Sequence[Any]) -> Stm
     shape = [axis.dom.extent for axis in axes if axis.dom is not None]
     copy = renamed_buffer(old, f"{old.name}_reindex", "global", shape)
     name = f"{old.name}_reindex_reindex" if buffer[0] == "read" else f"{old.name}_reindex"
-    return _insert(state, block, old, copy, name, indices, axes, tuple, buffer[0] == "read")
+    return _insert(state, block, old, copy, name, indices, axes, tuple, buffer[0] == "read", alike=False)
 
 
 @primitive(
@@ -175,7 +176,7 @@ def _reindex_cache(
     def place(values: Sequence[PrimExpr]) -> Sequence[PrimExpr]:
         return substitute(mapped, dict(zip((axis.var for axis in axes), values, strict=True)))
 
-    return _insert(state, block, old, copy, copy.name, indices, axes, place, kind == "read")
+    return _insert(state, block, old, copy, copy.name, indices, axes, place, kind == "read", alike=True)
 
 
 def _access(state: ScheduleState, block: StmtSRef, buffer: Buffer) -> tuple[tuple[PrimExpr, ...], list[IterVar]]:
@@ -232,8 +233,12 @@ def _insert(
     axes: Sequence[IterVar],
     place: Places,
     is_read: bool,
+    alike: bool,
 ) -> StmtSRef:
-    """Insert the block that copies, and let the other one access the copy."""
+    """Insert the block that copies, and let the other one access the copy.
+
+    Its axes and loops are called by their numbers; where ``alike`` is true they are those of the other one.
+    """
     scope = scope_root(state, block)
     writer = only_writer(state, scope, old)
     if is_read:
@@ -248,16 +253,42 @@ def _insert(
             "{0} reads, or where it writes them",
             block.block,
         )
-    own = [IterVar(axis.dom, Var(f"v{i}", axis.var.dtype), IterVar.DataPar) for i, axis in enumerate(axes)]
+    names = [axis.var.name if alike else f"v{i}" for i, axis in enumerate(axes)]
+    own = [
+        IterVar(axis.dom, Var(name, axis.var.dtype), IterVar.DataPar) for name, axis in zip(names, axes, strict=True)
+    ]
     values = dict(zip((axis.var for axis in axes), (axis.var for axis in own), strict=True))
     there = tuple(place([axis.var for axis in own]))
     here = substitute(tuple(indices), values)
     source, target = ((old, here), (copy, there)) if is_read else ((copy, there), (old, here))
     body = BufferStore(target[0], BufferLoad(*source), target[1])
     copying = Block(tuple(own), (_point(*source),), (_point(*target),), name, body)
-    stage, _ = nest_of_axes(copying, own, {})
+    stage = _loops_alike(state, block, copying, axes) if alike else None
+    if stage is None:
+        stage, _ = nest_of_axes(copying, own, {})
     rewrite = _Reindex(old, copy, tuple(place([axis.var for axis in axes])))
     return insert_stage(state, scope, Insertion(at, stage, copy), rewrite, [block])
+
+
+def _loops_alike(state: ScheduleState, block: StmtSRef, copying: Block, axes: Sequence[IterVar]) -> Stmt | None:
+    """Return a block under copies of those loops around another one that some of its axes use.
+
+    None where these would not make it copy each element once: under a condition, or where an axis is not a sum over
+    loops of its own.
+    """
+    realize = state.realize_of(block)
+    value_of = dict(zip((axis.var for axis in block.block.iter_vars), realize.iter_values, strict=True))
+    values = tuple([value_of[axis.var] for axis in axes])
+    used = set(free_vars(values))
+    loops = [sref.loop for sref in loops_above(block) if sref.loop.loop_var in used]
+    constant = all(isinstance(loop.min, IntImm) and isinstance(loop.extent, IntImm) for loop in loops)
+    if not constant or not is_const_int(realize.predicate, 1) or not state.info(block).affine_binding:
+        return None
+    own: dict[Var, PrimExpr] = {loop.loop_var: Var(loop.loop_var.name, loop.loop_var.dtype) for loop in loops}
+    stmt: Stmt = BlockRealize(substitute(values, own), const(True, "bool"), copying)
+    for loop in reversed(loops):
+        stmt = For(own[loop.loop_var], loop.min, loop.extent, ForKind.SERIAL, stmt)  # type: ignore[arg-type]
+    return stmt
 
 
 def _point(buffer: Buffer, indices: Sequence[PrimExpr]) -> BufferRegion:

@@ -100,6 +100,21 @@ def test_another_layout_computes_the_same(program: Program, steps: Steps) -> Non
     verify_trace_roundtrip(sch, program.func)
 
 
+def test_copies_that_lie_as_a_map_says_have_the_loops_of_their_block() -> None:
+    sch = CHAIN.schedule()
+    i, _ = sch.get_loops("B")
+    sch.split(i, factors=[None, 4])
+    copy = sch.reindex_cache_write("B", 0, "local", lambda i, j: (j, i))
+    loops = [sch.get(loop) for loop in sch.get_loops(copy)]
+    original = [sch.get(loop) for loop in sch.get_loops("B")]
+    assert [loop.loop_var.name for loop in loops] == [loop.loop_var.name for loop in original]
+    assert [loop.extent.value for loop in loops] == [loop.extent.value for loop in original]
+    axes, own = sch.get(copy).iter_vars, sch.get(sch.get_block("B")).iter_vars
+    assert [axis.var.name for axis in axes] == [axis.var.name for axis in own]
+    assert not {axis.var for axis in axes} & {axis.var for axis in own}
+    CHAIN.check(sch)
+
+
 def test_padding_needs_a_value() -> None:
     sch = CHAIN.schedule()
     with pytest.raises(ScheduleError, match="would introduce padding"):

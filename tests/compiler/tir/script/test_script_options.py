@@ -164,3 +164,46 @@ def test_scripts_on_the_console(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"{IRModule({}).script()}\ntext\n"
     with pytest.raises(TypeError, match="method `script`, got 3"):
         cprint(3)
+
+
+def test_ranges_stand_in_the_module_of_all_levels() -> None:
+    assert Range(0, 10).script() == "I.Range(0, 10)"
+
+
+def test_variables_within_expressions_are_declared() -> None:
+    x, n = Var("x", "int32"), Var("n", "int32")
+    e = tir.Let(x, n + 1, x * x)
+    assert e.script(verbose_expr=True).split("\n") == [
+        "n = T.int32()",
+        "x = T.int32()",
+        "T.Let(x * x, where={x: n + 1})",
+    ]
+    func = tir.PrimFunc([n], tir.Evaluate(e))
+    assert_structural_equal(from_source(func.script()), func)
+
+
+def test_slices_without_ends_are_whole_dimensions() -> None:
+    written, whole = (
+        from_source(
+            f"""
+@T.prim_func
+def main(A: T.Buffer((8, 16), "float32"), B: T.Buffer((8, 16), "float32")):
+    for i in range(8):
+        with T.block("b"):
+            v = T.axis.spatial(8, i)
+            T.reads(A[v, {columns}], A[{rows}, 3:])
+            T.writes(B[{rows}, {columns}])
+            C = T.match_buffer(A[{rows}, 8:], (8, 8))
+            B[v, 0] = C[v, 1]
+"""
+        )
+        for rows, columns in ((":", ":"), ("0:8", "0:16"))
+    )
+    assert_structural_equal(written, whole)
+    region = written.body.block.body.body.block.reads[1].region
+    assert [(r.min.value, r.extent.value) for r in region] == [(0, 8), (3, 13)]
+
+
+def test_true_and_false_are_numbers_where_an_integer_is_asked_for() -> None:
+    assert tir.IntImm("int32", True).script() == "1"
+    assert type(tir.IntImm("int64", False).value) is int

@@ -34,6 +34,23 @@ def test_contiguous_accesses_become_ramps() -> None:
     )
 
 
+def test_vectors_side_by_side_become_longer_ones() -> None:
+    assert_pass(
+        VectorizeLoop(),
+        """
+        for j in T.vectorized(4):
+            C[j * 4:j * 4 + 4] = A[j * 4 + 8:j * 4 + 12] + T.Broadcast(A[3], 4)
+        for j in T.vectorized(4):
+            C[j * 8:j * 8 + 8:2] = A[j * 3:j * 3 + 4]
+        """,
+        """
+        C[0:16] = A[8:24] + T.Broadcast(A[3], 16)
+        for j in range(4):
+            C[j * 8:j * 8 + 8:2] = A[j * 3:j * 3 + 4]
+        """,
+    )
+
+
 def test_strided_and_gathered_accesses() -> None:
     assert_pass(
         VectorizeLoop(),

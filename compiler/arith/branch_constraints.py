@@ -1,0 +1,55 @@
+"""Conditions simplified between their sides: each one as the other one lets it matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from compiler.ir.primexpr import And, Not, Or, PrimExpr
+
+__all__ = ["simplify_branches"]
+
+
+def simplify_branches(
+    e: PrimExpr,
+    simplify: Callable[[PrimExpr], PrimExpr],
+    constraint: Callable[[PrimExpr], AbstractContextManager[None]],
+    may_move: Callable[[PrimExpr], bool],
+) -> PrimExpr:
+    """Simplify each side of ``and`` as the other one holds, of ``or`` as the other one does not. ::
+
+        10 <= x and (5 < x or y < 2)    →    10 <= x
+
+    Parameters
+    ----------
+    e : PrimExpr
+        Of type ``bool``.
+    simplify : callable
+        Returns a condition simplified.
+    constraint : callable
+        Lets a condition hold inside of a block.
+    may_move : callable
+        Whether a condition has a value where the one before it does not hold.  Where it says no, the left side may
+        guard the right one, and stays.
+
+    Returns
+    -------
+    PrimExpr
+    """
+
+    def branches(e: PrimExpr) -> PrimExpr:
+        if not isinstance(e, (And, Or)):
+            return simplify(e)
+        first = branches(e.a)
+        second = beside(first, e, e.b)
+        if may_move(second):
+            first = beside(second, e, first)
+        return simplify(type(e)(first, second))
+
+    def beside(side: PrimExpr, e: And | Or, other: PrimExpr) -> PrimExpr:
+        """Simplify one side by what has to hold of the other one for it to matter."""
+        holds = side if isinstance(e, And) else simplify(Not(side))
+        with constraint(holds):
+            return branches(other)
+
+    return branches(e)
