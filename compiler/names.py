@@ -377,6 +377,12 @@ PUBLIC = {
         )
     },
     "tvm.generic": "compiler.tir.generic",
+    "tvm.relay.ShapeVar": "compiler.relay.ty:ShapeVar",
+    "tvm.relay.loops": "compiler.relay.loops",
+    "tvm.topi.random.threefry_test_wrapping": "compiler.testing.topi.wrapping:threefry_test_wrapping",
+    "tvm.target.codegen.build_module": "compiler.driver.build:build",
+    "tvm.tir.stmt.stmt_list": "compiler.tir:stmt_list",
+    "tvm.tir.stmt.stmt_seq": "compiler.tir:stmt_seq",
     "tvm.tir.stmt.Block": "compiler.tir.block:Block",
     "tvm.tir.stmt.BlockRealize": "compiler.tir.block:BlockRealize",
     "tvm.tir.stmt.MatchBufferRegion": "compiler.tir.block:MatchBufferRegion",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NoReturn, TypeAlias
 from typing import TypeVar as PythonTypeVar
 
 import numpy as np
@@ -381,6 +381,21 @@ class TupleWrapper:
         Expr
         """
         return self.tuple_value
+
+    def astype(self, _: object) -> NoReturn:
+        """Refuse a conversion, which a tuple has none of.
+
+        Parameters
+        ----------
+        _ : str
+            A data type.
+
+        Raises
+        ------
+        TypeError
+            Always.
+        """
+        raise TypeError("astype cannot be used on tuple")
 
     def astext(self, *args: Any, **options: Any) -> str:
         """Return the call as text; see :meth:`Expr.astext`.

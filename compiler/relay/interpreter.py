@@ -26,6 +26,7 @@ from compiler.relay.adt import (
 )
 from compiler.relay.analysis.traversal import operands
 from compiler.relay.argument_shapes import Shapes, check_shapes
+from compiler.relay.computed_reference import computed
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
@@ -333,15 +334,15 @@ def _needed(expr: GraphExpr) -> tuple[GraphExpr, ...]:
 
 
 def apply_operator(op: RelayOp, attrs: Any, args: Sequence[Any]) -> Any:
-    """Return what an operator makes of values, by its NumPy reference.
+    """Return what an operator makes of values, by its NumPy reference, or else by its definition.
 
     Raises
     ------
     InterpreterError
-        If it has none, or if that refuses the values.
+        If it has neither, or if that refuses the values.
     """
     if op.reference is None:
-        raise InterpreterError(f"interpreter: operator {op.name} has no reference in NumPy")
+        return _as_value(computed(op, attrs, args))
     try:
         with np.errstate(all="ignore"):  # infinities are values like any other
             result = op.reference(attrs, *args)

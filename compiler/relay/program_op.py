@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler.ir.attrs import Attrs, DictAttrs
-from compiler.ir.error import ArgumentError, TVMError, show
+from compiler.ir.error import ArgumentError, show
 from compiler.ir.types import Type
 from compiler.relay.op_levels import support_level
 from compiler.relay.operator import Input, RelationError, RelayOp, Types
@@ -15,7 +15,7 @@ from compiler.runtime.packed_func import get_global_func
 
 __all__ = ["ProgramOp"]
 
-ProgramRelation = Callable[[Types, Attrs], Type | None]
+ProgramRelation = Callable[[Types, Attrs | None], Type | None]
 
 
 @dataclass(slots=True, eq=False)
@@ -83,7 +83,8 @@ class ProgramOp(RelayOp):
         rel_name : str
             ``Identity``, ``Broadcast``, ``BroadcastComp``, or a name for the function.
         type_rel_func : callable, optional
-            From the types of the arguments and the attributes to the type of the result.
+            From the types of the arguments and the attributes, None of a call without any, to the type of the result.
+            What it raises reaches the caller of the type inference.
 
         Raises
         ------
@@ -123,15 +124,10 @@ class ProgramOp(RelayOp):
 
 
 def _relation(name: str, function: ProgramRelation) -> Callable[[Types, Attrs], Type]:
-    """Return a relation of a program whose failures, of whatever kind, are errors of type inference."""
+    """Return a relation of a program, which sees no attributes where a call has none."""
 
     def relation(types: Types, attrs: Attrs) -> Type:
-        try:
-            result = function(types, attrs)
-        except TVMError:
-            raise
-        except Exception as error:
-            raise RelationError(f"type relation {name}: {type(error).__name__}: {error}") from error
+        result = function(types, attrs if len(attrs) else None)
         if not isinstance(result, Type):
             raise RelationError(f"type relation {name} must return a type, it returned {show(result)}")
         return result

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
+from compiler.ir.types import Type
 from compiler.relay.expr import ExprLike, If, Let, Var, as_expr
 
 __all__ = [
@@ -73,6 +74,20 @@ class ScopeBuilder:
             If the scope has a value already.
         """
         self._end(as_expr(value))
+
+    def type_of(self, expr: Any) -> Type | None:
+        """Return the type of an expression, as far as it is known.
+
+        Parameters
+        ----------
+        expr : Expr
+
+        Returns
+        -------
+        Type or None
+            That of a variable is what it was declared with; another one's is None before type inference.
+        """
+        return expr.type_annotation if isinstance(expr, Var) else getattr(expr, "checked_type_", None)
 
     @contextmanager
     def if_scope(self, cond: ExprLike) -> Iterator[None]:

@@ -17,8 +17,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from math import pi
+from typing import TYPE_CHECKING
 
 from compiler import te, tir
+from compiler.ir.extension import public_module
 from compiler.ir.primexpr import PrimExpr, Var, convert
 from compiler.te.tensor import Tensor
 from compiler.tir.buffer import Buffer
@@ -31,6 +33,8 @@ from compiler.topi.tag import Tag
 from compiler.topi.transform import reshape
 
 __all__ = ["multinomial", "normal", "threefry_generate", "threefry_split", "uniform"]
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.topi.random", __all__)
 
 KEY_WORDS = 10
 PARITY = 0x1BD11BDAA9FC1A22

@@ -67,7 +67,9 @@ def shown_attrs(call: Any) -> dict[str, Any]:
     return {
         name: value
         for name, value in attrs.items()
-        if name in call.op.spelt_out or not _is_default(value, unwritten.get(name, declared[name].default))
+        if name not in declared
+        or name in call.op.spelt_out
+        or not _is_default(value, unwritten.get(name, declared[name].default))
     }
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import llvmlite.binding as llvmlite_binding  # the module ``llvm`` of this package is another one
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.extension import public_module
 from compiler.runtime.llvm_intrinsics import has_intrinsic
 from compiler.runtime.native_code import host_cpu, host_triple
 from compiler.target.cpu_names import NAMES
@@ -25,6 +28,8 @@ __all__ = [
     "llvm_version_major",
     "target_has_features",
 ]
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.target.codegen", tuple(__all__))
 
 
 def llvm_get_vector_width(target: TargetLike | None = None) -> int:

@@ -1,0 +1,54 @@
+"""What an operator makes of arrays by its definition as tensor expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.ir.attrs import Attrs
+from compiler.ir.error import ArgumentError
+from compiler.ir.types import Type
+from compiler.relay.operator import RelayOp
+from compiler.relay.ty import TensorType
+from compiler.runtime.ndarray import numpy_dtype
+from compiler.te.create_prim_func import create_prim_func
+from compiler.te.operation import placeholder
+from compiler.tir.interpreter import interpret
+from compiler.topi.utils import get_const_tuple
+
+__all__ = ["computed"]
+
+
+def computed(op: RelayOp, attrs: Attrs, args: Sequence[npt.NDArray[Any]]) -> Any:
+    """Return what an operator without a NumPy reference computes, as a program that declares one defines it.
+
+    Parameters
+    ----------
+    op : RelayOp
+    attrs : Attrs
+    args : sequence of numpy.ndarray
+
+    Returns
+    -------
+    numpy.ndarray or tuple of numpy.ndarray
+
+    Raises
+    ------
+    ArgumentError
+        If the operator has no definition either, or its arguments are no tensors.
+    """
+    compute = op.get_attr("FTVMCompute") or op.compute
+    if compute is None or op.relation is None:
+        raise ArgumentError(f"interpreter: operator {op.name} has neither a reference in NumPy nor a definition")
+    if not all(isinstance(arg, np.ndarray) for arg in args):
+        raise ArgumentError(f"interpreter: operator {op.name} has no reference in NumPy, and takes tensors only")
+    types: tuple[Type, ...] = tuple(TensorType(arg.shape, str(arg.dtype)) for arg in args)
+    inputs = [placeholder(arg.shape, str(arg.dtype), f"p{i}") for i, arg in enumerate(args)]
+    outputs = compute(attrs, inputs, op.relation(types, attrs))
+    shapes: list[Any] = [get_const_tuple(out.shape) for out in outputs]
+    results = [np.empty(shape, numpy_dtype(out.dtype)) for shape, out in zip(shapes, outputs, strict=True)]
+    interpret(create_prim_func([*inputs, *outputs]), [*args, *results])
+    return results[0] if len(results) == 1 else tuple(results)
