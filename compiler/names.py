@@ -36,6 +36,16 @@ PUBLIC = {
     "tvm.arith._ffi_api.DomainTouched": "compiler.tir.analysis.domain_touched:domain_touched",
     "tvm.arith._ffi_api.DomainTouchedAccessMap": "compiler.tir.analysis.domain_touched:domain_touched_access_map",
     "tvm.auto_scheduler": "compiler.driver.auto_scheduler",
+    **{
+        f"tvm.auto_scheduler.{module}": f"compiler.driver.auto_scheduler.{place}"
+        for module, place in (
+            ("dispatcher", "relay_integration"),
+            ("loop_state", "sketch"),
+            ("measure_record", "record"),
+            ("workload_registry", "workload"),
+        )
+    },
+    "tvm.auto_scheduler.compute_dag": "compiler.driver.auto_scheduler",
     "tvm.autotvm": "compiler.autotvm",
     "tvm.autotvm.LocalBuilder": "compiler.driver.autotvm.measure_methods:LocalBuilder",
     "tvm.autotvm.LocalRunner": "compiler.driver.autotvm.measure_methods:LocalRunner",

@@ -11,6 +11,8 @@ from types import ModuleType
 __all__ = ["UNAVAILABLE", "unavailable", "unavailable_module"]
 
 _NO_SEARCH = "schedules are not searched for in TensorIR; tvm.auto_scheduler searches those of tensor expressions"
+_NO_STEPS = "schedules that are searched are a structure and its numbers here, not lists of steps"
+_NO_MACHINES = "other machines are not reached from here"
 _NO_GPU = "nothing runs on a GPU here"
 _NO_NVCC = (
     "kernels are compiled by NVRTC and ptxas here (pip install -e '.[cuda]'); of what tvm.build returns,"
@@ -27,6 +29,44 @@ _ONE_HYBRID = "hybrid scripts are read by te.hybrid.script alone here"
 
 UNAVAILABLE = {
     "tvm.arith.PresburgerSet": "sets of integers are intervals here; TVM's packages have no MLIR either",
+    **{
+        f"tvm.auto_scheduler.{name}": _NO_STEPS
+        for name in (
+            "ApplyHistoryBestOrSample",
+            "EmptyPolicy",
+            "LayoutRewriteOption",
+            "PreloadCustomSketchRule",
+            "_ffi_api",
+            "feature",
+            "get_shape_from_rewritten_layout",
+            "remove_index_check",
+            "rewrite_compute_body",
+            "rewrite_tensor_shape",
+        )
+    },
+    "tvm.autotvm.database": "records are kept in files here",
+    "tvm.autotvm.testing": "models are tuned by python -m compiler -m tvm.driver.tvmc tune here",
+    "tvm.exec": _NO_MACHINES,
+    "tvm.utils": "what limits a loop is told by the page and by target/throughput.py here",
+    **{
+        f"tvm.relay.op.contrib.{name}": _NO_LIBRARY
+        for name in (
+            "arm_compute_lib",
+            "bnns",
+            "clml",
+            "coreml",
+            "cublas",
+            "cudnn",
+            "cutlass",
+            "ethosn",
+            "ethosu",
+            "libtorch",
+            "mrvl",
+            "te_target",
+            "tensorrt",
+            "vitis_ai",
+        )
+    },
     "tvm.autotvm.feature": "models of speed learn from the values of knobs here",
     "tvm.autotvm.task.topi_integration.TaskExtractEnv": "autotvm.task.extract_from_program finds the tasks of a model",
     "tvm.autotvm.graph_tuner": "relay.transform.AlterOpLayout chooses the layouts of a graph here",
@@ -104,7 +144,7 @@ UNAVAILABLE = {
     "tvm.relay.transform.memory_plan": _ONE_PLAN,
     "tvm.relax": "graphs are Relay's here",
     **{
-        f"tvm.rpc.{name}": "other machines are not reached from here"
+        f"tvm.rpc.{name}": _NO_MACHINES
         for name in ("base", "client", "minrpc", "proxy", "server", "testing", "tracker")
     },
     **{
@@ -112,7 +152,7 @@ UNAVAILABLE = {
         for name in ("adreno", "arm_cpu", "bifrost", "cuda", "hexagon", "intel_graphics", "mali", "rocm", "x86")
     },
     "tvm.relay.testing.tf": "relay.frontend.from_tensorflow reads graphs without TensorFlow; none is downloaded here",
-    "tvm.runtime.disco": "other machines are not reached from here",
+    "tvm.runtime.disco": _NO_MACHINES,
     "tvm.testing.autotvm": "autotvm.task.create and autotvm.LocalRunner make tasks and measure them here",
     "tvm.testing.auto_scheduler": "programs of tvm.auto_scheduler are lists of primitives here",
     "tvm.ir.json_compact": "tvm.ir.load_json reads what releases have written",

@@ -4,6 +4,8 @@ A task is a workload for a target.  Its sketch has the structure of the schedule
 The numbers in it, sizes of tiles above all, are searched by evolution, guided by a model that learns from measurements.
 """
 
+from typing import TYPE_CHECKING
+
 from compiler.driver.auto_scheduler.cost_model import RandomModel, XGBModel
 from compiler.driver.auto_scheduler.measure import (
     LocalBuilder,
@@ -18,7 +20,10 @@ from compiler.driver.auto_scheduler.measure import (
 from compiler.driver.auto_scheduler.record import (
     RecordReader,
     RecordToFile,
+    distill_record_file,
+    dump_record_to_string,
     load_best_record,
+    load_record_from_string,
     load_records,
     save_records,
 )
@@ -33,6 +38,7 @@ from compiler.driver.auto_scheduler.search_task import HardwareParams, SearchTas
 from compiler.driver.auto_scheduler.sketch import State
 from compiler.driver.auto_scheduler.task_scheduler import TaskScheduler
 from compiler.driver.auto_scheduler.workload import make_workload_key, register_workload, workload_key_to_tensors
+from compiler.ir.extension import public_module
 
 __all__ = [
     "ApplyHistoryBest",
@@ -57,12 +63,17 @@ __all__ = [
     "XGBModel",
     "auto_schedule",
     "create_task",
+    "distill_record_file",
+    "dump_record_to_string",
     "extract_tasks",
     "is_auto_scheduler_enabled",
     "load_best_record",
+    "load_record_from_string",
     "load_records",
     "make_workload_key",
     "register_workload",
     "save_records",
     "workload_key_to_tensors",
 ]
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.auto_scheduler", __all__)

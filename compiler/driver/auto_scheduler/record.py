@@ -20,7 +20,10 @@ __all__ = [
     "AUTO_SCHEDULER_LOG_VERSION",
     "RecordReader",
     "RecordToFile",
+    "distill_record_file",
+    "dump_record_to_string",
     "load_best_record",
+    "load_record_from_string",
     "load_records",
     "save_records",
 ]
@@ -57,8 +60,10 @@ def encode(inp: MeasureInput, result: MeasureResult) -> str:
     str
         JSON.
     """
-    task: SearchTask = inp.task
-    steps = task.compute_dag.print_python_code_from_state(inp.state).splitlines() if not result.error_no else []
+    task: SearchTask | StoredTask = inp.task
+    steps = []
+    if not result.error_no and not isinstance(task, StoredTask):  # a key alone has no definitions to schedule
+        steps = task.compute_dag.print_python_code_from_state(inp.state).splitlines()
     return json.dumps(
         {
             "i": [[task.workload_key, str(task.target)], [steps, inp.state.decisions]],
@@ -179,6 +184,59 @@ def save_records(
     """
     with Path(filename).open("a", encoding="utf-8") as file:
         file.writelines(encode(*record) + "\n" for record in zip(inputs, results, strict=True))
+
+
+def dump_record_to_string(inp: MeasureInput, res: MeasureResult) -> str:
+    """Return a record as a line of a file.
+
+    Parameters
+    ----------
+    inp : MeasureInput
+    res : MeasureResult
+
+    Returns
+    -------
+    str
+    """
+    return encode(inp, res) + "\n"
+
+
+def load_record_from_string(record: str) -> Record:
+    """Return the record of a line of a file.
+
+    Parameters
+    ----------
+    record : str
+
+    Returns
+    -------
+    tuple of MeasureInput and MeasureResult
+
+    Raises
+    ------
+    ArgumentError
+        If the line is not a record.
+    """
+    return decode(record)
+
+
+def distill_record_file(in_file: str | PathLike[str], out_file: str | PathLike[str]) -> None:
+    """Write the fastest record of each workload and target to a file.
+
+    Parameters
+    ----------
+    in_file : str or path-like
+        Records.
+    out_file : str or path-like
+        What it has is replaced.
+    """
+    best: dict[tuple[str, str], tuple[float, str]] = {}
+    for line in filter(str.strip, Path(in_file).read_text(encoding="utf-8").splitlines(keepends=True)):
+        inp, res = decode(line)
+        key = (inp.task.workload_key, str(inp.task.target))
+        if not res.error_no and (key not in best or mean_cost(res) < best[key][0]):
+            best[key] = (mean_cost(res), line)
+    Path(out_file).write_text("".join(line for _, line in best.values()), encoding="utf-8")
 
 
 def load_best_record(

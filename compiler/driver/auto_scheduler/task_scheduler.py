@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import isinf
 from os import PathLike
+from pathlib import Path
 
 from compiler.driver.auto_scheduler.cost_model import XGBModel
 from compiler.driver.auto_scheduler.measure import TuningOptions
@@ -12,10 +15,81 @@ from compiler.driver.auto_scheduler.search_policy import PreloadMeasuredStates, 
 from compiler.driver.auto_scheduler.search_task import SearchTask
 from compiler.ir.error import ArgumentError
 
-__all__ = ["TaskScheduler"]
+__all__ = ["LogEstimatedLatency", "PrintTableInfo", "TaskScheduler", "TaskSchedulerCallback"]
 
 _STALE = 0.5
 """What a task's share of the time counts after each round that brought nothing."""
+
+
+class TaskSchedulerCallback:
+    """What a scheduler of tasks calls before and after each round; classes of programs derive from it."""
+
+    def pre_tune(self, task_scheduler: TaskScheduler, task_id: int) -> None:
+        """Do something before a task's round.
+
+        Parameters
+        ----------
+        task_scheduler : TaskScheduler
+        task_id : int
+            The place of the task.
+        """
+
+    def post_tune(self, task_scheduler: TaskScheduler, task_id: int) -> None:
+        """Do something after a task's round.
+
+        Parameters
+        ----------
+        task_scheduler : TaskScheduler
+        task_id : int
+            The place of the task.
+        """
+
+
+class PrintTableInfo(TaskSchedulerCallback):
+    """Prints the best time of each task before each round."""
+
+    def pre_tune(self, task_scheduler: TaskScheduler, task_id: int) -> None:
+        """Print the table.
+
+        Parameters
+        ----------
+        task_scheduler : TaskScheduler
+        task_id : int
+        """
+        print("|  ID  | Task                                             | Latency (ms) | Trials |")
+        for at, (task, cost) in enumerate(zip(task_scheduler.tasks, task_scheduler.best_costs, strict=True)):
+            shown = "-" if isinf(cost) else f"{cost * 1e3:.3f}"
+            print(f"| {at:4d} | {task.desc[:48]:48s} | {shown:>12s} | {task_scheduler.task_cts[at]:6d} |")
+
+
+class LogEstimatedLatency(TaskSchedulerCallback):
+    """Writes what all tasks take together to a file after each round.
+
+    Parameters
+    ----------
+    log_file : str or path-like
+        Its lines are the seconds since the beginning, the trials and the milliseconds.
+    """
+
+    def __init__(self, log_file: str | PathLike[str]) -> None:
+        self.log_file = Path(log_file)
+        self.log_file.unlink(missing_ok=True)
+
+    def post_tune(self, task_scheduler: TaskScheduler, task_id: int) -> None:
+        """Write a line.
+
+        Parameters
+        ----------
+        task_scheduler : TaskScheduler
+        task_id : int
+        """
+        costs = task_scheduler.best_costs
+        total = "N/A" if any(map(isinf, costs)) else f"{task_scheduler.objective_func(costs) * 1e3:.3f}"
+        seconds = time.time() - task_scheduler.began
+        with self.log_file.open("a", encoding="utf-8") as file:
+            file.write(
+                f"ElapsedTime(s)\t{seconds:.0f}\tEstimatedLatency(ms)\t{total}\tTrials\t{sum(task_scheduler.task_cts)}\n"
+            )
 
 
 class TaskScheduler:
@@ -36,11 +110,15 @@ class TaskScheduler:
         Records to begin with.
     alpha, beta, gamma, backward_window_size : optional
         Accepted as TVM does.
-    callbacks : optional
-        Accepted as TVM does.
+    callbacks : sequence of TaskSchedulerCallback, optional
+        Called before and after each round.
 
     Attributes
     ----------
+    task_cts : list of int
+        How many schedules of each task were measured.
+    began : float
+        When the search began, in seconds since the epoch.
     best_costs : list of float
         The seconds of each task's best schedule.
 
@@ -62,7 +140,7 @@ class TaskScheduler:
         beta: float = 2,
         gamma: float = 0.5,
         backward_window_size: int = 3,
-        callbacks: Sequence[object] | None = None,
+        callbacks: Sequence[TaskSchedulerCallback] | None = None,
     ) -> None:
         if strategy not in ("gradient", "round-robin"):
             raise ArgumentError(f"TaskScheduler: strategy must be 'gradient' or 'round-robin', got {strategy!r}")
@@ -78,6 +156,9 @@ class TaskScheduler:
         self._policies = [SketchPolicy(task, model, verbose=0, init_search_callbacks=loads) for task in self.tasks]
         self._promise = [1.0] * len(self.tasks)
         self._is_exhausted = [False] * len(self.tasks)
+        self._callbacks = list(callbacks or ())
+        self.task_cts = [0] * len(self.tasks)
+        self.began = time.time()
 
     @property
     def best_costs(self) -> list[float]:
@@ -110,11 +191,16 @@ class TaskScheduler:
         left = tune_option.num_measure_trials
         per_round = min(tune_option.num_measures_per_round, max(left // max(len(self.tasks), 1), 1))
         quiet = replace(tune_option, verbose=0)
-        turn = 0
+        turn, self.began = 0, time.time()
         while left > 0 and not all(self._is_exhausted):
             at = self._choose(turn)
             before = self.best_costs[at]
+            for callback in self._callbacks:
+                callback.pre_tune(self, at)
             count = self._policies[at].search_round(min(left, per_round), quiet)
+            self.task_cts[at] += count
+            for callback in self._callbacks:
+                callback.post_tune(self, at)
             self._is_exhausted[at] = not count
             self._promise[at] *= 1.0 if self.best_costs[at] < 0.99 * before else _STALE
             left, turn = left - count, turn + 1

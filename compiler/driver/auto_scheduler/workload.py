@@ -9,7 +9,7 @@ from typing import Any
 
 from compiler.autotvm.task.workload import deserialize_args, serialize_args
 from compiler.ir.error import ArgumentError, expected
-from compiler.ir.primexpr import IterVar, PrimExpr
+from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, convert
 from compiler.te.flops import schedule_flops
 from compiler.te.operation import ComputeOp
 from compiler.te.schedule import Schedule, create_schedule
@@ -176,7 +176,7 @@ class ComputeDAG:
         str
             JSON: a digest, and the shapes of the parameters.
         """
-        shapes = [[str(extent) for extent in t.shape] for t in self.tensors]
+        shapes = [[e.value if isinstance(e, IntImm) else str(e) for e in map(convert, t.shape)] for t in self.tensors]
         return json.dumps([hashlib.md5(str(self).encode(), usedforsecurity=False).hexdigest(), *shapes])
 
     def __str__(self) -> str:

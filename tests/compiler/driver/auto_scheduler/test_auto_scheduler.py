@@ -1,6 +1,7 @@
 """Schedules of sketches compute what the definitions say; records are read back and applied to models."""
 
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import compiler as tvm
 from compiler import relay, te
 from compiler.contrib import graph_executor
 from compiler.driver import auto_scheduler
+from compiler.driver.auto_scheduler import task_scheduler, utils
 from compiler.ir.error import ArgumentError
 
 _QUICK = auto_scheduler.LocalRunner(number=1, min_repeat_ms=0)
@@ -149,3 +151,54 @@ def test_what_cannot_be_searched_is_refused(tmp_path):
     ):
         with pytest.raises(ArgumentError):
             refused()
+
+
+def test_keys_of_workloads_have_numbers() -> None:
+    x = te.placeholder((2, 3), name="x")
+    dag = auto_scheduler.ComputeDAG([x, te.compute((2, 3), lambda i, j: x[i, j] + 1.0, name="y")])
+    name, shapes = utils.decode_workload_key(dag.workload_key())
+    assert shapes == (2, 3, 2, 3)
+    larger, smaller = (name, (4, 3, 4, 3)), (name, shapes)
+    assert utils.calc_workload_dis_factor(larger, smaller) == 4
+    for other in (("else", (4, 3, 4, 3)), (name, (5, 3, 5, 3)), (name, (4, 3)), (name, None)):
+        assert utils.calc_workload_dis_factor(other, smaller) == float("inf")
+    assert utils.decode_workload_key("no json") == ("no json", None)
+    assert utils.list_to_tuple([1, [2, [3]]]) == (1, (2, (3,)))
+    assert utils.to_str_round([1.5, 2.25, "x", 3], 2) == "[1.50, 2.25, x, 3]"
+    assert utils.array_mean([1, 3]) == 2
+    assert utils.get_func_name(utils.array_mean) == "array_mean"
+
+
+def test_callbacks_follow_the_search_and_records_are_distilled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = te.placeholder((16, 16), name="x")
+    k = te.reduce_axis((0, 16), name="k")
+    y = te.compute((16, 16), lambda i, j: te.sum(x[i, k] * x[k, j], axis=k), name="y")
+    auto_scheduler.register_workload("tests.followed", lambda: [x, y], override=True)
+    task = auto_scheduler.SearchTask(func="tests.followed", args=(), target="llvm")
+    called = []
+
+    class Follows(task_scheduler.TaskSchedulerCallback):
+        def post_tune(self, task_scheduler: object, task_id: int) -> None:
+            called.append(task_id)
+
+    log, records = tmp_path / "latency.tsv", tmp_path / "records.json"
+    callbacks = [task_scheduler.PrintTableInfo(), task_scheduler.LogEstimatedLatency(log), Follows()]
+    search = auto_scheduler.TaskScheduler([task], callbacks=callbacks)
+    tuning = auto_scheduler.TuningOptions(
+        num_measure_trials=3, measure_callbacks=[auto_scheduler.RecordToFile(records)], verbose=0
+    )
+    search.tune(tuning)
+    assert called
+    assert set(called) == {0}
+    assert search.task_cts == [len(records.read_text().splitlines())]
+    assert f"Trials\t{search.task_cts[0]}" in log.read_text().splitlines()[-1]
+    assert "Latency" in capsys.readouterr().out
+    auto_scheduler.distill_record_file(records, tmp_path / "best.json")
+    (line,) = (tmp_path / "best.json").read_text().splitlines(keepends=True)
+    best, _ = auto_scheduler.load_best_record(records)
+    read, result = auto_scheduler.load_record_from_string(line)
+    assert best is not None
+    assert read.state == best.state
+    assert auto_scheduler.dump_record_to_string(auto_scheduler.MeasureInput(task, read.state), result) == line

@@ -1,0 +1,141 @@
+"""What programs around the auto-scheduler use of workload keys and numbers: ``tvm.auto_scheduler.utils``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from statistics import fmean
+from typing import Any
+
+from compiler.autotvm.task.workload import deserialize_args, serialize_args
+from compiler.topi.utils import get_const_int, get_const_tuple
+
+__all__ = [
+    "array_mean",
+    "calc_workload_dis_factor",
+    "decode_workload_key",
+    "deserialize_args",
+    "get_const_int",
+    "get_const_tuple",
+    "get_func_name",
+    "list_to_tuple",
+    "serialize_args",
+    "to_str_round",
+]
+
+Key = tuple[str, tuple[Any, ...] | None]
+
+
+def get_func_name(func: Callable[..., object]) -> str:
+    """Return the name of a function.
+
+    Parameters
+    ----------
+    func : callable
+
+    Returns
+    -------
+    str
+    """
+    return func.__name__ if hasattr(func, "__name__") else type(func).__name__
+
+
+def list_to_tuple(x: Sequence[Any]) -> tuple[Any, ...]:
+    """Return a list as a tuple, and the lists in it too.
+
+    Parameters
+    ----------
+    x : sequence
+
+    Returns
+    -------
+    tuple
+    """
+    return tuple(list_to_tuple(v) if isinstance(v, list | tuple) else v for v in x)
+
+
+def array_mean(arr: Sequence[float]) -> float:
+    """Return the mean of numbers.
+
+    Parameters
+    ----------
+    arr : sequence of float
+
+    Returns
+    -------
+    float
+    """
+    return fmean(map(float, arr))
+
+
+def to_str_round(x: str | float | Sequence[Any], decimal: int = 6) -> str:
+    """Return numbers as a text with so many decimals.
+
+    Parameters
+    ----------
+    x : str, float or sequence of these
+    decimal : int
+
+    Returns
+    -------
+    str
+    """
+    if isinstance(x, str):
+        return x
+    if isinstance(x, list | tuple):
+        return "[" + ", ".join(to_str_round(value, decimal) for value in x) + "]"
+    return str(x) if isinstance(x, int) else f"{x:.{decimal}f}"
+
+
+def decode_workload_key(workload_key: str) -> Key:
+    """Return the parts of a key.
+
+    Parameters
+    ----------
+    workload_key : str
+        What ``make_workload_key`` returned, or the digest and the shapes of a computation.
+
+    Returns
+    -------
+    name : str
+        The name of the function, or the digest.
+    args : tuple or None
+        All numbers behind it; None where the text is not JSON.
+    """
+    try:
+        name, *args = json.loads(workload_key)
+    except ValueError:
+        return workload_key, None
+    return name, tuple(_flat(args))
+
+
+def _flat(values: Sequence[Any]) -> list[Any]:
+    return [leaf for value in values for leaf in (_flat(value) if isinstance(value, list | tuple) else [value])]
+
+
+def calc_workload_dis_factor(target_workload_pair: Key, workload_pair: Key) -> float:
+    """Return how many times larger one workload is than another one of the same function.
+
+    Parameters
+    ----------
+    target_workload_pair : tuple of str and tuple
+        The larger one, as :func:`decode_workload_key` returns it.
+    workload_pair : tuple of str and tuple
+        The other one.
+
+    Returns
+    -------
+    float
+        The product of the quotients of all numbers; infinite where the functions differ, or a number is no multiple.
+    """
+    (name, larger), (other, smaller) = target_workload_pair, workload_pair
+    if name != other or larger is None or smaller is None or len(larger) != len(smaller):
+        return float("inf")
+    factor = 1.0
+    for big, small in zip(larger, smaller, strict=True):
+        if not isinstance(big, int) or not isinstance(small, int) or big == 0 or small == 0 or big % small:
+            if big != small:
+                return float("inf")
+        else:
+            factor *= big / small
+    return factor
