@@ -387,7 +387,6 @@ PUBLIC = {
         )
     },
     "tvm.generic": "compiler.tir.generic",
-    "tvm.relay.ShapeVar": "compiler.relay.ty:ShapeVar",
     "tvm.relay.loops": "compiler.relay.loops",
     "tvm.topi.random.threefry_test_wrapping": "compiler.testing.topi.wrapping:threefry_test_wrapping",
     "tvm.target.codegen.build_module": "compiler.driver.build:build",
