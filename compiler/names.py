@@ -284,6 +284,7 @@ PUBLIC = {
     "tvm.tir.ir_builder": "compiler.tir.ir_builder",
     "tvm.tir.schedule": "compiler.tir.schedule",
     "tvm.tir.schedule.transform": "compiler.tir.schedule.transform",
+    "tvm.tir.analysis._ffi_api": "compiler.tir.analysis._ffi_api",
     "tvm.tir.analysis.analysis": "compiler.tir.analysis",
     "tvm.tir.analysis.OOBChecker": "compiler.tir.schedule.out_of_bounds:OOBChecker",
     "tvm.script.ir_builder.tir.frame": "compiler.tir.script.ir_builder.frame",

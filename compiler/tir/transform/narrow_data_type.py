@@ -29,7 +29,8 @@ from compiler.ir.primexpr import (
 )
 from compiler.ir.substitute import free_vars, substitute
 from compiler.ir.transform import PassContext
-from compiler.tir.buffer import BufferLoad
+from compiler.tir.block import Block, BlockRealize
+from compiler.tir.buffer import BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, BufferStore, For, LetStmt, Stmt
 from compiler.tir.stmt_functor import StmtExprMutator
@@ -45,8 +46,8 @@ class NarrowDataType(PrimFuncPass):
         for i in range(T.int64(1024)):        for i in range(1024):
             C[i] = A[i] * 2.0            →        C[i] = A[i] * 2.0
 
-    A thread axis counts in the type of its extent likewise: the variable of one whose extent is int64 becomes int64
-    where a use needs that many bits.
+    The axes of blocks become narrower like the variables of loops.  A thread axis counts in the type of its extent: the
+    variable of one whose extent is int64 becomes int64 where a use needs that many bits.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def _narrow(func: PrimFunc, bits: int) -> PrimFunc:
     finder = _Wide(bits)
     finder.visit(func.body)
     replaced = {v: Var(v.name, dtype, span=v.span) for v, dtype in finder.types().items() if dtype != v.dtype}
-    return func.with_body(_Retype(replaced).visit(func.body)) if replaced else func
+    return func.with_body(_Retype(replaced, bits).visit(func.body)) if replaced else func
 
 
 class _Wide(Visitor):
@@ -116,6 +117,27 @@ class _Wide(Visitor):
         if isinstance(n.node, IterVar) and n.attr_key in THREAD_KEYS:
             self._define(n.node.var, Range.from_min_extent(const(0, n.value.dtype), n.value))
         self.visit_Node(n)
+
+    def visit_BlockRealize(self, n: BlockRealize) -> None:
+        for axis, value in zip(n.block.iter_vars, n.iter_values, strict=True):
+            assert axis.dom is not None
+            self._define(axis.var, axis.dom)
+            self.visit(value)
+            if axis.var in self.defined and not self._fits(value):
+                self.needed.add(axis.var)
+        self.visit(n.predicate)
+        self.visit(n.block)
+
+    def visit_Block(self, n: Block) -> None:
+        for region in (*n.reads, *n.writes, *(match.source for match in n.match_buffers)):
+            for part in region.region:
+                self.visit(part.min)
+                self.visit(part.extent)
+        for match in n.match_buffers:
+            self._need_all(match.buffer.elem_offset)
+        for stmt in (n.init, n.body):
+            if stmt is not None:
+                self.visit(stmt)
 
     def visit_LetStmt(self, n: LetStmt) -> None:
         self._need_all(n.value)
@@ -176,8 +198,9 @@ class _Wide(Visitor):
 class _Retype(StmtExprMutator):
     """Puts variables of other data types in the place of some, and index arithmetic in the type of its variables."""
 
-    def __init__(self, replaced: dict[Var, Var]) -> None:
+    def __init__(self, replaced: dict[Var, Var], bits: int) -> None:
         self._replaced = replaced
+        self._narrow = f"int{bits}"
         # What needs all bits of a variable that became wider takes it in its old type.
         self._as_before = {old: cast(old.dtype, new) for old, new in replaced.items()}
         self._axes: dict[IterVar, IterVar] = {}
@@ -210,6 +233,37 @@ class _Retype(StmtExprMutator):
         var = self._replaced.get(n.loop_var, n.loop_var)
         low, extent = cast(var.dtype, self.visit(n.min)), cast(var.dtype, self.visit(n.extent))
         return rebuild(n, loop_var=var, min=low, extent=extent, body=self.visit(n.body))
+
+    def visit_BlockRealize(self, n: BlockRealize) -> Stmt:
+        block = self.visit(n.block)
+        values = tuple(
+            cast(axis.var.dtype, self.visit(value)) for axis, value in zip(block.iter_vars, n.iter_values, strict=True)
+        )
+        return rebuild(n, iter_values=values, predicate=self.visit(n.predicate), block=block)
+
+    def visit_Block(self, n: Block) -> Stmt:
+        axes = tuple(self._axis(axis) if axis.var in self._replaced else axis for axis in n.iter_vars)
+        reads, writes = (tuple(map(self._region, regions)) for regions in (n.reads, n.writes))
+        matches = tuple(rebuild(match, source=self._region(match.source)) for match in n.match_buffers)
+        init, body = self._visit_optional(n.init), self.visit(n.body)
+        return rebuild(n, iter_vars=axes, reads=reads, writes=writes, match_buffers=matches, init=init, body=body)
+
+    def _fits(self, *constants: IntImm) -> bool:
+        low, high = dt.int_range(self._narrow)
+        wide = any(dt.bits(e.dtype) > dt.bits(self._narrow) for e in constants)
+        return wide and all(low <= e.value <= high for e in constants)
+
+    def _region(self, n: BufferRegion) -> BufferRegion:
+        def part(old: Range) -> Range:
+            low, extent = self.visit(old.min), self.visit(old.extent)
+            if isinstance(low, IntImm) and isinstance(extent, IntImm) and self._fits(low, extent):
+                return Range.from_fields(cast(self._narrow, low), cast(self._narrow, extent))
+            if low is old.min and extent is old.extent:
+                return old
+            return Range.from_fields(*((low, extent) if low.dtype == extent.dtype else _matched(low, extent)))
+
+        region = tuple(map(part, n.region))
+        return n if all(a is b for a, b in zip(region, n.region, strict=True)) else BufferRegion(n.buffer, region)
 
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         if not isinstance(n.node, IterVar) or n.node.var not in self._replaced:

@@ -17,7 +17,7 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import BufferStore, LetStmt, Stmt, no_op
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
-from compiler.tir.transform.remove_no_op import without_no_ops
+from compiler.tir.transform.remove_no_op import without_empty_parts
 
 
 class RemoveStoreUndef(PrimFuncPass):
@@ -39,7 +39,7 @@ class RemoveStoreUndef(PrimFuncPass):
             return func
         undefined = _Undefined()
         undefined.visit(func.body)
-        body = without_no_ops(_Remove(undefined.stores, undefined.variables).visit(func.body))
+        body = without_empty_parts(_Remove(undefined.stores, undefined.variables).visit(func.body))
         _check_defined(body)
         return func.with_body(body)
 

@@ -178,10 +178,10 @@ class Vectorizer(StmtExprMutator):
         return Select(*[broadcast_to(p, lanes) for p in parts])
 
     def visit_Ramp(self, n: Ramp) -> PrimExpr:
-        base, stride, lanes = self.visit(n.base), n.stride, lanes_of(n)
-        known = isinstance(base, Ramp) and isinstance(stride, IntImm) and min(lanes, lanes_of(base)) > 0
-        if known and is_const_int(base.stride, stride.value * lanes):
-            return Ramp(base.base, stride, lanes * lanes_of(base))  # each one begins where the one before ends
+        base, lanes = self.visit(n.base), lanes_of(n)
+        if isinstance(base, Ramp) and isinstance(n.stride, IntImm) and min(lanes, lanes_of(base)) > 0:
+            joins = is_const_int(base.stride, n.stride.value * lanes)  # each one begins where the one before ends
+            return Ramp(base.base, n.stride, lanes * lanes_of(base)) if joins else self._vector_already(n)
         return self._vector_already(n)
 
     def visit_Broadcast(self, n: Broadcast) -> PrimExpr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ from compiler.ir.module import IRModule
 from compiler.ir.primexpr import IntImm, IterVar, Var
 from compiler.ir.transform import Sequential
 from compiler.ir.types import PointerType, PrimType
+from compiler.tir.analysis.memcpy import identify_memcpy
 from compiler.tir.script import from_source
 
 i, j = Var("i"), Var("j")
@@ -179,3 +181,33 @@ def test_memory_is_known_after_the_passes_of_compaction() -> None:
     )
     mod = Sequential(tir.analysis.get_vtcm_compaction_passes())(IRModule({"main": func}))
     assert tir.analysis.calculate_allocated_bytes(mod["main"])["main"]["global.vtcm"] == 16 * 4
+
+
+COPIES = {
+    "B[i * 8 + j] = A[i, j]": [("A[0:4, 0:8]", "B[0:32]"), ("A[i, 0:8]", "B[i * 8:i * 8 + 8]")],
+    "B[i * 8 + j] = A[i, j] + 1.0": ["value to be BufferLoad, but instead found", "value to be BufferLoad"],
+    "T.evaluate(i * j)": ["to have BufferStore body", "to have BufferStore body"],
+    "B[i + j * 4] = A[i, j]": ["Term 0 had different source", "number of dst indices touched"],
+    "B[i * 16 + j] = A[i, j]": [r"DetectIterMap\(dst\)", ("A[i, 0:8]", "B[i * 16:i * 16 + 8]")],
+    "B[31 - (i * 8 + j)] = A[i, j]": [r"DetectIterMap\(dst\)", "Term 0 had different scale"],
+    "B[j * 2 + i] = A[i, j * 2]": ["DetectIterMap", "number of src indices touched"],
+}
+
+
+@pytest.mark.parametrize("statement", COPIES)
+def test_loops_that_copy_one_block_of_memory(statement: str) -> None:
+    func = from_source(
+        f"""
+@T.prim_func
+def main(A: T.Buffer((4, 8), "float32"), B: T.Buffer((64,), "float32")):
+    for i, j in T.grid(4, 8):
+        {statement}
+"""
+    )
+    results = identify_memcpy(func.body)
+    assert len(results) == len(COPIES[statement])
+    for result, expected in zip(results, COPIES[statement], strict=True):
+        if isinstance(expected, str):
+            assert re.search(expected, result.value)  # type: ignore[union-attr]
+        else:
+            assert tuple(map(str, result)) == expected  # type: ignore[arg-type]

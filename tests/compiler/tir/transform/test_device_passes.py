@@ -173,3 +173,27 @@ def test_targets_and_entries() -> None:
     module = AnnotateEntryFunc()(IRModule({"main": func, "helper": private}))
     assert module["main"].attrs["tir.is_entry_func"]
     assert "tir.is_entry_func" not in module["helper"].attrs
+
+
+def test_assumptions_outlive_undefined_stores() -> None:
+    assert_pass(
+        RemoveStoreUndef(),
+        """
+        for i in range(16):
+            T.evaluate(T.assume(i < 14 or A[i] == 0.0))
+        for i in range(16):
+            if i < 14:
+                C[i] = A[i]
+            else:
+                C[i] = T.undef(dtype="float32")
+        """,
+        """
+        for i in range(16):
+            T.evaluate(T.assume(i < 14 or A[i] == 0.0))
+        for i in range(16):
+            if i < 14:
+                C[i] = A[i]
+        """,
+        params="A: T.Buffer((16,), 'float32'), C: T.Buffer((16,), 'float32')",
+        values=(),
+    )

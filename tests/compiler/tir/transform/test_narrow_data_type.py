@@ -7,9 +7,11 @@ import pytest
 from compiler.ir.error import ArgumentError
 from compiler.ir.node import Node
 from compiler.ir.primexpr import LT, IterVar, Select, Var, const
+from compiler.ir.structural import assert_structural_equal
 from compiler.ir.substitute import post_order_visit
 from compiler.tir.buffer import decl_buffer
 from compiler.tir.function import PrimFunc
+from compiler.tir.script import from_source
 from compiler.tir.stmt import AttrStmt, BufferStore, For
 from compiler.tir.transform import NarrowDataType
 from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, function, nodes, program
@@ -144,3 +146,36 @@ def test_the_sides_of_a_comparison_are_narrowed_apart() -> None:
     assert loop.loop_var.dtype == "int32"
     (comparison,) = nodes(loop, LT)
     assert (comparison.a.dtype, comparison.b.dtype) == ("int64", "int64")
+
+
+def test_axes_of_blocks() -> None:
+    """Loops, axes, conditions and regions count in 32 bits; an axis that needs more keeps its bits."""
+    before, after = (
+        from_source(
+            f"""
+@T.prim_func
+def main(A: T.Buffer(({wide(16)}, {wide(16)}), "float32"), B: T.Buffer(({wide(16)},), "float32"), n: T.int64):
+    for i, k in T.grid({c(16)}, {c(16)}):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.where(i * {c(16)} + k < {c(200)})
+            T.reads(A[vi, {c(0)}:{c(16)}])
+            T.writes(B[vi])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+    for i in range(n):
+        with T.block("wide"):
+            vi = T.axis.spatial(n, i)
+            T.reads()
+            T.writes(B[vi % T.int64(16)])
+            B[vi % T.int64(16)] = T.float32(0)
+"""
+        )
+        for c in (wide, str)
+    )
+    assert_structural_equal(apply(before, NarrowDataType(32)), after)
+
+
+def wide(value: int) -> str:
+    return f"T.int64({value})"
