@@ -89,13 +89,13 @@ def _place(buffer: Buffer, indices: Sequence[PrimExpr]) -> PrimExpr:
 
 
 def _iterators(name: str, place: PrimExpr, ranges: Mapping[Var, Range]) -> IterSumExpr:
-    found = detect_iter_map([place], ranges, check_level=IterMapLevel.Bijective)
-    if not found.indices:
-        errors = "; ".join(map(str, found.errors))
+    iter_map = detect_iter_map([place], ranges, check_level=IterMapLevel.Bijective)
+    if not iter_map.indices:
+        errors = "; ".join(map(str, iter_map.errors))
         raise _NoCopyError(
-            f"arith::DetectIterMap({name}) returned {len(found.errors)} errors: [{errors}] for {name}_index = {place}"
+            f"arith::DetectIterMap({name}) returned {len(iter_map.errors)} errors: [{errors}] for {name}_index = {place}"
         )
-    return found.indices[0]
+    return iter_map.indices[0]
 
 
 def _check_count(name: str, place: PrimExpr, ranges: Mapping[Var, Range], analyzer: Analyzer) -> None:

@@ -11,7 +11,7 @@ from compiler.ir.primexpr import Call, Var
 from compiler.ir.substitute import uses_var
 from compiler.tir.allocations import element_count
 from compiler.tir.buffer import Buffer, BufferLoad
-from compiler.tir.stmt import THREAD_KEYS, Allocate, AttrStmt, BufferStore, For, SeqStmt, Stmt
+from compiler.tir.stmt import THREAD_KEYS, Allocate, AttrStmt, BufferStore, DeclBuffer, For, SeqStmt, Stmt
 
 __all__ = ["Filling", "fillings_ahead"]
 
@@ -70,7 +70,8 @@ def fillings_ahead(loop: For) -> list[Filling]:
         allocations = {d: search.allocations[d] for d in data if d in search.allocations}
         if len(allocations) == len(data):
             fillings.append(Filling(marker, body, allocations))
-    return [f for f in fillings if _can_be_moved(f, loop) and _is_independent(f, everything)]
+    moved = [f for f in fillings if _can_be_moved(f, loop) and _has_flat_memory_of_its_own(f, everything)]
+    return [f for f in moved if _is_all_of(f, loop) or _is_independent(f, everything)]
 
 
 def _marked(marker: AttrStmt) -> tuple[list[Var], Stmt]:
@@ -89,15 +90,26 @@ def _can_be_moved(filling: Filling, loop: For) -> bool:
     return not any(uses_var(extent, loop.loop_var) for extent in extents)
 
 
+def _has_flat_memory_of_its_own(filling: Filling, everything: _Accesses) -> bool:
+    """Return whether all accesses of the marked memory are known, and have one index."""
+    if any(data in everything.escaping for data in filling.allocations):
+        return False
+    return all(_is_flat(b, filling.allocations[b.data]) for b in everything.buffers if b.data in filling.allocations)
+
+
+def _is_all_of(filling: Filling, loop: For) -> bool:
+    """Return whether an iteration does nothing else: whatever it does, it does in the same order then."""
+    body = loop.body
+    while isinstance(body, (Allocate, DeclBuffer)):
+        body = body.body
+    return body is filling.marker
+
+
 def _is_independent(filling: Filling, everything: _Accesses) -> bool:
     """Return whether the filling only writes its own memory, reads nothing that the rest writes, and has no effects."""
     inside = _Accesses.of(filling.body)
     own = filling.allocations.keys() | inside.allocated
     if inside.has_effects or any(store.buffer.data not in own for store in inside.stores):
-        return False
-    if any(data in everything.escaping for data in filling.allocations):
-        return False
-    if not all(_is_flat(b, filling.allocations[b.data]) for b in everything.buffers if b.data in filling.allocations):
         return False
     own_stores = set(inside.stores)
     return all(store in own_stores or store.buffer.data not in inside.loads for store in everything.stores)
@@ -121,6 +133,8 @@ class _Search:
                 case Allocate() as alloc:
                     self.allocations[alloc.buffer_var] = alloc
                     todo.append(alloc.body)
+                case DeclBuffer() as declaration:
+                    todo.append(declaration.body)
                 case SeqStmt(stmts):
                     todo.extend(reversed(stmts))
                 case AttrStmt() as attr if attr.attr_key == MARKER:

@@ -11,7 +11,7 @@ from compiler.tir.allocations import element_count
 from compiler.tir.analysis.features import features
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, For, ForKind, IfThenElse, Stmt, seq
+from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, ForKind, IfThenElse, Stmt, seq
 from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.double_buffer_filling import Filling, fillings_ahead
 from compiler.tir.transform.pass_base import PrimFuncPass
@@ -64,12 +64,16 @@ class _Inject(StmtMutator):
         if not fillings:
             return rebuild(n, body=self.visit(n.body))
         step = n.loop_var - n.min
-        body = _Ahead(n, fillings).visit(n.body)
+        ahead = _Ahead(n, fillings)
+        body = ahead.visit(n.body)
         for filling in fillings:
             body = _Halves(filling, step % 2).visit(body)
         loop = seq([*self._before(n, fillings), self._loop(n, self.visit(body))])
-        for alloc in (alloc for filling in fillings for alloc in filling.allocations.values()):
-            loop = rebuild(alloc, extents=(element_count(alloc.extents) * 2,), body=loop)
+        for filling in fillings:
+            for data, alloc in filling.allocations.items():
+                for buffer in [b for b in ahead.declared if b.data is data]:
+                    loop = DeclBuffer(filling.both_halves(buffer), loop)
+                loop = rebuild(alloc, extents=(element_count(alloc.extents) * 2,), body=loop)
         return loop
 
     def _before(self, n: For, fillings: list[Filling]) -> list[Stmt]:
@@ -111,12 +115,26 @@ class _Unmarked(StmtMutator):
 
 
 class _Ahead(StmtMutator):
-    """Takes the allocations out of the body and makes each filling one for the next iteration."""
+    """Takes the allocations out of the body and makes each filling one for the next iteration.
+
+    Attributes
+    ----------
+    declared : list of Buffer
+        The buffers whose declarations it has taken out, too.
+    """
 
     def __init__(self, loop: For, fillings: list[Filling]) -> None:
         self._loop = loop
         self._fillings = {filling.marker: filling for filling in fillings}
         self._allocations = {alloc for filling in fillings for alloc in filling.allocations.values()}
+        self._moved = {alloc.buffer_var for alloc in self._allocations}
+        self.declared: list[Buffer] = []
+
+    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
+        if n.buffer.data not in self._moved:
+            return rebuild(n, body=self.visit(n.body))
+        self.declared.append(n.buffer)
+        return self.visit(n.body)  # type: ignore[no-any-return]
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         body = self.visit(n.body)

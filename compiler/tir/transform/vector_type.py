@@ -24,7 +24,7 @@ from compiler.ir.primexpr import (
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import ADDRESS_OF
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, Stmt
+from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, Stmt
 from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.flat_memory import pointer_to
 
@@ -162,6 +162,11 @@ class _Retype(StmtExprMutator):
     def visit_AttrStmt(self, n: AttrStmt) -> Stmt:
         subject = self._pointers.get(n.node, n.node) if isinstance(n.node, Var) else n.node
         return rebuild(n, node=subject, value=self.visit(n.value), body=self.visit(n.body))
+
+    def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
+        count = self._lanes.get(n.buffer.data)
+        buffer = n.buffer if count is None else self._view(n.buffer, count)
+        return rebuild(n, buffer=buffer, body=self.visit(n.body))
 
     def _view(self, buffer: Buffer, count: int) -> Buffer:
         view = self._buffers.get(buffer)

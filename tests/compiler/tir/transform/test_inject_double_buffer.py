@@ -9,6 +9,7 @@ import pytest
 from compiler.ir.primexpr import Call
 from compiler.ir.transform import Sequential
 from compiler.tir.builtin import STORAGE_SYNC
+from compiler.tir.stmt import Allocate, DeclBuffer, For
 from compiler.tir.transform import FlattenBuffer, InjectDoubleBuffer, Simplify, StorageRewrite, ThreadSync
 from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, nodes, program
 
@@ -224,3 +225,33 @@ def test_threads_wait_for_each_half_where_turns_hold_two_iterations() -> None:
     waiting = apply(func, *passes, config=config)
     # Before each half is filled in the loop; behind it, before the last half is filled and before it is read.
     assert [call.op for call in nodes(waiting, Call)].count(STORAGE_SYNC) == 4
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "B = T.decl_buffer((4,), 'int32')",
+        "P = T.allocate([4], 'int32')\n    B = T.Buffer((4,), 'int32', data=P)",
+    ],
+)
+def test_a_marker_around_the_whole_iteration(declaration: str) -> None:
+    """The iterations stay in order, so that it may do anything: the halves of the buffer take turns."""
+    before = program(
+        f"""
+for i in range(8):
+    {declaration}
+    T.attr(B.data, "double_buffer_scope", 1)
+    for j in range(4):
+        B[j] = A[i * 4 + j] + C[0]
+    C[0] = B[1] - B[2]
+        """,
+        params=PARAMS,
+    )
+    after = apply(before, INJECT)
+    (alloc,) = nodes(after, Allocate)
+    assert int(alloc.extents[0]) == 8
+    declared = {int(node.buffer.shape[0]) for node in nodes(after, DeclBuffer)}
+    assert declared == ({8} if "decl" in declaration else set())
+    loops = [int(loop.extent) for loop in nodes(after, For) if "i" in loop.loop_var.name]
+    assert loops == [7]
+    assert_same(before, after)

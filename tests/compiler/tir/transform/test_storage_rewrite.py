@@ -593,3 +593,19 @@ def test_declared_buffers_move_with_their_memory() -> None:
     func = apply(program(buffers + loops, params="A: T.Buffer((8,), 'int32')"), StorageRewrite())
     (memory,) = nodes(func, Allocate)
     assert [n.buffer.data for n in nodes(func, DeclBuffer)] == [memory.buffer_var] * 2
+
+
+def test_declared_buffers_get_the_memory_of_vectors() -> None:
+    func = program(
+        """
+        L = T.decl_buffer((16,), "int32", scope="local")
+        L[0:16] = A[0:16]
+        C[0:16] = L[0:16]
+        """,
+        params=PARAMS,
+    )
+    after = apply(func, StorageRewrite())
+    (alloc,), (declared,) = nodes(after, Allocate), nodes(after, DeclBuffer)
+    assert alloc.dtype == "int32x16"
+    assert declared.buffer.data is alloc.buffer_var
+    assert_same(func, after)
