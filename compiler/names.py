@@ -87,6 +87,7 @@ PUBLIC = {
     "tvm.contrib": "compiler.contrib",
     "tvm.contrib.debugger": "compiler.contrib.debugger",
     "tvm.contrib.debugger.debug_executor": "compiler.runtime.debug_executor",
+    "tvm.contrib.debugger.debug_result": "compiler.runtime.debug_result",
     "tvm.contrib.graph_executor": "compiler.runtime.graph_module",
     "tvm.contrib.pipeline_executor_build": "compiler.contrib.pipeline_executor",
     "tvm.contrib.relay_viz": "compiler.contrib.relay_viz",

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from compiler.ir.error import ArgumentError, expected, show
+from compiler.runtime.debug_result import DebugResult
 from compiler.runtime.device import Device
 from compiler.runtime.graph_executor import GraphExecutor
 from compiler.runtime.graph_module import GraphModule
-from compiler.runtime.measurement import BenchmarkResult, measure
+from compiler.runtime.measurement import BenchmarkResult, Thunk, measure
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
 from compiler.runtime.profile_report import Report
 from compiler.runtime.profiling import MetricCollector, Profiler, argument_shapes
 
 __all__ = ["GraphModuleDebug", "create"]
+
+_SHORTEST = 1e-3
+"""How many seconds the measurement of a kernel lasts at least when a run is written."""
 
 
 class GraphModuleDebug(GraphModule):
@@ -27,9 +32,10 @@ class GraphModuleDebug(GraphModule):
     device : Device or sequence of Device, optional
         Where it runs: the executor knows.
     graph_json_str : str, optional
-        The executor's graph, which it knows as well.
-    dump_root : optional
-        Accepted as TVM does; nothing is written.
+        The executor's graph.  Where it is given, the graph, and after each run the times and the results of all nodes
+        are written to files.
+    dump_root : str or path, optional
+        Where the folder of these files is made; a temporary one, which :meth:`exit` removes, when left out.
     """
 
     def __init__(
@@ -37,9 +43,50 @@ class GraphModuleDebug(GraphModule):
         module: GraphExecutor,
         device: Device | Sequence[Device] | None = None,
         graph_json_str: str | None = None,
-        dump_root: object = None,
+        dump_root: str | os.PathLike[str] | None = None,
     ) -> None:
         super().__init__(module)
+        self.debug_datum = None if graph_json_str is None else DebugResult(graph_json_str, module.device, dump_root)
+
+    @property
+    def _dump_root(self) -> str | None:
+        return None if self.debug_datum is None else self.debug_datum.root
+
+    @property
+    def _dump_path(self) -> str | None:
+        return None if self.debug_datum is None else self.debug_datum.path
+
+    def run(self, **input_dict: ArrayLike) -> None:
+        """Set inputs, if any are given, and run the model; print the times of its kernels where files are written.
+
+        Parameters
+        ----------
+        **input_dict : array_like or NDArray
+            Inputs by name.
+        """
+        if input_dict:
+            self.set_input(None, None, **input_dict)
+        if self.debug_datum is not None:
+            self._write_run(self.debug_datum)
+        self.module.run()
+
+    def _write_run(self, debug_datum: DebugResult) -> None:
+        values: list[list[NDArray]] = []
+        thunks = self._thunks()
+        for index, thunk in enumerate(thunks):
+            if thunk is not None:
+                thunk()
+            # nodes share memory: a later one may write over these
+            values.append([array(value.numpy()) for value in self.module.results_of(index)])
+        measured = [[] if thunk is None else measure(thunk, 10, 1, _SHORTEST)[1] for thunk in thunks]
+        debug_datum.write_trace([sum(times) / max(len(times), 1) for times in measured])
+        debug_datum.write_tensors(values)
+        print(debug_datum.table(measured))
+
+    def exit(self) -> None:
+        """Remove the temporary folder of the files."""
+        if self.debug_datum is not None:
+            self.debug_datum.remove()
 
     def profile(self, collectors: Sequence[MetricCollector] | None = None, **input_dict: ArrayLike) -> Report:
         """Run the model once and return how long each kernel took.
@@ -67,7 +114,7 @@ class GraphModuleDebug(GraphModule):
         return profiler.report()
 
     def run_individual(self, number: int, repeat: int = 1, min_repeat_ms: int = 0) -> list[list[float]]:
-        """Measure every kernel by itself, in the order of the graph.
+        """Measure every node by itself, in the order of the graph.
 
         Parameters
         ----------
@@ -81,10 +128,18 @@ class GraphModuleDebug(GraphModule):
         Returns
         -------
         list of list of float
-            Seconds a call, for each kernel one value for each repeat.
+            Seconds a call, for each node one value for each repeat; zeros for one that computes nothing.
         """
         self.module.run()
-        return [measure(thunk, number, repeat, min_repeat_ms / 1e3)[1] for _, thunk in self.module.thunks()]
+        return [
+            [0.0] * repeat if thunk is None else measure(thunk, number, repeat, min_repeat_ms / 1e3)[1]
+            for thunk in self._thunks()
+        ]
+
+    def _thunks(self) -> list[Thunk | None]:
+        """Return what makes the call of each node; None of one that computes nothing."""
+        nodes = enumerate(self.module.graph.nodes)
+        return [self.module.thunk(index) if node.op == "tvm_op" else None for index, node in nodes]
 
     def run_individual_node(
         self, index: int, number: int = 10, repeat: int = 1, min_repeat_ms: int = 0
@@ -152,7 +207,12 @@ class GraphModuleDebug(GraphModule):
         return index
 
 
-def create(graph_json_str: str, libmod: Module, device: Device, dump_root: object = None) -> GraphModuleDebug:
+def create(
+    graph_json_str: str,
+    libmod: Module,
+    device: Device | Sequence[Device],
+    dump_root: str | os.PathLike[str] | None = None,
+) -> GraphModuleDebug:
     """Return the executor of a graph whose parameters are yet to be set.
 
     Parameters
@@ -161,10 +221,10 @@ def create(graph_json_str: str, libmod: Module, device: Device, dump_root: objec
         What ``lib.get_graph_json()`` returns.
     libmod : Module
         The kernels, as ``lib.get_lib()`` returns them.
-    device : Device
-        Where it runs.
-    dump_root : optional
-        Accepted as TVM does; nothing is written.
+    device : Device or sequence of Device
+        Where it runs; the first counts.
+    dump_root : str or path, optional
+        Where the folder of what a run leaves is made; a temporary one when left out.
 
     Returns
     -------
@@ -177,4 +237,5 @@ def create(graph_json_str: str, libmod: Module, device: Device, dump_root: objec
     """
     if not isinstance(graph_json_str, str):
         expected("debug_executor.create", "graph_json_str", "a graph as JSON", type(graph_json_str).__name__)
-    return GraphModuleDebug(GraphExecutor(graph_json_str, libmod, device))
+    where = device if isinstance(device, Device) else device[0]
+    return GraphModuleDebug(GraphExecutor(graph_json_str, libmod, where), where, graph_json_str, dump_root)

@@ -240,6 +240,21 @@ class GraphExecutor(ModelExecutor):
         """
         return self._values[self.graph.node_row_ptr[node]]
 
+    def results_of(self, node: int) -> list[NDArray]:
+        """Return the memory of all results of a node.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node.
+
+        Returns
+        -------
+        list of NDArray
+        """
+        first, last = self.graph.node_row_ptr[node : node + 2]
+        return self._values[first:last]
+
     def calls(self) -> list[tuple[int, str]]:
         """Return the graph's calls in order.
 

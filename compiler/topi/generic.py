@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
 from compiler.te import Schedule, Tensor
-from compiler.topi.schedules.generic import schedule_injective, schedule_reduce
+from compiler.topi.schedules.generic import schedule_injective, schedule_injective_from_existing, schedule_reduce
 
 _COMPUTATIONS = """adaptive_pool argsort argwhere batch_matmul batch_norm binarize_pack binary_dense bitpack
     bitserial_conv2d_nchw bitserial_conv2d_nhwc bitserial_dense broadcast conv1d_ncw conv1d_nwc conv1d_transpose_ncw
@@ -46,7 +46,7 @@ def _schedule(name: str) -> Callable[..., Schedule]:
     def schedule(outs: Tensor | Sequence[Tensor]) -> Schedule:
         return schedule_injective(outs)
 
-    def schedule_in_layout(outs: Tensor | Sequence[Tensor], layout: str) -> Schedule:
+    def schedule_in_layout(outs: Tensor | Sequence[Tensor], layout: str = "NCHW") -> Schedule:
         return schedule_injective(outs)
 
     made: Callable[..., Schedule] = schedule_in_layout if name in _WITH_LAYOUT else schedule
@@ -58,7 +58,7 @@ def _schedule(name: str) -> Callable[..., Schedule]:
 _SCHEDULES = {f"schedule_{name}": _schedule(name) for name in _COMPUTATIONS.split()}
 globals().update(_SCHEDULES)
 
-__all__ = ["schedule_injective", "schedule_reduce", *_SCHEDULES]
+__all__ = ["schedule_injective", "schedule_injective_from_existing", "schedule_reduce", *_SCHEDULES]
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = public_module("tvm.topi.generic", __all__)

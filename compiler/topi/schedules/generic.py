@@ -27,6 +27,7 @@ __all__ = [
     "inline_cheap",
     "readers_of",
     "schedule_injective",
+    "schedule_injective_from_existing",
     "schedule_reduce",
     "schedule_rule_for",
 ]
@@ -65,6 +66,26 @@ def schedule_injective(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike
     Schedule
     """
     return _schedule(outs, target)
+
+
+def schedule_injective_from_existing(sch: te.Schedule, out: te.Tensor) -> te.Schedule:
+    """Let the loops of one tensor run over elements in a schedule that goes on otherwise.
+
+    Parameters
+    ----------
+    sch : Schedule
+        Which is changed.
+    out : Tensor
+        The tensor.
+
+    Returns
+    -------
+    Schedule
+        The same one.
+    """
+    lanes = Target.target_or_current(None).vector_width(out.dtype)
+    vectorize_elements(sch[out], lanes, isinstance(out.op, ComputeOp) and _is_elementwise(out.op))
+    return sch
 
 
 def schedule_reduce(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | None = None) -> te.Schedule:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -34,7 +37,9 @@ def test_every_kernel_is_measured(module: debug_executor.GraphModuleDebug) -> No
     assert report.table(aggregate=False).count("nn_dense") == 3
     assert len({c["Hash"] for c in report.calls}) == 2
     times = module.run_individual(number=2, repeat=3)
-    assert [len(t) for t in times] == [3] * 4
+    assert [len(t) for t in times] == [3] * 6
+    assert times[0] == times[1] == [0.0] * 3
+    assert min(min(t) for t in times[2:]) > 0
     assert module.run_individual_node(2, number=2, repeat=3).min > 0
     assert module.run_individual_node(0, repeat=2).results == [0.0, 0.0]
 
@@ -48,3 +53,36 @@ def test_results_inside_of_the_graph(module: debug_executor.GraphModuleDebug) ->
     )
     with pytest.raises(ArgumentError, match="no node 'nowhere'"):
         module.debug_get_output("nowhere")
+
+
+def test_a_run_leaves_its_graph_times_and_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    x = relay.var("x", shape=(2, 4))
+    halves = relay.split(relay.nn.relu(x), 2, axis=1)
+    out = relay.Tuple([relay.nn.dense(halves[0], halves[1]), relay.exp(halves[1])])
+    lib = relay.build(IRModule.from_expr(relay.Function([x], out)), "llvm")
+    graph = lib.get_graph_json()
+    data = np.array([[-1, 2, 3, -4], [5, -6, 7, 8]], "float32")
+    made = debug_executor.create(graph, lib.get_lib(), [tvm.cpu(0)])
+    folder = Path(made._dump_path or "")
+    assert folder.name == "_tvmdbg_device_CPU_0"
+    dumped = json.loads((folder / "_tvmdbg_graph_dump.json").read_text())
+    names = [node["name"] for node in json.loads(graph)["nodes"]]
+    assert [node["name"] for node in dumped["nodes"]] == names
+    assert dumped["nodes"][0]["op"] == "param"
+    assert dumped["nodes"][1]["inputs"] == ["x"]
+    made.run(x=data)
+    expected = np.maximum(data, 0)
+    np.testing.assert_allclose(made.get_output(0).numpy(), expected[:, :2] @ expected[:, 2:].T, rtol=1e-5)
+    assert "Total_time" in capsys.readouterr().out
+    trace = json.loads((folder / "_tvmdbg_execution_trace.json").read_text())
+    assert [event["name"] for event in trace["traceEvents"][::2]] == names
+    assert [event["ph"] for event in trace["traceEvents"][:2]] == ["B", "E"]
+    tensors = tvm.runtime.load_param_dict((folder / "output_tensors.params").read_bytes())
+    np.testing.assert_array_equal(tensors["x____topo-index:0____output-num:0"].numpy(), data)
+    results = [value.numpy() for key, value in tensors.items() if "topo-index:0" not in key]
+    assert any(value.shape == (2, 2) and np.allclose(value, np.exp(expected[:, 2:])) for value in results)
+    made.exit()
+    assert not folder.exists()
+    kept = debug_executor.create(graph, lib.get_lib(), tvm.cpu(0), dump_root=tmp_path)
+    kept.exit()
+    assert (tmp_path / folder.name / "_tvmdbg_graph_dump.json").exists()

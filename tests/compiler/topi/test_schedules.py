@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import compiler
+import compiler as tvm
 from compiler import te, topi
 from compiler.target import Target
 from compiler.topi.schedules import schedule_injective, schedule_reduce, schedule_rule_for
@@ -87,3 +89,26 @@ def test_several_outputs() -> None:
 def test_patterns_have_rules() -> None:
     assert schedule_rule_for(OpPattern.COMM_REDUCE) is schedule_reduce
     assert schedule_rule_for(OpPattern.ELEMWISE) is schedule_rule_for(OpPattern.OPAQUE) is schedule_injective
+
+
+@pytest.mark.parametrize("package", [topi.generic, topi.x86])
+def test_one_tensor_of_a_schedule_runs_over_its_elements(package: Any) -> None:
+    x = te.placeholder((6, 16), name="x")
+    doubled = te.compute((6, 16), lambda i, j: x[i, j] * 2.0, name="doubled")
+    out = te.compute((6, 16), lambda i, j: doubled[i, j] + doubled[i, 15 - j], name="out")
+    schedule = te.create_schedule(out.op)
+    with tvm.target.Target("llvm"):
+        assert package.schedule_injective_from_existing(schedule, out) is schedule
+    data = np.arange(96, dtype="float32").reshape(6, 16)
+    result = tvm.nd.array(np.zeros((6, 16), "float32"))
+    tvm.build(schedule, [x, out], "llvm")(tvm.nd.array(data), result)
+    np.testing.assert_array_equal(result.numpy(), data * 2 + data[:, ::-1] * 2)
+
+
+def test_pools_are_scheduled_without_their_layout() -> None:
+    x = te.placeholder((1, 2, 4, 4), name="x")
+    pooled = topi.nn.global_pool(x, "avg")
+    result = tvm.nd.array(np.zeros((1, 2, 1, 1), "float32"))
+    data = np.random.default_rng(0).random((1, 2, 4, 4), "float32")
+    tvm.build(topi.generic.schedule_adaptive_pool(pooled), [x, pooled], "llvm")(tvm.nd.array(data), result)
+    np.testing.assert_allclose(result.numpy(), data.mean((2, 3), keepdims=True), rtol=1e-5)

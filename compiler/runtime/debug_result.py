@@ -1,0 +1,130 @@
+"""What a debugged run of a graph leaves in files: the graph, a trace of the kernels, the results of all nodes."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.runtime.device import Device
+from compiler.runtime.ndarray import NDArray
+from compiler.runtime.params import save_param_dict
+
+__all__ = ["CHROME_TRACE_FILE_NAME", "GRAPH_DUMP_FILE_NAME", "TENSORS_FILE_NAME", "DebugResult"]
+
+GRAPH_DUMP_FILE_NAME = "_tvmdbg_graph_dump.json"
+CHROME_TRACE_FILE_NAME = "_tvmdbg_execution_trace.json"
+TENSORS_FILE_NAME = "output_tensors.params"
+_COLUMNS = ("Node Name", "Ops", "Time(us)", "Time(%)", "Shape", "Inputs", "Outputs", "Measurements(us)")
+
+
+class DebugResult:
+    """Writes what happens in a run to a folder.
+
+    Parameters
+    ----------
+    graph_json : str
+        The graph as ``lib.get_graph_json()`` returns it.
+    device : Device
+        Where it runs; the folder is named by it.
+    dump_root : str or path, optional
+        Where the folder is made; a temporary folder, removed by :meth:`remove`, when left out.
+
+    Attributes
+    ----------
+    root : str
+        Where the folder is.
+    path : str
+        The folder.
+    nodes : list of dict
+        The nodes with their shapes and the names of their inputs, as they are written.
+    """
+
+    def __init__(self, graph_json: str, device: Device, dump_root: str | os.PathLike[str] | None = None) -> None:
+        self._temporary = tempfile.TemporaryDirectory(prefix="tvmdbg_") if dump_root is None else None
+        self.root = self._temporary.name if self._temporary else os.fspath(dump_root or "")
+        self.path = os.path.join(self.root, f"_tvmdbg_device_{device.kind.upper()}_{device.device_id}")
+        os.makedirs(self.path, exist_ok=True)
+        graph = json.loads(graph_json)
+        self._rows = graph["node_row_ptr"]
+        self.nodes: list[dict[str, Any]] = []
+        names = [node["name"] for node in graph["nodes"]]
+        shapes, dtypes = graph["attrs"]["shape"][1], graph["attrs"]["dltype"][1]
+        for node, row in zip(graph["nodes"], self._rows, strict=False):
+            attrs = node.get("attrs", {})
+            called = "param" if node["op"] == "null" else attrs.get("func_name", node["op"])
+            inputs = [names[given[0]] for given in node["inputs"]]
+            typed = {**attrs, "T": f"type: {dtypes[row]}"}
+            self.nodes.append({**node, "op": called, "inputs": inputs, "attrs": typed, "shape": shapes[row]})
+        self._write(GRAPH_DUMP_FILE_NAME, {**graph, "nodes": self.nodes})
+
+    def write_trace(self, seconds: Sequence[float]) -> None:
+        """Write how long the nodes took, for the viewer of Chrome.
+
+        Parameters
+        ----------
+        seconds : sequence of float
+            Of each node.
+        """
+        events, now = [], 0.0
+        for node, duration in zip(self.nodes, seconds, strict=True):
+            for phase, at in (("B", now), ("E", now + duration * 1e6)):
+                events.append({"ts": at, "tid": 1, "pid": 1, "name": node["name"], "ph": phase})
+            now += duration * 1e6
+        self._write(CHROME_TRACE_FILE_NAME, {"displayTimeUnit": "ns", "traceEvents": events})
+
+    def write_tensors(self, values: Sequence[Sequence[NDArray]]) -> None:
+        """Write the results of the nodes, as ``load_param_dict`` reads them.
+
+        Parameters
+        ----------
+        values : sequence of sequence of NDArray
+            All results of each node.
+        """
+        arrays = {
+            f"{node['name']}____topo-index:{index}____output-num:{number}": value
+            for index, (node, results) in enumerate(zip(self.nodes, values, strict=True))
+            for number, value in enumerate(results)
+        }
+        with open(os.path.join(self.path, TENSORS_FILE_NAME), "wb") as file:
+            file.write(save_param_dict(arrays))
+
+    def table(self, measured: Sequence[Sequence[float]]) -> str:
+        """Return a table of the kernels, the longest first.
+
+        Parameters
+        ----------
+        measured : sequence of sequence of float
+            Seconds a call: measurements of each node.
+
+        Returns
+        -------
+        str
+        """
+        kernels = [
+            (sum(times) / len(times) * 1e6, index)
+            for index, times in enumerate(measured)
+            if times and self.nodes[index]["op"] not in ("param", "__nop")
+        ]
+        total = sum(time for time, _ in kernels)
+        rows: list[Sequence[str]] = [_COLUMNS, ["-" * len(column) for column in _COLUMNS]]
+        for time, index in sorted(kernels, reverse=True):
+            node, outputs = self.nodes[index], self._rows[index + 1] - self._rows[index]
+            share = str(round(100 * time / total if total else 0.0, 3))
+            shown = str([round(seconds * 1e6, 3) for seconds in measured[index]])
+            shape, inputs = str(tuple(node["shape"])), str(len(node["inputs"]))
+            rows.append((node["name"], node["op"], f"{time:.3f}", share, shape, inputs, str(outputs), shown))
+        rows.append(("Total_time", "-", f"{total:.3f}", *"-----"))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join("".join(cell.ljust(w + 2) for cell, w in zip(row, widths, strict=True)) for row in rows)
+
+    def remove(self) -> None:
+        """Remove the folder, if it is a temporary one."""
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    def _write(self, name: str, content: object) -> None:
+        with open(os.path.join(self.path, name), "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=4)
