@@ -91,9 +91,9 @@ def _place(buffer: Buffer, indices: Sequence[PrimExpr]) -> PrimExpr:
 def _iterators(name: str, place: PrimExpr, ranges: Mapping[Var, Range]) -> IterSumExpr:
     iter_map = detect_iter_map([place], ranges, check_level=IterMapLevel.Bijective)
     if not iter_map.indices:
-        errors = "; ".join(map(str, iter_map.errors))
+        count, errors = len(iter_map.errors), "; ".join(map(str, iter_map.errors))
         raise _NoCopyError(
-            f"arith::DetectIterMap({name}) returned {len(iter_map.errors)} errors: [{errors}] for {name}_index = {place}"
+            f"arith::DetectIterMap({name}) returned {count} errors: [{errors}] for {name}_index = {place}"
         )
     return iter_map.indices[0]
 

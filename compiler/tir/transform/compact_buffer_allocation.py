@@ -102,7 +102,9 @@ class _Compact(StmtExprMutator):
 
     def _part(self, bound: Range, dim: PrimExpr) -> Range:
         """Return the part of a dimension that is allocated: all of it, unless a constant number will do."""
-        if isinstance(bound.extent, IntImm) and (not self._is_strict or self._analyzer.can_prove(bound.extent < dim)):
+        larger = self._is_strict and self._analyzer.can_prove(bound.extent >= dim)
+        # Nothing says how a constant compares with most symbolic extents: it is enough, and known ahead.
+        if isinstance(bound.extent, IntImm) and not larger:
             return bound
         return Range.from_fields(IntImm(dim.dtype, 0), dim)
 

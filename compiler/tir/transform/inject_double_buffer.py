@@ -134,7 +134,7 @@ class _Ahead(StmtMutator):
         if n.buffer.data not in self._moved:
             return rebuild(n, body=self.visit(n.body))
         self.declared.append(n.buffer)
-        return self.visit(n.body)  # type: ignore[no-any-return]
+        return self.visit(n.body)
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         body = self.visit(n.body)

@@ -97,3 +97,25 @@ def test_memory_that_threads_share_holds_what_all_of_them_access(scope: str, thr
     assert isinstance(func, PrimFunc)
     (block,) = [n for n in nodes(apply(func, CompactBufferAllocation()), Block) if n.alloc_buffers]
     assert [int(dim) for dim in block.alloc_buffers[0].shape] == [rows, 16]
+
+
+def test_a_constant_box_of_a_symbolic_buffer() -> None:
+    func = from_source(
+        """
+@T.prim_func
+def main(a: T.handle, c: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n * 8,), "float32")
+    C = T.match_buffer(c, (n * 8,), "float32")
+    for i in range(n):
+        with T.block():
+            T.reads(A[i * 8:i * 8 + 8])
+            T.writes(C[i * 8:i * 8 + 8])
+            B = T.alloc_buffer((n * 8,), "float32")
+            for j in range(8):
+                B[i * 8 + j] = A[i * 8 + j] + T.float32(1)
+            for j in range(8):
+                C[i * 8 + j] = B[i * 8 + j] * T.float32(2)
+"""
+    )
+    (block,) = [n for n in nodes(apply(func, CompactBufferAllocation()), Block) if n.alloc_buffers]
+    assert [int(dim.value) for dim in block.alloc_buffers[0].shape] == [8]  # type: ignore[attr-defined]
