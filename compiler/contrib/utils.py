@@ -5,7 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cache
+from itertools import count
 from pathlib import Path
+from typing import ClassVar
 
 from compiler.ir.error import ArgumentError
 
@@ -22,7 +28,12 @@ class TempDirectory:
     custom_path : str or Path, optional
         A folder to be used instead, which must not exist yet.
     keep_for_debug : bool
-        Leave the folder where it is.
+        Leave the folder where it is; see :meth:`set_keep_for_debug`.
+
+    Attributes
+    ----------
+    TEMPDIRS : set of str
+        The folders that are there and will be removed.
 
     Raises
     ------
@@ -30,25 +41,57 @@ class TempDirectory:
         If ``custom_path`` exists.
     """
 
+    TEMPDIRS: ClassVar[set[str]] = set()
+    _KEEP_FOR_DEBUG: ClassVar[bool] = False
+    _kept: ClassVar[Iterator[int]] = count()
+
+    @classmethod
+    @contextmanager
+    def set_keep_for_debug(cls, set_to: bool = True) -> Iterator[None]:
+        """Leave the folders that are made within a ``with`` statement where they are, or remove them nevertheless.
+
+        Those of a process are numbered in a folder, which is named by the time.
+
+        Parameters
+        ----------
+        set_to : bool
+
+        Yields
+        ------
+        None
+        """
+        before = cls._KEEP_FOR_DEBUG
+        cls._KEEP_FOR_DEBUG = set_to
+        try:
+            yield
+        finally:
+            cls._KEEP_FOR_DEBUG = before
+
     def __init__(self, custom_path: str | Path | None = None, keep_for_debug: bool = False) -> None:
-        self._keep = keep_for_debug
-        if custom_path is None:
+        self._keep = keep_for_debug or self._KEEP_FOR_DEBUG
+        if custom_path is None and self._keep:
+            self.path = _debug_parent() / f"{next(self._kept):05d}"
+            self.path.mkdir()
+        elif custom_path is None:
             self.path = Path(tempfile.mkdtemp(prefix="tvm-"))
         else:
             self.path = Path(custom_path)
             if self.path.exists():
                 raise ArgumentError(f"TempDirectory: {self.path} exists")
             self.path.mkdir(parents=True)
+        if not self._keep:
+            self.TEMPDIRS.add(self.temp_dir)
 
     @property
-    def temp_dir(self) -> Path:
-        """The folder."""
-        return self.path
+    def temp_dir(self) -> str:
+        """The path of the folder."""
+        return str(self.path)
 
     def remove(self) -> None:
         """Remove the folder and all that is in it."""
         if not self._keep:
             shutil.rmtree(self.path, ignore_errors=True)
+            self.TEMPDIRS.discard(self.temp_dir)
 
     def relpath(self, name: str) -> str:
         """Return the path of a file in the folder.
@@ -85,6 +128,14 @@ class TempDirectory:
     def __del__(self) -> None:
         if hasattr(self, "path"):
             self.remove()
+
+
+@cache
+def _debug_parent() -> Path:
+    """Return the folder of this process for those that are kept, whose name begins with the time."""
+    parent = Path(tempfile.gettempdir(), "tvm-debug-mode-tempdirs")
+    parent.mkdir(exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix=f"{datetime.now():%Y-%m-%dT%H-%M-%S}___", dir=parent))
 
 
 def tempdir(custom_path: str | Path | None = None, keep_for_debug: bool = False) -> TempDirectory:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import pickle
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 from compiler.autotvm.measure import MeasureInput, MeasureResult
 from compiler.autotvm.task.space import ConfigEntity
@@ -55,13 +58,18 @@ def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> 
     inp : MeasureInput
     result : MeasureResult
     protocol : str
-        ``json``.
+        ``json``, or ``pickle``: the same text in a pickle, as base64.
 
     Returns
     -------
     str
+
+    Raises
+    ------
+    ArgumentError
+        If it is another protocol.
     """
-    _require_json(protocol)
+    _require_known(protocol)
     costs = [cost if not isinstance(cost, Exception) else str(cost) for cost in result.costs]
     row = {
         "input": [str(inp.target), inp.task.name, inp.task.args, inp.task.kwargs],
@@ -70,7 +78,8 @@ def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> 
         "version": AUTOTVM_LOG_VERSION,
         "tvm_version": "0.19.0",
     }
-    return json.dumps(row)
+    text = json.dumps(row)
+    return text if protocol == "json" else base64.b64encode(pickle.dumps(text)).decode()
 
 
 def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResult] | None:
@@ -80,15 +89,20 @@ def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResul
     ----------
     row : str
     protocol : str
-        ``json``.
+        ``json`` or ``pickle``.
 
     Returns
     -------
     tuple of MeasureInput and MeasureResult, or None
         None for a line of an older format.
+
+    Raises
+    ------
+    ArgumentError
+        If it is another protocol, or the pickle of another program, which is not executed.
     """
-    _require_json(protocol)
-    read = json.loads(row)
+    _require_known(protocol)
+    read = json.loads(row if protocol == "json" else _TextUnpickler(BytesIO(base64.b64decode(row))).load())
     if "v" in read or read.get("version", 0) < AUTOTVM_LOG_VERSION:
         return None
     target, name, args, _ = read["input"]
@@ -99,9 +113,16 @@ def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResul
     return inp, MeasureResult(tuple(costs), error_no, all_cost, timestamp)
 
 
-def _require_json(protocol: str) -> None:
-    if protocol != "json":
-        raise ArgumentError(f"records are of JSON: protocol must be 'json', got {protocol!r}")
+def _require_known(protocol: str) -> None:
+    if protocol not in ("json", "pickle"):
+        raise ArgumentError(f"autotvm.record: protocol must be 'json' or 'pickle', got {protocol!r}")
+
+
+class _TextUnpickler(pickle.Unpickler):
+    """Reads a pickle of plain values: names of classes and functions, which would be called, are refused."""
+
+    def find_class(self, module: str, name: str) -> NoReturn:
+        raise ArgumentError(f"autotvm.record: {module}.{name} is not read from pickles; write records as JSON")
 
 
 def _tuples(value: object) -> Any:

@@ -17,8 +17,9 @@ from compiler.topi.compute import compute
 from compiler.topi.operands import constant, dims
 from compiler.topi.tag import Tag
 from compiler.topi.vision.compaction import compacted
+from compiler.topi.vision.nms import non_max_suppression
 
-__all__ = ["multibox_prior", "multibox_transform_loc"]
+__all__ = ["multibox_detection", "multibox_prior", "multibox_transform_loc"]
 
 
 def half_sizes(
@@ -189,3 +190,38 @@ def _moved(change: Sequence[PrimExpr], anchor: Sequence[PrimExpr], variances: Se
         low.append(center - half)
         high.append(center + half)
     return low + high
+
+
+def multibox_detection(
+    cls_prob: Tensor,
+    loc_pred: Tensor,
+    anchor: Tensor,
+    clip: bool = True,
+    threshold: float = 0.01,
+    nms_threshold: float = 0.5,
+    force_suppress: bool = False,
+    variances: Sequence[float] = (0.1, 0.1, 0.2, 0.2),
+    nms_topk: int = -1,
+) -> Tensor:
+    """Return the best of the boxes in which a network sees an object.
+
+    Parameters
+    ----------
+    cls_prob, loc_pred, anchor, clip, threshold, variances
+        As of :func:`multibox_transform_loc`.
+    nms_threshold : float
+        Boxes that overlap by more are one.
+    force_suppress : bool
+        Whether boxes of different classes are one too.
+    nms_topk : int
+        How many boxes are compared; all if it is negative.
+
+    Returns
+    -------
+    Tensor
+        ``(N, anchors, 6)``: class, score and corners; -1 where there is none.
+    """
+    boxes, count = multibox_transform_loc(cls_prob, loc_pred, anchor, clip, threshold, variances)
+    best = non_max_suppression(boxes, count, count, -1, nms_threshold, force_suppress, nms_topk, return_indices=False)
+    assert isinstance(best, Tensor), "indices are not asked for"
+    return best

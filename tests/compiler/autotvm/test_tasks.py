@@ -1,8 +1,10 @@
 """Spaces against enumeration, templates against NumPy, records and the contexts that read them."""
 
+import base64
 import itertools
 import json
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -211,3 +213,29 @@ def test_tasks_come_from_the_templates_of_a_model():
     finally:
         op.reset_attr("FTVMStrategy")
     assert [(task.name, len(task.config_space) > 1) for task in tasks] == [("test/scaled_twice", True)]
+
+
+def test_records_are_written_as_pickles_of_texts_alone() -> None:
+    @autotvm.template("tests/pickled")
+    def pickled(count):
+        x = te.placeholder((count,), name="x")
+        y = te.compute((count,), lambda i: x[i] + 1.0, name="y")
+        schedule = te.create_schedule(y.op)
+        config = autotvm.get_config()
+        config.define_split("tile", y.op.axis[0], num_outputs=2)
+        config["tile"].apply(schedule, y, y.op.axis[0])
+        return schedule, [x, y]
+
+    task = autotvm.task.create("tests/pickled", (16,), "llvm")
+    given = autotvm.MeasureInput(task.target, task, task.config_space.get(2))
+    result = autotvm.MeasureResult((0.25, 0.5), 0, 1.0, 2.0)
+    for protocol in ("json", "pickle"):
+        row = autotvm.record.encode(given, result, protocol)
+        read, measured = autotvm.record.decode(row, protocol)
+        assert autotvm.record.measure_str_key(read) == autotvm.record.measure_str_key(given)
+        assert (measured.costs, measured.error_no) == ((0.25, 0.5), 0)
+    harmful = base64.b64encode(pickle.dumps(print)).decode()
+    with pytest.raises(tvm.error.TVMError, match=r"builtins\.print is not read"):
+        autotvm.record.decode(harmful, "pickle")
+    with pytest.raises(tvm.error.TVMError, match="protocol must be"):
+        autotvm.record.encode(given, result, "text")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import shutil
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,25 @@ def test_folders_go_with_their_object(tmp_path: Path) -> None:
     kept = utils.tempdir(tmp_path / "kept", keep_for_debug=True)
     kept.remove()
     assert kept.path.exists()
+
+
+def test_folders_are_kept_on_request() -> None:
+    with utils.TempDirectory.set_keep_for_debug():
+        first = utils.tempdir()
+        with utils.TempDirectory.set_keep_for_debug(False):
+            removed = utils.tempdir()
+        second = utils.tempdir()
+    assert isinstance(first.temp_dir, str)
+    assert int(second.path.name) == int(first.path.name) + 1
+    datetime.strptime(first.path.parent.name.split("___")[0], "%Y-%m-%dT%H-%M-%S")
+    assert removed.temp_dir in utils.TempDirectory.TEMPDIRS
+    assert first.temp_dir not in utils.TempDirectory.TEMPDIRS
+    for folder in (first, removed):
+        folder.remove()
+    assert first.path.exists()
+    assert not removed.path.exists()
+    assert removed.temp_dir not in utils.TempDirectory.TEMPDIRS
+    shutil.rmtree(first.path.parent)
 
 
 def test_archives_hold_files(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ alias.install()
 
 from tvm import topi  # noqa: E402
 
+import compiler as tvm  # noqa: E402
 from compiler import te  # noqa: E402
 from compiler.ir.error import ArgumentError  # noqa: E402
 from compiler.testing import topi as reference  # noqa: E402
@@ -114,3 +115,17 @@ def test_new_tensors():
     check(lambda x: topi.collapse_sum(x, (3, 1)), lambda x: x.sum((0, 2))[:, None], x)
     with pytest.raises(ArgumentError, match="expected a constant"):
         topi.arange(te.var("n"))
+
+
+def test_the_best_boxes_of_anchors() -> None:
+    # two anchors show the same object, a third one nothing
+    probability = np.array([[[0.1, 0.2, 0.9], [0.9, 0.8, 0.1]]], "float32")
+    anchor = np.array([[[0.1, 0.1, 0.5, 0.5], [0.1, 0.1, 0.5, 0.52], [0.6, 0.6, 0.9, 0.9]]], "float32")
+    given = [te.placeholder(shape, name=name) for name, shape in (("p", (1, 2, 3)), ("l", (1, 12)), ("a", (1, 3, 4)))]
+    best = topi.vision.multibox_detection(*given, threshold=0.3)
+    result = tvm.nd.array(np.zeros((1, 3, 6), "float32"))
+    schedule = topi.generic.schedule_multibox_detection(best)
+    arrays = [tvm.nd.array(values) for values in (probability, np.zeros((1, 12), "float32"), anchor)]
+    tvm.build(schedule, [*given, best], "llvm")(*arrays, result)
+    np.testing.assert_allclose(result.numpy()[0, 0], [0, 0.9, 0.1, 0.1, 0.5, 0.5], rtol=1e-5)
+    np.testing.assert_array_equal(result.numpy()[0, 1:, 0], [-1, -1])
