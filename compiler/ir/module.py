@@ -227,6 +227,10 @@ class IRModule(Scriptable):
             value = as_function(value)
         (self.functions if isinstance(key, GlobalVar) else self.type_definitions)[key] = value
 
+    def __delitem__(self, key: GlobalVar | str) -> None:
+        """Remove a function."""
+        del self.functions[self.get_global_var(key) if isinstance(key, str) else key]
+
     def __contains__(self, key: GlobalVar | str) -> bool:
         if isinstance(key, str):
             return any(var.name_hint == key for var in self.functions)

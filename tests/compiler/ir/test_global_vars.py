@@ -54,3 +54,12 @@ def test_global_infos_are_part_of_a_module():
     kept = module.with_attr("version", 1).without_attr("version")
     tvm.ir.assert_structural_equal(kept, module)
     assert 'I.vdevice({"keys": ["cuda", "gpu"], "kind": "cuda"}, 1, "shared")' in module.script()
+
+
+def test_functions_are_removed_by_name_or_variable():
+    module = tvm.IRModule({name: tvm.tir.PrimFunc([], tvm.tir.Evaluate(i)) for i, name in enumerate("abc")})
+    del module["a"]
+    del module[module.get_global_var("c")]
+    assert [var.name_hint for var in module.functions] == ["b"]
+    with pytest.raises(ValueError, match="no function is named 'a'"):
+        del module["a"]
