@@ -44,6 +44,16 @@ UNAVAILABLE = {
             "rewrite_tensor_shape",
         )
     },
+    "tvm.auto_scheduler.DispatchContext": "what kernels are computed by is told by ApplyHistoryBest here",
+    **{
+        f"tvm.autotvm.tuner.{name}": "tuners search at random, in order, by evolution and by models of speed here"
+        for name in ("DropletTuner", "droplet_tuner", "metric", "sa_model_optimizer", "xgboost_cost_model")
+    },
+    "tvm.autotvm.task.code_hash": "records are told apart by the arguments of their tasks here",
+    **{
+        f"tvm.relay.frontend.{name}": "importers are tables of converters here, whose parts are not public"
+        for name in ("nnvm_common", "pytorch_utils", "qnn_torch", "tensorflow_parser", "tflite_flexbuffer")
+    },
     "tvm.autotvm.database": "records are kept in files here",
     "tvm.autotvm.testing": "models are tuned by python -m compiler -m tvm.driver.tvmc tune here",
     "tvm.exec": _NO_MACHINES,
