@@ -22,7 +22,7 @@ from compiler.relay.ty import AnyDim, TensorType, TupleType, tensor_types
 MAX_EVALUATIONS = 256
 """How often a kernel may evaluate one of its operators for an element of its result."""
 _ANCHORS = (OpPattern.OUT_ELEMWISE_FUSABLE, OpPattern.COMM_REDUCE)
-"""What a kernel has one of at most; elementwise operators may follow it."""
+"""What a kernel has one of at most; elementwise operators may follow it, but not a reduction."""
 _OUTSIDE = -1
 Condition = Callable[[OpPattern, bool], bool]
 """``condition(pattern of a group on the way, whether it is the last)`` says whether fusion may go through it."""
@@ -191,7 +191,7 @@ def _around_anchors(groups: FusionGroups, node: int, parent: int) -> Condition |
     pattern, label = groups.pattern(node), groups.label(node)
     if groups.pattern(parent) is OpPattern.TUPLE:
         return None
-    if pattern in _ANCHORS:
+    if pattern is OpPattern.OUT_ELEMWISE_FUSABLE:
         return _elementwise_only if label is OpPattern.ELEMWISE else None
     if pattern <= OpPattern.BROADCAST and (label <= OpPattern.INJECTIVE or label is OpPattern.COMM_REDUCE):
         return _moves_or_ends
