@@ -22,7 +22,7 @@ BESIDE_THE_COMPILER = (
 )
 
 
-EXTRAS = frozenset({"tflite", "torch"})
+EXTRAS = frozenset({"keras", "tflite", "torch"})
 """Libraries of optional extras that some modules of the compiler import."""
 
 

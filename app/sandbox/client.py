@@ -145,7 +145,8 @@ def _environment() -> dict[str, str]:
     """All that a zygote sees of the environment; it forgets most of it before scripts run.
 
     Few arenas and small stacks, as both eat the address space that a script may use; and one BLAS thread until the
-    script asks for more, since threads do not survive a fork.
+    script asks for more, since threads do not survive a fork.  PyTorch, when Keras is loaded, wants a directory for
+    what it compiles, and no temporary one is there yet: the root is there, and nothing is written into it.
     """
     return {
         "LANG": "C.UTF-8",
@@ -155,6 +156,7 @@ def _environment() -> dict[str, str]:
         "PATH": os.defpath,
         "PYTHONHASHSEED": "0",
         "PYTHONPATH": str(PROJECT),
+        "TORCHINDUCTOR_CACHE_DIR": os.sep,
     }
 
 

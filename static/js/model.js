@@ -1,5 +1,9 @@
 // The script that a model starts with: visible, ordinary, to be edited.
 
+const keras = (name) => `# A dimension that the file leaves open is 1 here; give shape={"input": (1, 3, 224, 224)} where it is another.
+# Images have their channels first; give layout="NHWC" to keep them last, as Keras has them.
+mod, params = relay.frontend.from_keras(${name})`;
+
 /** How a model of each kind of file is imported: what to import for it, and the lines that give `mod`, `params`, `inputs`. */
 const FORMATS = {
   onnx: {
@@ -18,6 +22,8 @@ mod, params = relay.frontend.from_pytorch(${name})`,
   },
   pt2: { lines: (name) => `mod, params = relay.frontend.from_pytorch(${name})` },
   tflite: { lines: (name) => `mod, params = relay.frontend.from_tflite(${name})` },
+  keras: { lines: keras },
+  h5: { lines: keras },
   pb: {
     lines: (name) => `# A dimension that the file leaves open is 1 here; give shape={"input": (1, 224, 224, 3)} where it is another.
 mod, params = relay.frontend.from_tensorflow(${name})`,

@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 from tests.e2e.steps import settled, violations
 
 DATA = Path(__file__).parent.parent / "compiler" / "relay" / "frontend" / "data"
-FORMATS = ("model.pb", "model.zip", "model.tflite", "model.pt", "model.pt2")
-OPERATORS = {"pb": "nn.conv2d", "zip": "nn.dense", "tflite": "qnn.conv2d", "pt": "nn.conv2d", "pt2": "nn.conv2d"}
+FORMATS = ("model.pb", "model.zip", "model.tflite", "model.pt", "model.pt2", "model.keras", "model.h5")
+OPERATORS = {"zip": "nn.dense", "tflite": "qnn.conv2d"}
 
 
 def but_long(*names: str) -> list[object]:
@@ -21,7 +21,17 @@ def but_long(*names: str) -> list[object]:
     return [pytest.param(name, marks=pytest.mark.long) if name in names else name for name in FORMATS]
 
 
-def content_of(name: str) -> bytes:
+def keras_content(name: str, directory: Path) -> bytes:
+    """Return the file of a small network of Keras."""
+    pytest.importorskip("torch")
+    keras = pytest.importorskip("keras")
+    layers = [keras.layers.Conv2D(4, 3, activation="relu"), keras.layers.Flatten(), keras.layers.Dense(5)]
+    path = directory / name
+    keras.Sequential([keras.Input((6, 6, 3)), *layers]).save(path)
+    return path.read_bytes()
+
+
+def content_of(name: str, directory: Path) -> bytes:
     """Return the file of a small network."""
     ending = name.rpartition(".")[2]
     if ending == "pb":
@@ -31,6 +41,8 @@ def content_of(name: str) -> bytes:
     if ending == "tflite":
         pytest.importorskip("tflite")
         return (DATA / "quantized.tflite").read_bytes()
+    if ending in ("keras", "h5"):
+        return keras_content(name, directory)
     torch = pytest.importorskip("torch")
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(64, 5))
     example, file = torch.zeros(1, 3, 6, 6), io.BytesIO()
@@ -47,9 +59,11 @@ def attach(page: Page, name: str, content: bytes) -> None:
     settled(page)
 
 
-@pytest.mark.parametrize("name", but_long("model.pb", "model.zip", "model.pt"))
-def test_a_dropped_model_is_drawn_and_runs(explorer: str, open_page: Callable[..., Page], name: str) -> None:
-    content = content_of(name)
+@pytest.mark.parametrize("name", but_long("model.pb", "model.zip", "model.pt", "model.h5"))
+def test_a_dropped_model_is_drawn_and_runs(
+    explorer: str, open_page: Callable[..., Page], name: str, tmp_path: Path
+) -> None:
+    content = content_of(name, tmp_path)
     page = open_page(explorer, 1680, 980)
     attach(page, name, content)
     expect(page.locator(".cm-content")).to_contain_text(f'("{name}")')
@@ -57,7 +71,7 @@ def test_a_dropped_model_is_drawn_and_runs(explorer: str, open_page: Callable[..
     expect(page.locator("#state")).to_contain_text("ran in", timeout=120_000)
     first = page.locator("#step-graph option").first.get_attribute("value")
     page.select_option("#step-graph", first)
-    operator = OPERATORS[name.rpartition(".")[2]]
+    operator = OPERATORS.get(name.rpartition(".")[2], "nn.conv2d")
     expect(page.locator("#graph .node title", has_text=operator).first).to_be_attached()
     expect(page.locator("#pane-console")).to_contain_text("output 0 (1,")
     expect(page.locator("#pane-console .problem")).to_have_count(0)
@@ -66,9 +80,9 @@ def test_a_dropped_model_is_drawn_and_runs(explorer: str, open_page: Callable[..
 
 @pytest.mark.parametrize("name", but_long("model.zip", "model.tflite"))
 def test_a_truncated_model_is_named_at_the_scripts_line(
-    explorer: str, open_page: Callable[..., Page], name: str
+    explorer: str, open_page: Callable[..., Page], name: str, tmp_path: Path
 ) -> None:
-    content = content_of(name)
+    content = content_of(name, tmp_path)
     page = open_page(explorer, 1680, 980)
     attach(page, name, content[: len(content) // 2])
     expect(page.locator("#state")).to_contain_text("at line", timeout=60_000)

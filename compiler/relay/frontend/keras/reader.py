@@ -126,17 +126,13 @@ def read_model(model: ModelSource) -> Model:
 
 def _loaded(path: str | os.PathLike[str]) -> Model:
     try:
-        import keras
+        from compiler.relay.frontend.keras.files import load
     except ModuleNotFoundError as exc:
         raise UnavailableError(
-            "relay.frontend.from_keras: the package keras, which reads such files, is not installed; "
+            f"relay.frontend.from_keras: the package {exc.name}, with which such files are read, is not installed; "
             "pip install -e '.[keras]' installs it"
         ) from exc
-    try:
-        model: Model = keras.saving.load_model(path, compile=False, safe_mode=True)
-        return model
-    except Exception as exc:  # Keras, zipfile, json and h5py each have errors of their own for a damaged file
-        raise ModelError(f"from_keras: {os.fspath(path)!r} cannot be read: {exc}") from None
+    return load(path)
 
 
 def is_model(operation: Operation) -> TypeGuard[Model]:

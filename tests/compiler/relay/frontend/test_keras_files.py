@@ -98,6 +98,14 @@ def test_a_damaged_file_is_named(network: Any, tmp_path: Path) -> None:
         relay.frontend.from_keras(tmp_path / "none.keras")
 
 
+def test_a_cut_off_archive_is_not_reported_as_missing(network: Any, tmp_path: Path) -> None:
+    path = tmp_path / "cut.keras"
+    network.save(path)
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(ModelError, match=r"cut\.keras' cannot be read: a \.keras file is a zip archive"):
+        relay.frontend.from_keras(str(path))
+
+
 def test_arguments_must_fit(network: Any) -> None:
     with pytest.raises(ArgumentError, match="shape names 'y', but the model's inputs are 'image'"):
         relay.frontend.from_keras(network, {"y": (1,)})
