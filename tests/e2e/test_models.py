@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,7 @@ def but_long(*names: str) -> list[object]:
 def keras_content(name: str, directory: Path) -> bytes:
     """Return the file of a small network of Keras."""
     pytest.importorskip("torch")
+    os.environ.setdefault("KERAS_BACKEND", "torch")
     keras = pytest.importorskip("keras")
     layers = [keras.layers.Conv2D(4, 3, activation="relu"), keras.layers.Flatten(), keras.layers.Dense(5)]
     path = directory / name
