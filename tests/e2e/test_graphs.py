@@ -226,6 +226,15 @@ def test_a_dropped_model_gets_a_script_and_a_link(explorer: str, open_page: Call
     assert nodes(opened) == nodes(page)
 
 
+def test_names_of_layers_stay_readable_beside_the_times(explorer: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(explorer, 1280, 800)
+    attach(page, "model.onnx", models.build("resnet18", small=True).SerializeToString())
+    page.click("#run-button")
+    expect(page.locator(".kernels thead")).to_contain_text("GFLOP/s", timeout=120_000)
+    heights = page.locator(".kernels tbody tr").evaluate_all("rows => rows.map((row) => row.offsetHeight)")
+    assert max(heights) <= 3 * min(heights), "a column is a few letters wide"
+
+
 MODELS = {
     "resnet18": {},
     "mobilenetv2": {},
