@@ -518,6 +518,7 @@ COMPLETED_BY = {
     ),
     "operators": ("compiler.relay.op",),
     "tensor functions": ("compiler.topi.operators",),
+    "text formats": ("compiler.tir", "compiler.relay"),
     "passes": (
         "compiler.tir.transform",
         "compiler.relay.transform",

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from compiler.ir.extension import extension_point
+
 if TYPE_CHECKING:
     from compiler.ir.scriptable import ScriptOptions
 
@@ -114,7 +116,7 @@ def registered_format(kind: type) -> TextFormat | None:
 
 
 def format_of(thing: object) -> TextFormat:
-    """Return the format that writes something; one that names its class where no printer is loaded.
+    """Return the format that writes something; printers are loaded when the first of them is needed.
 
     Parameters
     ----------
@@ -123,8 +125,12 @@ def format_of(thing: object) -> TextFormat:
     Returns
     -------
     TextFormat
+        One that names the class where no printer writes it.
     """
-    return registered_format(type(thing)) or _UNREGISTERED
+    text_format = registered_format(type(thing))
+    if text_format is None and extension_point("text formats").load_modules():
+        text_format = registered_format(type(thing))
+    return text_format or _UNREGISTERED
 
 
 def text_of(thing: object) -> str:

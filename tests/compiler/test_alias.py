@@ -65,7 +65,7 @@ def test_installing_twice_changes_nothing() -> None:
             UnavailableError,
             "TuneContext: schedules",
         ),
-        ("from tvm.autotvm.tuner import DropletTuner", ModuleNotFoundError, "has no attribute 'DropletTuner'; did you"),
+        ("from tvm.autotvm.tuner import RandomTunr", ModuleNotFoundError, "has no attribute 'RandomTunr'; did you"),
         ("from tvm import tensor", ModuleNotFoundError, "tvm has no attribute 'tensor'"),
         ("import tvm; tvm.meta_schedule.tune()", UnavailableError, "tvm.meta_schedule.tune: schedules are not"),
         ("import tvm; tvm.lowr", AttributeError, "did you mean 'lower'"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -115,11 +117,17 @@ def test_constructors_take_numbers_and_tensor_elements() -> None:
     assert str(tir.Cast("int32", A[i])) == 'T.Cast("int32", A[i])'
 
 
+def test_texts_need_no_import_of_their_printer() -> None:
+    program = "import compiler as tvm; print(tvm.ir.Range(2, 7), tvm.ir.FuncType([], tvm.ir.TupleType([])))"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stdout == "I.Range(2, 7) fn () -> ()\n"
+
+
 def test_a_range_is_made_of_begin_and_end() -> None:
     r = Range(2, 7)
-    assert (str(r), str(r.extent)) == ("T.Range(2, 7)", "5")
-    assert str(Range(5)) == "T.Range(0, 5)"
-    assert str(Range.from_min_extent(2, 7)) == "T.Range(2, 9)"
+    assert (str(r), str(r.extent)) == ("I.Range(2, 7)", "5")
+    assert str(Range(5)) == "I.Range(0, 5)"
+    assert str(Range.from_min_extent(2, 7)) == "I.Range(2, 9)"
 
 
 @pytest.mark.parametrize(
