@@ -59,11 +59,12 @@ UNAVAILABLE = {
     "tvm.exec": _NO_MACHINES,
     "tvm.utils": "what limits a loop is told by the page and by target/throughput.py here",
     **{
-        f"tvm.relay.op.contrib.{name}": _NO_LIBRARY
+        f"tvm.relay.op.contrib.{name}": _NO_COMPILER
         for name in (
             "arm_compute_lib",
             "bnns",
             "clml",
+            "cmsisnn",
             "coreml",
             "cublas",
             "cudnn",
@@ -74,6 +75,7 @@ UNAVAILABLE = {
             "mrvl",
             "te_target",
             "tensorrt",
+            "verilator",
             "vitis_ai",
         )
     },
@@ -141,14 +143,6 @@ UNAVAILABLE = {
     "tvm.relay._make": _NO_CPP,
     "tvm.relay.backend.StorageInfo": _ONE_PLAN,
     "tvm.relay.backend.te_compiler.lower": "relay.build lowers models here, te_compiler.get().lower functions",
-    **{
-        f"tvm.relay.op.contrib.{name}": _NO_COMPILER
-        for name in ("arm_compute_lib", "bnns", "clml", "cmsisnn", "coreml", "cublas", "cudnn", "cutlass", "ethosn")
-    },
-    **{
-        f"tvm.relay.op.contrib.{name}": _NO_COMPILER
-        for name in ("ethosu", "libtorch", "mrvl", "tensorrt", "verilator", "vitis_ai")
-    },
     "tvm.relay.qnn.contrib_dense_pack": "relay.qnn.op.dense multiplies here; TVM has this for Hexagon alone",
     "tvm.relay.transform.StaticMemoryPlan": _ONE_PLAN,
     "tvm.relay.transform.memory_plan": _ONE_PLAN,

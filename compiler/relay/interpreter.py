@@ -341,11 +341,9 @@ def apply_operator(op: RelayOp, attrs: Any, args: Sequence[Any]) -> Any:
     InterpreterError
         If it has neither, or if that refuses the values.
     """
-    if op.reference is None:
-        return _as_value(computed(op, attrs, args))
     try:
         with np.errstate(all="ignore"):  # infinities are values like any other
-            result = op.reference(attrs, *args)
+            result = computed(op, attrs, args) if op.reference is None else op.reference(attrs, *args)
     except (TVMError, ValueError, TypeError, IndexError, ArithmeticError, np.exceptions.AxisError) as exc:
         values = ", ".join(_described(a) for a in args)
         raise InterpreterError(f"interpreter: {op.name}({values}): {exc}") from exc

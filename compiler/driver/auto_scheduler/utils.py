@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
 from compiler.autotvm.task.workload import deserialize_args, serialize_args
+from compiler.autotvm.utils import get_func_name
 from compiler.topi.utils import get_const_int, get_const_tuple
 
 __all__ = [
@@ -24,20 +25,6 @@ __all__ = [
 ]
 
 Key = tuple[str, tuple[Any, ...] | None]
-
-
-def get_func_name(func: Callable[..., object]) -> str:
-    """Return the name of a function.
-
-    Parameters
-    ----------
-    func : callable
-
-    Returns
-    -------
-    str
-    """
-    return func.__name__ if hasattr(func, "__name__") else type(func).__name__
 
 
 def list_to_tuple(x: Sequence[Any]) -> tuple[Any, ...]:

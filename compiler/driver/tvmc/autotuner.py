@@ -103,11 +103,7 @@ def tune_model(
     TVMCException
         If something is asked for that does not exist here.
     """
-    for name in ("hostname", "port", "rpc_key", "rpc_tracker"):
-        if options.get(name):
-            raise TVMCException(f"tvmc.tune: {name}: other machines are not reached from here")
-    if tuner not in TUNERS:
-        raise TVMCException(f"tvmc.tune: tuner must be of {', '.join(TUNERS)}, got {tuner!r}")
+    _check_options(tuner, options)
     records = os.fspath(tuning_records) if tuning_records is not None else tempfile.mkstemp(suffix=".json")[1]
     mod, params = tvmc_model.mod, tvmc_model.params
     tasks = [] if enable_autoscheduler else autotvm_get_tuning_tasks(mod, params, target, None, options)
@@ -128,6 +124,14 @@ def tune_model(
     measured = auto_scheduler.LocalRunner(number=number, repeat=repeat, min_repeat_ms=min_repeat_ms or 0)
     _search(pairs, trials, early_stopping, measured, records, prior_records)
     return records
+
+
+def _check_options(tuner: str, options: Mapping[str, object]) -> None:
+    for name in ("hostname", "port", "rpc_key", "rpc_tracker"):
+        if options.get(name):
+            raise TVMCException(f"tvmc.tune: {name}: other machines are not reached from here")
+    if tuner not in TUNERS:
+        raise TVMCException(f"tvmc.tune: tuner must be of {', '.join(TUNERS)}, got {tuner!r}")
 
 
 def _search(

@@ -94,12 +94,11 @@ def compile_model(
     changes = {name: options.pop(name) for name in GRAPH_OPTIONS if name in options}
     _refuse({"cross": cross, "cross_options": cross_options, **options})
     configs = pass_context_configs if isinstance(pass_context_configs, Mapping) else parse_configs(pass_context_configs)
-    disabled = disabled_pass.split(",") if isinstance(disabled_pass, str) else disabled_pass or ()
     built_for = _with_options(target, additional_target_options)
     built: Any
     with (
         applied_records(tuning_records or None, built_for),
-        PassContext(opt_level, (), disabled, instruments, dict(configs)),
+        PassContext(opt_level, (), _listed(disabled_pass), instruments, dict(configs)),
     ):
         mod = apply_graph_transforms(tvmc_model.mod, changes)
         if use_vm:
@@ -107,9 +106,12 @@ def compile_model(
         else:
             built = build(mod, built_for, target_host, executor, runtime, params=tvmc_model.params, mod_name=mod_name)
     path = tvmc_model.export_package(built, package_path, output_format=output_format)
-    kinds = dump_code.split(",") if isinstance(dump_code, str) else dump_code or ()
-    _write_code(path, kinds, mod if use_vm else built.ir_mod, built.mod if use_vm else built.get_lib())
+    _write_code(path, _listed(dump_code), mod if use_vm else built.ir_mod, built.mod if use_vm else built.get_lib())
     return TVMCPackage(path)
+
+
+def _listed(names: str | Sequence[str] | None) -> Sequence[str]:
+    return names.split(",") if isinstance(names, str) else names or ()
 
 
 def _write_code(path: str, kinds: Sequence[str], graph: IRModule, kernels: Any) -> None:

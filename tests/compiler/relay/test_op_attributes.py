@@ -11,6 +11,7 @@ import compiler as tvm
 from compiler import alias, relay, te
 from compiler.ir.error import ArgumentError
 from compiler.relay import op_attributes
+from compiler.relay.interpreter import InterpreterError, apply_operator
 from compiler.testing.relay.passes import run_opt_pass
 from compiler.testing.relay.temp_op_attr import TempOpAttr
 
@@ -222,3 +223,9 @@ def test_small_names_of_graphs() -> None:
     tvm.target.codegen.build_module(tvm.lower(te.create_schedule(out.op), [out]), "llvm")(result)
     np.testing.assert_array_equal(result.numpy(), [1, 2, 3, 4])
     assert tvm.tir.stmt.stmt_list(tvm.tir.stmt.stmt_seq(tvm.tir.Evaluate(1), tvm.tir.Evaluate(2)))[1].value == 2
+
+
+def test_an_operator_without_any_definition_is_named() -> None:
+    relay.op.op.register("test.undefined")
+    with pytest.raises(InterpreterError, match=r"interpreter: test\.undefined\(.*\): the operator has neither"):
+        apply_operator(relay.op.get("test.undefined"), {}, [np.ones(2, "float32")])
