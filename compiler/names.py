@@ -52,6 +52,7 @@ PUBLIC = {
     "tvm.autotvm.callback": "compiler.driver.autotvm.callback",
     "tvm.autotvm.measure_option": "compiler.driver.autotvm.measure_methods:measure_option",
     "tvm.autotvm.record": "compiler.autotvm.task.record",
+    "tvm.autotvm.record.ApplyHistoryBest": "compiler.autotvm.task.history:ApplyHistoryBest",
     "tvm.autotvm.GLOBAL_SCOPE": "compiler.autotvm.env:GLOBAL_SCOPE",
     **{f"tvm.autotvm.utils.{name}": f"compiler.topi.utils:{name}" for name in ("get_const_int", "get_const_tuple")},
     **{f"tvm.autotvm.{name}": f"compiler.autotvm.{name}" for name in ("env", "tophub", "utils")},

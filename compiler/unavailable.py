@@ -157,7 +157,6 @@ UNAVAILABLE = {
     },
     "tvm.relay.testing.tf": "relay.frontend.from_tensorflow reads graphs without TensorFlow; none is downloaded here",
     "tvm.runtime.disco": _NO_MACHINES,
-    "tvm.testing.autotvm": "autotvm.task.create and autotvm.LocalRunner make tasks and measure them here",
     "tvm.testing.auto_scheduler": "programs of tvm.auto_scheduler are lists of primitives here",
     "tvm.ir.json_compact": "tvm.ir.load_json reads what releases have written",
     "tvm.script.parser.core.dispatch": _ONE_PARSER,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,8 +13,10 @@ from compiler.target.target import Target
 if TYPE_CHECKING:
     from compiler.autotvm.task.space import ConfigEntity
     from compiler.autotvm.task.task import Task
+    from compiler.runtime.module import Module
+    from compiler.te.tensor import Tensor
 
-__all__ = ["MeasureErrorNo", "MeasureInput", "MeasureResult"]
+__all__ = ["BuildResult", "Builder", "MeasureErrorNo", "MeasureInput", "MeasureResult", "Runner"]
 
 
 class MeasureErrorNo(IntEnum):
@@ -64,6 +67,135 @@ class MeasureResult(NamedTuple):
     error_no: int
     all_cost: float
     timestamp: float
+
+
+class BuildResult(NamedTuple):
+    """What a builder made of a configuration.
+
+    Attributes
+    ----------
+    module : Module or None
+        The code; None where there is an error.
+    args : sequence of Tensor
+        The parameters of its function.
+    error : MeasureResult or None
+        What is to be recorded where building failed.
+    time_cost : float
+        Seconds that it took.
+    """
+
+    module: Module | None
+    args: Sequence[Tensor]
+    error: MeasureResult | None
+    time_cost: float
+
+
+class Builder:
+    """Builds the candidates of a task: the base of builders.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds that a builder may take for a candidate.
+    n_parallel : int, optional
+        Candidates that are built at a time.
+    build_kwargs : mapping, optional
+        What a runner asks of the code.
+    """
+
+    def __init__(
+        self, timeout: float = 10, n_parallel: int | None = None, build_kwargs: Mapping[str, object] | None = None
+    ) -> None:
+        self.timeout = timeout
+        self.n_parallel = n_parallel or os.cpu_count()
+        self.user_build_kwargs = build_kwargs
+        self.build_kwargs: Mapping[str, object] = {}
+        self.task: Task | None = None
+
+    def set_task(self, task: Task, build_kwargs: Mapping[str, object] | None = None) -> None:
+        """Take notice of the task whose candidates are built.
+
+        Parameters
+        ----------
+        task : Task
+        build_kwargs : mapping, optional
+            What the runner asks of the code.
+        """
+        self.task = task
+        self.build_kwargs = {**(build_kwargs or {}), **(self.user_build_kwargs or {})}
+
+    def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult]:
+        """Build candidates.
+
+        Parameters
+        ----------
+        measure_inputs : sequence of MeasureInput
+
+        Returns
+        -------
+        list of BuildResult
+
+        Raises
+        ------
+        NotImplementedError
+            In this class.
+        """
+        raise NotImplementedError
+
+
+class Runner:
+    """Runs the candidates of a task: the base of runners.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds that a runner may take for a candidate.
+    n_parallel : int, optional
+        Candidates that are run at a time.
+    """
+
+    def __init__(self, timeout: float = 5, n_parallel: int | None = None) -> None:
+        self.timeout = timeout
+        self.n_parallel = n_parallel or os.cpu_count()
+        self.task: Task | None = None
+
+    def set_task(self, task: Task) -> None:
+        """Take notice of the task whose candidates are run.
+
+        Parameters
+        ----------
+        task : Task
+        """
+        self.task = task
+
+    def get_build_kwargs(self) -> dict[str, object]:
+        """Return what is asked of the code that is run.
+
+        Returns
+        -------
+        dict
+            Nothing, in this class.
+        """
+        return {}
+
+    def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult]) -> list[MeasureResult]:
+        """Run candidates.
+
+        Parameters
+        ----------
+        measure_inputs : sequence of MeasureInput
+        build_results : sequence of BuildResult
+
+        Returns
+        -------
+        list of MeasureResult
+
+        Raises
+        ------
+        NotImplementedError
+            In this class.
+        """
+        raise NotImplementedError
 
 
 if not TYPE_CHECKING:

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from compiler.autotvm.measure import MeasureInput, MeasureResult
 from compiler.autotvm.task.space import ConfigEntity
 from compiler.autotvm.task.task import Task
 from compiler.autotvm.task.workload import Workload
 from compiler.ir.error import ArgumentError
+from compiler.ir.extension import public_module
 from compiler.target.target import Target
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "load_from_file",
     "measure_str_key",
     "pick_best",
+    "split_workload",
 ]
 
 AUTOTVM_LOG_VERSION = 0.2
@@ -188,3 +190,25 @@ def pick_best(in_file: str | PathLike[str] | Iterable[Record], out_file: str | P
 def _mean(result: MeasureResult) -> float:
     costs = [float(cost) for cost in result.costs if not isinstance(cost, Exception)]
     return sum(costs) / len(costs)
+
+
+def split_workload(in_file: str | PathLike[str], clean: bool = True) -> None:
+    """Write the records of each workload into a file of its own: ``FILE.000.wkl``, ``FILE.001.wkl`` …
+
+    Parameters
+    ----------
+    in_file : str or path-like
+        A file of records.
+    clean : bool
+        Whether what was measured twice is written once, as it was measured last.
+    """
+    rows: dict[Workload, list[Record]] = {}
+    for record in load_from_file(in_file):
+        rows.setdefault(record[0].task.workload, []).append(record)
+    for at, records in enumerate(rows.values()):
+        kept = list({measure_str_key(record[0]): record for record in records}.values()) if clean else records
+        Path(f"{in_file}.{at:03d}.wkl").write_text("".join(encode(*record) + "\n" for record in kept), encoding="utf-8")
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.autotvm.record", __all__)

@@ -9,7 +9,7 @@ from typing import Any
 from compiler.autotvm.task.context import ApplyConfig, DispatchContext
 from compiler.autotvm.task.space import ConfigSpace, InstantiationError
 from compiler.autotvm.task.workload import Workload, args_to_workload, deserialize_args, serialize_args
-from compiler.ir.error import ArgumentError, unknown_name
+from compiler.ir.error import ArgumentError, TVMError, unknown_name
 from compiler.ir.extension import extension_point
 from compiler.target.target import Target, TargetLike
 from compiler.te.flops import schedule_flops
@@ -17,7 +17,9 @@ from compiler.te.operation import PlaceholderOp
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
 
-__all__ = ["TASK_TABLE", "Task", "TaskTemplate", "create", "get_config", "template"]
+__all__ = [
+    "TASK_TABLE", "FlopCalculationError", "Task", "TaskTemplate", "compute_flop", "create", "get_config", "template",
+]  # fmt: skip
 
 _TEMPLATES = "autotvm templates"
 
@@ -229,3 +231,33 @@ def get_config() -> ConfigSpace:
     ConfigSpace
     """
     return DispatchContext.current.query(Target.current(), None)
+
+
+class FlopCalculationError(TVMError, RuntimeError):
+    """The arithmetic operations of a schedule cannot be counted, or there are none."""
+
+
+def compute_flop(sch: Schedule) -> int:
+    """Count the arithmetic operations of what a schedule computes.
+
+    Parameters
+    ----------
+    sch : Schedule
+
+    Returns
+    -------
+    int
+        Of floating-point numbers, and of integers where the result is of integers.
+
+    Raises
+    ------
+    FlopCalculationError
+        If there are none, or a shape is symbolic.
+    """
+    flop = schedule_flops(sch)
+    if not flop:
+        raise FlopCalculationError(
+            "Cannot find float number operation in this operator."
+            " Please use `cfg.add_flop` to manually set FLOP for this operator"
+        )
+    return flop

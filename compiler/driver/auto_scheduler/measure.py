@@ -13,7 +13,6 @@ from compiler.driver.autotvm.measure_methods import LocalRunner as _Runner
 from compiler.driver.build import build
 from compiler.ir.error import TVMError, expected
 from compiler.ir.instrument import uninstrumented
-from compiler.runtime.device import cpu
 
 if TYPE_CHECKING:
     from compiler.driver.auto_scheduler.search_task import SearchTask
@@ -215,7 +214,7 @@ def measure(inp: MeasureInput, runner: LocalRunner) -> MeasureResult:
             stage = MeasureErrorNo.COMPILE_HOST
             module = build(schedule, args, inp.task.target)
             stage = MeasureErrorNo.RUNTIME_DEVICE
-            costs = run.run(module, args, cpu())
+            costs = run.seconds(module, args)
         except TVMError as failed:
             message, error = str(failed), stage
     return MeasureResult(costs, int(error), message, time.time() - started, time.time())

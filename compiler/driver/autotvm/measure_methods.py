@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from compiler.autotvm.measure import MeasureErrorNo, MeasureInput, MeasureResult
+from compiler.autotvm.measure import Builder, BuildResult, MeasureErrorNo, MeasureInput, MeasureResult, Runner
 from compiler.autotvm.task import Task
 from compiler.autotvm.task.space import InstantiationError
 from compiler.contrib.unavailable import UnavailableName
 from compiler.driver.build import build
 from compiler.ir.error import TVMError, expected
 from compiler.ir.instrument import uninstrumented
-from compiler.runtime.device import Device, cpu
+from compiler.runtime.device import cpu
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
 from compiler.te.tensor import Tensor
 
-__all__ = ["LocalBuilder", "LocalRunner", "MeasureBatch", "RPCRunner", "create_measure_batch", "measure_option"]
+__all__ = [
+    "BuildResult", "LocalBuilder", "LocalRunner", "MeasureBatch", "RPCRunner", "create_measure_batch", "measure_option",
+]  # fmt: skip
 
 MeasureBatch = Callable[[Sequence[MeasureInput]], list[MeasureResult]]
 RPCRunner = UnavailableName(
@@ -29,7 +30,7 @@ RPCRunner = UnavailableName(
 )
 
 
-class LocalBuilder:
+class LocalBuilder(Builder):
     """Builds candidates in this process, one after the other.
 
     Parameters
@@ -38,38 +39,53 @@ class LocalBuilder:
         Accepted as TVM does: nothing is interrupted here.
     n_parallel : int, optional
         Accepted as TVM does.
+    build_kwargs : mapping, optional
+        Accepted as TVM does.
     **options
         Accepted as TVM does.
     """
 
-    def __init__(self, timeout: float = 10, n_parallel: int | None = None, **options: object) -> None:
-        self.timeout = timeout
-        self.n_parallel = n_parallel
+    def __init__(
+        self,
+        timeout: float = 10,
+        n_parallel: int | None = None,
+        build_kwargs: Mapping[str, object] | None = None,
+        **options: object,
+    ) -> None:
+        super().__init__(timeout, n_parallel, build_kwargs)
 
-    def build(self, inp: MeasureInput) -> tuple[Module, Sequence[Any]]:
-        """Build a candidate.
+    def build(self, measure_inputs: Sequence[MeasureInput]) -> list[BuildResult]:
+        """Build candidates.
 
         Parameters
         ----------
-        inp : MeasureInput
+        measure_inputs : sequence of MeasureInput
 
         Returns
         -------
-        tuple of Module and list of Tensor
-            The code, and the parameters of the function.
-
-        Raises
-        ------
-        InstantiationError
-            If the template refuses the configuration.
+        list of BuildResult
+            One that fails, or that its template refuses, has what is to be recorded of it.
         """
+        with uninstrumented():
+            return [_built(inp) for inp in measure_inputs]
+
+
+def _built(inp: MeasureInput) -> BuildResult:
+    started = time.time()
+    failed: TVMError
+    try:
         with inp.target:
             schedule, args = inp.task.instantiate(inp.config)
-            return build(schedule, list(args), inp.target), args
+            return BuildResult(build(schedule, list(args), inp.target), args, None, time.time() - started)
+    except InstantiationError as refused:
+        failed, error = refused, MeasureErrorNo.INSTANTIATION_ERROR
+    except TVMError as reported:
+        failed, error = reported, MeasureErrorNo.COMPILE_HOST
+    seconds = time.time() - started
+    return BuildResult(None, (), MeasureResult((failed,), int(error), seconds, time.time()), seconds)
 
 
-@dataclass(frozen=True)
-class LocalRunner:
+class LocalRunner(Runner):
     """Runs candidates in this process on random numbers.
 
     Parameters
@@ -90,33 +106,71 @@ class LocalRunner:
         Accepted as TVM does.
     """
 
-    timeout: float = 10
-    number: int = 4
-    repeat: int = 3
-    min_repeat_ms: int = 0
-    cooldown_interval: float = 0.0
-    enable_cpu_cache_flush: bool = False
-    module_loader: object = None
+    def __init__(
+        self,
+        timeout: float = 10,
+        number: int = 4,
+        repeat: int = 3,
+        min_repeat_ms: int = 0,
+        cooldown_interval: float = 0.0,
+        enable_cpu_cache_flush: bool = False,
+        module_loader: object = None,
+    ) -> None:
+        super().__init__(timeout, 1)
+        self.number = number
+        self.repeat = repeat
+        self.min_repeat_ms = min_repeat_ms
+        self.cooldown_interval = cooldown_interval
+        self.enable_cpu_cache_flush = enable_cpu_cache_flush
+        self.module_loader = module_loader
 
-    def run(self, module: Module, args: Sequence[Tensor], device: Device) -> Sequence[float]:
-        """Measure a candidate.
+    def run(self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult]) -> list[MeasureResult]:
+        """Measure candidates.
+
+        Parameters
+        ----------
+        measure_inputs : sequence of MeasureInput
+        build_results : sequence of BuildResult
+            What was made of them.
+
+        Returns
+        -------
+        list of MeasureResult
+            The seconds of a call, one for each measurement.
+        """
+        with uninstrumented():
+            return [self._measured(built) for built in build_results]
+
+    def _measured(self, built: BuildResult) -> MeasureResult:
+        if built.module is None:
+            assert built.error is not None
+            return built.error
+        started = time.time()
+        costs: Sequence[float | Exception]
+        try:
+            costs, error = self.seconds(built.module, built.args), MeasureErrorNo.NO_ERROR
+        except TVMError as failed:
+            costs, error = (failed,), MeasureErrorNo.RUNTIME_DEVICE
+        return MeasureResult(costs, int(error), built.time_cost + time.time() - started, time.time())
+
+    def seconds(self, module: Module, args: Sequence[Tensor]) -> tuple[float, ...]:
+        """Measure one function.
 
         Parameters
         ----------
         module : Module
         args : sequence of Tensor
-            The parameters of the function.
-        device : Device
+            The parameters of its function.
 
         Returns
         -------
-        sequence of float
+        tuple of float
             Seconds a call, one for each measurement.
         """
         rng = np.random.default_rng(0)
         arrays = [_random(rng, arg) for arg in args]
         evaluate = module.time_evaluator(
-            module.entry_name, device, self.number, self.repeat, min_repeat_ms=self.min_repeat_ms
+            module.entry_name, cpu(), self.number, self.repeat, min_repeat_ms=self.min_repeat_ms
         )
         seconds = evaluate(*arrays).results
         time.sleep(self.cooldown_interval)
@@ -128,14 +182,14 @@ def _random(rng: np.random.Generator, tensor: Tensor) -> NDArray:
     return array(rng.uniform(0, 8, shape).astype(numpy_dtype(tensor.dtype)))
 
 
-def measure_option(builder: LocalBuilder | str, runner: LocalRunner | str) -> dict[str, Any]:
+def measure_option(builder: Builder | str, runner: Runner | str) -> dict[str, Any]:
     """Return how candidates are measured.
 
     Parameters
     ----------
-    builder : LocalBuilder or str
+    builder : Builder or str
         ``local`` is a :class:`LocalBuilder`.
-    runner : LocalRunner or str
+    runner : Runner or str
         ``local`` is a :class:`LocalRunner`.
 
     Returns
@@ -150,10 +204,10 @@ def measure_option(builder: LocalBuilder | str, runner: LocalRunner | str) -> di
     """
     builder = LocalBuilder() if builder == "local" else builder
     runner = LocalRunner() if runner == "local" else runner
-    if not isinstance(builder, LocalBuilder):
-        expected("measure_option", "builder", "a LocalBuilder or 'local'", builder)
-    if not isinstance(runner, LocalRunner):
-        expected("measure_option", "runner", "a LocalRunner or 'local'", runner)
+    if not isinstance(builder, Builder):
+        expected("measure_option", "builder", "a Builder or 'local'", builder)
+    if not isinstance(runner, Runner):
+        expected("measure_option", "runner", "a Runner or 'local'", runner)
     return {"builder": builder, "runner": runner}
 
 
@@ -171,21 +225,8 @@ def create_measure_batch(task: Task, option: Mapping[str, Any]) -> MeasureBatch:
     callable
         From a list of MeasureInput to one of MeasureResult.
     """
-    builder, runner = option["builder"], option["runner"]
-    return lambda inputs: [_measured(builder, runner, inp) for inp in inputs]
-
-
-def _measured(builder: LocalBuilder, runner: LocalRunner, inp: MeasureInput) -> MeasureResult:
-    started = time.time()
-    stage = MeasureErrorNo.COMPILE_HOST
-    costs: Sequence[float | Exception]
-    with uninstrumented():
-        try:
-            module, args = builder.build(inp)
-            stage = MeasureErrorNo.RUNTIME_DEVICE
-            costs, error = runner.run(module, args, cpu()), MeasureErrorNo.NO_ERROR
-        except InstantiationError as refused:
-            costs, error = (refused,), MeasureErrorNo.INSTANTIATION_ERROR
-        except TVMError as failed:
-            costs, error = (failed,), stage
-    return MeasureResult(costs, int(error), time.time() - started, time.time())
+    builder: Builder = option["builder"]
+    runner: Runner = option["runner"]
+    runner.set_task(task)
+    builder.set_task(task, runner.get_build_kwargs())
+    return lambda inputs: runner.run(inputs, builder.build(inputs))

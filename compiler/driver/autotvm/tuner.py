@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ Record = tuple[MeasureInput, MeasureResult]
 Callback = Callable[["Tuner", Sequence[MeasureInput], Sequence[MeasureResult]], None]
 
 _BATCH = 8
+MAX_ERRORS = 150
+"""Candidates that may fail before the log says all; ``set_error_threshold`` says another number."""
 
 
 class Tuner:
@@ -56,6 +59,17 @@ class Tuner:
         self.best_iter = 0
         self.best_measure_pair: Record | None = None
         self._visited: set[int] = set()
+        self._error_threshold = MAX_ERRORS
+        self._errors = 0
+
+    def set_error_threshold(self, threshold: int) -> None:
+        """Say how many candidates may fail before the logger ``autotvm`` turns to debugging.
+
+        Parameters
+        ----------
+        threshold : int
+        """
+        self._error_threshold = threshold
 
     def has_next(self) -> bool:
         """Return whether there are candidates that were not measured.
@@ -156,11 +170,20 @@ class Tuner:
             for at, record in enumerate(zip(inputs, results, strict=True), start=done):
                 self._compare(at, record)
             done += len(inputs)
+            self._count_errors(results)
             self.update(inputs, results)
             for callback in callbacks:
                 callback(self, inputs, results)
             if early_stopping is not None and done >= self.best_iter + early_stopping:
                 return
+
+    def _count_errors(self, results: Sequence[MeasureResult]) -> None:
+        before = self._errors
+        self._errors += sum(bool(result.error_no) for result in results)
+        if before <= self._error_threshold < self._errors:
+            logger = logging.getLogger("autotvm")
+            logger.warning("Too many errors happen in the tuning. Switching to debug mode.")
+            logger.setLevel(logging.DEBUG)
 
     def _compare(self, at: int, record: Record) -> None:
         speed = flops(record)

@@ -1,0 +1,92 @@
+"""Builders and runners of a program's own, counted operations, and records by workload."""
+
+import logging
+
+import pytest
+
+from compiler import autotvm, te
+from compiler.alias import install
+from compiler.autotvm.measure import MeasureResult, Runner
+from compiler.autotvm.task.record import encode, load_from_file, measure_str_key, split_workload
+from compiler.autotvm.task.task import FlopCalculationError, compute_flop
+from compiler.testing.autotvm import DummyRunner, get_sample_records, get_sample_task
+
+install()
+
+
+class Counting(Runner):
+    """Says that each candidate took as long as its number, and that odd ones failed."""
+
+    def run(self, measure_inputs, build_results):
+        assert all(built.error is None and built.module is not None for built in build_results)
+        return [MeasureResult((1.0 + i.config.index,), i.config.index % 2, 0.1, 0.0) for i in measure_inputs]
+
+
+def test_a_runner_of_a_program_measures():
+    task, _ = get_sample_task(16)
+    runner = Counting()
+    tuner = autotvm.tuner.GridSearchTuner(task, range_idx=(4, 7))
+    tuner.tune(n_trial=10, measure_option=autotvm.measure_option(autotvm.LocalBuilder(), runner))
+    assert runner.task is task
+    assert tuner.best_config.index == 4
+    assert tuner.best_flops == pytest.approx(2 * 16**3 / 5)
+
+
+def test_the_log_says_all_after_too_many_errors(caplog):
+    task, _ = get_sample_task(16)
+    logger = logging.getLogger("autotvm")
+    before = logger.level
+    try:
+        for threshold, most in ((1, logging.DEBUG), (2, before)):
+            logger.setLevel(before)
+            tuner = autotvm.tuner.GridSearchTuner(task, range_idx=(0, 3))
+            tuner.set_error_threshold(threshold)
+            tuner.tune(n_trial=4, measure_option=autotvm.measure_option("local", Counting()))
+            assert logger.level == most
+    finally:
+        logger.setLevel(before)
+    assert [row.message[:15] for row in caplog.records] == ["Too many errors"]
+
+
+def test_made_up_measurements():
+    task, _target = get_sample_task()
+    results = DummyRunner().run([inp for inp, _ in get_sample_records(3)], [])
+    assert len(results) == 3
+    assert not any(r.error_no for r in results)
+    records = get_sample_records(5)
+    assert [res.costs[0] for _, res in records] == [1, 2, 3, 4, 5]
+    tuner = autotvm.tuner.RandomTuner(task)
+    tuner.load_history(records)
+    rest = tuner.next_batch(1000)
+    assert len(rest) == len(task.config_space) - 5
+    assert all(config.index >= 5 for config in rest)
+
+
+@pytest.mark.parametrize(("dtype", "acc"), [("float32", "float32"), ("float16", "float32"), ("int8", "int32")])
+def test_operations_are_counted(dtype, acc):
+    a, b = (te.placeholder((6, 7), name=name, dtype=dtype) for name in "ab")
+    k = te.reduce_axis((0, 7), "k")
+    c = te.compute((6, 6), lambda i, j: te.sum(a[i, k].astype(acc) * b[j, k].astype(acc), axis=k))
+    assert compute_flop(te.create_schedule(c.op)) == 2 * 6 * 6 * 7
+    largest = te.compute((6,), lambda i: te.max(a[i, k], axis=k))
+    assert compute_flop(te.create_schedule(largest.op)) == 6 * 7
+    moved = te.compute((7, 6), lambda i, j: a[j, i])
+    with pytest.raises(FlopCalculationError, match="Cannot find float number operation"):
+        compute_flop(te.create_schedule(moved.op))
+    assert issubclass(FlopCalculationError, RuntimeError)
+
+
+def test_records_of_each_workload(tmp_path):
+    log = tmp_path / "log"
+    first, second = get_sample_records(3), list(get_sample_records(1))
+    other, _target = get_sample_task(32)
+    mixed = [*first, (second[0][0]._replace(task=other), second[0][1]), *second]
+    log.write_text("".join(encode(*record) + "\n" for record in mixed))
+    split_workload(log)
+    files = [list(load_from_file(f"{log}.{at:03d}.wkl")) for at in (0, 1)]
+    assert [len(rows) for rows in files] == [3, 1]
+    assert {rows[0][0].task.args[0] for rows in files} == {128, 32}
+    split_workload(log, clean=False)
+    rows = list(load_from_file(f"{log}.000.wkl"))
+    assert len(rows) == 4
+    assert len({measure_str_key(inp) for inp, _ in rows}) == 3
