@@ -88,6 +88,20 @@ MORE = {
         lambda x: tf.broadcast_to(x, tf.raw_ops.BroadcastArgs(s0=[2, 1, 4], s1=[3, 1])), ((3, 4),)
     ),
     "batches_of_other_ranks": Case(lambda a, b: (a @ b, a[0] @ b), ((2, 3, 4), (4, 5))),
+    "scatter_of_differences": Case(lambda x: tf.tensor_scatter_nd_sub(tf.ones((5, 4)), [[4], [0], [4]], x), ((3, 4),)),
+    "log1p_of_nothing": Case(lambda a, b: tf.math.xlog1py(tf.nn.relu(a), tf.abs(b)), ((3, 4), (3, 4))),
+    "marks_of_tools": Case(
+        lambda x: tf.raw_ops.GuaranteeConst(input=x) + tf.raw_ops.DebugIdentity(input=x, tensor_name="x"), ((3, 4),)
+    ),
+    **{
+        f"crops_{method}": Case(
+            lambda x, method=method: tf.image.crop_and_resize(
+                x, [[0.1, 0.2, 0.8, 0.9], [0.0, 1.0, 1.2, 0.0], [0.5, 0.5, 0.72, 0.6]], [1, 0, 1], (4, 5), method, 2.5
+            ),
+            ((2, 6, 7, 3),),
+        )
+        for method in ("bilinear", "nearest")
+    },
     "bits": Case(lambda a, b: (tf.bitwise.bitwise_and(a, b), tf.bitwise.bitwise_xor(a, b)), ((9,), (9,)), "int32", -20),
 }
 

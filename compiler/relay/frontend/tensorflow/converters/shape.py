@@ -221,6 +221,12 @@ def _tensor_scatter(node: Node) -> Any:
     return ops.scatter_nd(x, _first_axis_last(indices), updates, mode=node.operator[len("TensorScatter") :].lower())
 
 
+@converter("TensorScatterSub")
+def _tensor_scatter_sub(node: Node) -> Any:
+    x, indices, updates = node.inputs
+    return ops.scatter_nd(x, _first_axis_last(indices), ops.negative(updates), mode="add")
+
+
 @converter("InvertPermutation")
 def _invert_permutation(node: Node) -> Any:
     return ops.invert_permutation(node.inputs[0])

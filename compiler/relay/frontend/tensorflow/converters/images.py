@@ -1,0 +1,27 @@
+"""Parts of images, sampled anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.relay.frontend.shared.folding import ops
+from compiler.relay.frontend.shared.tensors import cast
+from compiler.relay.frontend.tensorflow.node import Node
+from compiler.relay.frontend.tensorflow.registry import converter
+
+
+@converter("CropAndResize")
+def _crop_and_resize(node: Node) -> Any:
+    """The size of the crops is known; which boxes of which images they are need not be."""
+    image, boxes, indices = node.inputs[:3]
+    height, width = node.ints(3, "the size of the crops")
+    method = node.attr("method", "bilinear")
+    return ops.image.crop_and_resize(
+        cast(image, "float32"),
+        boxes,
+        indices,
+        (height, width),
+        layout="NHWC",
+        method="nearest_neighbor" if method == "nearest" else method,
+        extrapolation_value=float(node.attr("extrapolation_value", 0.0)),
+    )
