@@ -8,12 +8,15 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.expr import Call, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.frontend.shared.carried_types import stable_types
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import rank_of, settle, type_of
+from compiler.relay.frontend.shared.folding import known, rank_of, settle, type_of
 from compiler.relay.frontend.shared.tensors import reshape
 from compiler.relay.function import Function
 from compiler.relay.ty import FuncType, TensorType, TupleType
 
-__all__ = ["chosen", "repeated"]
+__all__ = ["chosen", "repeated", "unrolled"]
+
+MAX_TURNS = 256
+"""Loops of at most as many turns are unrolled."""
 
 
 def chosen(condition: RelayExpr, yes: Sequence[RelayExpr], no: Sequence[RelayExpr]) -> list[RelayExpr]:
@@ -38,6 +41,31 @@ def chosen(condition: RelayExpr, yes: Sequence[RelayExpr], no: Sequence[RelayExp
             raise ConversionError(f"result {i} is {type_of(a)} in one branch and {type_of(b)} in the other")
     both = settle(If(_scalar(condition), Tuple(tuple(yes)), Tuple(tuple(no))))
     return [settle(TupleGetItem(both, i)) for i in range(len(yes))]
+
+
+def unrolled(
+    initial: Sequence[RelayExpr],
+    condition: Callable[[Sequence[RelayExpr]], RelayExpr],
+    body: Callable[[Sequence[RelayExpr]], Sequence[RelayExpr]],
+) -> Sequence[RelayExpr] | None:
+    """Return the values after a loop whose turns are known while importing, one after the other; None if they are not.
+
+    Parameters
+    ----------
+    initial : sequence of Expr
+        The values that the first turn begins with.
+    condition, body : callable
+        As of :func:`repeated`.
+    """
+    state = initial
+    for _ in range(MAX_TURNS):
+        goes_on = known(condition(state))
+        if goes_on is None:
+            return None
+        if not goes_on.item():
+            return state
+        state = body(state)
+    return None
 
 
 def repeated(

@@ -19,6 +19,7 @@ __all__ = [
     "conv2d",
     "conv2d_transpose",
     "conv3d",
+    "conv3d_transpose",
     "depthwise_conv2d",
     "dilation2d",
     "max_pool",
@@ -154,19 +155,38 @@ def conv2d_transpose(
     padding : str
         ``SAME`` or ``VALID``.
     """
+    return _transposed(x, weight, shape, strides, padding, ops.nn.conv2d_transpose)
+
+
+def conv3d_transpose(
+    x: RelayExpr, weight: RelayExpr, shape: Sequence[int], strides: Sequence[int], padding: str
+) -> Any:
+    """Return the gradient of a convolution of volumes, whose first spatial axis is the depth."""
+    return _transposed(x, weight, shape, strides, padding, ops.nn.conv3d_transpose)
+
+
+def _transposed(
+    x: RelayExpr,
+    weight: RelayExpr,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    padding: str,
+    operator: Callable[..., Any],
+) -> Any:
     *kernel, outputs, _ = static_dims(weight, "the weight")
-    extents, wanted = static_dims(x, "the input")[1:3], shape[1:3]
+    count = len(kernel)
+    extents, wanted = static_dims(x, "the input")[1:-1], shape[1:-1]
     full = [(e - 1) * s + k for e, s, k in zip(extents, strides, kernel, strict=True)]
     spare = [f - w for f, w in zip(full, wanted, strict=True)]
     before = [max(s, 0) // 2 if padding == "SAME" else 0 for s in spare]
-    channels_first = ops.nn.conv2d_transpose(
-        transpose(x, (0, 3, 1, 2)),
-        transpose(weight, (3, 2, 0, 1)),
+    channels_first = operator(
+        transpose(x, (0, count + 1, *range(1, count + 1))),
+        transpose(weight, (count + 1, count, *range(count))),
         strides=tuple(strides),
         channels=outputs,
         kernel_size=tuple(kernel),
     )
-    result = transpose(channels_first, (0, 2, 3, 1))
+    result = transpose(channels_first, (0, *range(2, count + 2), 1))
     around = [(0, 0), *((-b, b - s) for b, s in zip(before, spare, strict=True)), (0, 0)]
     return pad(result, around)
 

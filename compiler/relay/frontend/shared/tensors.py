@@ -16,6 +16,7 @@ from compiler.relay.ty import Dim
 
 __all__ = [
     "MAX_COMPUTED",
+    "bitcast",
     "bounded",
     "cast",
     "count_of",
@@ -160,6 +161,20 @@ def cast(x: RelayExpr, dtype: str) -> Any:
     if own == dtype:
         return x
     return ops.not_equal(x, scalar(0, x)) if dtype == "bool" else ops.cast(x, dtype)
+
+
+def bitcast(x: RelayExpr, dtype: str) -> Any:
+    """Return the bits of each element as another data type.
+
+    Raises
+    ------
+    ConversionError
+        If an element of it has another number of bits.
+    """
+    own = dtype_of(x)
+    if np.dtype(own).itemsize != np.dtype(dtype).itemsize:
+        raise ConversionError(f"elements of {own} and {dtype} have different numbers of bits, which is not supported")
+    return x if own == dtype else ops.reinterpret(x, dtype)
 
 
 def static_dims(expr: RelayExpr, what: str) -> tuple[int, ...]:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.shared.control_flow import repeated
+from compiler.relay.frontend.shared.control_flow import repeated, unrolled
 from compiler.relay.frontend.shared.folding import known, ops
 from compiler.relay.frontend.tensorflow.lists import with_element_shapes
 
 __all__ = ["looped"]
-
-MAX_TURNS = 256
-"""Loops of at most as many turns are unrolled."""
 
 
 def looped(
@@ -37,14 +34,8 @@ def looped(
         if not taken.item():
             return initial
         alive = None
-    state = initial
-    for _ in range(MAX_TURNS):
-        goes_on = known(condition(state))
-        if goes_on is None:
-            break
-        if not goes_on.item():
-            return state
-        state = body(state)
+    if (after := unrolled(initial, condition, body)) is not None:
+        return after
     initial = with_element_shapes(initial, body(initial))
     if alive is None:
         return repeated(initial, condition, body)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
@@ -13,13 +15,22 @@ from compiler.relay.expr import Constant, Var
 from compiler.relay.frontend.shared.errors import ModelError, UnsupportedOperatorError, naming_node
 from compiler.relay.frontend.shared.folding import constant, keeping, settle
 from compiler.relay.frontend.shared.parameters import is_weight, module_of
+from compiler.relay.frontend.shared.tensors import bounded
 from compiler.relay.frontend.span_filling import mint_layer
 from compiler.relay.frontend.tflite import converters as _converters
 from compiler.relay.frontend.tflite.converters.activations import has_activation
-from compiler.relay.frontend.tflite.node import Node
+from compiler.relay.frontend.tflite.node import Node, Run
 from compiler.relay.frontend.tflite.quantized import is_quantized, quantized, real
-from compiler.relay.frontend.tflite.reader import ModelSource, Operation, Subgraph, TensorInfo, read_model, reading
-from compiler.relay.frontend.tflite.registry import Convert, find, find_quantized, moves_elements
+from compiler.relay.frontend.tflite.reader import (
+    ModelSource,
+    Operation,
+    Subgraph,
+    TensorInfo,
+    called,
+    read_model,
+    reading,
+)
+from compiler.relay.frontend.tflite.registry import Convert, find, find_quantized, moves_elements, passes_on
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import NDArray
@@ -33,21 +44,18 @@ def convert_model(
     model: ModelSource, shapes: Mapping[str, Sequence[int]], dtypes: Mapping[str, str], span: Span
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """Return the module of a model, and its weights; see :func:`from_tflite`."""
-    graph = read_model(model)
-    _check_operators(graph)
+    graphs = read_model(model)
+    _check_operators(graphs)
+    graph = graphs[0]
     inputs = _inputs(graph, shapes, dtypes)
-    values: dict[int, Any] = {-1: None, **inputs}
+    program = _Program(graphs, span)
     names: dict[Constant, str] = {}
     taken = {variable.name_hint for variable in inputs.values()}
-    for i, tensor in enumerate(graph.tensors):
-        if tensor.data is not None and i not in inputs:
-            values[i] = constant(tensor.data, tensor.dtype)
-            if is_weight(values[i]):
-                names[values[i]] = _unused(tensor.name or f"tensor{i}", taken)
+    for i, value in program.constants(0).items():
+        if i not in inputs and graph.tensors[i].data is not None and is_weight(value):
+            names[value] = _unused(graph.tensors[i].name or f"tensor{i}", taken)
     with keeping(frozenset(names)), reading():
-        for operation in graph.operations:
-            _convert(graph, operation, values, span)
-        outputs = [_value(graph, values, i) for i in graph.outputs]
+        outputs = program.run(0, [inputs[i] for i in graph.inputs])
     return module_of(list(inputs.values()), outputs, names)
 
 
@@ -59,11 +67,19 @@ def _unused(name: str, taken: set[str]) -> str:
     return unused
 
 
-def _check_operators(graph: Subgraph) -> None:
+def _check_operators(graphs: Sequence[Subgraph]) -> None:
+    """Refuse a model with operators that nothing converts, in its main graph or in one that this runs."""
     missing: dict[str, list[str]] = {}
-    for operation in graph.operations:
-        if find(operation.operator) is None:
-            missing.setdefault(operation.operator, []).append(repr(_label(graph, operation)))
+    left, seen = [0], {0}
+    while left:
+        graph = graphs[left.pop()]
+        for operation in graph.operations:
+            if find(operation.operator) is None:
+                missing.setdefault(operation.operator, []).append(repr(_label(graph, operation)))
+                continue
+            inside = {number for number in called(operation) if 0 <= number < len(graphs)} - seen
+            seen |= inside
+            left += inside
     if missing:
         raise UnsupportedOperatorError("from_tflite", missing)
 
@@ -111,25 +127,76 @@ def _value(graph: Subgraph, values: Mapping[int, Any], number: int) -> Any:
     return values[number]
 
 
-def _convert(graph: Subgraph, operation: Operation, values: dict[int, Any], span: Span) -> None:
-    label = _label(graph, operation)
-    made_of = mint_layer(f"{operation.operator} {label}".strip(), label, span)
-    convert = find(operation.operator)
-    assert convert is not None  # _check_operators has seen to it
-    with derived_from(made_of), naming_node("from_tflite", f"node {label!r} ({operation.operator})"):
-        results = _results(graph, operation, convert, [_value(graph, values, i) for i in operation.inputs])
-        if len(results) < len(operation.outputs):
-            raise ModelError(f"it has {len(results)} results, but the model names {len(operation.outputs)}")
-        for number, result in zip(operation.outputs, results, strict=False):
-            values[number] = settle(result)
+class _Program:
+    """The graphs of a model, which its nodes run by their numbers.
+
+    Parameters
+    ----------
+    graphs : sequence of Subgraph
+    span : Span
+        Where the import was asked for.
+    """
+
+    def __init__(self, graphs: Sequence[Subgraph], span: Span) -> None:
+        self._graphs = graphs
+        self._span = span
+        self._constants: dict[int, dict[int, Any]] = {}
+        self._running: list[int] = []
+
+    def constants(self, number: int) -> dict[int, Any]:
+        """Return what is known of a graph's tensors by their numbers; a loop's turns share it."""
+        if number not in self._constants:
+            self._constants[number] = {
+                i: constant(tensor.data if tensor.data is not None else np.zeros(tensor.shape), tensor.dtype)
+                for i, tensor in enumerate(self._graphs[number].tensors)
+                if tensor.data is not None or (tensor.is_variable and bounded(*tensor.shape))
+            }
+        return self._constants[number]
+
+    def run(self, number: int, arguments: Sequence[RelayExpr]) -> list[RelayExpr]:
+        """Return the results of a graph.
+
+        Parameters
+        ----------
+        number : int
+        arguments : sequence of Expr
+        """
+        if not 0 <= number < len(self._graphs):
+            raise ModelError(f"graph {number} is named, but there are {len(self._graphs)}")
+        if number in self._running:
+            raise ModelError(f"graph {number} runs itself, which is not supported")
+        graph = self._graphs[number]
+        if len(graph.inputs) != len(arguments):
+            raise ModelError(f"graph {number} has {len(graph.inputs)} inputs, but gets {len(arguments)} arguments")
+        values = {-1: None, **self.constants(number), **dict(zip(graph.inputs, arguments, strict=True))}
+        self._running.append(number)
+        try:
+            for operation in graph.operations:
+                self._convert(graph, operation, values)
+        finally:
+            self._running.pop()
+        return [_value(graph, values, i) for i in graph.outputs]
+
+    def _convert(self, graph: Subgraph, operation: Operation, values: dict[int, Any]) -> None:
+        label = _label(graph, operation)
+        made_of = mint_layer(f"{operation.operator} {label}".strip(), label, self._span)
+        convert = find(operation.operator)
+        assert convert is not None  # _check_operators has seen to it
+        with derived_from(made_of), naming_node("from_tflite", f"node {label!r} ({operation.operator})"):
+            inputs = [_value(graph, values, i) for i in operation.inputs]
+            results = _results(graph, operation, convert, inputs, self.run)
+            if len(results) < len(operation.outputs):
+                raise ModelError(f"it has {len(results)} results, but the model names {len(operation.outputs)}")
+            for number, result in zip(operation.outputs, results, strict=False):
+                values[number] = settle(result)
 
 
-def _results(graph: Subgraph, operation: Operation, convert: Convert, inputs: list[Any]) -> list[RelayExpr]:
+def _results(graph: Subgraph, operation: Operation, convert: Convert, inputs: list[Any], run: Run) -> list[RelayExpr]:
     """Return what a converter makes of a node: of its integers if it can, else of the numbers that they stand for."""
     tensors = [graph.tensors[i] if i >= 0 else None for i in operation.inputs]
     outputs = [graph.tensors[i] for i in operation.outputs]
-    node = Node(operation, inputs, outputs, tensors)
-    if _stays_quantized(node):
+    node = Node(operation, inputs, outputs, tensors, run)
+    if passes_on(operation.operator) or _stays_quantized(node):
         return _listed(convert(node))
     if (on_integers := find_quantized(operation.operator)) is not None and _is_quantized_node(node):
         return _listed(on_integers(node))
@@ -137,7 +204,7 @@ def _results(graph: Subgraph, operation: Operation, convert: Convert, inputs: li
         real(x, tensor) if tensor is not None and is_quantized(tensor) else x
         for x, tensor in zip(inputs, tensors, strict=True)
     ]
-    results = _listed(convert(Node(operation, given, outputs, tensors)))
+    results = _listed(convert(Node(operation, given, outputs, tensors, run)))
     pairs = zip(results, outputs, strict=False)
     return [quantized(result, tensor) if is_quantized(tensor) else result for result, tensor in pairs]
 

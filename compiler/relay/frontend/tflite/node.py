@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import known
 from compiler.relay.frontend.tflite.reader import Operation, TensorInfo
 
-__all__ = ["Node"]
+__all__ = ["Node", "Run"]
+
+Run: TypeAlias = Callable[[int, Sequence[RelayExpr]], list[RelayExpr]]
+"""Converts a graph of the model, from its number and its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +33,15 @@ class Node:
         What the model says of the results.
     tensors : sequence of TensorInfo or None
         What it says of the inputs.
+    run : callable
+        Converts a graph of the model, from its number and its arguments.
     """
 
     operation: Operation
     inputs: Sequence[Any]
     outputs: Sequence[TensorInfo]
-    tensors: Sequence[TensorInfo | None] = ()
+    tensors: Sequence[TensorInfo | None]
+    run: Run
 
     def input(self, index: int) -> Any:
         """Return an input, or None if it is left out."""

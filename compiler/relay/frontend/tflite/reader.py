@@ -16,7 +16,7 @@ import tflite
 from compiler.ir.error import ArgumentError, show
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 
-__all__ = ["ModelSource", "Operation", "Quantization", "Subgraph", "TensorInfo", "read_model", "reading"]
+__all__ = ["ModelSource", "Operation", "Quantization", "Subgraph", "TensorInfo", "called", "read_model", "reading"]
 
 ModelSource: TypeAlias = "tflite.Model | bytes | bytearray | memoryview | str | os.PathLike[str]"
 
@@ -33,6 +33,7 @@ _DTYPES = {
 _TYPE_NAMES = {number: name.lower() for name, number in vars(tflite.TensorType).items() if not name.startswith("_")}
 _OPERATORS = {number: name for name, number in vars(tflite.BuiltinOperator).items() if not name.startswith("_")}
 _OPTIONS = {number: name for name, number in vars(tflite.BuiltinOptions).items() if not name.startswith("_")}
+_OPTIONS_2 = {number: name for name, number in vars(tflite.BuiltinOptions2).items() if not name.startswith("_")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,8 @@ class TensorInfo:
     quantization : Quantization or None
     data : np.ndarray or None
         The elements, if the model has them.
+    is_variable : bool
+        Whether a node keeps its state in it, which is zero when a program begins.
     """
 
     name: str
@@ -79,6 +82,7 @@ class TensorInfo:
     dtype: str
     quantization: Quantization | None
     data: np.ndarray[Any, Any] | None
+    is_variable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +114,15 @@ def reading() -> Iterator[None]:
         raise ModelError(f"from_tflite: the model is damaged: a part of it lies outside of the file ({exc})") from None
 
 
-def read_model(model: ModelSource) -> Subgraph:
-    """Return the main graph of a model.
+def called(operation: Operation) -> list[int]:
+    """Return the numbers of the graphs that a node runs: branches, and the parts of loops."""
+    options = operation.options
+    fields = ("Subgraph", *(name for name in dir(options) if name.endswith("SubgraphIndex")))
+    return [int(getattr(options, name)()) for name in fields if hasattr(options, name)]
+
+
+def read_model(model: ModelSource) -> tuple[Subgraph, ...]:
+    """Return the graphs of a model, the main one first.
 
     Parameters
     ----------
@@ -129,7 +140,9 @@ def read_model(model: ModelSource) -> Subgraph:
     with reading():
         if not flat.SubgraphsLength():
             raise ModelError("from_tflite: the model has no graph")
-        return _subgraph(flat, flat.Subgraphs(0))
+        if flat.SubgraphsLength() > MAX_TENSORS:
+            raise ModelError(f"from_tflite: the model claims to have more than {MAX_TENSORS:,} graphs")
+        return tuple(_subgraph(flat, flat.Subgraphs(i)) for i in range(flat.SubgraphsLength()))
 
 
 def _opened(model: ModelSource) -> Any:
@@ -194,6 +207,8 @@ def _operation(model: tflite.Model, operator: tflite.Operator, count: int) -> Op
 
 def _options(operator: tflite.Operator) -> Any:
     table, kind = operator.BuiltinOptions(), _OPTIONS.get(operator.BuiltinOptionsType(), "NONE")
+    if kind == "NONE":
+        table, kind = operator.BuiltinOptions2(), _OPTIONS_2.get(operator.BuiltinOptions2Type(), "NONE")
     if table is None or kind == "NONE":
         return None
     options = getattr(tflite, kind)()
@@ -219,7 +234,7 @@ def _tensor(model: tflite.Model, tensor: tflite.Tensor) -> TensorInfo:
     data = None if raw is None else _elements(name, raw, shape, dtype)
     if data is not None and tensor.Sparsity() is not None:
         raise ConversionError(f"from_tflite: tensor {name!r} is sparse, which is not supported")
-    return TensorInfo(name, shape, dtype, _quantization(tensor.Quantization()), data)
+    return TensorInfo(name, shape, dtype, _quantization(tensor.Quantization()), data, bool(tensor.IsVariable()))
 
 
 def _buffer(model: tflite.Model, number: int) -> np.ndarray[Any, Any] | None:

@@ -14,7 +14,9 @@ __all__ = [
     "converters",
     "find",
     "find_quantized",
+    "graph_runner",
     "moves_elements",
+    "passes_on",
     "quantized_converter",
     "supported",
 ]
@@ -23,6 +25,7 @@ Convert: TypeAlias = Callable[[Node], "RelayExpr | Sequence[RelayExpr]"]
 
 _TABLE: dict[str, Convert] = {}
 _MOVES: set[str] = set()
+_PASSES_ON: set[str] = set()
 _QUANTIZED: dict[str, Convert] = {}
 
 
@@ -61,6 +64,18 @@ def converters(rows: Mapping[str, Convert], moves: bool = False) -> None:
         converter(name, moves=moves)(convert)
 
 
+def graph_runner(*names: str) -> Callable[[Convert], Convert]:
+    """Register a function as the converter of operators that hand their inputs to graphs, integers as they are.
+
+    Parameters
+    ----------
+    names : str
+        E.g. ``WHILE``.
+    """
+    _PASSES_ON.update(names)
+    return converter(*names)
+
+
 def quantized_converter(*names: str) -> Callable[[Convert], Convert]:
     """Register a function as the converter of operators whose tensors are quantized: it sees integers.
 
@@ -90,6 +105,11 @@ def find(name: str) -> Convert | None:
 def moves_elements(name: str) -> bool:
     """Return whether an operator only moves elements or chooses among them."""
     return name in _MOVES
+
+
+def passes_on(name: str) -> bool:
+    """Return whether an operator hands its inputs to graphs as they are."""
+    return name in _PASSES_ON
 
 
 def supported() -> list[str]:

@@ -69,6 +69,16 @@ MORE = {
     "segments": Case(
         lambda x: (tf.math.segment_sum(x, [0, 0, 2]), tf.math.unsorted_segment_sum(x, [3, -1, 3], 5)), ((3, 4),)
     ),
+    "reduced_segments": Case(
+        lambda x: (
+            *(getattr(tf.math, f"segment_{name}")(x, [0, 0, 2]) for name in ("prod", "max", "min", "mean")),
+            *(getattr(tf.math, f"unsorted_segment_{n}")(x, [3, -1, 3], 4) for n in ("prod", "max", "min")),
+            tf.math.unsorted_segment_max(x, [[1, 0, 1, 2]] * 3, 4),
+        ),
+        ((3, 4),),
+    ),
+    "atan2": Case(lambda y, x: (tf.math.atan2(y, x), tf.math.atan2(y * 0, x)), ((5, 6), (5, 6))),
+    "bitcast": Case(lambda x: tf.bitcast(x, tf.int32), ((3, 4),)),
     "volume": Case(
         lambda x: (
             tf.nn.conv3d(x, numbers(2, 3, 3, 2, 4), (1, 1, 2, 2, 1), "SAME"),

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared.angles import atan2
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import dtype_of, ops, rank_of, scalar
-from compiler.relay.frontend.shared.tensors import cast
+from compiler.relay.frontend.shared.tensors import bitcast, cast
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.registry import Convert, converter, converters
 
@@ -95,6 +96,7 @@ converters(
         "TruncateMod": _binary(ops.trunc_mod),
         "DivNoNan": _binary(lambda a, b: _unless_zero(b, ops.divide(a, b))),
         "MulNoNan": _binary(lambda a, b: _unless_zero(b, ops.multiply(a, b))),
+        "Atan2": _binary(atan2),
         "Xdivy": _binary(lambda a, b: _unless_zero(a, ops.divide(a, b))),
         "Xlogy": _binary(lambda a, b: _unless_zero(a, ops.multiply(a, ops.log(b)))),
         "Xlog1py": _binary(lambda a, b: _unless_zero(a, ops.multiply(a, ops.log(ops.add(b, scalar(1, b)))))),
@@ -158,6 +160,11 @@ def _select(node: Node) -> Any:
 @converter("Cast")
 def _cast(node: Node) -> Any:
     return cast(node.inputs[0], node.required("DstT"))
+
+
+@converter("Bitcast")
+def _bitcast(node: Node) -> Any:
+    return bitcast(node.inputs[0], node.required("type"))
 
 
 @converter("ClipByValue")

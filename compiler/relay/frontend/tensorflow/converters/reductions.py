@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import dtype_of, ops, rank_of, scalar
-from compiler.relay.frontend.shared.tensors import bounded, cast, slice_axis, static_dims
+from compiler.relay.frontend.shared.segments import segments, sorted_count
+from compiler.relay.frontend.shared.tensors import cast, reshape
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.registry import Convert, converter, converters
 
@@ -72,16 +72,37 @@ def _running(accumulate: Callable[..., Any]) -> Convert:
 converters({"Cumsum": _running(ops.cumsum), "Cumprod": _running(ops.cumprod)})
 
 
-@converter("SegmentSum", "UnsortedSegmentSum")
-def _segment_sum(node: Node) -> Any:
-    x, segments = node.inputs[:2]
-    if node.operator == "SegmentSum":
-        count = int(node.value(1, "the segments").max(initial=-1)) + 1
-    else:
+def _unsorted_segments(reduction: str) -> Convert:
+    def convert(node: Node) -> Any:
         (count,) = node.ints(2, "the number of segments")
-    if rank_of(segments) != 1:
-        raise ConversionError(f"segments of {rank_of(segments)} dimensions are not supported, only of one")
-    # Rows of negative segments are left out: they are added up behind the last segment.
-    segments = ops.where(ops.less(segments, scalar(0, segments)), scalar(count, segments), segments)
-    start = ops.zeros([bounded(count) + 1, *static_dims(x, "the input")[1:]], dtype_of(x))
-    return slice_axis(ops.scatter_nd(start, ops.expand_dims(segments, 0), x, mode="add"), 0, 0, count)
+        return segments(node.inputs[0], node.inputs[1], count, reduction)
+
+    return convert
+
+
+def _sorted_segments(reduction: str) -> Convert:
+    """A sorted segment without rows is 0, but for a product."""
+
+    def convert(node: Node) -> Any:
+        x, ids = node.inputs
+        count = sorted_count(node.value(1, "the segments"))
+        result = segments(x, ids, count, reduction)
+        if reduction in ("sum", "prod"):
+            return result
+        rows = reshape(segments(ops.ones_like(ids), ids, count, "sum"), [count, *(1 for _ in range(rank_of(x) - 1))])
+        return ops.where(ops.greater(rows, scalar(0, rows)), result, ops.zeros_like(result))
+
+    return convert
+
+
+def _segment_mean(node: Node) -> Any:
+    x, ids = node.inputs
+    count = sorted_count(node.value(1, "the segments"))
+    rows = segments(ops.ones_like(ids), ids, count, "sum")
+    rows = reshape(cast(ops.maximum(rows, scalar(1, rows)), dtype_of(x)), [count, *(1 for _ in range(rank_of(x) - 1))])
+    return ops.divide(segments(x, ids, count, "sum"), rows)
+
+
+converters({f"UnsortedSegment{name}": _unsorted_segments(name.lower()) for name in ("Sum", "Prod", "Max", "Min")})
+converters({f"Segment{name}": _sorted_segments(name.lower()) for name in ("Sum", "Prod", "Max", "Min")})
+converters({"SegmentMean": _segment_mean})

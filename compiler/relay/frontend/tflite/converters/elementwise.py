@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared.angles import atan2
 from compiler.relay.frontend.shared.folding import dtype_of, ops, scalar
-from compiler.relay.frontend.shared.tensors import cast
+from compiler.relay.frontend.shared.tensors import bitcast, cast
 from compiler.relay.frontend.tflite.converters.activations import activated
 from compiler.relay.frontend.tflite.node import Node
 from compiler.relay.frontend.tflite.registry import Convert, converter, converters
@@ -65,6 +66,7 @@ converters(
         "LOGICAL_AND": _binary(ops.logical_and),
         "LOGICAL_OR": _binary(ops.logical_or),
         "BITWISE_XOR": _binary(ops.bitwise_xor),
+        "ATAN2": _binary(atan2),
         "RIGHT_SHIFT": _binary(ops.right_shift),
         "EQUAL": _binary(ops.equal),
         "NOT_EQUAL": _binary(ops.not_equal),
@@ -119,3 +121,8 @@ def _fake_quant(node: Node) -> Any:
     zero = min(max(round(least - low / scale), least), most)
     steps = ops.clip(ops.add(ops.nearbyint(ops.divide(x, scalar(scale, x))), float(zero)), float(least), float(most))
     return ops.multiply(ops.subtract(steps, float(zero)), scalar(scale, x))
+
+
+@converter("BITCAST")
+def _bitcast(node: Node) -> Any:
+    return bitcast(node.inputs[0], node.outputs[0].dtype)

@@ -10,7 +10,15 @@ import tflite
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import dims_of, ops, rank_of
-from compiler.relay.frontend.shared.nhwc import avg_pool, conv2d, conv2d_transpose, depthwise_conv2d, max_pool
+from compiler.relay.frontend.shared.nhwc import (
+    avg_pool,
+    conv2d,
+    conv2d_transpose,
+    conv3d,
+    conv3d_transpose,
+    depthwise_conv2d,
+    max_pool,
+)
 from compiler.relay.frontend.shared.tensors import expand, reshape, static_dims, transpose
 from compiler.relay.frontend.tflite.converters.activations import activated
 from compiler.relay.frontend.tflite.node import Node
@@ -79,6 +87,30 @@ def _transpose_conv(node: Node) -> Any:
     shape, weight, x = node.ints(0, "the shape"), node.inputs[1], node.inputs[2]
     weight = transpose(weight, (1, 2, 0, 3))
     return _biased(node, conv2d_transpose(x, weight, shape, strides_of(node), padding_of(node)), 3)
+
+
+def _of_volume(node: Node, name: str) -> tuple[int, ...]:
+    """Return strides or dilations along depth, height and width."""
+    numbers = tuple(int(node.option(name.format(axis), 1)) for axis in "DHW")
+    if min(numbers) < 1:
+        raise ModelError(f"strides and dilations must be positive, got {numbers}")
+    return numbers
+
+
+@converter("CONV_3D")
+def _conv_3d(node: Node) -> Any:
+    """The weight's axes are depth, height, width, input channel, output channel."""
+    strides, dilations = _of_volume(node, "Stride{}"), _of_volume(node, "Dilation{}Factor")
+    return _biased(node, conv3d(node.inputs[0], node.inputs[1], strides, dilations, padding_of(node)))
+
+
+@converter("CONV_3D_TRANSPOSE")
+def _conv_3d_transpose(node: Node) -> Any:
+    """The inputs are a shape, the weight (depth, height, width, output channel, input channel) and the volume."""
+    if any(d != 1 for d in _of_volume(node, "Dilation{}Factor")):
+        raise ConversionError("a dilated kernel is not supported")
+    shape, weight, x = node.ints(0, "the shape"), node.inputs[1], node.inputs[2]
+    return _biased(node, conv3d_transpose(x, weight, shape, _of_volume(node, "Stride{}"), padding_of(node)), 3)
 
 
 def _pool(pool: Callable[..., Any]) -> Convert:

@@ -1,0 +1,37 @@
+"""Angles of points."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared.folding import ops, scalar
+
+__all__ = ["atan2"]
+
+
+def _is_below_zero(x: RelayExpr) -> Any:
+    """Return whether numbers have a minus sign, that of a zero included: 1 / -0 is below zero."""
+    zero = scalar(0, x)
+    below = ops.less(ops.divide(scalar(1, x), x), zero)
+    return ops.where(ops.equal(x, zero), below, ops.less(x, zero))
+
+
+def atan2(y: RelayExpr, x: RelayExpr) -> Any:
+    """Return the angles of points, from -pi to pi, as C's function of this name does.
+
+    Parameters
+    ----------
+    y, x : Expr
+    """
+    height, width = ops.abs(y), ops.abs(x)
+    # Where both are zero or both infinite, the quotient is no number: the angles are 0 and 45 degrees.
+    quotient = ops.where(
+        ops.equal(height, width),
+        ops.where(ops.equal(ops.add(height, width), scalar(0, x)), scalar(0, x), scalar(1, x)),
+        ops.divide(height, width),
+    )
+    angle = ops.atan(quotient)
+    angle = ops.where(_is_below_zero(x), ops.subtract(scalar(math.pi, x), angle), angle)
+    return ops.where(_is_below_zero(y), ops.negative(angle), angle)

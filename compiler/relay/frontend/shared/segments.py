@@ -1,0 +1,61 @@
+"""Rows of a tensor that are combined in segments, as TensorFlow and TensorFlow Lite define them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, scalar
+from compiler.relay.frontend.shared.tensors import bounded, reshape, slice_axis, static_dims
+
+__all__ = ["segments", "sorted_count"]
+
+_MODES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+
+
+def sorted_count(ids: np.ndarray[Any, Any]) -> int:
+    """Return how many segments there are where their numbers ascend, the last one being the last segment."""
+    return int(ids.max(initial=-1)) + 1
+
+
+def _neutral(reduction: str, dtype: str) -> int | float:
+    """Return the number that changes no other: integers are exact, as the largest of 64 bits has to be."""
+    if reduction in ("sum", "prod"):
+        return int(reduction == "prod")
+    if dtype.startswith("float"):
+        return float(np.finfo(dtype).min if reduction == "max" else np.finfo(dtype).max)
+    return int(np.iinfo(dtype).min if reduction == "max" else np.iinfo(dtype).max)
+
+
+def segments(x: RelayExpr, ids: RelayExpr, count: int, reduction: str) -> Any:
+    """Return the combined rows of each segment.
+
+    Parameters
+    ----------
+    x : Expr
+    ids : Expr
+        The segment of each row; its shape is that which ``x`` begins with.  Rows of negative segments are left out.
+    count : int
+        How many segments there are.
+    reduction : str
+        ``sum``, ``prod``, ``max`` or ``min``.  A segment without rows is the number that changes no other.
+
+    Raises
+    ------
+    ConversionError
+        If the segments are not those of rows.
+    """
+    dims, rows = static_dims(x, "the input"), static_dims(ids, "the segments")
+    if dims[: len(rows)] != rows:
+        raise ConversionError(f"segments of shape {rows} do not fit an input of shape {dims}")
+    x, ids = reshape(x, [-1, *dims[len(rows) :]]), reshape(ids, [-1])
+    # Rows of negative segments are combined behind the last segment, and cut off with it.
+    ids = ops.where(ops.less(ids, scalar(0, ids)), scalar(count, ids), ids)
+    bounded(count + 1, *dims[len(rows) :])
+    neutral = _neutral(reduction, dtype_of(x))
+    start = constant(np.full((count + 1, *dims[len(rows) :]), neutral, dtype_of(x)))
+    combined = ops.scatter_nd(start, ops.expand_dims(ids, 0), x, mode=_MODES[reduction])
+    return slice_axis(combined, 0, 0, count)

@@ -1,0 +1,51 @@
+"""Operators whose results depend on where values stand: places, segments, parts that are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.relay.frontend.shared.places import bucketized, places_where, uniques, with_part
+from compiler.relay.frontend.shared.segments import segments, sorted_count
+from compiler.relay.frontend.tflite.node import Node
+from compiler.relay.frontend.tflite.registry import Convert, converter, converters
+
+
+@converter("WHERE")
+def _where(node: Node) -> Any:
+    return places_where(node.inputs[0])
+
+
+@converter("UNIQUE")
+def _unique(node: Node) -> Any:
+    return uniques(node.inputs[0], node.outputs[1].dtype)[:2]
+
+
+@converter("BUCKETIZE")
+def _bucketize(node: Node) -> Any:
+    options = node.operation.options
+    return bucketized(node.inputs[0], np.array([options.Boundaries(i) for i in range(options.BoundariesLength())]))
+
+
+@converter("DYNAMIC_UPDATE_SLICE", moves=True)
+def _dynamic_update_slice(node: Node) -> Any:
+    x, part, start = node.inputs
+    return with_part(x, part, start)
+
+
+@converter("SEGMENT_SUM")
+def _segment_sum(node: Node) -> Any:
+    x, ids = node.inputs
+    return segments(x, ids, sorted_count(node.value(1, "the segments")), "sum")
+
+
+def _unsorted_segments(reduction: str) -> Convert:
+    def convert(node: Node) -> Any:
+        (count,) = node.ints(2, "the number of segments")
+        return segments(node.inputs[0], node.inputs[1], count, reduction)
+
+    return convert
+
+
+converters({f"UNSORTED_SEGMENT_{name}": _unsorted_segments(name.lower()) for name in ("SUM", "PROD", "MAX", "MIN")})
