@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from compiler.relay.frontend.shared.tensors import bounded
 from compiler.relay.frontend.span_filling import mint_layer
 from compiler.relay.frontend.tflite import converters as _converters
 from compiler.relay.frontend.tflite.converters.activations import has_activation
-from compiler.relay.frontend.tflite.node import Node, Run
+from compiler.relay.frontend.tflite.node import Node
 from compiler.relay.frontend.tflite.quantized import is_quantized, quantized, real
 from compiler.relay.frontend.tflite.reader import (
     ModelSource,
@@ -31,6 +32,7 @@ from compiler.relay.frontend.tflite.reader import (
     reading,
 )
 from compiler.relay.frontend.tflite.registry import Convert, find, find_quantized, moves_elements, passes_on
+from compiler.relay.frontend.tflite.variables import Variables
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import NDArray
@@ -142,6 +144,7 @@ class _Program:
         self._span = span
         self._constants: dict[int, dict[int, Any]] = {}
         self._running: list[int] = []
+        self._variables = Variables()
 
     def constants(self, number: int) -> dict[int, Any]:
         """Return what is known of a graph's tensors by their numbers; a loop's turns share it."""
@@ -184,28 +187,28 @@ class _Program:
         assert convert is not None  # _check_operators has seen to it
         with derived_from(made_of), naming_node("from_tflite", f"node {label!r} ({operation.operator})"):
             inputs = [_value(graph, values, i) for i in operation.inputs]
-            results = _results(graph, operation, convert, inputs, self.run)
+            tensors = [graph.tensors[i] if i >= 0 else None for i in operation.inputs]
+            outputs = [graph.tensors[i] for i in operation.outputs]
+            results = _results(Node(operation, inputs, outputs, tensors, self.run, self._variables), convert)
             if len(results) < len(operation.outputs):
                 raise ModelError(f"it has {len(results)} results, but the model names {len(operation.outputs)}")
             for number, result in zip(operation.outputs, results, strict=False):
                 values[number] = settle(result)
 
 
-def _results(graph: Subgraph, operation: Operation, convert: Convert, inputs: list[Any], run: Run) -> list[RelayExpr]:
+def _results(node: Node, convert: Convert) -> list[RelayExpr]:
     """Return what a converter makes of a node: of its integers if it can, else of the numbers that they stand for."""
-    tensors = [graph.tensors[i] if i >= 0 else None for i in operation.inputs]
-    outputs = [graph.tensors[i] for i in operation.outputs]
-    node = Node(operation, inputs, outputs, tensors, run)
+    operation = node.operation
     if passes_on(operation.operator) or _stays_quantized(node):
         return _listed(convert(node))
     if (on_integers := find_quantized(operation.operator)) is not None and _is_quantized_node(node):
         return _listed(on_integers(node))
     given = [
         real(x, tensor) if tensor is not None and is_quantized(tensor) else x
-        for x, tensor in zip(inputs, tensors, strict=True)
+        for x, tensor in zip(node.inputs, node.tensors, strict=True)
     ]
-    results = _listed(convert(Node(operation, given, outputs, tensors, run)))
-    pairs = zip(results, outputs, strict=False)
+    results = _listed(convert(replace(node, inputs=given)))
+    pairs = zip(results, node.outputs, strict=False)
     return [quantized(result, tensor) if is_quantized(tensor) else result for result, tensor in pairs]
 
 

@@ -12,6 +12,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import known
 from compiler.relay.frontend.tflite.reader import Operation, TensorInfo
+from compiler.relay.frontend.tflite.variables import Variables
 
 __all__ = ["Node", "Run"]
 
@@ -35,6 +36,8 @@ class Node:
         What it says of the inputs.
     run : callable
         Converts a graph of the model, from its number and its arguments.
+    variables : Variables
+        Those of the program.
     """
 
     operation: Operation
@@ -42,6 +45,7 @@ class Node:
     outputs: Sequence[TensorInfo]
     tensors: Sequence[TensorInfo | None]
     run: Run
+    variables: Variables
 
     def input(self, index: int) -> Any:
         """Return an input, or None if it is left out."""

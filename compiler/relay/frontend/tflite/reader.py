@@ -182,8 +182,8 @@ def _subgraph(model: tflite.Model, graph: tflite.SubGraph) -> Subgraph:
 def _numbers(table: tflite.SubGraph | tflite.Operator, field: str, count: int) -> tuple[int, ...]:
     """Return the numbers of tensors in a field; -1 stands for one that is left out."""
     length = getattr(table, f"{field}Length")()
-    if length > count + 1:
-        raise ModelError(f"from_tflite: {length:,} {field.lower()} are named, but there are {count:,} tensors")
+    if length > MAX_TENSORS:
+        raise ModelError(f"from_tflite: {length:,} {field.lower()} are named; there are {MAX_TENSORS:,} at most")
     numbers = tuple(int(getattr(table, field)(i)) for i in range(length))
     for number in numbers:
         if not -1 <= number < count:

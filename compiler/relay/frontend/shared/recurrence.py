@@ -1,0 +1,74 @@
+"""Steps over time that carry states, of recurrent layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared.control_flow import MAX_TURNS, repeated
+from compiler.relay.frontend.shared.errors import ModelError
+from compiler.relay.frontend.shared.folding import constant, dtype_of, ops
+from compiler.relay.frontend.shared.tensors import bounded, reshape, slice_axis, static_dims
+
+__all__ = ["steps"]
+
+
+def steps(
+    x: RelayExpr,
+    states: Sequence[RelayExpr],
+    step: Callable[[RelayExpr, Sequence[RelayExpr]], Sequence[RelayExpr]],
+    backwards: bool = False,
+) -> tuple[Any, Sequence[RelayExpr]]:
+    """Return the first state after each step, stacked, and the states after the last one.
+
+    Parameters
+    ----------
+    x : Expr
+        Its first axis counts the steps.
+    states : sequence of Expr
+        Before the first step.
+    step : callable
+        From the part of ``x`` and the states before a step to those after it.
+    backwards : bool
+        Whether the last part of ``x`` is the first step; the results have the order of ``x``.
+
+    Raises
+    ------
+    ModelError
+        If there is no step.
+    """
+    count, *part = static_dims(x, "the sequence")
+    if not count:
+        raise ModelError("a sequence without steps has no results")
+    if count > MAX_TURNS:
+        return _looped(x, states, step, backwards)
+    results: list[RelayExpr] = []
+    for i in reversed(range(count)) if backwards else range(count):
+        states = step(reshape(slice_axis(x, 0, i, i + 1), part), states)
+        results.append(states[0])
+    return ops.stack(results[::-1] if backwards else results, 0), states
+
+
+def _looped(
+    x: RelayExpr,
+    states: Sequence[RelayExpr],
+    step: Callable[[RelayExpr, Sequence[RelayExpr]], Sequence[RelayExpr]],
+    backwards: bool,
+) -> tuple[Any, Sequence[RelayExpr]]:
+    count, dims = static_dims(x, "the sequence")[0], static_dims(states[0], "the state")
+    bounded(count, *dims)
+
+    def turn(carried: Sequence[RelayExpr]) -> list[RelayExpr]:
+        i, results, *before = carried
+        at = ops.subtract(count - 1, i) if backwards else i
+        after = step(ops.take(x, at, axis=0), before)
+        rows = ops.scatter_nd(results, reshape(at, [1, 1]), ops.expand_dims(after[0], 0), mode="update")
+        return [ops.add(i, 1), rows, *after]
+
+    start = constant(np.zeros((count, *dims)), dtype_of(states[0]))
+    first = [constant(0, "int32"), start, *states]
+    _, results, *last = repeated(first, lambda carried: ops.less(carried[0], count), turn)
+    return results, last

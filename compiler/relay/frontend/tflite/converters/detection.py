@@ -1,0 +1,22 @@
+"""The best of boxes that overlap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.relay.frontend.shared.boxes import best_boxes, filled_up
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.tflite.node import Node
+from compiler.relay.frontend.tflite.registry import converter
+
+
+@converter("NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5")
+def _non_max_suppression(node: Node) -> Any:
+    boxes, scores, limit, overlap, least = node.inputs[:5]
+    (most,) = node.ints(2, "the number of boxes")
+    with_scores = node.operation.operator.endswith("V5")
+    if with_scores and node.value(5, "the softness").any():
+        raise ConversionError("scores that overlapping boxes lower (soft_nms_sigma) are not supported")
+    chosen, count = best_boxes(boxes, scores, limit, overlap, least)
+    chosen, values = filled_up(chosen, count, scores, most)
+    return [chosen, values, count] if with_scores else [chosen, count]
