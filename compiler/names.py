@@ -168,6 +168,7 @@ PUBLIC = {
     "tvm.relay.frontend.common": "compiler.relay.frontend.common",
     "tvm.relay.fromtext": "compiler.relay.parser:fromtext",
     "tvm.relay.load_param_dict": "compiler.runtime.params:load_param_dict",
+    "tvm.relay.op._make": "compiler.relay.op",
     "tvm.relay.op.op": "compiler.relay.op_attributes",
     "tvm.relay.op.op.debug": "compiler.relay.op.debugging:debug",
     **{
@@ -323,6 +324,7 @@ PUBLIC = {
     "tvm.runtime.const": "compiler.ir.primexpr:const",
     "tvm.runtime.save_param_dict_to_file": "compiler.runtime.params:save_param_dict_to_file",
     "tvm.runtime.load_param_dict_from_file": "compiler.runtime.params:load_param_dict_from_file",
+    "tvm.ir.BaseExpr": "compiler.ir.expr:BaseExpr",
     "tvm.ir.RelayExpr": "compiler.ir.expr:RelayExpr",
     **{
         f"{package}.{name}": f"compiler.runtime.device:{name}"

@@ -9,6 +9,7 @@ from compiler.ir.coercion import as_exprs, cast, const, convert
 from compiler.ir.error import ArgumentError
 from compiler.ir.node import Node, node
 from compiler.ir.operators import ExprLike, ExprOperators
+from compiler.ir.origin import Span
 from compiler.ir.scalars import IntImm, PrimExpr, Var
 from compiler.ir.text_format import text_of
 
@@ -25,6 +26,8 @@ class Range(Node):
         The first one; the end of a range that starts at 0 where ``end`` is left out.
     end : PrimExpr or int, optional
         The one behind the last.
+    span : Span, optional
+        Where it comes from; what is being built when left out.
 
     Attributes
     ----------
@@ -39,9 +42,12 @@ class Range(Node):
     min: PrimExpr
     extent: PrimExpr
 
-    def __init__(self, begin: ExprLike, end: ExprLike | None = None) -> None:
+    def __init__(self, begin: ExprLike, end: ExprLike | None = None, span: Span | None = None) -> None:
         low, high = (const(0), convert(begin)) if end is None else (convert(begin), convert(end))
-        Node.__init__(self)
+        if span is None:
+            Node.__init__(self)
+        else:
+            Node.__init__(self, span=span)
         object.__setattr__(self, "min", cast(high.dtype, low) if isinstance(low, IntImm) else low)
         object.__setattr__(self, "extent", high - low)
 

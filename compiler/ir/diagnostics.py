@@ -19,6 +19,7 @@ __all__ = [
     "get_renderer",
     "override_renderer",
     "rendered",
+    "tell",
 ]
 
 
@@ -175,6 +176,17 @@ def _print(ctx: DiagnosticContext) -> None:
         print(f"{place}{DiagnosticLevel(d.level).name.lower()}: {d.message}")
 
 
+def tell(diagnostics: Sequence[Diagnostic]) -> None:
+    """Let the function given to :func:`override_renderer` hear of messages; nobody hears where there is none.
+
+    Parameters
+    ----------
+    diagnostics : sequence of Diagnostic
+    """
+    for render in _overriding:
+        render(DiagnosticContext(diagnostics=diagnostics))
+
+
 class PlacedError(DiagnosticError):
     """A program that was refused, with the places of its faults.
 
@@ -202,6 +214,5 @@ def rendered() -> Iterator[None]:
     try:
         yield
     except PlacedError as error:
-        for render in _overriding:
-            render(DiagnosticContext(diagnostics=error.diagnostics))
+        tell(error.diagnostics)
         raise

@@ -19,7 +19,12 @@ def set_checked_type(expr: RelayExpr, t: Type | None) -> None:
 
 
 @node
-class RelayExpr(Node):
+class BaseExpr(Node):
+    """Base of the expressions of all levels: of scalars in loops, and of graphs."""
+
+
+@node
+class RelayExpr(BaseExpr):
     """An expression that has a type, once inference has found it.
 
     ``checked_type_`` is the one thing about a node that is filled in later: it follows from the node and is not part of
@@ -46,4 +51,4 @@ class RelayExpr(Node):
 
 
 if not typing.TYPE_CHECKING:  # a type checker knows all names, and refuses others
-    __getattr__, __dir__ = public_module("tvm.ir.expr", ["RelayExpr"])
+    __getattr__, __dir__ = public_module("tvm.ir.expr", ["BaseExpr", "RelayExpr"])

@@ -10,6 +10,7 @@ from typing import Any
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.node import node
+from compiler.ir.text_format import Annotation, format_of
 
 __all__ = ["BaseFunc", "CallingConv", "DefinedName", "GlobalVar", "as_function", "register_call_maker"]
 
@@ -41,6 +42,22 @@ class GlobalVar(RelayExpr):
         kind = type(args[0]) if args else RelayExpr
         make = next((_CALL_MAKERS[base] for base in kind.__mro__ if base in _CALL_MAKERS), _CALL_MAKERS[RelayExpr])
         return make(self, args)
+
+    def astext(self, show_meta_data: bool = True, annotate: Annotation | None = None) -> str:
+        """Return the name as a whole text, with the version of the format.
+
+        Parameters
+        ----------
+        show_meta_data : bool
+            Accepted as all expressions do: a name has none.
+        annotate : callable, optional
+            ``annotate(expr)`` is the text behind the name.
+
+        Returns
+        -------
+        str
+        """
+        return format_of(self).astext(self, show_meta_data, annotate)
 
     def __repr__(self) -> str:
         return f"@{self.name_hint}"

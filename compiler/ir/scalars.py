@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
-from compiler.ir.node import Node, node
+from compiler.ir.expr import BaseExpr
+from compiler.ir.node import node
 from compiler.ir.operators import ExprOperators
 from compiler.ir.text_format import text_of
 from compiler.ir.types import PrimType, Type
@@ -16,7 +17,7 @@ __all__ = ["AnyDim", "FloatImm", "IntImm", "PrimExpr", "SizeVar", "StringImm", "
 
 
 @node
-class PrimExpr(Node, ExprOperators):
+class PrimExpr(BaseExpr, ExprOperators):
     """Base of all expressions; every subclass has a ``dtype``.
 
     Attributes

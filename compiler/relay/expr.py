@@ -28,6 +28,7 @@ from compiler.relay.expr_arithmetic import ExprArithmetic, apply
 from compiler.relay.graph_node import graph_node, mint_here
 from compiler.relay.ty import TensorType, as_type
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
+from compiler.target.virtual_device import VirtualDevice
 
 __all__ = [
     "Call",
@@ -67,6 +68,11 @@ class Expr(ExprArithmetic, RelayExpr):
     """
 
     dag_node: ClassVar[bool] = True
+
+    @property
+    def virtual_device_(self) -> VirtualDevice:
+        """Where its value is: left open, as functions alone say where their parameters and results are."""
+        return VirtualDevice()
 
     def astype(self, dtype: str) -> Expr:
         """Return the value converted to another data type, as the call of ``cast``.
@@ -261,8 +267,8 @@ class Let(Expr):
 
     Parameters
     ----------
-    var : Var
-        What is bound; visible in ``body``, and in ``value`` if that is a function.
+    variable : Var
+        What is bound, the field ``var``; visible in ``body``, and in ``value`` if that is a function.
     value : Expr
         Evaluated first, once.
     body : Expr
@@ -271,6 +277,7 @@ class Let(Expr):
 
     children: ClassVar[tuple[str, ...]] = ("var", "value", "body")
     defines: ClassVar[tuple[str, ...]] = ("var",)
+    keywords: ClassVar[dict[str, str]] = {"var": "variable"}
 
     var: Var
     value: RelayExpr

@@ -15,8 +15,12 @@ from compiler.ir.origin import derived_from
 from compiler.ir.types import Type, TypeVar
 from compiler.relay.expr import Expr, Var, expr_of
 from compiler.relay.graph_node import graph_node
+from compiler.target.virtual_device import VirtualDevice
 
 __all__ = ["Function"]
+
+RESULT_DEVICE = "result_virtual_device"
+"""The attribute that says where a function's result is."""
 
 
 @graph_node
@@ -62,6 +66,12 @@ class Function(BaseFunc, Expr):
         object.__setattr__(self, "type_params", tuple(self.type_params or ()))
         if not isinstance(self.attrs, Attrs):
             object.__setattr__(self, "attrs", DictAttrs(self.attrs))
+
+    @property
+    def virtual_device_(self) -> VirtualDevice:
+        """Where its result is; open where nothing is said of it."""
+        device: VirtualDevice = self.attrs.get(RESULT_DEVICE, VirtualDevice())
+        return device
 
     def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
         """Return this function with more attributes.

@@ -13,12 +13,12 @@ from typing import Any
 from compiler.ir.attr_kinds import Items
 from compiler.ir.attrs import DERIVED_ATTRS, AttrKind, Attrs
 from compiler.ir.error import ArgumentError
-from compiler.relay.function import Function
+from compiler.relay.function import RESULT_DEVICE, Function
 from compiler.target.virtual_device import VirtualDevice, as_virtual_device
 
-__all__ = ["VIRTUAL_DEVICE", "devices_of", "with_devices", "written_devices"]
+__all__ = ["VIRTUAL_DEVICE", "devices_of", "with_devices", "with_result_device", "written_devices"]
 
-PARAMS, RESULT = "param_virtual_devices", "result_virtual_device"
+PARAMS, RESULT = "param_virtual_devices", RESULT_DEVICE
 OLDER_PARAMS, OLDER_RESULT = "param_device_types", "result_device_type"
 
 DERIVED_ATTRS[OLDER_PARAMS] = lambda attrs: Items(device.device_type for device in attrs[PARAMS])
@@ -66,6 +66,22 @@ def with_devices(
         kinds = Items(device.device_type for device in params)
         return func.with_attr({OLDER_PARAMS: kinds, OLDER_RESULT: result.device_type})
     return func.with_attr({PARAMS: Items(params), RESULT: result})
+
+
+def with_result_device(func: Function, result: VirtualDevice) -> Function:
+    """Return a function whose result is on a device; where its parameters are stays as it is.
+
+    Parameters
+    ----------
+    func : Function
+    result : VirtualDevice
+
+    Returns
+    -------
+    Function
+    """
+    known = devices_of(func)
+    return with_devices(func, known[0] if known else [VirtualDevice()] * len(func.params), result)
 
 
 def written_devices(func: Function) -> tuple[Sequence[VirtualDevice], Mapping[str, Any]]:

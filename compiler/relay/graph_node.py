@@ -37,12 +37,18 @@ def mint_here(label: str) -> Span:
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def graph_node(cls: type[T]) -> type[T]:
-    """Make ``cls`` a node class whose constructor takes the span as its last argument, by position too."""
+    """Make ``cls`` a node class whose constructor takes the span as its last argument, by position too.
+
+    Its class variable ``keywords`` says which fields the constructor takes by other names.
+    """
     made = node(cls)
     init: Any = made.__init__
     code, by_name = init.__code__, dict(init.__kwdefaults__)
     assert code.co_varnames[code.co_argcount] == "span", "the span is the first of what is taken by name alone"
-    init.__code__ = code.replace(co_argcount=code.co_argcount + 1, co_kwonlyargcount=code.co_kwonlyargcount - 1)
+    names = tuple(cls.__dict__.get("keywords", {}).get(name, name) for name in code.co_varnames)
+    init.__code__ = code.replace(
+        co_argcount=code.co_argcount + 1, co_kwonlyargcount=code.co_kwonlyargcount - 1, co_varnames=names
+    )
     init.__defaults__ = (*(init.__defaults__ or ()), by_name.pop("span"))
     init.__kwdefaults__ = by_name
     return made

@@ -11,6 +11,7 @@ from compiler.ir.node import duplicate, rebuild
 from compiler.ir.origin import derived_from
 from compiler.relay.expr import Call, Constant, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
+from compiler.relay.function_devices import with_result_device
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 
 __all__ = [
@@ -42,6 +43,8 @@ def _copier(cls: type[RelayExpr], fields: Mapping[str, str]) -> Copier:
         if len(values) > len(known) or not given.keys() <= set(known):
             raise ArgumentError(f"{name}: takes {', '.join(known)}; got {len(values)} values and {sorted(named)}")
         changes = {fields[key]: _kept(value) for key, value in given.items() if key in fields and value is not None}
+        if isinstance(expr, Function) and given.get("virtual_device") is not None:
+            return with_result_device(with_fields(expr, **given | {"virtual_device": None}), given["virtual_device"])
         span = given.get("span")
         if span is None:
             with derived_from(expr.span):
@@ -58,8 +61,8 @@ def _copier(cls: type[RelayExpr], fields: Mapping[str, str]) -> Copier:
     ----------
     expr : {cls.__name__}
     values : object
-        New values of {", ".join(fields)}, in this order, then the virtual device, accepted as TVM does as expressions
-        have none of their own, and the span that says where the result comes from.  None changes nothing.
+        New values of {", ".join(fields)}, in this order, then the virtual device, accepted as TVM does as functions
+        alone say where their results are, and the span that says where the result comes from.  None changes nothing.
     named : object
         The same by their names.
 

@@ -30,17 +30,19 @@ from compiler.relay.dataflow_pattern.pattern import (
     DFPattern,
     DominatorPattern,
     ExprPattern,
-    FunctionPattern,
-    IfPattern,
-    LetPattern,
     ShapePattern,
-    TupleGetItemPattern,
-    TuplePattern,
     TypePattern,
     VarPattern,
     WildcardPattern,
 )
 from compiler.relay.dataflow_pattern.rewriting import DFPatternCallback, rewrite
+from compiler.relay.dataflow_pattern.structures import (
+    FunctionPattern,
+    IfPattern,
+    LetPattern,
+    TupleGetItemPattern,
+    TuplePattern,
+)
 from compiler.relay.expr import GraphExpr
 
 __all__ = [

@@ -14,17 +14,14 @@ from compiler.relay.dataflow_pattern.pattern import (
     DFPattern,
     DominatorPattern,
     ExprPattern,
-    IfPattern,
-    LetPattern,
     ShapePattern,
-    TupleGetItemPattern,
-    TuplePattern,
     TypePattern,
     VarPattern,
     WildcardPattern,
     checked,
     checked_all,
 )
+from compiler.relay.dataflow_pattern.structures import IfPattern, LetPattern, TupleGetItemPattern, TuplePattern
 from compiler.relay.expr import GraphExpr
 from compiler.relay.ty import TensorType
 

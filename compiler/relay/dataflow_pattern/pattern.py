@@ -12,11 +12,9 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.op import Op
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import Type
-from compiler.relay.analysis.traversal import operands
 from compiler.relay.dataflow_pattern.groups import Partition, groups
 from compiler.relay.dataflow_pattern.matcher import Graph, Matcher
-from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
-from compiler.relay.function import Function
+from compiler.relay.expr import Call, Constant, GraphExpr, Var
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType, same_dim
 
@@ -29,12 +27,7 @@ __all__ = [
     "DataTypePattern",
     "DominatorPattern",
     "ExprPattern",
-    "FunctionPattern",
-    "IfPattern",
-    "LetPattern",
     "ShapePattern",
-    "TupleGetItemPattern",
-    "TuplePattern",
     "TypePattern",
     "VarPattern",
     "WildcardPattern",
@@ -264,11 +257,14 @@ class VarPattern(DFPattern):
 
     Parameters
     ----------
-    name : str
-        Its name; empty for any.
+    name_hint : str
+        Its name, the field ``name``; empty for any.
     """
 
-    name: str = ""
+    name: str
+
+    def __init__(self, name_hint: str = "") -> None:
+        object.__setattr__(self, "name", name_hint)
 
     def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
         return isinstance(expr, Var) and self.name in ("", expr.name_hint)
@@ -391,100 +387,6 @@ def _is_call_of(pattern: DFPattern, name: str) -> TypeGuard[CallPattern]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FunctionPattern(DFPattern):
-    """A function.
-
-    Parameters
-    ----------
-    params : sequence of DFPattern or None
-        The parameters; None for any.
-    body : DFPattern
-    """
-
-    params: Sequence[DFPattern] | None
-    body: DFPattern
-
-    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
-        if not isinstance(expr, Function) or not matcher.all_fit(self.params, expr.params):
-            return False
-        return matcher.fits(self.body, expr.body) and matcher.take(expr)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class IfPattern(DFPattern):
-    """A branch.
-
-    Parameters
-    ----------
-    cond, true_branch, false_branch : DFPattern
-    """
-
-    cond: DFPattern
-    true_branch: DFPattern
-    false_branch: DFPattern
-
-    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
-        parts = (self.cond, self.true_branch, self.false_branch)
-        return isinstance(expr, If) and matcher.all_fit(parts, operands(expr)) and matcher.take(expr)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LetPattern(DFPattern):
-    """A ``let``.
-
-    Parameters
-    ----------
-    var, value, body : DFPattern
-    """
-
-    var: DFPattern
-    value: DFPattern
-    body: DFPattern
-
-    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
-        if not isinstance(expr, Let):
-            return False
-        parts = (expr.var, expr.value, expr.body)
-        return matcher.all_fit((self.var, self.value, self.body), parts) and matcher.take(expr)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class TuplePattern(DFPattern):
-    """A tuple.
-
-    Parameters
-    ----------
-    fields : sequence of DFPattern or None
-        The fields; None for any.
-    """
-
-    fields: Sequence[DFPattern] | None
-
-    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
-        return isinstance(expr, Tuple) and matcher.all_fit(self.fields, expr.fields) and matcher.take(expr)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class TupleGetItemPattern(DFPattern):
-    """A field of a tuple.
-
-    Parameters
-    ----------
-    tuple : DFPattern
-    index : int, optional
-        Which field; any when left out.
-    """
-
-    tuple: DFPattern
-    index: int | None = None
-
-    def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
-        if not isinstance(expr, TupleGetItem) or self.index not in (None, expr.index):
-            return False
-        return matcher.fits(self.tuple, expr.tuple_value) and matcher.take(expr)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class AttrPattern(DFPattern):
     """What matches a pattern and has attributes of given values.
 
@@ -513,11 +415,16 @@ class TypePattern(DFPattern):
     Parameters
     ----------
     pattern : DFPattern
-    type : Type
+    ttype : Type
+        The type, the field ``type``.
     """
 
     pattern: DFPattern
     type: Type
+
+    def __init__(self, pattern: DFPattern, ttype: Type) -> None:
+        object.__setattr__(self, "pattern", pattern)
+        object.__setattr__(self, "type", ttype)
 
     def matches(self, matcher: Matcher, expr: GraphExpr) -> bool:
         return structural_equal(_type_of(expr), self.type) and matcher.fits(self.pattern, expr)

@@ -19,7 +19,7 @@ from compiler.relay.adt import Constructor, Match
 from compiler.relay.analysis import check_kind
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
-from compiler.relay.inference.errors import Diagnostic, UnificationError, diagnose
+from compiler.relay.inference.errors import Diagnostic, UnificationError, conflict, diagnose
 from compiler.relay.inference.matching import constructor_type, infer_pattern, missing_cases
 from compiler.relay.inference.operators import OperatorCalls
 from compiler.relay.inference.solver import Solver, bind_dims, instantiate
@@ -62,9 +62,9 @@ class Inference:
         self._headers: dict[Function, FuncType] = {}
         self._matches: list[Match] = []
 
-    def error(self, message: str, expr: GraphExpr) -> Type:
+    def error(self, message: str, expr: GraphExpr, for_renderers: Sequence[str] = ()) -> Type:
         """Record an error; return a fresh type variable, which unifies with everything."""
-        self.errors.append(diagnose(message, expr.span))
+        self.errors.append(diagnose(message, expr.span, for_renderers))
         return IncompleteType()
 
     def visit(self, expr: GraphExpr) -> Any:
@@ -105,7 +105,8 @@ class Inference:
         try:
             return self.solver.unify(expected, got)
         except UnificationError as error:
-            return self.error(f"{what()}: {error}", expr)
+            said = conflict(self.solver.resolve(expected), self.solver.resolve(got))
+            return self.error(f"{what()}: {error}", expr, said)
 
     def annotated(self, t: Type | None, expr: GraphExpr) -> Type:
         """Return an annotation if it makes sense; a variable where there is none."""

@@ -17,7 +17,7 @@ from compiler.relay.expr import Call, GraphExpr, TupleGetItem, Var
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.inference.engine import Inference
-from compiler.relay.inference.errors import TypeInferenceError
+from compiler.relay.inference.errors import TypeInferenceError, tell_renderer
 from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.ty import IncompleteType
 
@@ -128,6 +128,7 @@ def _finish(run: Inference) -> None:
     if not run.errors:
         _complain_about_unknowns(run)
     if run.errors:
+        tell_renderer(run.errors)
         raise TypeInferenceError(run.errors)
     resolve = run.solver.resolve
     for expr, t in run.types.items():

@@ -73,7 +73,7 @@ def _fill_relation(types: Types, attrs: Attrs) -> Type:
     shape, default = index_tensor(types[2], "dense_shape"), tensor(types[3], "default_value")
     tensor(indices, "sparse_indices", 2)
     tensor(shape, "dense_shape", 1)
-    if default.dims not in ((), (1,)):
+    if len(default.dims) > 1 or any(isinstance(extent, int) and extent != 1 for extent in default.dims):
         raise RelationError(f"default_value must be one value, got {default}")
     same_dtype(values, default)
     check_same_extent(indices.dims[0], values.dims[0], "the number of coordinates and of values")

@@ -14,6 +14,7 @@ import numpy as np
 from compiler.ir import dtype as dt
 from compiler.ir.attr_kinds import FLOAT, INT
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.error import DTypeError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, const
@@ -42,6 +43,11 @@ class FixedPointMultiplyAttrs(Attrs):
 
     multiplier: int = attr_field(INT, "Factor as an integer with 31 bits behind the point.")
     shift: int = attr_field(INT, "Power of two to multiply by.")
+
+
+def numeric(types: Types, attrs: Attrs) -> Type:
+    """The output has the type of the input; where that is not floating-point, code is refused later."""
+    return tensor(types[0], "data")
 
 
 def floating(types: Types, attrs: Attrs) -> Type:
@@ -80,20 +86,34 @@ def _unary(
     reference: Callable[..., Array],
     doc: str,
     gradient: Rule | None = None,
-    relation: Relation[Attrs] = floating,
+    relation: Relation[Attrs] = numeric,
     waived: Mapping[str, str] = NOT_SMOOTH,
     onnx: str = "",
 ) -> OpFunction:
     """Register a function of single elements."""
     rule: Gradient | None = None if gradient is None else lambda call, grad: [gradient(call.args[0], call, grad)]
+
+    def checked(dtype: str) -> None:
+        # A function that never returns may say anything of its result, so types alone do not refuse integers.
+        if relation is numeric and not dt.is_real(dtype):
+            raise DTypeError(f"{name}: data must be floating-point, got {dtype}; cast it first")
+
+    def definition(attrs: Attrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
+        checked(inputs[0].dtype)
+        return [compute(inputs[0])]
+
+    def evaluate(attrs: Attrs, x: Array) -> Array:
+        checked(str(x.dtype))
+        return reference(x)
+
     return register(
         name,
         doc=doc,
         inputs={"data": "The tensor to apply it to."},
         relation=relation,
         pattern=OpPattern.ELEMWISE,
-        compute=lambda attrs, inputs, out_type: [compute(inputs[0])],
-        reference=lambda attrs, x: reference(x),
+        compute=definition,
+        reference=evaluate,
         gradient=rule,
         layout=same_layout,
         onnx=onnx,

@@ -190,7 +190,7 @@ class BlockPrinter:
 
     def _declared(self, var: Var, device: VirtualDevice | None = None) -> str:
         text = f"%{self.names.variable(var)}"
-        if device is not None:
+        if device not in (None, VirtualDevice()):
             text += f" {{virtual_device={device}}}"
         if var.type_annotation is not None:
             text += f": {type_text(var.type_annotation, self.names)}"

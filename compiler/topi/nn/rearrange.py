@@ -18,7 +18,7 @@ def depth_to_space(data: Tensor, block_size: int, layout: str = "NCHW", mode: st
     Parameters
     ----------
     data : Tensor
-        Of any type, with a multiple of ``block_size * block_size`` channels.
+        Of any type; channels behind the last multiple of ``block_size * block_size`` are left out.
     block_size : int
         How often the height and width grow.
     layout : str

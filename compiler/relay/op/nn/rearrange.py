@@ -52,13 +52,16 @@ def _depth_relation(types: Types, attrs: DepthToSpaceAttrs) -> Type:
     """The data with fewer channels and larger spatial extents."""
     data, b = tensor(types[0], "data"), attrs.block_size
     x = extents(data, layout(attrs.layout), "data")
-    out = x | {"C": _divided(x["C"], b * b, "channels"), "H": _grown(x["H"], b), "W": _grown(x["W"], b)}
+    channels = AnyDim() if has_any_dim(x["C"]) else x["C"] // (b * b)  # those behind the last multiple are left out
+    out = x | {"C": channels, "H": _grown(x["H"], b), "W": _grown(x["W"], b)}
     return TensorType(layout(attrs.layout).shape(out), data.dtype)
 
 
 def _depth_reference(attrs: DepthToSpaceAttrs, x: Array) -> Any:
     plain, b = layout(attrs.layout).to_plain(x, "NCHW"), attrs.block_size
     n, c, h, w = plain.shape
+    c -= c % b**2
+    plain = plain[:, :c]
     if attrs.mode == "DCR":
         parts = plain.reshape(n, b, b, c // b**2, h, w).transpose(0, 3, 4, 1, 5, 2)
     else:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import compiler as tvm
 from compiler import relay, te
 from compiler.ir.error import TVMError
 from compiler.relay.inference import infer_expr
@@ -84,7 +85,6 @@ def test_constants_make_static_calls() -> None:
 _ERRORS: list[tuple[Callable[[], Any], str]] = [
     (lambda: relay.add(_var(4, 6), _var(5)), "shapes (4, 6) and (5,) cannot be broadcast: extents 6 and 5 differ"),
     (lambda: relay.add(_var(4), _var(4, dtype="int32")), "the same data type, got float32 and int32; cast one"),
-    (lambda: relay.exp(_var(4, dtype="int32")), "data must be floating-point"),
     (lambda: relay.logical_and(_var(4), _var(4)), "both inputs must be of type bool"),
     (lambda: relay.sum(_var(4), 1), "axis must be at least -1 and less than 1, got 1"),
     (lambda: relay.sum(_var(4, 4), [0, -2]), "axis must name each dimension once"),
@@ -133,3 +133,32 @@ def test_wrong_attributes_are_refused_at_once() -> None:
     ):
         with pytest.raises(TVMError, match=message.replace("(", r"\(")):
             make()
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "sigmoid", "tanh"])
+def test_functions_of_real_numbers_are_refused_for_integers_when_they_are_computed(name: str) -> None:
+    x = _var(4, dtype="int32")
+    call = getattr(relay, name)(x)
+    assert _type(call) == "Tensor[(4), int32]"
+    mod = tvm.IRModule.from_expr(relay.Function([x], call))
+    for kind in ("graph", "debug"):
+        with pytest.raises(TVMError, match="data must be floating-point, got int32; cast it first"):
+            relay.create_executor(kind, mod).evaluate()(np.ones(4, "int32"))
+
+
+def test_the_default_of_empty_rows_may_be_a_vector_of_unknown_length() -> None:
+    unknown = relay.Any()
+    coordinates, vector = _var(unknown, unknown, dtype="int64"), _var(unknown, dtype="int64")
+    filled = relay.sparse_fill_empty_rows(coordinates, vector, vector, vector)
+    assert _type(filled).startswith("(Tensor[(?, ?), int64], Tensor[(?), int64]")
+
+
+def test_channels_behind_the_last_whole_block_are_left_out() -> None:
+    x = _var(1, 5, 2, 2)
+    call = relay.nn.depth_to_space(x, 2)
+    assert _type(call) == "Tensor[(1, 1, 4, 4), float32]"
+    data = np.arange(20, dtype="float32").reshape(1, 5, 2, 2)
+    mod = tvm.IRModule.from_expr(relay.Function([x], call))
+    expected = data[:, :4].reshape(1, 2, 2, 1, 2, 2).transpose(0, 3, 4, 1, 5, 2).reshape(1, 1, 4, 4)
+    for kind in ("graph", "debug"):
+        np.testing.assert_array_equal(relay.create_executor(kind, mod).evaluate()(data).numpy(), expected)
