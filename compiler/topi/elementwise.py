@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
 from compiler import te, tir
 from compiler.ir import dtype as dt
-from compiler.ir.primexpr import PrimExpr, Var
-from compiler.te.tensor import Tensor
+from compiler.ir.primexpr import PrimExpr, Var, convert
+from compiler.te.tensor import Tensor, TensorSlice
 from compiler.topi.compute import compute
 from compiler.topi.operands import Extent, Scalar, dims, number
 from compiler.topi.tag import Tag
@@ -191,21 +191,27 @@ def _bound(value: float, dtype: str) -> PrimExpr:
     return tir.const(low if value <= low else high if value >= high else int(value), dtype)
 
 
-def cast(x: Tensor, dtype: str) -> Tensor:
+@overload
+def cast(x: Tensor, dtype: str) -> Tensor: ...
+@overload
+def cast(x: PrimExpr | TensorSlice, dtype: str) -> PrimExpr: ...
+def cast(x: Tensor | PrimExpr | TensorSlice, dtype: str) -> Tensor | PrimExpr:
     """Return ``x`` converted to another data type; fractions are cut off, and what is not zero is true.
 
     Parameters
     ----------
-    x : Tensor
-        Of any shape and type.
+    x : Tensor, PrimExpr or TensorSlice
+        Of any shape and type, or a single element.
     dtype : str
         Of the result.
 
     Returns
     -------
-    Tensor
-        Of the shape of ``x``.
+    Tensor or PrimExpr
+        Of the shape of ``x``; an expression where ``x`` is one.
     """
+    if not isinstance(x, Tensor):
+        return convert(x).astype(dtype)
     if x.dtype == dtype:
         return identity(x)
     return map_elements(x, lambda e: e.astype(dtype), "cast")
