@@ -14,6 +14,7 @@ from compiler.ir.error import DTypeError, show
 from compiler.ir.lanes import Lanes, lane_count, lanes_of_count
 from compiler.ir.node import Node, node
 from compiler.ir.operators import ExprLike
+from compiler.ir.origin import Span, derived_from
 from compiler.ir.scalars import FloatImm, IntImm, PrimExpr, StringImm, Var
 
 __all__ = [
@@ -111,7 +112,7 @@ class Ramp(PrimExpr):
         object.__setattr__(self, "dtype", dt.with_lanes(self.base.dtype, count * dt.lanes(self.base.dtype)))
 
 
-def const(value: ExprLike, dtype: str | None = None) -> PrimExpr:
+def const(value: ExprLike, dtype: str | None = None, span: Span | None = None) -> PrimExpr:
     """Return a constant.
 
     Parameters
@@ -121,6 +122,8 @@ def const(value: ExprLike, dtype: str | None = None) -> PrimExpr:
     dtype : str, optional
         Without it integers are int32, int64 if they need it, floats float32, float64 if they need it, and NumPy's
         scalars keep their type; of a vector type, every lane has the value.
+    span : Span, optional
+        Where it comes from; what is being built when left out.
 
     Returns
     -------
@@ -132,6 +135,9 @@ def const(value: ExprLike, dtype: str | None = None) -> PrimExpr:
     DTypeError
         If ``value`` is not a number.
     """
+    if span is not None:
+        with derived_from(span):
+            return const(value, dtype)
     if isinstance(value, PrimExpr):
         return value if dtype is None else cast(dtype, value)
     if isinstance(value, np.generic):

@@ -5,10 +5,12 @@ So every element is computed on its own and loops can run in parallel; the work 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from compiler import te, tir
+from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import PrimExpr, Var, convert
 from compiler.te.tensor import Tensor
@@ -210,7 +212,9 @@ def _mean(data: Tensor, counts: Sequence[Extent], hit: Hit, name: str) -> Tensor
     zero, one = tir.const(0, data.dtype), tir.const(1, data.dtype)
     total = _reduced(data, counts, hit, te.sum, f"{name}_sum", lambda here, update: tir.Select(here, update, zero))
     count = _reduced(data, counts, hit, te.sum, f"{name}_count", lambda here, update: tir.Select(here, one, zero))
-    return compute(dims(data), lambda *i: (data(*i) + total(*i)) / (count(*i) + one), name=name, tag=Tag.ELEMWISE)
+    # of unsigned integers "/" is refused elsewhere, as it may round in several ways: they have no negative quotients
+    divide = te.floordiv if dt.is_uint(data.dtype) else operator.truediv
+    return compute(dims(data), lambda *i: divide(data(*i) + total(*i), count(*i) + one), name=name, tag=Tag.ELEMWISE)
 
 
 _COMBINE: dict[str, Combine] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.driver.build_device import is_device
@@ -101,7 +101,7 @@ class BuiltGraph(GraphExecutorFactory):
 
 def build(
     ir_mod: IRModule | Function,
-    target: TargetLike | None = None,
+    target: TargetLike | Sequence[TargetLike] | None = None,
     target_host: str | Target | None = None,
     executor: object = None,
     runtime: object = None,
@@ -261,14 +261,16 @@ def as_module(who: str, ir_mod: object) -> IRModule:
     return ir_mod
 
 
-def build_target(target: TargetLike | None, ahead: bool = False, devices: bool = False) -> Target:
+def build_target(
+    target: TargetLike | Sequence[TargetLike] | None, ahead: bool = False, devices: bool = False
+) -> Target:
     """Return the target of a build.
 
     Parameters
     ----------
-    target : str, Target or mapping, optional
-        A mapping names one target for its kind of device, or gives a target's options; the current target, else this
-        machine's, when left out.
+    target : str, Target, mapping or sequence, optional
+        A mapping names one target for its kind of device, or gives a target's options, a sequence has one target; the
+        current target, else this machine's, when left out.
     ahead : bool
         Whether calls are compiled ahead of time, which C is written for as well.
     devices : bool
@@ -283,11 +285,15 @@ def build_target(target: TargetLike | None, ahead: bool = False, devices: bool =
     TargetError
         If no code can be made for it.
     """
+    several: Sequence[TargetLike] | None = None
     if isinstance(target, Mapping) and "kind" not in target:
-        if len(target) != 1:
-            raise TargetError(f"relay.build: code is made for one device, got {show(dict(target))}")
-        target = next(iter(target.values()))
-    chosen = Target(target) if target is not None else Target.current() or Target("llvm")
+        several = list(target.values())
+    elif isinstance(target, (list, tuple)):
+        several = target
+    if several is not None and len(several) != 1:
+        raise TargetError(f"relay.build: code is made for one device, got {show(target)}")
+    given: Any = target if several is None else several[0]
+    chosen = Target(given) if given is not None else Target.current() or Target("llvm")
     if chosen.kind == "llvm" or (is_device(chosen) and devices) or (chosen.kind == "c" and ahead):
         return chosen
     hint = '; Executor("aot") writes C' if chosen.kind == "c" else ""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from compiler.driver.relay.aot.factory import AOTExecutorFactoryModule
 from compiler.driver.relay.build import BuiltGraph, TargetLike, as_module, build, build_target
 from compiler.driver.relay.executor import AotExecutor, GraphExecutor, VMExecutor, create_executor
+from compiler.driver.relay.metadata import FunctionInfo
 from compiler.driver.relay.params import bind_params, bind_params_by_name
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
@@ -65,7 +66,7 @@ class BuildModule:
     def build(
         self,
         mod: IRModule | Function,
-        target: TargetLike | None = None,
+        target: TargetLike | Sequence[TargetLike] | None = None,
         target_host: str | Target | None = None,
         executor: object = None,
         runtime: object = None,
@@ -177,6 +178,20 @@ class BuildModule:
             If nothing is built yet.
         """
         return self._last.get_params()
+
+    def get_function_metadata(self) -> dict[str, FunctionInfo]:
+        """Return what is known of the functions that were made.
+
+        Returns
+        -------
+        dict of str to FunctionInfo
+
+        Raises
+        ------
+        ArgumentError
+            If nothing is built yet.
+        """
+        return self._last.function_metadata
 
     @property
     def _last(self) -> BuiltGraph | AOTExecutorFactoryModule:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler import relay
+from compiler import relay, runtime, tir
 from compiler.ir.source_span import SourceName, Span
 from compiler.relay.expr import array_const
 from compiler.runtime.ndarray import array
@@ -53,3 +53,9 @@ def test_sequences_of_attributes_are_written_as_lists() -> None:
     x = relay.var("x", shape=(2, 3))
     assert str(relay.transpose(x, axes=[1, 0]).attrs.axes) == "[1, 0]"
     assert str(relay.sum(x, axis=(0, 1)).attrs.axis) == "[0, 1]"
+
+
+def test_constants_of_loops_take_a_span() -> None:
+    span = Span(SourceName("model.py"), 3, 3, 0, 4)
+    assert runtime.const(1, "int32", span).span == span
+    assert tir.const(2.5, "float32", None).value == 2.5

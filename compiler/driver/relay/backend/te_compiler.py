@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from compiler import te
 from compiler.driver.build import build
 from compiler.driver.relay.backend.utils import mangle_module_name
 from compiler.driver.relay.groups import StructuralKey, kernel_name, structural_key
@@ -13,16 +16,81 @@ from compiler.driver.relay.lower import LoweredKernel, lower_group
 from compiler.ir.extension import public_module
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
+from compiler.ir.primexpr import PrimExpr, convert
+from compiler.ir.types import Type
+from compiler.relay.expr import Call
 from compiler.relay.function import Function
-from compiler.relay.op_strategy import get_valid_implementations, select_implementation
+from compiler.relay.op_strategy import OpImplementation, get_valid_implementations, select_implementation
+from compiler.relay.operator import operator_of
+from compiler.relay.ty import AnyDim
 from compiler.runtime.module import Module
 from compiler.target.target import Target
+from compiler.target.virtual_device import VirtualDevice
 from compiler.te import create_prim_func
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
 from compiler.tir.function import PrimFunc
 
-__all__ = ["CachedFunc", "TECompiler", "get", "get_valid_implementations", "lower_to_primfunc", "select_implementation"]
+__all__ = [
+    "CCacheKey",
+    "CCacheValue",
+    "CachedFunc",
+    "LoweredOutput",
+    "TECompiler",
+    "get",
+    "get_shape",
+    "get_valid_implementations",
+    "lower_call",
+    "lower_to_primfunc",
+    "select_implementation",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoweredOutput:
+    """A call of an operator as tensor expressions.
+
+    Attributes
+    ----------
+    outputs : list of Tensor
+    implementation : OpImplementation
+        Which one of the operator's strategy computes them.
+    """
+
+    outputs: list[Tensor]
+    implementation: OpImplementation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CCacheKey:
+    """What a kernel is made of, and what for.
+
+    Attributes
+    ----------
+    source_func : Function
+        Type-checked.
+    target : Target
+    virtual_device : VirtualDevice
+        Where it runs; left open where nothing is said.
+    """
+
+    source_func: Function
+    target: Target
+    virtual_device: VirtualDevice = field(default_factory=VirtualDevice)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CCacheValue:
+    """A kernel that was made, and how often it was asked for.
+
+    Attributes
+    ----------
+    cached_func : CachedFunc
+    use_count : int
+    """
+
+    cached_func: CachedFunc
+    use_count: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +110,11 @@ class CachedFunc:
     def prim_fn_var(self) -> GlobalVar:
         """The kernel's name."""
         return GlobalVar(self.kernel.name)
+
+    @property
+    def prim_func(self) -> PrimFunc:
+        """The loops."""
+        return self.kernel.prim_func
 
     @property
     def inputs(self) -> list[Tensor]:
@@ -81,15 +154,18 @@ class TECompiler:
     """What makes kernels of functions of operators, and keeps those that it has made."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[str, StructuralKey], CachedFunc] = {}
+        self._made: dict[tuple[str, StructuralKey], tuple[CCacheKey, CachedFunc]] = {}
+        self._uses: Counter[CachedFunc] = Counter()
 
-    def lower(self, source_func: Function, target: Target | str | None = None, mod_name: str = "default") -> CachedFunc:
+    def lower(
+        self, source_func: Function | CCacheKey, target: Target | str | None = None, mod_name: str = "default"
+    ) -> CachedFunc:
         """Lower a function of operators to loops; equal ones are lowered once.
 
         Parameters
         ----------
-        source_func : Function
-            Type-checked.
+        source_func : Function or CCacheKey
+            Type-checked; a key says the target itself.
         target : Target or str, optional
             The current one, else this machine's, when left out.
         mod_name : str
@@ -104,12 +180,26 @@ class TECompiler:
         ArgumentError
             If an operator has no definition as tensor expressions.
         """
+        if isinstance(source_func, CCacheKey):
+            target, source_func = source_func.target, source_func.source_func
         chosen = Target.target_or_current(target)
         key = (str(chosen), structural_key(source_func))
         if key not in self._made:
             name = kernel_name(source_func, mangle_module_name("default"))
-            self._made[key] = CachedFunc(lower_group(source_func, name, chosen), chosen)
-        return self._made[key]
+            made = CachedFunc(lower_group(source_func, name, chosen), chosen)
+            self._made[key] = CCacheKey(source_func, chosen), made
+        cached = self._made[key][1]
+        self._uses[cached] += 1
+        return cached
+
+    def items(self) -> list[tuple[CCacheKey, CCacheValue]]:
+        """Return the kernels that were made.
+
+        Returns
+        -------
+        list of tuple of CCacheKey and CCacheValue
+        """
+        return [(key, CCacheValue(made, self._uses[made])) for key, made in self._made.values()]
 
     def jit(self, source_func: Function, target: Target | str | None = None) -> Module:
         """Compile a function of operators.
@@ -132,6 +222,7 @@ class TECompiler:
     def clear(self) -> None:
         """Forget the kernels that were made."""
         self._made.clear()
+        self._uses.clear()
         clear_cache()
 
 
@@ -146,6 +237,48 @@ def get() -> TECompiler:
     TECompiler
     """
     return _COMPILER
+
+
+def get_shape(shape: Sequence[int | PrimExpr]) -> list[PrimExpr]:
+    """Return a shape as tensor expressions take it: unknown extents as variables.
+
+    Parameters
+    ----------
+    shape : sequence of int or PrimExpr
+
+    Returns
+    -------
+    list of PrimExpr
+    """
+    return [te.var("any_dim", "int32") if isinstance(extent, AnyDim) else convert(extent) for extent in shape]
+
+
+def lower_call(call: Call, inputs: Sequence[Tensor], target: Target, otype: Type | None = None) -> LoweredOutput:
+    """Return a call of an operator as tensor expressions.
+
+    Parameters
+    ----------
+    call : Call
+        Type-checked.
+    inputs : sequence of Tensor
+        Its arguments.
+    target : Target
+        The implementation that it prefers is taken.
+    otype : Type, optional
+        The type of the result; that of the call when left out.
+
+    Returns
+    -------
+    LoweredOutput
+
+    Raises
+    ------
+    BuildError
+        If the operator has no strategy, or no implementation is valid.
+    """
+    result = call.checked_type if otype is None else otype
+    implementation, outputs = select_implementation(operator_of(call), call.attrs, inputs, result, target)
+    return LoweredOutput(list(outputs), implementation)
 
 
 def lower_to_primfunc(relay_func: Function, target: Target | str) -> PrimFunc:

@@ -32,6 +32,7 @@ def test_what_was_built_comes_piece_by_piece() -> None:
     assert (graph, lib) == (builder.get_graph_json(), builder.get_module())
     assert params.keys() == builder.get_params().keys()
     assert "nn.relu" in str(builder.get_irmodule())
+    assert "__tvm_main__" in builder.get_function_metadata()
     executor = tvm.contrib.graph_executor.create(graph, lib, tvm.cpu())
     executor.set_input(**params)
     executor.set_input("x", X)
@@ -40,3 +41,12 @@ def test_what_was_built_comes_piece_by_piece() -> None:
     optimized, left = builder.optimize(model(), "llvm", params={"y": X})
     assert [p.name_hint for p in optimized["main"].params] == ["x"]
     assert not left
+
+
+def test_a_list_names_one_target() -> None:
+    built = relay.build(model(), [tvm.target.Target("llvm")])
+    executor = tvm.contrib.graph_executor.GraphModule(built["default"](tvm.cpu()))
+    executor.run(x=X, y=X)
+    np.testing.assert_array_equal(executor.get_output(0).numpy(), np.maximum(X, 0))
+    with pytest.raises(tvm.TVMError, match="one device"):
+        relay.build(model(), ["llvm", "llvm -mcpu=skylake"])

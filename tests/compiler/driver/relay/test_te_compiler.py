@@ -40,3 +40,31 @@ def test_a_function_becomes_blocks():
     x, y = np.arange(10, dtype="float32"), tvm.nd.array(np.zeros(10, "float32"))
     tvm.build(func, target="llvm")(tvm.nd.array(x), y)
     np.testing.assert_allclose(y.numpy(), x * 3)
+
+
+def test_what_was_made_is_listed_with_its_uses():
+    compiler = te_compiler.TECompiler()
+    key = te_compiler.CCacheKey(_function(10), tvm.target.Target("llvm"))
+    made = compiler.lower(key)
+    assert compiler.lower(_function(10), "llvm") is made
+    ((listed, value),) = compiler.items()
+    assert listed.source_func is key.source_func
+    assert value.cached_func is made
+    assert value.use_count == 2
+    assert made.prim_func.attrs["global_symbol"] == made.prim_fn_var.name_hint
+
+
+def test_a_call_as_tensor_expressions():
+    a, b = relay.var("a", shape=(2, 8)), relay.var("b", shape=(4, 8))
+    func = relay.transform.InferType()(tvm.IRModule.from_expr(relay.nn.dense(a, b)))["main"]
+    inputs = [tvm.te.placeholder(te_compiler.get_shape(p.checked_type.shape)) for p in func.params]
+    lowered = te_compiler.lower_call(func.body, inputs, tvm.target.Target("llvm"))
+    assert [int(extent) for extent in lowered.outputs[0].shape] == [2, 4]
+    assert lowered.implementation.name.startswith("dense")
+
+
+def test_the_shape_of_unknown_extents():
+    n = tvm.te.var("n")
+    unknown, three, same = te_compiler.get_shape((relay.Any(), 3, n))
+    assert [unknown.name, int(three)] == ["any_dim", 3]
+    assert same is n
