@@ -104,6 +104,7 @@ PUBLIC = {
     "tvm.ir.Constructor": "compiler.relay.adt:Constructor",
     "tvm.ir.GlobalTypeVar": "compiler.relay.ty:GlobalTypeVar",
     "tvm.ir.Map": "compiler.runtime.container:Map",
+    "tvm.ir.AffineType": "compiler.relay.transform.fake_quantization:AffineType",
     "tvm.ir.TensorAffineType": "compiler.relay.transform.fake_quantization:TensorAffineType",
     "tvm.ir.TupleAffineType": "compiler.relay.transform.fake_quantization:TupleAffineType",
     "tvm.ir.RelayRefType": "compiler.relay.ty:RefType",
@@ -166,6 +167,10 @@ PUBLIC = {
     "tvm.relay.frontend.ChangeDatatype": "compiler.relay.frontend.change_datatype:ChangeDatatype",
     "tvm.relay.frontend.change_datatype": "compiler.relay.frontend.change_datatype",
     "tvm.relay.frontend.common": "compiler.relay.frontend.common",
+    **{
+        f"tvm.relay.frontend.common.{name}": f"compiler.relay.frontend.attr_cvt:{name}"
+        for name in ("AttrCvt", "Renamer", "RequiredAttr")
+    },
     "tvm.relay.fromtext": "compiler.relay.parser:fromtext",
     "tvm.relay.load_param_dict": "compiler.runtime.params:load_param_dict",
     "tvm.relay.op._make": "compiler.relay.op",
@@ -242,26 +247,26 @@ PUBLIC = {
     "tvm.target": "compiler.target",
     "tvm.target.datatype": "compiler.tir.datatype",
     "tvm.target.intrin": "compiler.ir",
-    **{f"tvm.target.target.{name}": f"compiler.target:{name}" for name in ("arm_cpu", "cuda", "mali", "rocm")},
+    **{
+        f"tvm.target.target.{name}": f"compiler.target:{name}"
+        for name in (
+            *("adreno", "arm_cpu", "bifrost", "cuda", "hexagon", "intel_graphics", "mali", "micro", "rasp"),
+            *("riscv_cpu", "rocm", "stm32", "vta"),
+        )
+    },
     "tvm.te": "compiler.te",
     "tvm.te.hybrid": "compiler.te.hybrid",
     **{
         f"tvm.te.operation.{name}": f"compiler.te:{name}"
         for name in (
-            "create_prim_func",
-            "extern",
-            "extern_primfunc",
-            "reduce_axis",
-            "scan",
-            "size_var",
-            "thread_axis",
-            "var",
+            *("create_prim_func", "extern", "extern_primfunc", "reduce_axis", "scan", "size_var", "thread_axis", "var"),
         )
     },
     **{
         f"tvm.te.tensor.{name}": f"compiler.te:{name}"
         for name in ("ComputeOp", "ExternOp", "HybridOp", "PlaceholderOp", "ScanOp", "TensorComputeOp")
     },
+    "tvm.te.tensor.TensorIntrinCall": "compiler.te.tensor_intrin:TensorIntrinCall",
     "tvm.testing": "compiler.testing",
     "tvm.testing.utils": "compiler.testing",
     "tvm.tir": "compiler.tir",
@@ -330,32 +335,16 @@ PUBLIC = {
         f"{package}.{name}": f"compiler.runtime.device:{name}"
         for package in ("tvm", "tvm.nd", "tvm.runtime")
         for name in (
-            "Device",
-            "cl",
-            "cpu",
-            "cuda",
-            "device",
-            "ext_dev",
-            "hexagon",
-            "metal",
-            "mtl",
-            "opencl",
-            "rocm",
-            "vpi",
-            "vulkan",
-            "webgpu",
+            *("Device", "cl", "cpu", "cuda", "device", "ext_dev", "hexagon", "metal", "mtl", "opencl", "rocm", "vpi"),
+            *("vulkan", "webgpu"),
         )
     },
     **{
         f"{package}.{name}": f"compiler.target.memory_pools:{name}"
         for package in ("tvm", "tvm.ir")
         for name in (
-            "ConstantMemoryPools",
-            "ConstantPoolInfo",
-            "PoolInfo",
-            "PoolInfoProperties",
-            "WorkspaceMemoryPools",
-            "WorkspacePoolInfo",
+            *("ConstantMemoryPools", "ConstantPoolInfo", "PoolInfo", "PoolInfoProperties"),
+            *("WorkspaceMemoryPools", "WorkspacePoolInfo"),
         )
     },
     **{
@@ -424,6 +413,8 @@ PUBLIC = {
     "tvm.topi.vision.rcnn": "compiler.topi.vision",
     "tvm.topi.vision.ssd": "compiler.topi.vision",
     "tvm.topi.nn.utils": "compiler.topi.nn.padding",
+    "tvm.topi.nn.Workload": "compiler.topi.nn.workload:Workload",
+    "tvm.topi.nn._get_workload": "compiler.topi.nn.workload:get_workload",
 }
 """Public names with their places: a module, or ``module:attribute``."""
 

@@ -121,6 +121,10 @@ class RPCError(UnavailableError):
     """A call of another machine; there is no RPC here."""
 
 
+class RPCSessionTimeoutError(RPCError, TimeoutError):
+    """A call of another machine that took too long."""
+
+
 AnyError = TypeVar("AnyError", bound=Exception)
 ERROR_TYPES: dict[str, type[Exception]] = {}
 """Classes of errors by the names that they were registered under."""

@@ -23,7 +23,7 @@ from compiler.ir.node import structure
 from compiler.ir.op import Op
 from compiler.ir.type_keys import node_class
 
-__all__ = ["Fields", "is_tvm_json", "load_tvm_json", "register_tvm_node"]
+__all__ = ["Fields", "is_tvm_json", "load_tvm_json", "our_type_key", "register_tvm_node"]
 
 Fields: TypeAlias = dict[str, Any]
 """What a node is made of, by TVM's names; arrays are bytes in TVM's binary format."""
@@ -53,6 +53,21 @@ _OBJECTS_OF: Mapping[str, tuple[str, ...]] = {
     "relay.attrs.YoloReorgAttrs": ("stride",),
 }
 """Those of single operators."""
+
+
+def our_type_key(type_key: str) -> str:
+    """Return the type key that a class has here.
+
+    Parameters
+    ----------
+    type_key : str
+        As TVM writes it.
+
+    Returns
+    -------
+    str
+    """
+    return _OLDER_KEYS.get(type_key, type_key)
 
 
 def is_tvm_json(table: object) -> bool:
@@ -143,7 +158,7 @@ class _Reader:
 
     def _key(self, here: int) -> str:
         key = str(self._nodes[here].get("type_key", ""))
-        return _OLDER_KEYS.get(key, key)
+        return our_type_key(key)
 
     # what a node is made of
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from compiler.ir.error import ArgumentError, OpNotImplemented
 from compiler.ir.expr import RelayExpr
+from compiler.ir.extension import public_module
 from compiler.ir.module import IRModule
 from compiler.ir.types import Type
 from compiler.relay import op
@@ -324,3 +325,7 @@ def try_resolve_var_to_const(x: RelayExpr, graph_params: Mapping[str, Any]) -> R
     if isinstance(x, Var) and x.name_hint in graph_params:
         return const(graph_params[x.name_hint])
     return x
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.relay.frontend.common", __all__)

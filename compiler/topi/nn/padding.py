@@ -6,9 +6,18 @@ from collections.abc import Sequence
 
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.primexpr import IntImm
+from compiler.te.tensor import Tensor
 from compiler.topi.operands import Extent, constant
+from compiler.topi.utils import get_const_int
 
-__all__ = ["get_pad_tuple", "get_pad_tuple1d", "get_pad_tuple3d", "get_pad_tuple_generic"]
+__all__ = [
+    "get_pad_tuple",
+    "get_pad_tuple1d",
+    "get_pad_tuple3d",
+    "get_pad_tuple_generic",
+    "infer_pad",
+    "infer_stride",
+]
 
 Padding = int | str | Sequence[int]
 """A number, one a dimension, all beginnings and then all ends, ``"VALID"`` or ``"SAME"``."""
@@ -124,3 +133,45 @@ def get_pad_tuple3d(padding: Padding, kernel: Sequence[Extent]) -> tuple[int, ..
     tuple of int
     """
     return _flat("get_pad_tuple3d", padding, kernel, 3)
+
+
+def _extents(tensor: Tensor) -> tuple[int, int]:
+    """Return the height and the width of data, or of a kernel, ``NCHW``."""
+    height, width = (get_const_int(n) for n in tensor.shape[2:4])
+    return height, width
+
+
+def infer_pad(data: Tensor, data_pad: Tensor | None) -> tuple[int, int]:
+    """Return how many zeros are above and on the left of data, the same number being on the other side.
+
+    Parameters
+    ----------
+    data : Tensor
+        ``NCHW``.
+    data_pad : Tensor or None
+        The data with its zeros; None where there are none.
+
+    Returns
+    -------
+    tuple of two int
+    """
+    if data_pad is None:
+        return 0, 0
+    (h, w), (padded_h, padded_w) = (_extents(t) for t in (data, data_pad))
+    return (padded_h - h) // 2, (padded_w - w) // 2
+
+
+def infer_stride(data: Tensor, kernel: Tensor, out: Tensor) -> tuple[int, int]:
+    """Return the strides of a convolution, from the extents of its result.
+
+    Parameters
+    ----------
+    data, kernel, out : Tensor
+        ``NCHW`` and ``OIHW``; the data with its zeros.
+
+    Returns
+    -------
+    tuple of two int
+    """
+    (h, w), (kernel_h, kernel_w), (out_h, out_w) = (_extents(t) for t in (data, kernel, out))
+    return (h - kernel_h) // max(out_h - 1, 1), (w - kernel_w) // max(out_w - 1, 1)

@@ -13,6 +13,11 @@ from typing import Any
 from compiler.ir.attrs import Attrs
 from compiler.ir.error import unknown_name
 from compiler.ir.types import Type
+from compiler.relay.op.strategy.channels import (
+    get_conv2d_in_channels,
+    get_conv2d_out_channels,
+    is_depthwise_conv2d,
+)
 from compiler.relay.op.strategy.wrappers import Compute, Definition, wrapper_of_name
 from compiler.relay.op_strategy import own_strategy, strategy_name
 from compiler.relay.operator import relay_ops
@@ -23,6 +28,9 @@ from compiler.te.schedule import Schedule, create_schedule
 from compiler.te.tensor import Tensor
 
 __all__ = [
+    "get_conv2d_in_channels",
+    "get_conv2d_out_channels",
+    "is_depthwise_conv2d",
     "naive_schedule",
     "strategy_of_name",
     "wrap_compute_batch_matmul",

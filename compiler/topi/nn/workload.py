@@ -1,0 +1,98 @@
+"""The numbers of a convolution, as TVM's functions on schedules get them: ``tvm.topi.nn.conv2d.Workload``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from compiler.ir.error import expected
+from compiler.te.tensor import Tensor
+from compiler.topi.nn.padding import Padding, get_pad_tuple
+from compiler.topi.utils import get_const_int
+
+__all__ = ["Workload", "get_workload"]
+
+
+class Workload(NamedTuple):
+    """The extents, data types, padding, dilation and strides of a convolution.
+
+    Parameters
+    ----------
+    in_dtype, out_dtype : str
+        Data types of the data and of the result.
+    height, width : int
+        Of the data.
+    in_filter, groups, out_filter : int
+        Channels of the data, groups of channels, and channels of the result.
+    kernel_h, kernel_w : int
+        Extents of the kernel.
+    padt, padl, padb, padr : int
+        Zeros above, on the left, below and on the right.
+    dilation_h, dilation_w, stride_h, stride_w : int
+    """
+
+    in_dtype: str
+    out_dtype: str
+    height: int
+    width: int
+    in_filter: int
+    groups: int
+    out_filter: int
+    kernel_h: int
+    kernel_w: int
+    padt: int
+    padl: int
+    padb: int
+    padr: int
+    dilation_h: int
+    dilation_w: int
+    stride_h: int
+    stride_w: int
+
+
+def _pair(value: int | Sequence[int]) -> tuple[int, int]:
+    return (value, value) if isinstance(value, int) else (int(value[0]), int(value[1]))
+
+
+def get_workload(
+    data: Tensor,
+    kernel: Tensor,
+    stride: int | Sequence[int],
+    padding: Padding,
+    dilation: int | Sequence[int],
+    out_dtype: str,
+    data_layout: str = "NCHW",
+) -> Workload:
+    """Return the numbers of a convolution.
+
+    Parameters
+    ----------
+    data : Tensor
+        Of four dimensions.
+    kernel : Tensor
+        ``OIHW``, or ``HWIO`` for data whose channels are last.
+    stride, dilation : int or sequence of int
+    padding : int, str or sequence of int
+    out_dtype : str
+    data_layout : str
+        ``NCHW``, ``NHWC`` or ``HWCN``.
+
+    Returns
+    -------
+    Workload
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such layout, or an extent is symbolic.
+    """
+    if data_layout not in ("NCHW", "NHWC", "HWCN"):
+        expected("_get_workload", "data_layout", "'NCHW', 'NHWC' or 'HWCN'", data_layout)
+    extents = {axis: get_const_int(n) for axis, n in zip(data_layout, data.shape, strict=True)}
+    order = "OIHW" if data_layout == "NCHW" else "HWIO"
+    weights = {axis: get_const_int(n) for axis, n in zip(order, kernel.shape, strict=True)}
+    top, left, bottom, right = get_pad_tuple(padding, (weights["H"], weights["W"]))
+    return Workload(
+        data.dtype, out_dtype, extents["H"], extents["W"], extents["C"], extents["C"] // weights["I"], weights["O"],
+        weights["H"], weights["W"], top, left, bottom, right, *_pair(dilation), *_pair(stride),
+    )  # fmt: skip
