@@ -62,6 +62,15 @@ class GenericFunc:
             raise ArgumentError(f"{self.__name__}: there is no variant for {target or 'no target'}, and no default")
         return self.default(*args, **kwargs)
 
+    def get_packed_func(self) -> GenericFunc:
+        """Return the function that calls the variant of the current target: this one.
+
+        Returns
+        -------
+        GenericFunc
+        """
+        return self
+
     def set_default(self, func: Callable[..., object], allow_override: bool = False) -> None:
         """Set the variant for targets without one of their own.
 

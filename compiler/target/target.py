@@ -355,12 +355,15 @@ class Target:
     canon_target_and_host = check_and_update_host_consist
 
     @staticmethod
-    def canon_multi_target(multi_targets: TargetLike | Sequence[TargetLike] | None) -> list[Target] | None:
+    def canon_multi_target(
+        multi_targets: TargetLike | Sequence[TargetLike] | Mapping[Any, TargetLike] | None,
+    ) -> list[Target] | None:
         """Return what is given for one or several targets as a list of them.
 
         Parameters
         ----------
         multi_targets : Target, str, dict, a sequence of them, or None
+            Or, as older programs say it, a mapping of kinds of devices to them.
 
         Returns
         -------
@@ -369,9 +372,9 @@ class Target:
         """
         if multi_targets is None:
             return None
-        if isinstance(multi_targets, (Target, str, Mapping)):
-            return [Target(multi_targets)]
-        return [Target(each) for each in multi_targets]
+        one = isinstance(multi_targets, (Target, str)) or "kind" in multi_targets or "tag" in multi_targets
+        several: Any = multi_targets.values() if isinstance(multi_targets, Mapping) and not one else multi_targets
+        return [Target(each) for each in ([several] if one else several)]
 
     @staticmethod
     def canon_multi_target_and_host(
@@ -395,8 +398,7 @@ class Target:
         AssertionError
             If there is no target.
         """
-        by_device = isinstance(target, Mapping) and "kind" not in target
-        targets = Target.canon_multi_target([*target.values()] if by_device else target)  # type: ignore[union-attr]
+        targets = Target.canon_multi_target(target)
         assert targets is not None, "Target is not None"
         return [each if target_host is None else Target(each, each.host or target_host) for each in targets]
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from compiler.ir.codecs import register_codec
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.pass_context import PassContext
 from compiler.runtime.device import Device
 from compiler.runtime.device import device as as_device
-from compiler.target.target import Target
+from compiler.target.target import Target, TargetLike
 
 __all__ = ["CompilationConfig", "VirtualDevice", "make_compilation_config"]
 
@@ -211,7 +212,9 @@ def _device_type(target: Target) -> int:
 
 
 def make_compilation_config(
-    ctxt: PassContext, target: Target | str | Iterable[Target | str], target_host: Target | str | None = None
+    ctxt: PassContext,
+    target: TargetLike | Sequence[TargetLike] | Mapping[Any, TargetLike],
+    target_host: Target | str | None = None,
 ) -> CompilationConfig:
     """Return the configuration of a compilation.
 
@@ -219,7 +222,7 @@ def make_compilation_config(
     ----------
     ctxt : PassContext
         Its option ``relay.fallback_device_type`` is the kind of device of kernels that nothing else is said of.
-    target : Target, str or sequence of them
+    target : Target, str, sequence of them, or mapping of kinds of devices to them
         Of the kernels.
     target_host : Target or str, optional
         Of what calls them; that of ``llvm`` when left out.
@@ -228,8 +231,7 @@ def make_compilation_config(
     -------
     CompilationConfig
     """
-    several = [target] if isinstance(target, (Target, str)) or not isinstance(target, Iterable) else list(target)
-    made = tuple(Target(t) if isinstance(t, str) else t for t in several)
+    made = tuple(Target.canon_multi_target(target) or ())
     host = Target(target_host) if isinstance(target_host, str) else target_host
     own = next((t.host for t in made if t.host is not None), None)
     fallback = ctxt.config.get(FALLBACK)

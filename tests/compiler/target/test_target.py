@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import compiler as tvm
 from compiler.ir.error import ArgumentError, BuildError, TargetError
 from compiler.ir.primexpr import PrimExpr
 from compiler.target import host_check
@@ -185,3 +186,27 @@ def test_keys_are_those_that_are_given_or_those_of_the_kind(text: str, keys: lis
     target = Target(text)
     assert target.keys == keys
     assert Target(target.export()) == Target(str(target)) == target
+
+
+def test_targets_by_kinds_of_devices() -> None:
+    targets = Target.canon_multi_target({"cpu": "llvm", "cuda": "cuda"})
+    assert targets is not None
+    assert [t.kind.name for t in targets] == ["llvm", "cuda"]
+    config = tvm.target.make_compilation_config(tvm.transform.PassContext(), {1: "llvm", 2: Target("cuda")})
+    assert [t.kind.name for t in config.primitive_targets] == ["llvm", "cuda"]
+
+
+def test_the_packed_function_of_a_generic_one_follows_the_target() -> None:
+    @tvm.target.generic_func
+    def lanes(data: int) -> int:
+        return data + 1
+
+    @lanes.register("cuda")
+    def _(data: int) -> int:
+        return data + 2
+
+    packed = lanes.get_packed_func()
+    with Target("cuda"):
+        assert packed(1) == 3
+    with Target("llvm"):
+        assert packed(1) == 2
