@@ -49,6 +49,13 @@ from compiler.tir.transform.vectorize_loop import VectorizeLoop
 
 register_config_option("tir.add_lower_pass", (list, tuple))
 register_config_option("tir.noalias", (bool, int))
+# These change how TVM compiles, and nothing here.  Memory is always planned, by StorageRewrite and, between kernels, by
+# GraphPlanMemory; every function with a global symbol is an entry point; machine code always has the program's lines;
+# and NVIDIA's compilers choose the instructions of loads.
+for _switch in ("usmp.enable", "usmp.use_workspace_io", "is_entry_func", "enable_debug", "ptx_ldg32"):
+    register_config_option(f"tir.{_switch}", (bool, int))
+for _algorithm in ("usmp.algorithm", "usmp.custom_algorithm"):
+    register_config_option(f"tir.{_algorithm}", str)
 
 PHASES = 4
 

@@ -9,6 +9,7 @@ from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, LoweringError, show
 from compiler.ir.origin import derived_from
 from compiler.ir.primexpr import PrimExpr, ProducerLoad, Range, Var, const
+from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import PointerType, PrimType
 from compiler.te.bounds import infer_bound
 from compiler.te.physical_layout import PhysicalLayout
@@ -20,6 +21,10 @@ from compiler.tir.function import FROM_SCHEDULE, PrimFunc
 from compiler.tir.stmt import AttrStmt, BufferRealize, BufferStore, ProducerRealize, ProducerStore, Stmt
 
 __all__ = ["Argument", "Binds", "Parameters", "schedule_to_prim_func", "statement_to_prim_func"]
+
+KEEP_TRIVIAL_LOOPS = "tir.debug_keep_trivial_loop"
+"""The option of pass contexts that keeps loops of one iteration."""
+register_config_option(KEEP_TRIVIAL_LOOPS, (bool, int))
 
 Argument: TypeAlias = Tensor | Buffer | Var
 """A parameter of a function, as the user gives it."""
@@ -58,7 +63,8 @@ def schedule_to_prim_func(
     layouts = _layouts(normalized)
     parameters = Parameters(args, binds or {}, current, layouts)
     names = {new: old.name for old, new in current.items()}
-    builder = StatementBuilder(normalized, bounds, set(parameters.buffers))
+    keep = bool(PassContext.current().config.get(KEEP_TRIVIAL_LOOPS))
+    builder = StatementBuilder(normalized, bounds, set(parameters.buffers), keep_trivial_loops=keep)
     body = builder.body()
     to_buffers = _ToBuffers(parameters.buffers, names, builder.aliases, layouts, bounds.analyzer)
     return parameters.function(to_buffers.visit(body), name)

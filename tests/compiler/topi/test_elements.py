@@ -20,7 +20,9 @@ def test_an_element_of_a_tensor_is_cast(indexed):
 def test_an_expression_is_cast():
     x = tir.Var("x", "int32")
     cast = topi.cast(x, "float32")
-    assert isinstance(cast, tir.Cast) and cast.dtype == "float32" and cast.value.same_as(x)
+    assert isinstance(cast, tir.Cast)
+    assert cast.dtype == "float32"
+    assert cast.value.same_as(x)
     assert topi.cast(x, "int32") is x
 
 
