@@ -1,6 +1,7 @@
-"""Parts of TVM that do not exist here, each with its reason.
+"""Parts of TVM that this package does not provide, each with its reason and what to use instead.
 
-A program may import them, so that what it does not call does no harm; a call raises the reason.
+A program may import any of them, so that one which only mentions them still runs; calling one raises
+:class:`~compiler.ir.error.UnavailableError` with its reason.
 """
 
 from __future__ import annotations
@@ -10,191 +11,177 @@ from types import ModuleType
 
 __all__ = ["UNAVAILABLE", "unavailable", "unavailable_module"]
 
-_NO_SEARCH = "schedules are not searched for in TensorIR; tvm.auto_scheduler searches those of tensor expressions"
-_NO_STEPS = "schedules that are searched are a structure and its numbers here, not lists of steps"
-_NO_MACHINES = "other machines are not reached from here"
-_NO_GPU = "nothing runs on a GPU here"
-_NO_NVCC = (
-    "kernels are compiled by NVRTC and ptxas here (pip install -e '.[cuda]'); of what tvm.build returns,"
-    " imported_modules[0].get_source('ptx') has the PTX"
-)
-_NO_BOARD = "there are no boards and accelerators here"
-_NO_LIBRARY = "the library is not called from here"
-_NO_CPP = "the constructors of expressions are Python here: tvm.relay and tvm.relay.op have them"
-_NO_COMPILER = "code for it is not made here; relay.op.contrib.register_pattern_table names a compiler of your own"
-_ONE_PLAN = "memory is planned once, by relay.build here; the memory attribute of its result says what is shared"
-_NO_COPIES = "copies between memories are scheduled by cache_read and cache_write here, not found by a pass"
-_ONE_PARSER = "scripts are read by one parser here, which tvm.script.from_source calls; its parts are not public"
-_ONE_HYBRID = "hybrid scripts are read by te.hybrid.script alone here"
 
-UNAVAILABLE = {
-    "tvm.arith.PresburgerSet": "sets of integers are intervals here; TVM's packages have no MLIR either",
-    **{
-        f"tvm.auto_scheduler.{name}": _NO_STEPS
-        for name in (
-            "ApplyHistoryBestOrSample",
-            "EmptyPolicy",
-            "LayoutRewriteOption",
-            "PreloadCustomSketchRule",
-            "_ffi_api",
-            "feature",
-            "get_shape_from_rewritten_layout",
-            "remove_index_check",
-            "rewrite_compute_body",
-            "rewrite_tensor_shape",
-        )
-    },
-    "tvm.auto_scheduler.DispatchContext": "what kernels are computed by is told by ApplyHistoryBest here",
-    **{
-        f"tvm.autotvm.tuner.{name}": "tuners search at random, in order, by evolution and by models of speed here"
-        for name in ("DropletTuner", "droplet_tuner", "metric", "sa_model_optimizer", "xgboost_cost_model")
-    },
-    "tvm.autotvm.task.code_hash": "records are told apart by the arguments of their tasks here",
-    **{
-        f"tvm.relay.frontend.{name}": "importers are tables of converters here, whose parts are not public"
-        for name in ("nnvm_common", "pytorch_utils", "qnn_torch", "tensorflow_parser", "tflite_flexbuffer")
-    },
-    "tvm.autotvm.database": "records are kept in files here",
-    "tvm.autotvm.testing": "models are tuned by python -m compiler -m tvm.driver.tvmc tune here",
-    "tvm.exec": _NO_MACHINES,
-    "tvm.utils": "what limits a loop is told by the page and by target/throughput.py here",
-    **{
-        f"tvm.relay.op.contrib.{name}": _NO_COMPILER
-        for name in (
-            "arm_compute_lib",
-            "bnns",
-            "clml",
-            "cmsisnn",
-            "coreml",
-            "cublas",
-            "cudnn",
-            "cutlass",
-            "ethosn",
-            "ethosu",
-            "libtorch",
-            "mrvl",
-            "te_target",
-            "tensorrt",
-            "verilator",
-            "vitis_ai",
-        )
-    },
-    "tvm.autotvm.feature": "models of speed learn from the values of knobs here",
-    "tvm.autotvm.task.topi_integration.TaskExtractEnv": "autotvm.task.extract_from_program finds the tasks of a model",
-    "tvm.autotvm.graph_tuner": "relay.transform.AlterOpLayout chooses the layouts of a graph here",
-    "tvm.contrib.coreml_runtime": _NO_BOARD,
-    "tvm.contrib.cublas": _NO_GPU,
-    "tvm.contrib.cuda_graph": _NO_GPU,
-    "tvm.contrib.cublaslt": _NO_GPU,
-    "tvm.contrib.cudnn": _NO_GPU,
-    "tvm.contrib.cutlass": _NO_GPU,
-    "tvm.contrib.dnnl": _NO_LIBRARY,
-    "tvm.contrib.emcc": _NO_LIBRARY,
-    "tvm.contrib.ethosu": _NO_BOARD,
-    "tvm.contrib.hexagon": _NO_BOARD,
-    "tvm.contrib.miopen": _NO_GPU,
-    "tvm.contrib.mkl": _NO_LIBRARY,
-    "tvm.contrib.mps": _NO_GPU,
-    "tvm.contrib.mrvl": _NO_BOARD,
-    "tvm.contrib.mxnet": _NO_LIBRARY,
-    "tvm.contrib.ndk": _NO_BOARD,
-    "tvm.contrib.nnpack": _NO_LIBRARY,
-    "tvm.contrib.nvcc": _NO_NVCC,
-    "tvm.contrib.peak": _NO_GPU,
-    "tvm.contrib.rocblas": _NO_GPU,
-    "tvm.contrib.rocm": _NO_GPU,
-    "tvm.contrib.sdaccel": _NO_BOARD,
-    "tvm.contrib.spirv": _NO_GPU,
-    "tvm.contrib.stackvm": "programs are machine code here",
-    "tvm.contrib.target": _NO_LIBRARY,
-    "tvm.contrib.tensorrt": _NO_GPU,
-    "tvm.contrib.tflite_runtime": _NO_LIBRARY,
-    "tvm.contrib.thrust": _NO_GPU,
-    "tvm.contrib.xcode": _NO_BOARD,
-    "tvm.contrib.hipblas": _NO_GPU,
-    "tvm.contrib.msc": _NO_LIBRARY,
-    "tvm.contrib.tvmjs": "models run in browsers through WebGPU here, from the page",
-    **{f"tvm.driver.tvmc.{name}": _NO_BOARD for name in ("micro", "project", "workspace_pools", "fmtopt")},
-    "tvm.driver.tvmc.config_options": "options of tvmc are given on the command line here, not in files",
-    "tvm.meta_schedule": _NO_SEARCH,
-    "tvm.relay.backend.contrib": _NO_BOARD,
-    "tvm.relay.collage": "compilers are chosen by relay.transform.AnnotateTarget and MergeCompilerRegions here",
-    "tvm.relay.transform.CollagePartition": (
-        "compilers are chosen by relay.transform.AnnotateTarget and MergeCompilerRegions here"
-    ),
-    **{
-        f"tvm.relay.frontend.{name}": "such models come by way of ONNX"
-        for name in ("caffe", "caffe2", "coreml", "darknet", "mxnet", "mxnet_qnn_op_utils", "oneflow", "paddlepaddle")
-    },
-    **{
-        f"tvm.relay.frontend.from_{name}": f"{way}; relay.frontend.from_onnx reads the file"
-        for name, way in (
-            ("caffe", "caffe2onnx converts Caffe's models to ONNX"),
-            ("caffe2", "caffe2.python.onnx converts Caffe2's models to ONNX"),
-            ("coreml", "coremltools and onnxmltools convert Core ML's models to ONNX"),
-            ("darknet", "tools such as darknet2onnx convert Darknet's models to ONNX"),
-            ("mxnet", "mx.onnx.export_model saves MXNet's models as ONNX"),
-            ("oneflow", "oneflow_onnx converts OneFlow's models to ONNX"),
-            ("paddle", "paddle2onnx converts Paddle's models to ONNX"),
-        )
-    },
-    "tvm.micro": _NO_BOARD,
-    "tvm.relay._ffi_api": _NO_CPP,
-    "tvm.relay._make": _NO_CPP,
-    "tvm.relay.backend.StorageInfo": _ONE_PLAN,
-    "tvm.relay.backend.te_compiler.lower": "relay.build lowers models here, te_compiler.get().lower functions",
-    "tvm.relay.qnn.contrib_dense_pack": "relay.qnn.op.dense multiplies here; TVM has this for Hexagon alone",
-    "tvm.relay.transform.StaticMemoryPlan": _ONE_PLAN,
-    "tvm.relay.transform.memory_plan": _ONE_PLAN,
-    "tvm.relax": "graphs are Relay's here",
-    **{
-        f"tvm.rpc.{name}": _NO_MACHINES
-        for name in ("base", "client", "minrpc", "proxy", "server", "testing", "tracker")
-    },
-    **{
-        f"tvm.relay.op.strategy.{name}": "relay.op.strategy.generic has the strategies for all targets here"
-        for name in ("adreno", "arm_cpu", "bifrost", "cuda", "hexagon", "intel_graphics", "mali", "rocm", "x86")
-    },
-    "tvm.relay.testing.tf": "relay.frontend.from_tensorflow reads graphs without TensorFlow; none is downloaded here",
-    "tvm.runtime.disco": _NO_MACHINES,
-    "tvm.testing.auto_scheduler": "programs of tvm.auto_scheduler are lists of primitives here",
-    "tvm.ir.json_compact": "tvm.ir.load_json reads what releases have written",
-    "tvm.script.parser.core.dispatch": _ONE_PARSER,
-    "tvm.script.parser.core.entry": _ONE_PARSER,
-    "tvm.script.parser.core.error": _ONE_PARSER,
-    "tvm.script.parser.core.parser": _ONE_PARSER,
-    "tvm.script.parser.core.utils": _ONE_PARSER,
-    "tvm.script.parser.tir.entry": _ONE_PARSER,
-    "tvm.script.parser.tir.operation": _ONE_PARSER,
-    "tvm.script.parser.tir.parser": _ONE_PARSER,
-    "tvm.target.detect_target": "tvm.target.Target.from_device describes a device of this machine",
-    "tvm.te.hybrid.calls": _ONE_HYBRID,
-    "tvm.te.hybrid.preprocessor": _ONE_HYBRID,
-    "tvm.te.hybrid.utils": _ONE_HYBRID,
-    "tvm.testing.object_use_count": "objects are Python's; sys.getrefcount counts their references",
-    "tvm.tir.schedule.analysis.get_auto_tensorize_mapping_info": (
-        "axes are not mapped onto intrinsics here; get_tensorize_loop_mapping finds the loops that one carries out"
-    ),
-    "tvm.tir.transform.ApplyLayoutTransforms": "stages of tensor expressions are lowered in their physical layout here",
-    "tvm.tir.transform.InstallDebugSpans": "statements have the spans of the program that they came from here",
-    "tvm.tir.transform.LowerAutoCopy": _NO_COPIES,
-    "tvm.tir.transform.TextureFlatten": _NO_GPU,
-    "tvm.tir.usmp": "memory is planned by StorageRewrite and, between kernels, by GraphPlanMemory here",
-    "tvm.topi.adreno": _NO_GPU,
-    "tvm.topi.arm_cpu": _NO_BOARD,
-    "tvm.topi.bifrost": _NO_GPU,
-    "tvm.topi.hexagon": _NO_BOARD,
-    "tvm.topi.hls": _NO_BOARD,
-    "tvm.topi.intel_graphics": _NO_GPU,
-    "tvm.topi.mali": _NO_GPU,
-    "tvm.topi.rocm": _NO_GPU,
-    "tvm.topi.x86.tensor_intrin": "LLVM chooses the dot products of x86 for plain sums of products here",
+def _each(package: str, names: str, reason: str) -> dict[str, str]:
+    """Return the same reason for several names of a package."""
+    return {f"{package}.{name}": reason for name in names.split()}
+
+
+_NO_RPC = "there is no RPC to other machines; tvm.rpc.LocalSession is a session in this process"
+_NO_CLUSTER = "there is no distributed runtime; models run in this process"
+_NO_BOARD = (
+    "microcontrollers, FPGAs, phones and other accelerator boards are not supported; build for llvm, c or a GPU target"
+)
+_NO_GPU_LIBRARY = "vendor GPU libraries are not called; GPU kernels are generated from the schedules of tvm.topi"
+_NO_GPU_TOOL = "kernels are not compiled or run through this GPU toolchain; tvm.build returns their source or assembly"
+_NO_GPU_SCHEDULES = "there are no schedules for this family of GPUs; the GPU schedules of tvm.topi serve all of them"
+_NO_CPU_LIBRARY = "external CPU libraries are not called; operators are compiled from their definitions in tvm.topi"
+_NO_NVCC = (
+    "NVRTC and ptxas compile CUDA kernels instead of nvcc (pip install -e '.[cuda]'); get the PTX of a function that"
+    " tvm.build returned with imported_modules[0].get_source('ptx')"
+)
+_NO_OFFLOADING = (
+    "there is no code generator for this backend; register your own partitioning patterns with"
+    " relay.op.contrib.register_pattern_table and its code generator as relay.ext.NAME"
+)
+_NO_SKETCH_POLICY = (
+    "searched schedules are sketches with parameters rather than lists of transform steps; use"
+    " auto_scheduler.SearchTask and ApplyHistoryBest"
+)
+_NO_COLLAGE = (
+    "partitions are not searched for by cost; relay.transform.AnnotateTarget and MergeCompilerRegions choose"
+    " the backend of each operator"
+)
+_NO_FFI = "there is no C++ FFI; build expressions with the functions of tvm.relay and tvm.relay.op"
+_ONE_MEMORY_PLAN = "relay.build plans memory in one step; read the plan from the memory attribute of its result"
+_ONE_STRATEGY = "all targets share the strategies of relay.op.strategy.generic"
+_ONE_PARSER = "the internals of the TVMScript parser are not public; parse a script with tvm.script.from_source"
+_ONE_HYBRID_PARSER = "the internals of the hybrid script parser are not public; parse a function with te.hybrid.script"
+_CONVERTERS = "the internals of the importers are not public; import a model with its relay.frontend.from_... function"
+_TUNERS = "use RandomTuner, GridSearchTuner, GATuner or XGBTuner of autotvm.tuner"
+
+_LANGUAGE = {
+    "tvm.arith.PresburgerSet": "integer sets are intervals; use arith.IntervalSet",
+    "tvm.ir.json_compact": "no conversion is needed; tvm.ir.load_json reads the JSON of older releases directly",
+    "tvm.relax": "Relax is not part of this compiler; write graphs in tvm.relay",
+    "tvm.testing.object_use_count": "objects are Python objects; use sys.getrefcount",
+    **_each("tvm.script.parser.core", "dispatch entry error parser utils", _ONE_PARSER),
+    **_each("tvm.script.parser.tir", "entry operation parser", _ONE_PARSER),
+    **_each("tvm.te.hybrid", "calls preprocessor utils", _ONE_HYBRID_PARSER),
+    "tvm.utils": "there is no roofline report; the explorer draws the roofline of a kernel",
 }
-"""Parts of TVM that do not exist here, with the reason: they can be imported, but not called."""
+
+_TIR = {
+    "tvm.tir.schedule.analysis.get_auto_tensorize_mapping_info": (
+        "axes are not mapped onto tensor intrinsics automatically; find the loops that an intrinsic matches with"
+        " get_tensorize_loop_mapping"
+    ),
+    "tvm.tir.transform.ApplyLayoutTransforms": "stages are lowered in the layout that transform_layout chose",
+    "tvm.tir.transform.InstallDebugSpans": "statements keep the spans of the source that they were made from",
+    "tvm.tir.transform.LowerAutoCopy": (
+        "copies between memory scopes are not inserted automatically; schedule them with cache_read and cache_write"
+    ),
+    "tvm.tir.transform.TextureFlatten": "texture memory is not supported; use global, shared or local storage scopes",
+    "tvm.tir.usmp": (
+        "there is no unified static memory planner; StorageRewrite plans memory within a function, and"
+        " relay.build between kernels"
+    ),
+}
+
+_RELAY = {
+    "tvm.relay._ffi_api": _NO_FFI,
+    "tvm.relay._make": _NO_FFI,
+    "tvm.relay.backend.StorageInfo": _ONE_MEMORY_PLAN,
+    "tvm.relay.backend.contrib": _NO_BOARD,
+    "tvm.relay.backend.te_compiler.lower": (
+        "there is no single entry point; lower a model with relay.build, or one function with te_compiler.get().lower"
+    ),
+    "tvm.relay.collage": _NO_COLLAGE,
+    "tvm.relay.qnn.contrib_dense_pack": "only TVM's Hexagon backend has this operator; use relay.qnn.op.dense",
+    "tvm.relay.testing.tf": (
+        "no TensorFlow models are downloaded; read a graph that you have with relay.frontend.from_tensorflow"
+    ),
+    "tvm.relay.transform.CollagePartition": _NO_COLLAGE,
+    "tvm.relay.transform.StaticMemoryPlan": _ONE_MEMORY_PLAN,
+    "tvm.relay.transform.memory_plan": _ONE_MEMORY_PLAN,
+    **_each(
+        "tvm.relay.op.contrib",
+        "arm_compute_lib bnns clml cmsisnn coreml cublas cudnn cutlass ethosn ethosu libtorch mrvl te_target tensorrt"
+        " verilator vitis_ai",
+        _NO_OFFLOADING,
+    ),
+    **_each("tvm.relay.op.strategy", "adreno arm_cpu bifrost cuda hexagon intel_graphics mali rocm x86", _ONE_STRATEGY),
+}
+
+_IMPORTERS = {
+    **_each(
+        "tvm.relay.frontend", "nnvm_common pytorch_utils qnn_torch tensorflow_parser tflite_flexbuffer", _CONVERTERS
+    ),
+    **_each(
+        "tvm.relay.frontend",
+        "caffe caffe2 coreml darknet mxnet mxnet_qnn_op_utils oneflow paddlepaddle",
+        "this format has no importer; convert the model to ONNX and use relay.frontend.from_onnx",
+    ),
+    **{
+        f"tvm.relay.frontend.from_{name}": f"convert the model to ONNX with {tool}, then use relay.frontend.from_onnx"
+        for name, tool in (
+            ("caffe", "caffe2onnx"),
+            ("caffe2", "caffe2.python.onnx"),
+            ("coreml", "coremltools and onnxmltools"),
+            ("darknet", "a tool such as darknet2onnx"),
+            ("mxnet", "mx.onnx.export_model"),
+            ("oneflow", "oneflow_onnx"),
+            ("paddle", "paddle2onnx"),
+        )
+    },
+}
+
+_TUNING = {
+    **_each(
+        "tvm.auto_scheduler",
+        "ApplyHistoryBestOrSample EmptyPolicy LayoutRewriteOption PreloadCustomSketchRule _ffi_api feature"
+        " get_shape_from_rewritten_layout remove_index_check rewrite_compute_body rewrite_tensor_shape",
+        _NO_SKETCH_POLICY,
+    ),
+    "tvm.auto_scheduler.DispatchContext": "use auto_scheduler.ApplyHistoryBest to choose the schedules of kernels",
+    "tvm.autotvm.database": "records are stored in files; use autotvm.callback.log_to_file and autotvm.record",
+    "tvm.autotvm.feature": "cost models learn from the values of knobs, not from features of the lowered loops",
+    "tvm.autotvm.graph_tuner": "layouts are not tuned per graph; relay.transform.AlterOpLayout chooses them",
+    "tvm.autotvm.task.code_hash": "records are identified by the arguments of their tasks, not by a hash of the code",
+    "tvm.autotvm.task.topi_integration.TaskExtractEnv": (
+        "extract the tasks of a model with autotvm.task.extract_from_program"
+    ),
+    "tvm.autotvm.testing": "tune a model with python -m compiler -m tvm.driver.tvmc tune",
+    **_each("tvm.autotvm.tuner", "DropletTuner droplet_tuner metric sa_model_optimizer xgboost_cost_model", _TUNERS),
+    "tvm.meta_schedule": (
+        "TensorIR schedules are not searched automatically; tvm.auto_scheduler searches schedules of tensor expressions"
+    ),
+    "tvm.testing.auto_scheduler": "searched schedules are lists of primitives; read them with SearchTask.print_best",
+}
+
+_MACHINES = {
+    "tvm.exec": _NO_RPC,
+    **_each("tvm.rpc", "base client minrpc proxy server testing tracker", _NO_RPC),
+    "tvm.runtime.disco": _NO_CLUSTER,
+    "tvm.micro": _NO_BOARD,
+    **_each("tvm.driver.tvmc", "micro project workspace_pools fmtopt", _NO_BOARD),
+    "tvm.driver.tvmc.config_options": "tvmc takes its options from the command line, not from configuration files",
+    "tvm.target.detect_target": "use tvm.target.Target.from_device to describe a device of this machine",
+}
+
+_LIBRARIES = {
+    **_each("tvm.contrib", "coreml_runtime ethosu hexagon mrvl ndk sdaccel xcode", _NO_BOARD),
+    **_each("tvm.contrib", "cublas cublaslt cudnn cutlass hipblas miopen mps rocblas tensorrt thrust", _NO_GPU_LIBRARY),
+    **_each("tvm.contrib", "rocm spirv", _NO_GPU_TOOL),
+    "tvm.contrib.cuda_graph": "models are not captured as CUDA graphs; use tvm.contrib.graph_executor",
+    "tvm.contrib.peak": "the peak performance of GPUs is not measured",
+    **_each("tvm.contrib", "dnnl mkl mxnet nnpack", _NO_CPU_LIBRARY),
+    **_each("tvm.contrib", "emcc msc target tflite_runtime", "this external tool or runtime is not called"),
+    "tvm.contrib.nvcc": _NO_NVCC,
+    "tvm.contrib.stackvm": "there is no bytecode interpreter for functions; tvm.build generates machine code",
+    "tvm.contrib.tvmjs": "models run in a browser through WebGPU, from the explorer's page",
+    **_each("tvm.topi", "adreno bifrost intel_graphics mali rocm", _NO_GPU_SCHEDULES),
+    "tvm.topi.arm_cpu": "there are no schedules for ARM CPUs alone; the CPU schedules of tvm.topi serve AArch64 too",
+    **_each("tvm.topi", "hexagon hls", _NO_BOARD),
+    "tvm.topi.x86.tensor_intrin": "LLVM selects x86 dot-product instructions for ordinary sums of products",
+}
+
+UNAVAILABLE = {**_LANGUAGE, **_TIR, **_RELAY, **_IMPORTERS, **_TUNING, **_MACHINES, **_LIBRARIES}
+"""Names that can be imported but not called, with the reason."""
 
 
 def unavailable(name: str) -> str | None:
-    """Return why a public module, or the one that it is in, does not exist here; None for others."""
+    """Return why a name, or the module that contains it, is not provided; None if it is."""
     while name:
         if name in UNAVAILABLE:
             return UNAVAILABLE[name]
@@ -203,7 +190,7 @@ def unavailable(name: str) -> str | None:
 
 
 def unavailable_module(name: str) -> ModuleType:
-    """Return the module that stands for one that does not exist here, the same one each time."""
+    """Return the module that stands in for one that is not provided, the same one each time."""
     from compiler.contrib.unavailable import UnavailableModule
 
     if name not in sys.modules:

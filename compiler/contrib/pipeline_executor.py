@@ -1,4 +1,4 @@
-"""Models in stages on several devices, which no build here can run: ``tvm.contrib.pipeline_executor``."""
+"""``tvm.contrib.pipeline_executor``, which runs a model in stages on several devices and is not provided."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = [
     "pipeline_executor_enabled",
 ]
 
-_REASON = "models do not run in stages here; relay.build makes a model of each stage"
+_REASON = "models are not pipelined over several devices; build each stage with relay.build and call them in turn"
 
 PipelineConfig = UnavailableName("tvm.contrib.pipeline_executor_build.PipelineConfig", _REASON)
 PipelineExecutorFactoryModule = UnavailableName("tvm.contrib.pipeline_executor.PipelineExecutorFactoryModule", _REASON)
@@ -22,7 +22,7 @@ build = UnavailableName("tvm.contrib.pipeline_executor_build.build", _REASON)
 
 
 def pipeline_executor_enabled() -> bool:
-    """Return whether models can run in stages, which tests ask before they try.
+    """Return whether models can run as pipelines, so that tests can skip.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def pipeline_executor_enabled() -> bool:
 
 
 def pipeline_executor_build_enabled() -> bool:
-    """Return whether models can be built in stages, which tests ask before they try.
+    """Return whether models can be built as pipelines, so that tests can skip.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Sessions of the runtime under the names of ``tvm.rpc``: the one in this process; others are not reached."""
+"""``tvm.rpc``: sessions in this process; there are none on other machines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
     "with_minrpc",
 ]  # fmt: skip
 
-_REASON = "other machines are not reached from here; LocalSession is this process"
+_REASON = "there is no RPC to other machines; LocalSession is a session in this process"
 
 PopenSession, RPCSession, Server, TrackerSession, connect, connect_tracker, with_minrpc = (
     UnavailableName(f"tvm.rpc.{name}", _REASON)

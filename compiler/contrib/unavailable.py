@@ -1,6 +1,6 @@
-"""Parts of TVM that need hardware, a library or a service that does not exist here.
+"""Stand-ins for parts of TVM that are not provided, most of which need hardware, a library or a service.
 
-Each can be imported, so that a program that only mentions it runs; whatever is called in it raises
+Each can be imported, so that a program that only mentions it runs; calling anything in it raises
 :class:`~compiler.ir.error.UnavailableError`.
 """
 
@@ -14,12 +14,12 @@ from compiler.ir.error import UnavailableError
 __all__ = ["UnavailableModule", "UnavailableName"]
 
 
-_DOC = """Stand for {}, which does not exist here: {}.
+_DOC = """Stand in for {}, which is not available: {}.
 
 Parameters
 ----------
 *args, **kwargs : object
-    What it takes in TVM.
+    The arguments that it takes in TVM.
 
 Raises
 ------
@@ -29,14 +29,14 @@ UnavailableError
 
 
 class UnavailableName:
-    """A function or class of such a part: it can be named, and derived from, but not called.
+    """A function or class that is not provided: it can be named, and derived from, but not called.
 
     Parameters
     ----------
     name : str
         Its full name, e.g. ``tvm.contrib.cudnn.softmax``.
     reason : str
-        Why it does not exist.
+        Why it is not provided, and what to use instead.
     """
 
     def __init__(self, name: str, reason: str) -> None:
@@ -51,7 +51,7 @@ class UnavailableName:
         return UnavailableName(f"{self._name}.{attribute}", self._reason)
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
-        raise UnavailableError(f"{self._name}: {self._reason}")
+        raise UnavailableError(f"{self._name} is not available: {self._reason}")
 
     def __enter__(self) -> NoReturn:
         self()
@@ -67,14 +67,14 @@ class UnavailableName:
 
 
 class UnavailableModule(ModuleType):
-    """Such a part, whose every name is an :class:`UnavailableName`; a single function is one that is called.
+    """A module that is not provided: every name in it is an :class:`UnavailableName`, and it may be called like one.
 
     Parameters
     ----------
     name : str
         Its full name, e.g. ``tvm.contrib.cudnn``.
     reason : str
-        Why it does not exist.
+        Why it is not provided, and what to use instead.
     """
 
     __all__: tuple[str, ...] = ()
@@ -90,4 +90,4 @@ class UnavailableModule(ModuleType):
         return UnavailableName(f"{self.__name__}.{attribute}", self._reason)
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
-        raise UnavailableError(f"{self.__name__}: {self._reason}")
+        raise UnavailableError(f"{self.__name__} is not available: {self._reason}")

@@ -31,7 +31,7 @@ __all__ = [
     "measure",
 ]
 
-_ELSEWHERE = "other machines are not reached from here; LocalRunner is this one"
+_ELSEWHERE = "there is no RPC to other machines; LocalRunner measures on this one"
 RPCRunner = UnavailableName("tvm.auto_scheduler.RPCRunner", _ELSEWHERE)
 LocalRPCMeasureContext = UnavailableName("tvm.auto_scheduler.LocalRPCMeasureContext", _ELSEWHERE)
 

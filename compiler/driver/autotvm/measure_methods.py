@@ -26,7 +26,7 @@ __all__ = [
 
 MeasureBatch = Callable[[Sequence[MeasureInput]], list[MeasureResult]]
 RPCRunner = UnavailableName(
-    "tvm.autotvm.RPCRunner", "other machines are not reached from here; LocalRunner is this one"
+    "tvm.autotvm.RPCRunner", "there is no RPC to other machines; LocalRunner measures on this one"
 )
 
 

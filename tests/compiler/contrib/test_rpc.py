@@ -44,5 +44,5 @@ def test_files_and_functions() -> None:
 
 @pytest.mark.parametrize("name", ["Server", "connect", "connect_tracker", "TrackerSession"])
 def test_other_machines_are_not_reached(name: str) -> None:
-    with pytest.raises(UnavailableError, match=f"tvm.rpc.{name}: other machines are not reached"):
+    with pytest.raises(UnavailableError, match=f"tvm.rpc.{name} is not available: there is no RPC to other machines"):
         getattr(rpc, name)("127.0.0.1", 9090)
