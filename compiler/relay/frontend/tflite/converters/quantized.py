@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared.errors import ModelError
 from compiler.relay.frontend.shared.folding import constant, ops, rank_of
-from compiler.relay.frontend.shared.nhwc import conv2d, depthwise_conv2d
-from compiler.relay.frontend.shared.tensors import reshape, static_dims, transpose
+from compiler.relay.frontend.shared.nhwc import avg_pool, conv2d, depthwise_conv2d
+from compiler.relay.frontend.shared.tensors import cast, reshape, static_dims, transpose
 from compiler.relay.frontend.tflite.converters.activations import clip_integers, clipped
 from compiler.relay.frontend.tflite.converters.windows import depthwise_weight, dilations_of, padding_of, strides_of
 from compiler.relay.frontend.tflite.node import Node
 from compiler.relay.frontend.tflite.quantized import parameters_of, quantization_of, requantized
+from compiler.relay.frontend.tflite.reader import TensorInfo
 from compiler.relay.frontend.tflite.registry import Convert, quantized_converter
+from compiler.relay.op.qnn.arithmetic import fixed_point
 
 
 def _product(node: Node, operator: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,17 +64,57 @@ def _fully_connected(node: Node) -> Any:
     return reshape(y, [*dims[:-1], outputs]) if node.option("KeepNumDims", False) else y
 
 
-def _binary(operator: Callable[..., Any]) -> Convert:
+_HEADROOM = 20
+"""Fractional bits that the terms of a sum of 8-bit integers have, as in TensorFlow Lite."""
+
+
+def _sum(operator: Callable[..., Any]) -> Convert:
+    """Return a converter of sums and differences, which are rounded once: ``qnn.add`` rounds each term to 8 bits."""
+
     def convert(node: Node) -> Any:
-        lhs, rhs, result = (parameters_of(tensor) for tensor in (*node.tensors, *node.outputs))
-        return clipped(node, operator(*node.inputs, *lhs, *rhs, *result))
+        scales = [float(quantization_of(t).scale.reshape(-1)[0]) for t in (*node.tensors, *node.outputs)]
+        unit = 2 * max(scales[:2])
+        terms = [
+            _scaled(ops.left_shift(_centred(x, tensor), constant(_HEADROOM, "int32")), scale / unit)
+            for x, tensor, scale in zip(node.inputs, node.tensors, scales, strict=False)
+        ]
+        total = _scaled(operator(*terms), unit / scales[2] / 2**_HEADROOM)
+        target = node.outputs[0]
+        shifted = ops.add(total, cast(parameters_of(target)[1], "int32"))
+        limits = np.iinfo(target.dtype)
+        return clipped(node, cast(ops.clip(shifted, limits.min, limits.max), target.dtype))
 
     return convert
 
 
-quantized_converter("ADD")(_binary(ops.qnn.add))
-quantized_converter("SUB")(_binary(ops.qnn.subtract))
-quantized_converter("MUL")(_binary(ops.qnn.mul))
+def _centred(x: RelayExpr, tensor: TensorInfo | None) -> Any:
+    return ops.subtract(cast(x, "int32"), cast(parameters_of(tensor)[1], "int32"))
+
+
+def _scaled(x: RelayExpr, ratio: float) -> Any:
+    multiplier, shift = fixed_point(ratio)
+    return ops.fixed_point_multiply(x, multiplier=multiplier, shift=shift)
+
+
+def _product_of_elements(node: Node) -> Any:
+    lhs, rhs, result = (parameters_of(tensor) for tensor in (*node.tensors, *node.outputs))
+    return clipped(node, ops.qnn.mul(*node.inputs, *lhs, *rhs, *result))
+
+
+quantized_converter("ADD")(_sum(ops.add))
+quantized_converter("SUB")(_sum(ops.subtract))
+quantized_converter("MUL")(_product_of_elements)
+
+
+@quantized_converter("AVERAGE_POOL_2D")
+def _average_pool(node: Node) -> Any:
+    """Integers have the scale of their mean; halves are rounded away from zero before the zero point is taken off."""
+    source, target = quantization_of(node.tensors[0]), node.outputs[0]
+    if not source.same_as(target.quantization):
+        raise ModelError("the input and the mean of its windows must have the same scale and zero point")
+    window = int(node.option("FilterHeight")), int(node.option("FilterWidth"))
+    mean = avg_pool(cast(node.inputs[0], "float32"), window, strides_of(node), padding_of(node))
+    return clipped(node, cast(ops.round(mean), target.dtype))
 
 
 @quantized_converter("CONCATENATION")
