@@ -66,12 +66,9 @@ _TIR = {
         "axes are not mapped onto tensor intrinsics automatically; find the loops that an intrinsic matches with"
         " get_tensorize_loop_mapping"
     ),
-    "tvm.tir.transform.ApplyLayoutTransforms": "stages are lowered in the layout that transform_layout chose",
-    "tvm.tir.transform.InstallDebugSpans": "statements keep the spans of the source that they were made from",
     "tvm.tir.transform.LowerAutoCopy": (
         "copies between memory scopes are not inserted automatically; schedule them with cache_read and cache_write"
     ),
-    "tvm.tir.transform.TextureFlatten": "texture memory is not supported; use global, shared or local storage scopes",
     "tvm.tir.usmp": (
         "there is no unified static memory planner; StorageRewrite plans memory within a function, and"
         " relay.build between kernels"

@@ -45,6 +45,19 @@ THROW_LAST_ERROR = register_op(
 STATIC_HANDLE = register_op(
     "tir.tvm_static_handle", effect=CallEffect.UPDATE_STATE, doc="Address of a pointer that is kept between calls."
 )
+ND_MEM_ALLOC_WITH_SCOPE = register_op(
+    "tir.nd_mem_alloc_with_scope",
+    effect=CallEffect.UPDATE_STATE,
+    doc="Allocates memory of several dimensions in a scope, such as a texture.",
+)
+TEXTURE_STORE = register_op(
+    "tir.texture2d_store", effect=CallEffect.UPDATE_STATE, doc="Stores a value at a column and row of a texture."
+)
+TEXTURE_LOAD = register_op(
+    "tir.texture2d_load",
+    effect=CallEffect.READ_STATE,
+    doc="A channel of the element at a column and row of a texture.",
+)
 THREAD_CONTEXT = register_op(
     "tir.tvm_thread_context", effect=CallEffect.UPDATE_STATE, doc="A value that is the same as long as a thread runs."
 )

@@ -11,10 +11,23 @@ from typing import Any, ClassVar
 import numpy as np
 
 from compiler.arith import Analyzer, eval_set
+from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, counted, show
 from compiler.ir.functor import Functor
 from compiler.ir.node import Node, node
-from compiler.ir.primexpr import BinaryOp, ExprLike, IntImm, PrimExpr, Range, Var, as_exprs, const, convert
+from compiler.ir.primexpr import (
+    BinaryOp,
+    Cast,
+    ExprLike,
+    IntImm,
+    PrimExpr,
+    Range,
+    Var,
+    as_exprs,
+    cast,
+    const,
+    convert,
+)
 from compiler.runtime.ndarray import NDArray, array
 from compiler.tir.evaluation import operation
 from compiler.tir.index_map_inverse import bijective_inverse, image, image_shape, injective_inverse
@@ -186,9 +199,15 @@ class IndexMap(Node):
             raise ArgumentError(
                 f"IndexMap: expected {counted(len(self.initial_indices), 'index', 'indices')}, got {len(given)}"
             )
-        values = {var: _in_type_of(var, value) for var, value in zip(self.initial_indices, given, strict=True)}
+        values = dict(zip(self.initial_indices, self._in_one_type(given), strict=True))
         mapped = image(self.final_indices, values, analyzer or Analyzer())
-        return tuple([_as(index, given[0].dtype) for index in mapped]) if given else mapped
+        return tuple([_as_given(index, given) for index in mapped])
+
+    def _in_one_type(self, given: Sequence[PrimExpr]) -> list[PrimExpr]:
+        """Return indices in the widest type among theirs and those of the map; numbers alone are in the map's."""
+        types = {value.dtype for value in given if not isinstance(value, IntImm)}
+        widest = max([var.dtype for var in self.initial_indices] + sorted(types), key=dt.bits, default="int32")
+        return [cast(widest, value) for value in given]
 
     def map_ranges(self, ranges: Sequence[Range], analyzer: Analyzer | None = None) -> tuple[Range, ...]:
         """Return a box that holds what a box of indices is mapped to.
@@ -209,11 +228,13 @@ class IndexMap(Node):
             points = self.map_indices([r.min for r in ranges], analyzer)
             return tuple([Range.from_fields(point, const(1, point.dtype)) for point in points])
         domains = dict(zip(self.initial_indices, ranges, strict=True))
+        dtype = max((r.extent.dtype for r in ranges), key=dt.bits, default="int32")
         result = []
         for index in self.final_indices:
             interval = eval_set(index, domains, analyzer)
             extent = analyzer.simplify(interval.max_value - interval.min_value + 1)
-            result.append(Range.from_fields(analyzer.simplify(interval.min_value), extent))
+            ends = _as(analyzer.simplify(interval.min_value), dtype), _as(extent, dtype)
+            result.append(Range.from_fields(*ends))
         return tuple(result)
 
     def map_shape(self, shape: Sequence[ExprLike]) -> tuple[PrimExpr, ...]:
@@ -228,7 +249,10 @@ class IndexMap(Node):
         -------
         tuple of PrimExpr
         """
-        return image_shape(self.final_indices, self._domains(as_exprs(shape)))
+        dims = as_exprs(shape)
+        mapped = image_shape(self.final_indices, self._domains(dims))
+        widest = max((dim.dtype for dim in dims), key=dt.bits, default="int32")
+        return tuple([cast(widest, dim) for dim in mapped])
 
     def map_ndarray(self, arr_src: NDArray) -> NDArray:
         """Return an array in the layout that this maps to.
@@ -393,9 +417,11 @@ def _variables(function: Callable[..., Any], ndim: int | None, dtype: str) -> li
     return [Var(name, dtype) for name in names]
 
 
-def _in_type_of(var: Var, value: PrimExpr) -> PrimExpr:
-    """Return a number in the type of the index that it stands for."""
-    return const(value.value, var.dtype) if isinstance(value, IntImm) else value
+def _as_given(index: PrimExpr, given: Sequence[PrimExpr]) -> PrimExpr:
+    """Return a mapped index that is a number, or one of the given indices, in the type that it was given in."""
+    if isinstance(index, IntImm):
+        return const(index.value, given[0].dtype)
+    return index.value if isinstance(index, Cast) and any(index.value is each for each in given) else index
 
 
 def _as(value: ExprLike, dtype: str) -> PrimExpr:

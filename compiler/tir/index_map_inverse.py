@@ -11,6 +11,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from compiler.arith import Analyzer, IterMapLevel, IterSumExpr, detect_iter_map, eval_set, inverse_affine_iter_map
+from compiler.ir.functor import Mutator
 from compiler.ir.node import Node
 from compiler.ir.primexpr import EQ, And, FloorDiv, FloorMod, IntImm, Not, PrimExpr, Range, Var, const
 from compiler.ir.substitute import free_vars, post_order_visit, substitute
@@ -30,8 +31,25 @@ class Inverse(NamedTuple):
 def image(indices: Sequence[PrimExpr], values: Mapping[Var, PrimExpr], analyzer: Analyzer) -> tuple[PrimExpr, ...]:
     """Return the indices of a map for values of its variables; constants have the data type of the first value."""
     dtype = next((value.dtype for value in values.values()), None)
-    mapped = [substitute(index, values) for index in indices]
+    if all(value.dtype == var.dtype for var, value in values.items()):
+        mapped = [substitute(index, values) for index in indices]
+    else:
+        mapped = [_InTypeOfValues(values, dtype).visit(index) for index in indices]
     return tuple([analyzer.simplify(_typed(index, dtype)) for index in mapped])
+
+
+class _InTypeOfValues(Mutator):
+    """Replaces the variables of a map by values of another data type, which its numbers then have as well."""
+
+    def __init__(self, values: Mapping[Var, PrimExpr], dtype: str | None) -> None:
+        self._values = values
+        self._dtype = dtype
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        return self._values.get(n, n)
+
+    def visit_IntImm(self, n: IntImm) -> PrimExpr:
+        return n if n.dtype == "bool" else _typed(n, self._dtype)
 
 
 def image_shape(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> tuple[PrimExpr, ...]:
