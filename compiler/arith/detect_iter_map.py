@@ -15,6 +15,7 @@ from compiler.arith.iter_map import (
     normalize_iter_map_to_expr,
 )
 from compiler.arith.iter_map_padding import NotAffine, PaddedMark
+from compiler.arith.iter_map_parts import combined
 from compiler.arith.iter_map_rewriter import IterMapRewriter
 from compiler.ir.primexpr import (
     EQ,
@@ -130,11 +131,8 @@ def detect_iter_map(
         rewriter = IterMapRewriter(analyzer, input_iters, simplify_trivial_iterators, overlaps)
         _constrain(rewriter, convert(predicate))
         sums = _read(rewriter, [convert(index) for index in indices])
-        if level is IterMapLevel.NoCheck:
-            result = [_fused_or_sum(rewriter, s) for s in sums]
-            return IterMapResult(result, padding_predicate=_padding_predicate(rewriter, _marks_of(result), analyzer))
         fused = [rewriter.fuse(s) for s in sums]
-        marks = _check(rewriter, fused, level is IterMapLevel.Bijective, analyzer)
+        marks = _check(rewriter, fused, level, analyzer)
     except NotAffine as reason:
         return IterMapResult(errors=[str(reason)])
     return IterMapResult(fused, padding_predicate=_padding_predicate(rewriter, marks, analyzer))
@@ -165,13 +163,6 @@ def _level(level: Level) -> IterMapLevel:
     if isinstance(level, bool):
         return IterMapLevel.Bijective if level else IterMapLevel.Surjective
     return IterMapLevel.from_str(level) if isinstance(level, str) else IterMapLevel(level)
-
-
-def _fused_or_sum(rewriter: IterMapRewriter, s: IterSumExpr) -> IterSumExpr:
-    try:
-        return rewriter.fuse(s)
-    except NotAffine:
-        return s
 
 
 # Predicates
@@ -252,19 +243,18 @@ def _parts_of(sums: Sequence[IterSumExpr]) -> dict[IterMark, list[IterSplitExpr]
     return parts
 
 
-def _marks_of(sums: Sequence[IterSumExpr]) -> Collection[IterMark]:
-    return _parts_of(sums).keys()
-
-
 def _check(
-    rewriter: IterMapRewriter, sums: Sequence[IterSumExpr], is_bijective: bool, analyzer: Analyzer
+    rewriter: IterMapRewriter, sums: Sequence[IterSumExpr], level: IterMapLevel, analyzer: Analyzer
 ) -> Collection[IterMark]:
-    """Raise an error unless the splits of each mark cover it, none of its values twice; return the marks."""
-    parts = _parts_of(sums)
+    """Raise an error unless the splits of each mark cover it, none of its values twice; return the marks.
+
+    Where nothing is asked of the map, values that only padding takes are no error either.
+    """
+    parts, is_bijective = _parts_of(sums), level is IterMapLevel.Bijective
     paddings = {padded.mark: padded for padded in rewriter.padding.marks}
     for mark, splits in parts.items():
         ordered = order_splits(mark, splits, is_bijective, analyzer)
-        if mark in paddings:
+        if mark in paddings and level is not IterMapLevel.NoCheck:
             _check_padding(paddings[mark], ordered, is_bijective, analyzer)
     for constraint in rewriter.constraints:
         if constraint.mark not in parts and any(mark in parts for mark in _input_marks(constraint.mark)):
@@ -357,7 +347,7 @@ def normalize_to_iter_sum(index: ExprLike, input_iters: Mapping[Var, Range]) -> 
     for var, domain in input_iters.items():
         analyzer.bind(var, domain)
     (s,) = _read(_Normalizer(analyzer, input_iters, allows_overlaps=True), [convert(index)])
-    return IterSumExpr(tuple(sorted(s.args, key=_scale_order)), s.base)
+    return IterSumExpr(tuple(combined(s.args, analyzer)), s.base)
 
 
 class _Normalizer(IterMapRewriter):
@@ -375,6 +365,14 @@ class _Normalizer(IterMapRewriter):
     def visit_FloorMod(self, n: FloorMod) -> IterSumExpr:
         return self._affine(super().visit_FloorMod, n)
 
+    def _padded(self, split: IterSplitExpr, shift: PrimExpr, factor: PrimExpr) -> tuple[IterSplitExpr, PrimExpr]:
+        """Return the split itself, its extent rounded up, where it is divided from its first value on."""
+        begins_inside = not (isinstance(shift, IntImm) and shift.value == 0)
+        if begins_inside or self._divides(factor, split.extent):
+            return super()._padded(split, shift, factor)
+        extent = self._simplify((split.extent + factor - 1) // factor * factor)
+        return IterSplitExpr(split.source, split.lower_factor, extent), shift
+
     def _affine(self, rule: Callable[[Any], IterSumExpr], n: PrimExpr) -> IterSumExpr:
         """Return what a rule makes of the operands, if only their splits depend on iterators."""
         assert isinstance(n, (Mul, FloorDiv, FloorMod))
@@ -385,11 +383,6 @@ class _Normalizer(IterMapRewriter):
             return rule(n)
         except NotAffine:
             return IterSumExpr((), n)
-
-
-def _scale_order(split: IterSplitExpr) -> tuple[bool, int]:
-    is_constant = isinstance(split.scale, IntImm)
-    return is_constant, -split.scale.value if isinstance(split.scale, IntImm) else 0
 
 
 def iter_map_simplify(

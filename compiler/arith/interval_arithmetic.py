@@ -198,7 +198,7 @@ class _Evaluator(Functor):
             return IntSet.everything()
         divisor = b.min_value
         if not self._analyzer.can_prove(divisor > 0):
-            return IntSet.everything()
+            return self._remainders(divisor)
         if isinstance(divisor, IntImm) and a.is_bounded():
             quotient = self._simplify(a.min_value // divisor)
             if self._analyzer.can_prove_equal(quotient, a.max_value // divisor):
@@ -206,11 +206,18 @@ class _Evaluator(Functor):
         return self._span(const(0, divisor.dtype), divisor - 1)
 
     def _truncmod(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
-        if not b.is_single_point() or not self._analyzer.can_prove(b.min_value > 0):
+        if not b.is_single_point():
             return IntSet.everything()
+        if not self._analyzer.can_prove(b.min_value > 0):
+            return self._remainders(b.min_value)
         largest = b.min_value - 1
         negative = not (a.has_lower_bound() and self._not_negative(a.min_value))
         return self._span(largest * -1 if negative else const(0, largest.dtype), largest)
+
+    def _remainders(self, divisor: PrimExpr) -> IntervalSet:
+        """Return what every remainder by a divisor of either sign is in, less than the divisor without its sign."""
+        size = self._simplify(Select(divisor >= 0, divisor, divisor * -1))
+        return self._span(1 - size, size - 1)
 
     def _min(self, a: IntervalSet, b: IntervalSet) -> IntervalSet:
         low = NEG_INF if (a.min_value is NEG_INF or b.min_value is NEG_INF) else binary(Min, a.min_value, b.min_value)

@@ -28,7 +28,7 @@ class IterMapLevel(IntEnum):
     Surjective : int
         Every index is reached.
     NoCheck : int
-        The map need not be checked.
+        The splits are independent; whether every index is reached is not asked.
     """
 
     Bijective = 0

@@ -14,6 +14,7 @@ from compiler.arith.analyzer import Analyzer
 from compiler.arith.deep_equal import tokens
 from compiler.arith.iter_map import IterMark, IterSplitExpr, IterSumExpr
 from compiler.arith.iter_map_padding import NotAffine, Padding
+from compiler.arith.iter_map_parts import combined
 from compiler.arith.monomials import exact_quotient
 from compiler.ir.functor import Functor
 from compiler.ir.primexpr import (
@@ -276,7 +277,7 @@ class IterMapRewriter(Functor):
         reach : PrimExpr
             How many values, in units, the iterators take together, which leave none out between them.
         """
-        left = list(s.args)
+        left = combined(s.args, self._analyzer)
         start = self._innermost(left)
         unit = left[start].scale
         digits: list[IterSplitExpr] = []

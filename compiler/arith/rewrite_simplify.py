@@ -256,7 +256,8 @@ class RewriteSimplifier(Simplifier):
         result = self.resimplify(equality)
         if isinstance(result, EQ) and result.a is a and result.b is b:
             return self._order_of_different(e)
-        return negation(result)
+        different = negation(result)
+        return self._order_of_different(different) if isinstance(different, NE) else different
 
     def _order_of_different(self, e: NE) -> PrimExpr:
         """Return ``a != b`` as the order that they have where they differ, if it is always the same."""

@@ -21,6 +21,8 @@ LT: list[Rule] = [
     ("c1 < x + c2", "c1 - c2 < x"),
     ("c1 - x < c2", "c1 - c2 < x"),
     ("c1 < c2 - x", "x < c2 - c1"),
+    ("c1 - x < y", "c1 < y + x"),
+    ("y < c1 - x", "y + x < c1"),
     ("x + c1 < y + c2", "x + (c1 - c2) < y", "c1 > c2"),
     ("x + c1 < y + c2", "x < y + (c2 - c1)", "c1 <= c2"),
     ("x + c1 < y", "x < y + (0 - c1)", "c1 < 0"),
@@ -29,6 +31,8 @@ LT: list[Rule] = [
     # factors
     ("x * c1 < y * c1", "x < y", "c1 > 0"),
     ("x * c1 < y * c1", "y < x", "c1 < 0"),
+    ("x * c1 < y * c2", "x * (c1 // c2) < y", "c1 > c2 > 1 and c1 % c2 == 0"),
+    ("x * c1 < y * c2", "x < y * (c2 // c1)", "c2 > c1 > 1 and c2 % c1 == 0"),
     ("x * c1 < c2", "x < (c2 - 1) // c1 + 1", "c1 > 0"),
     ("x * c1 < c2", "c2 // c1 < x", "c1 < 0"),
     ("c1 < x * c2", "c1 // c2 < x", "c2 > 0"),
@@ -59,6 +63,8 @@ LT: list[Rule] = [
     ("x < (x // c1) * c1 + y", "x % c1 < y", "c1 > 0"),
     ("x < (x // c1 + c2) * c1", "x % c1 < c1 * c2", "c1 > 0"),
     # minima and maxima
+    ("min(x, y) < x", "y < x"),
+    ("x < max(x, y)", "x < y"),
     ("min(x, y) < z", "x < z or y < z"),
     ("max(x, y) < z", "x < z and y < z"),
     ("z < min(x, y)", "z < x and z < y"),

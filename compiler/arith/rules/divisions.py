@@ -70,6 +70,7 @@ FLOOR_MOD: list[Rule] = [
     ("(x + c1) % c2", "(x + c1 % c2) % c2", "c2 > 0 and (c1 >= c2 or c1 < 0)"),
     ("(c1 - x) % c2", "(c1 % c2 - x) % c2", "c2 > 0 and (c1 >= c2 or c1 < 0)"),
     ("(x % c1) % c2", "x % c2", "c1 % c2 == 0"),
+    ("(x + x % 2) % 2", "0"),
     ("(x + y) % c1", "x % c1", "c1 > 0 and divisible(y, c1)"),
     ("(x * y) % y", "0"),
     ("(x * y + z) % y", "z % y"),

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from compiler.arith.pattern import Rule, ordered
+from compiler.arith.pattern import Rule, fixed, ordered
 
 MIN: list[Rule] = [
     ("min(x, x)", "x"),
     ("min(min(x, c1), c2)", "min(x, min(c1, c2))"),
+    fixed("min(min(x, c1), y)", "min(min(x, y), c1)"),
     ("min(x + c1, x)", "x", "c1 >= 0"),
     ("min(x + c1, x)", "x + c1", "c1 < 0"),
     ("min(x + c1, x + c2)", "x + min(c1, c2)"),
     ("min(c1 - x, c2 - x)", "min(c1, c2) - x"),
-    ("min(c1 - x, c2)", "c1 - max(x, c1 - c2)"),
+    ("min(c1 - x, c2)", "c1 - max(x, c1 - c2)", "c2 != 0"),
     ("min(max(x, y), x)", "x"),
     ("min(min(x, y), x)", "min(x, y)"),
     ordered("min(max(x, y), min(x, y))", "min(x, y)"),
@@ -20,7 +21,6 @@ MIN: list[Rule] = [
     ordered("min(min(min(x, y), z), y)", "min(min(x, y), z)"),
     ordered("min(min(min(min(x, y), z), v), y)", "min(min(min(x, y), z), v)"),
     ordered("min(min(min(min(min(x, y), z), v), w), y)", "min(min(min(min(x, y), z), v), w)"),
-    ("min(max(x, c1), c2)", "max(min(x, c2), c1)", "c1 <= c2"),
     ("min(max(x, c1), c2)", "c2", "c1 >= c2"),
     ("min(max(x, y), max(x, z))", "max(min(y, z), x)"),
     ("min(min(x, y), min(x, z))", "min(min(y, z), x)"),
@@ -46,11 +46,12 @@ MIN: list[Rule] = [
 MAX: list[Rule] = [
     ("max(x, x)", "x"),
     ("max(max(x, c1), c2)", "max(x, max(c1, c2))"),
+    fixed("max(max(x, c1), y)", "max(max(x, y), c1)"),
     ("max(x + c1, x)", "x + c1", "c1 >= 0"),
     ("max(x + c1, x)", "x", "c1 < 0"),
     ("max(x + c1, x + c2)", "x + max(c1, c2)"),
     ("max(c1 - x, c2 - x)", "max(c1, c2) - x"),
-    ("max(c1 - x, c2)", "c1 - min(x, c1 - c2)"),
+    ("max(c1 - x, c2)", "c1 - min(x, c1 - c2)", "c2 != 0"),
     ("max(min(x, y), x)", "x"),
     ("max(max(x, y), x)", "max(x, y)"),
     ordered("max(min(x, y), max(x, y))", "max(x, y)"),

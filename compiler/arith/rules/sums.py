@@ -44,6 +44,7 @@ ADD: list[Rule] = [
     ("(z + (x // y) * y) + x % y", "z + x"),
     ("truncdiv(x, c1) * c1 + truncmod(x, c1)", "x"),
     fixed("x // 2 + x % 2", "(x + 1) // 2"),
+    ("x % 2 + (x + 1) % 2", "1"),
     ("(x % c1 + c2) // c1 + x // c1", "(x + c2) // c1", "c1 > 0"),
 ]
 
@@ -120,6 +121,10 @@ SUB: list[Rule] = [
         "truncdiv(truncmod(x, c3) + c1, c3)",
         "c3 > 0 and c1 >= 0 and low(x) >= 0",
     ),
+    ("(x + 1) // 2 - x % 2", "x // 2"),
+    ("(x + c1) // 2 - (x + c2) // 2", "(x % 2) * (c1 % 2 - c2 % 2) + (c1 // 2 - c2 // 2)"),
+    ("(x + c1) // 2 - x // 2", "(x % 2) * (c1 % 2) + c1 // 2"),
+    ("x // 2 - (x + c1) // 2", "(x % 2) * (0 - c1 % 2) + (0 - c1 // 2)"),
     ("(x + c1) // c3 - (x + c2) // c3", "((x + c2 % c3) % c3 + (c1 - c2)) // c3", "c3 > 0 and c1 >= c2"),
     ("(x + c1) // c3 - x // c3", "(x % c3 + c1) // c3", "c3 > 0 and c1 >= 0"),
     # branches of one condition

@@ -55,6 +55,7 @@ from compiler.ir.primexpr import (
     Var,
     const,
 )
+from compiler.ir.substitute import substitute
 from compiler.tir.op import all as all_of
 from compiler.tir.op import likely
 from tests.compiler.arith.expressions import ASSIGNMENTS, INTEGERS, RANGES, VARIABLES, evaluate, examples, written
@@ -186,6 +187,20 @@ def test_symbolic_ends() -> None:
     assert eval_set(n, {i: Range(0, 4)}).is_single_point()
     chained = eval_set(j, {j: IntSet.interval(i, i + 3), i: Range(0, 4)})
     assert ends(chained) == (0, 6)
+
+
+@pytest.mark.parametrize("remainder", [i % n, Mod(i, n)])
+def test_remainders_by_a_divisor_of_unknown_sign(remainder: PrimExpr) -> None:
+    found = eval_set(remainder, {i: Range(0, 8)})
+    for divisor in (-3, 1, 5):
+        low, high = (value_of(end, n, divisor) for end in (found.min_value, found.max_value))
+        assert (low, high) == (1 - abs(divisor), abs(divisor) - 1)
+
+
+def value_of(e: PrimExpr, var: Var, number: int) -> int:
+    result = Analyzer().simplify(substitute(e, {var: const(number)}))
+    assert isinstance(result, IntImm)
+    return result.value
 
 
 def test_nothing_and_everything() -> None:

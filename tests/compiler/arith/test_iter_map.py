@@ -24,7 +24,7 @@ from compiler.arith import (
     normalize_to_iter_sum,
     subspace_divide,
 )
-from compiler.ir.primexpr import And, IntImm, Or, PrimExpr, Range, Var, const
+from compiler.ir.primexpr import And, IntImm, Or, PrimExpr, Range, SizeVar, Var, const
 from compiler.ir.substitute import free_vars, substitute
 
 Domains = dict[Var, Range]
@@ -140,13 +140,13 @@ def test_maps_that_overlap_and_need_padding(seed: int) -> None:
 
 
 def test_padding_is_what_all_divisions_ask_for() -> None:
-    """As classic TVM pads: 18 = 6 * 3 of 16 values, 20 = 5 * 4 of 16 that begin at 1, 24 for quarters and sixths."""
+    """As classic TVM pads: 18 = 6 * 3 of 16 values, 20 = 5 * 4 of 16 that begin at 1, 24 for quarters and twelfths."""
     x = Var("x")
     sixteen = {x: Range(0, 16)}
     for indices, domain, extents in (
         ([x // 3, x % 3], sixteen, [6, 3]),
         ([(x + 1) // 4, (x + 1) % 4], sixteen, [5, 4]),
-        ([x // 4, x // 6], {x: Range(0, 22)}, [6, 4]),
+        ([x // 12, x % 12 // 4, x % 4], {x: Range(0, 22)}, [2, 3, 4]),
         ([(x + 3) // 5, (x + 3) % 5], {x: Range(0, 17)}, [4, 5]),
     ):
         detected = detect_iter_map(indices, domain, check_level="nocheck")
@@ -154,7 +154,7 @@ def test_padding_is_what_all_divisions_ask_for() -> None:
         assert isinstance(detected.padding_predicate, (And, Or)), detected.padding_predicate
         assert not detect_iter_map(indices, domain), "the pairs are not all reached"
     assert value(detect_iter_map([x // 5], {x: Range(0, 26)})[0].args[0].extent, {}) == 6
-    assert detect_iter_map([x // 4, x // 4 + 3], sixteen, check_level="nocheck").padding_predicate.value == 0  # type: ignore[attr-defined]
+    assert detect_iter_map([x // 4], sixteen, check_level="nocheck").padding_predicate.value == 0  # type: ignore[attr-defined]
     (quotient,) = detect_iter_map([x // 4], {x: Range(0, Var("n"))})
     assert value(quotient.args[0].extent, dict.fromkeys(free_vars(quotient.args[0].extent), 9)) == 3
     assert "different values" in detect_iter_map([x // 4, (x + 1) // 4], sixteen, check_level="nocheck").errors[0]
@@ -174,6 +174,47 @@ def test_a_product_of_symbolic_extents_is_split() -> None:
     extents = [split.args[0].extent for split in result.indices]
     assert [str(extent) for extent in extents] == ["128", "128", "n"]
     assert not detect_iter_map([fused // n, fused % n], {fused: Range(0, n * 3 + 1)}).indices
+
+
+def test_indices_share_no_part_of_an_iterator() -> None:
+    x = Var("x")
+    for indices in ([x, x + 1], [x // 4, x // 4 + 3], [x // 4, x // 6]):
+        for level in IterMapLevel:
+            assert detect_iter_map(indices, {x: Range(0, 16)}, check_level=level).errors
+
+
+def test_parts_of_one_iterator_are_merged() -> None:
+    """A quotient times the divisor and the remainder are the iterator, whatever it was made of."""
+    x, y, n = Var("x", "int64"), Var("y", "int64"), SizeVar("n", "int64")
+    flat = x * 32 + y
+    by_blocks = {x: Range(const(0, "int64"), n * n), y: Range(0, 32)}
+    square = n * n
+
+    def parts(e: PrimExpr) -> PrimExpr:
+        return e // square % 32 * square + e // n % n * n + e % n
+
+    for index, domains, text in (
+        (x // 4 * 4 + x % 4, {x: Range(0, 16)}, "x"),
+        (x // 8 * 16 + x % 8 * 2, {x: Range(0, 32)}, "x * 2"),
+        (x % 12 // 4 * 4 + x % 4, {x: Range(0, 24)}, "x % 12"),
+        (flat // 12 * 12 + flat % 12 // 3 * 3 + flat % 3, {x: Range(0, 12), y: Range(0, 32)}, "x * 32 + y"),
+        (parts(x), {x: Range(const(0, "int64"), square * 32)}, "x"),
+        (parts(flat), by_blocks, "x * 32 + y"),
+    ):
+        (simplified,) = iter_map_simplify([index], domains)
+        assert str(simplified).replace("T.int64(", "").replace(")", "") == text
+    (apart,) = iter_map_simplify([x // 4 * 8 + x % 4], {x: Range(0, 16)})
+    assert value(apart, {x: 7}) == 11
+
+
+def test_sums_are_ordered_by_symbolic_scales_first() -> None:
+    x, y, z, n = (Var(name) for name in "xyzn")
+    domains = {x: Range(0, 9), y: Range(0, 4), z: Range(0, 3)}
+    s = normalize_to_iter_sum(z + (y + x * 4 + 2) * n + 3, domains)
+    assert [split.source.source for split in s.args] == [x, y, z]
+    (third,) = normalize_to_iter_sum(x // 4, domains).args
+    assert third.source.source is x
+    assert (value(third.lower_factor, {}), value(third.extent, {})) == (4, 3)
 
 
 def test_sums_of_splits_are_written_by_scale() -> None:
