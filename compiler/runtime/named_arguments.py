@@ -22,7 +22,7 @@ def arguments_in_order(function: str, names: Sequence[str], args: Sequence[T], k
     args : sequence
         Values of the first parameters.
     kwargs : mapping of str
-        Values of the rest.
+        Values of the rest; those of other names are left out, so that all the weights of a model may be given.
 
     Returns
     -------
@@ -31,10 +31,10 @@ def arguments_in_order(function: str, names: Sequence[str], args: Sequence[T], k
     Raises
     ------
     ArgumentError
-        If a parameter has no value or two, or a value has no parameter.
+        If a parameter has no value or two, or there are more values than parameters.
     """
     given, rest = names[: len(args)], names[len(args) :]
-    if len(args) > len(names) or set(kwargs) != set(rest) or not kwargs.keys().isdisjoint(given):
+    if len(args) > len(names) or not kwargs.keys() >= set(rest) or not kwargs.keys().isdisjoint(given):
         got = f"{len(args)} arguments" + (f" and {', '.join(kwargs)}" if kwargs else "")
         raise ArgumentError(f"{function} takes ({', '.join(names)}), got {got}")
     return [*args, *(kwargs[name] for name in rest)]

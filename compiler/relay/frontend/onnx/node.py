@@ -101,7 +101,7 @@ def attribute_value(attr: onnx.AttributeProto, bindings: dict[str, Any]) -> Any:
         return attr.s.decode("utf-8", "replace")
     if attr.type == _KINDS.STRINGS:
         return [s.decode("utf-8", "replace") for s in attr.strings]
-    if attr.type in (_KINDS.SPARSE_TENSOR, _KINDS.SPARSE_TENSORS, _KINDS.TYPE_PROTO, _KINDS.TYPE_PROTOS):
+    if attr.type in (_KINDS.SPARSE_TENSOR, _KINDS.SPARSE_TENSORS):
         raise ConversionError(f"attribute {attr.name!r} holds a {_KINDS.AttributeType.Name(attr.type)}")
     value = onnx.helper.get_attribute_value(attr)
     return list(value) if attr.type in (_KINDS.INTS, _KINDS.FLOATS, _KINDS.GRAPHS) else value

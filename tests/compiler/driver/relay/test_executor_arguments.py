@@ -75,3 +75,14 @@ def test_an_expression_is_evaluated_with_values_of_its_variables(kind: str, as_c
     x, y = relay.var("x", shape=(2,)), relay.var("x", shape=(2,))
     binds = {x: relay.const(A), y: relay.const(B)} if as_constant else {x: A, y: B}
     assert relay.create_executor(kind).evaluate(x - y * y, binds).numpy().tolist() == (A - B * B).tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_that_no_parameter_takes_are_left_out(kind: str) -> None:
+    x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(2,))
+    run = relay.create_executor(kind, tvm.IRModule.from_expr(relay.Function([x, y], x - y))).evaluate()
+    weights = {"y": B, "unused": A}
+    assert run(A, **weights).numpy().tolist() == (A - B).tolist()
+    for args, names in (([A], {"unused": A}), ([A, B], {"y": A}), ([A, B, A], {})):
+        with pytest.raises(ArgumentError, match=r"takes \(x, y\), got"):
+            run(*args, **names)

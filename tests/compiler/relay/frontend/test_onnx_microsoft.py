@@ -283,6 +283,25 @@ CASES: dict[str, Case] = {
     "rotary pairs": Case(
         "RotaryEmbedding", (real(1, 2, 5, 4), np.array([3], "int64"), _TABLE, _TABLE), {"interleaved": 1}
     ),
+    "attention of bytes": Case(
+        "QAttention",
+        (
+            *(codes(2, 5, 8), weights(8, 24), real(24), scale(0.01), real(24, low=0.1) / 50),
+            *(np.array([3, 5], "int32"), zero(120), weights(24)),
+        ),
+        {"num_heads": 2},
+        1e-4,
+    ),
+    "attention of bytes with a past": Case(
+        "QAttention",
+        (
+            *(codes(2, 5, 8), codes(8, 24), real(24), scale(0.01), scale(0.02), None, zero(120), zero(99)),
+            real(2, 2, 2, 3, 4),
+        ),
+        {"num_heads": 2, "unidirectional": 1},
+        1e-4,
+        outputs="11",
+    ),
 }
 
 
@@ -334,6 +353,13 @@ def test_operators_compute_what_onnx_runtime_does(name: str) -> None:
             assert np.unique(theirs).size > 2
         else:
             np.testing.assert_allclose(ours, theirs, rtol=case.step, atol=case.step)
+
+
+def test_matrices_of_sixteen_bits_are_multiplied_in_thirty_two() -> None:
+    a, b = (_RNG.integers(-9000, 9000, shape).astype("int16") for shape in ((2, 3, 4), (4, 5)))
+    (product,) = _here(_model(Case("MatMulInteger16", (a, b))), a)
+    assert product.dtype == np.int32
+    np.testing.assert_array_equal(product, a.astype("int32") @ b.astype("int32"))
 
 
 @pytest.mark.parametrize(

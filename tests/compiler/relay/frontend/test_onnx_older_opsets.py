@@ -93,3 +93,32 @@ def test_max_roi_pool_matches_onnxruntime():
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     want = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x, "r": rois})[0]
     np.testing.assert_allclose(_run(node, {"x": x, "r": rois}, 17), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes", "expected"),
+    [
+        ("Affine", {"alpha": 2.0, "beta": 0.5}, lambda x: 2 * x + 0.5),
+        ("ScaledTanh", {"alpha": 2.0, "beta": 1.5}, lambda x: 2 * np.tanh(1.5 * x)),
+        ("ParametricSoftplus", {"alpha": 2.0, "beta": 1.5}, lambda x: 2 * np.log(np.exp(1.5 * x) + 1)),
+        ("Scale", {"scale": 3.0}, lambda x: 3 * x),
+        ("ImageScaler", {"scale": 2.0, "bias": [1.0, 2, 3]}, lambda x: 2 * x + np.arange(1, 4).reshape(3, 1, 1)),
+        ("Crop", {"border": [1, 2, 0, 1]}, lambda x: x[:, :, 2:-1, 1:]),
+        ("Crop", {"border": [1, 0, 0, 0], "scale": [2, 3]}, lambda x: x[:, :, :2, 1:4]),
+    ],
+)
+def test_operators_that_the_standard_had_on_trial(operator, attributes, expected):
+    x = _floats(2, 3, 4, 5)
+    got = _run(helper.make_node(operator, ["x"], ["y"], **attributes), {"x": x}, 6)
+    np.testing.assert_allclose(got, expected(x), rtol=1e-5, atol=1e-6)
+
+
+def test_layers_that_the_standard_had_on_trial():
+    x, weight, bias = _floats(2, 3, 2, 2), _floats(5, 12), _floats(5)
+    got = _run(helper.make_node("FC", ["x", "w", "b"], ["y"]), {"x": x}, 6, weights={"w": weight, "b": bias})
+    np.testing.assert_allclose(got, x.reshape(2, 12) @ weight.T + bias, rtol=1e-5, atol=1e-6)
+    moments = {name: np.abs(_floats(3)) for name in "sbmv"}
+    node = helper.make_node("SpatialBN", ["x", *moments], ["y"], epsilon=0.01)
+    s, b, m, v = (value.reshape(3, 1, 1) for value in moments.values())
+    normal = _run(node, {"x": x}, 6, weights=moments)
+    np.testing.assert_allclose(normal, (x - m) / np.sqrt(v + 0.01) * s + b, rtol=1e-4, atol=1e-5)

@@ -51,3 +51,15 @@ def test_a_float_may_be_written_as_an_int() -> None:
     numbers = drawn("RandomUniform", (100,), low=100, high=200)
     assert (numbers >= 100).all()
     assert (numbers < 200).all()
+
+
+def test_classes_are_drawn_as_often_as_their_logarithms_say() -> None:
+    rows = np.array([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]], "float32")
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, rows.shape)
+    y = helper.make_tensor_value_info("y", TensorProto.INT64, None)
+    node = helper.make_node("Multinomial", ["x"], ["y"], sample_size=2000, seed=1.0, dtype=TensorProto.INT64)
+    mod, _ = relay.frontend.from_onnx(helper.make_model(helper.make_graph([node], "drawn", [x], [y])))
+    classes = relay.create_executor("debug", mod=mod).evaluate()(np.log(rows) + 3).numpy()
+    assert (classes.shape, classes.dtype) == ((2, 2000), np.int64)
+    shares = [[(row == k).mean() for k in range(3)] for row in classes]
+    np.testing.assert_allclose(shares, rows, atol=0.05)

@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.onnx.converters.matmul import matmul
+from compiler.relay.frontend.onnx.integers import along, centred
 from compiler.relay.frontend.onnx.microsoft import microsoft, with_rank
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.shared.errors import ConversionError
@@ -32,14 +33,44 @@ def _attention(
     added: RelayExpr | None,
     past_length: RelayExpr | None,
 ) -> Any:
-    refuse(node, ("do_rotary", "past_present_share_buffer"))
-    heads = node.required("num_heads")
     static_dims(with_rank(x, (3,), "input"), "input")
-    width = static_dims(weights, "weights")[1]
-    sizes = node.attr("qkv_hidden_sizes", [width // 3] * 3)
     projected = matmul(x, weights)
     projected = projected if bias is None else ops.add(projected, bias)
-    query, key, value = (heads_of(part, heads) for part in split(projected, sizes, 2))
+    return _self_attention(node, projected, mask, past, added)
+
+
+@microsoft(
+    "QAttention",
+    "input weight bias input_scale weight_scale mask_index? input_zero_point? weight_zero_point? past?",
+)
+def _q_attention(
+    node: Node,
+    x: RelayExpr,
+    weights: RelayExpr,
+    bias: RelayExpr,
+    x_scale: RelayExpr,
+    w_scale: RelayExpr,
+    mask: RelayExpr | None,
+    x_zero: RelayExpr | None,
+    w_zero: RelayExpr | None,
+    past: RelayExpr | None,
+) -> Any:
+    """The projections alone are of bytes; their weights may have a scale for each column."""
+    static_dims(with_rank(x, (3,), "input"), "input")
+    total = matmul(centred(x, x_zero, 2), centred(weights, w_zero, 1), "int32")
+    scale = ops.multiply(reshape(x_scale, []), w_scale)
+    projected = ops.multiply(cast(total, "float32"), along(scale, total, 2))
+    return _self_attention(node, ops.add(projected, bias), mask, past, None)
+
+
+def _self_attention(
+    node: Node, projected: RelayExpr, mask: RelayExpr | None, past: RelayExpr | None, added: RelayExpr | None
+) -> Any:
+    """Return what attention makes of queries, keys and values that stand side by side."""
+    refuse(node, ("do_rotary", "past_present_share_buffer"))
+    width = static_dims(projected, "the projection")[2]
+    sizes = node.attr("qkv_hidden_sizes", [width // 3] * 3)
+    query, key, value = (heads_of(part, node.required("num_heads")) for part in split(projected, sizes, 2))
     if past is not None:
         past_key, past_value = (ops.squeeze(part, axis=[0]) for part in ops.split(past, 2, axis=0))
         key, value = _after(past_key, key), _after(past_value, value)

@@ -186,6 +186,11 @@ def _dynamic_quantize_matmul(
     return dynamic_product(a, b, b_scale, b_zero, bias)
 
 
+@microsoft("MatMulInteger16", "A B")
+def _matmul_integer16(node: Node, a: RelayExpr, b: RelayExpr) -> Any:
+    return matmul(a, b, "int32")
+
+
 @microsoft("QLinearConv", "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B?")
 def _conv(node: Node, x: RelayExpr, *others: Any) -> Any:
     if not node.attr("channels_last", 0):

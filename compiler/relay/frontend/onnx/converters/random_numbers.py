@@ -6,19 +6,24 @@ from typing import Any
 
 import numpy as np
 
+from compiler.relay.expr import TupleGetItem
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.reader import dtype_name
 from compiler.relay.frontend.onnx.registry import Convert, converter
-from compiler.relay.frontend.shared.folding import dtype_of, ops
-from compiler.relay.frontend.shared.tensors import bounded, static_dims
+from compiler.relay.frontend.shared.folding import dtype_of, ops, settle
+from compiler.relay.frontend.shared.tensors import bounded, cast, static_dims
 
 MAX_SEED = 1_000_000
 """Seeds that are drawn where a node gives none are less than this."""
 
 
-def _drawn(node: Node, shape: tuple[int, ...], dtype: str, normal: bool) -> Any:
+def _key(node: Node) -> Any:
     seed = node.attr("seed")
-    key = ops.random.threefry_key(int(np.random.default_rng().integers(MAX_SEED) if seed is None else seed))
+    return ops.random.threefry_key(int(np.random.default_rng().integers(MAX_SEED) if seed is None else seed))
+
+
+def _drawn(node: Node, shape: tuple[int, ...], dtype: str, normal: bool) -> Any:
+    key = _key(node)
     bounded(*shape)
     wide = "float64" if dtype == "float64" else "float32"
     if normal:
@@ -47,3 +52,14 @@ def _like(normal: bool) -> Convert:
 for _name, _normal in (("RandomUniform", False), ("RandomNormal", True)):
     converter(_name)(_of_shape(_normal))
     converter(f"{_name}Like")(_like(_normal))
+
+
+@converter("Multinomial")
+def _multinomial(node: Node) -> Any:
+    """Draw classes, whose probabilities the input has as logarithms of numbers in proportion to them."""
+    count = node.attr("sample_size", 1)
+    logits = node.inputs[0]
+    bounded(count, *static_dims(logits, "the input")[:-1])
+    shifted = cast(ops.subtract(logits, ops.max(logits, axis=-1, keepdims=True)), "float32")
+    drawn = ops.random.multinomial(_key(node), ops.exp(shifted), count)
+    return cast(settle(TupleGetItem(drawn, 1)), _dtype(node, "int32"))

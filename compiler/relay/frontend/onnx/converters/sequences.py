@@ -1,0 +1,157 @@
+"""Sequences of tensors, whose lengths are known while importing, and optional values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.expr import Tuple, TupleGetItem
+from compiler.relay.frontend.onnx.node import Node
+from compiler.relay.frontend.onnx.registry import converter
+from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.shared.folding import constant, ops, rank_of, settle
+from compiler.relay.frontend.shared.tensors import split, static_dims
+from compiler.relay.inference import infer_expr
+from compiler.relay.ty import TupleType
+
+_ABSENT: RelayExpr = settle(Tuple(()))
+"""The optional value that holds nothing."""
+
+
+def _items(sequence: RelayExpr) -> list[Any]:
+    """Return the elements of a sequence.
+
+    Raises
+    ------
+    ConversionError
+        If the expression is a tensor.
+    """
+    if isinstance(sequence, Tuple):
+        return list(sequence.fields)
+    t = infer_expr(sequence)
+    if not isinstance(t, TupleType):
+        raise ConversionError("its input must be a sequence, got a tensor")
+    return [settle(TupleGetItem(sequence, i)) for i in range(len(t.fields))]
+
+
+def _is_sequence(value: RelayExpr) -> bool:
+    return isinstance(infer_expr(value), TupleType)
+
+
+def _place(node: Node, index: int, length: int, last: int) -> int:
+    """Return the place that an input names in a sequence of a length, by default the last.
+
+    Parameters
+    ----------
+    node : Node
+    index : int
+        Of the input; a negative place counts from the end of the sequence.
+    length, last : int
+        The last place is behind the sequence where something is inserted.
+    """
+    given = node.ints(index, "position")
+    if given is None:
+        return last
+    if not -length <= given[0] <= last:
+        raise ConversionError(f"position {given[0]} is outside a sequence of {length} tensors")
+    return given[0] + length if given[0] < 0 else given[0]
+
+
+@converter("SequenceEmpty")
+def _sequence_empty(node: Node) -> Any:
+    return Tuple(())
+
+
+@converter("SequenceConstruct")
+def _sequence_construct(node: Node) -> Any:
+    return Tuple(tuple(node.inputs))
+
+
+@converter("SequenceInsert")
+def _sequence_insert(node: Node) -> Any:
+    items = _items(node.inputs[0])
+    place = _place(node, 2, len(items), len(items))
+    return Tuple((*items[:place], node.inputs[1], *items[place:]))
+
+
+@converter("SequenceErase")
+def _sequence_erase(node: Node) -> Any:
+    items = _items(node.inputs[0])
+    del items[_place(node, 1, len(items), len(items) - 1)]
+    return Tuple(tuple(items))
+
+
+@converter("SequenceAt")
+def _sequence_at(node: Node) -> Any:
+    items = _items(node.inputs[0])
+    return items[_place(node, 1, len(items), len(items) - 1)]
+
+
+@converter("SequenceLength")
+def _sequence_length(node: Node) -> Any:
+    return constant(len(_items(node.inputs[0])), "int64")
+
+
+@converter("SequenceMap")
+def _sequence_map(node: Node) -> Any:
+    first, *others = node.inputs
+    columns = [_items(x) if _is_sequence(x) else None for x in others]
+    turns = [
+        node.run(
+            node.required("body"),
+            [item, *(x if c is None else c[i] for x, c in zip(others, columns, strict=True))],
+        )
+        for i, item in enumerate(_items(first))
+    ]
+    return [Tuple(column) for column in zip(*turns, strict=True)]
+
+
+@converter("ConcatFromSequence")
+def _concat_from_sequence(node: Node) -> Any:
+    items, axis = _items(node.inputs[0]), node.required("axis")
+    if not items:
+        raise ConversionError("an empty sequence cannot be concatenated")
+    if node.attr("new_axis", 0):
+        return ops.stack(items, axis=axis)
+    return ops.concatenate(items, axis=axis) if len(items) > 1 else items[0]
+
+
+@converter("SplitToSequence")
+def _split_to_sequence(node: Node) -> Any:
+    x = node.inputs[0]
+    axis = node.attr("axis", 0) % rank_of(x)
+    extent = static_dims(x, "the input")[axis]
+    sizes = _sizes(node, extent)
+    parts = split(x, sizes, axis)
+    if node.input(1) is None and not node.attr("keepdims", 1):
+        parts = [ops.squeeze(part, axis=[axis]) for part in parts]
+    return Tuple(tuple(parts))
+
+
+def _sizes(node: Node, extent: int) -> list[int]:
+    """Return how long each part is: as a vector says, or all as a number says but the last, or one."""
+    given = node.value(1, "split")
+    if given is not None and given.ndim:
+        return [int(v) for v in given]
+    most = 1 if given is None else int(given)
+    if most < 1:
+        raise ConversionError(f"parts must have at least one element, got split = {most}")
+    return [min(most, extent - start) for start in range(0, extent, most)]
+
+
+@converter("Optional")
+def _optional(node: Node) -> Any:
+    value = node.input(0)
+    return _ABSENT if value is None else [value]
+
+
+@converter("OptionalHasElement")
+def _optional_has_element(node: Node) -> Any:
+    return constant(node.input(0) is not None and node.inputs[0] is not _ABSENT)
+
+
+@converter("OptionalGetElement")
+def _optional_get_element(node: Node) -> Any:
+    if node.inputs[0] is _ABSENT:
+        raise ConversionError("the optional value holds nothing")
+    return [node.inputs[0]]
