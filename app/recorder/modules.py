@@ -6,6 +6,7 @@ None of them has to find and read the files again, and the weakest sandbox lets 
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 
 import compiler
@@ -28,6 +29,8 @@ EXTRAS = frozenset({"keras", "tflite", "torch"})
 
 def import_all() -> None:
     """Import them, and every module of the compiler, but for those whose extra is not installed."""
+    # Where TensorFlow is installed too, Keras would choose it, and TensorFlow does not load inside the sandbox.
+    os.environ["KERAS_BACKEND"] = "torch"
     inside = pkgutil.walk_packages(compiler.__path__, f"{compiler.__name__}.")
     for name in (*BESIDE_THE_COMPILER, *(module.name for module in inside)):
         if not name.endswith("__main__"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 import signal
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.recorder import warm_up
+from app.recorder import modules, warm_up
 from compiler.ir.instrument import active_instruments
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -46,3 +47,10 @@ def test_the_warm_up_works_and_leaves_nothing_behind(monkeypatch: pytest.MonkeyP
     before = active_instruments(), signal.getsignal(signal.SIGALRM)
     assert warm_up() == []
     assert (active_instruments(), signal.getsignal(signal.SIGALRM)) == before
+
+
+def test_keras_computes_with_pytorch_though_tensorflow_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TensorFlow wants a folder for temporary files when it is imported, and the sandbox has none."""
+    monkeypatch.setenv("KERAS_BACKEND", "tensorflow")
+    modules.import_all()
+    assert os.environ["KERAS_BACKEND"] == "torch"
