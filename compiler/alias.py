@@ -1,4 +1,4 @@
-"""Lets ``import tvm`` mean this package: one finder on ``sys.meta_path``.
+"""Lets ``import tvm`` mean this package: finders on ``sys.meta_path``.
 
 Every module is loaded once, under its own name; ``tvm.te`` and ``compiler.te`` are the same object.
 """
@@ -15,7 +15,9 @@ from types import CodeType, ModuleType
 from typing import Any
 
 import compiler
+from compiler.ir.deprecation import deprecated
 from compiler.names import module_of, note_older
+from compiler.older_names import OLDER_PACKAGES
 from compiler.unavailable import unavailable, unavailable_module
 
 ALIAS = "tvm"
@@ -30,39 +32,59 @@ def install() -> None:
     if not any(isinstance(finder, AliasFinder) for finder in sys.meta_path):
         for name in [n for n in sys.modules if n == ALIAS or n.startswith(ALIAS + ".")]:
             del sys.modules[name]
-        sys.meta_path.insert(0, AliasFinder())
+        sys.meta_path.insert(0, AliasFinder(ALIAS, ALIAS))
+        sys.meta_path.extend(AliasFinder(older, newer) for older, newer in OLDER_PACKAGES.items())
         sys.meta_path.append(Explainer())
 
 
 class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds ``tvm.x.y`` as the very module that it stands for."""
+    """Finds ``tvm.x.y`` as the very module that it stands for.
+
+    Parameters
+    ----------
+    alias : str
+        The package whose modules it finds.
+    public : str
+        What that package is called in this release.
+    """
+
+    def __init__(self, alias: str, public: str) -> None:
+        self._alias = alias
+        self._public = public
+
+    def _public_name(self, fullname: str) -> str:
+        return self._public + fullname[len(self._alias) :]
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != ALIAS and not fullname.startswith(ALIAS + "."):
+        if fullname != self._alias and not fullname.startswith(self._alias + "."):
             return None
-        real = module_of(fullname)
-        if unavailable(fullname):
+        public = self._public_name(fullname)
+        if unavailable(public):
             return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
-        if not _exists(real):
+        if not _exists(module_of(public)):
             # Without ``name`` the error is shown as it is, also by ``from tvm.te import …``.
-            raise ModuleNotFoundError(_explain(fullname))
+            raise ModuleNotFoundError(_explain(public))
         return importlib.machinery.ModuleSpec(fullname, self, is_package=not fullname.endswith(".__main__"))
 
     def get_code(self, fullname: str) -> CodeType | None:
         """Return the code of a command such as ``tvm.driver.tvmc.__main__``, for ``python -m``."""
-        spec = importlib.util.find_spec(module_of(fullname))
+        real = module_of(self._public_name(fullname))
+        spec = importlib.util.find_spec(real)
         loader: Any = spec.loader if spec is not None else None
-        code: CodeType | None = loader.get_code(module_of(fullname))
+        code: CodeType | None = loader.get_code(real)
         return code
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        if unavailable(spec.name):
-            return unavailable_module(spec.name)
-        note_older(spec.name)
-        module = importlib.import_module(module_of(spec.name))
-        _keep_function(spec.name)
+        public = self._public_name(spec.name)
+        if unavailable(public):
+            return unavailable_module(public)
+        if spec.name in OLDER_PACKAGES:
+            deprecated(spec.name, public)
+        note_older(public)
+        module = importlib.import_module(module_of(public))
+        _keep_function(public)
         spec.loader_state = module.__spec__
         return module
 

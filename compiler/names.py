@@ -11,9 +11,10 @@ from functools import partial
 
 from compiler.ir.deprecation import deprecated
 from compiler.ir.extension import extension_point
+from compiler.older_names import OLDER
 from compiler.unavailable import UNAVAILABLE, unavailable_module
 
-__all__ = ["COMPLETED_BY", "OLDER", "PUBLIC", "module_of", "note_older"]
+__all__ = ["COMPLETED_BY", "PUBLIC", "module_of", "note_older"]
 
 STANDARD_MODULES = {
     "core.rly": "compiler.relay.standard_modules:define_storage",
@@ -469,23 +470,6 @@ MODULES_OF_PACKAGES = {
 They are paths to import from.  Where the package has a function of that name, its attribute stays the function.
 """
 
-OLDER = {
-    "tvm.autotvm.util": "tvm.autotvm.utils",
-    "tvm.container": "tvm.runtime.container",
-    "tvm.context": "tvm.device",
-    "tvm.contrib.debugger.debug_runtime": "tvm.contrib.debugger.debug_executor",
-    "tvm.contrib.graph_runtime": "tvm.contrib.graph_executor",
-    "tvm.contrib.util": "tvm.contrib.utils",
-    "tvm.gpu": "tvm.cuda",
-    "tvm.nd.gpu": "tvm.cuda",
-    "tvm.runtime.gpu": "tvm.cuda",
-    "tvm.target.create": "tvm.target.Target",
-    "tvm.target.target.create": "tvm.target.Target",
-    "tvm.topi.nn.util": "tvm.topi.nn.utils",
-    "tvm.topi.util": "tvm.topi.utils",
-}
-"""Names of older releases, and what took their places: whoever uses one is told so."""
-
 COMPLETED_BY = {
     "tvm.te.schedule": ("compiler.te.schedule_steps",),
     "tvm.topi": ("compiler.relay.op",),
@@ -563,7 +547,7 @@ def extend() -> None:
     """Tell the extension points of all layers what the tables say."""
     for older in OLDER:
         parent, _, name = older.rpartition(".")
-        extension_point(parent).add(name, partial(_load_older, older))
+        extension_point(parent).add(name, partial(_load_older, older), listed=False)
     for public, place in PUBLIC.items():
         parent, _, name = public.rpartition(".")
         extension_point(parent).add(name, partial(load, place))
@@ -571,7 +555,7 @@ def extend() -> None:
         extension_point("standard modules").add(name, partial(load, place))
     for public in UNAVAILABLE:
         parent, _, name = public.rpartition(".")
-        extension_point(parent).add(name, partial(unavailable_module, public))
+        extension_point(parent).add(name, partial(unavailable_module, public), listed=False)
     for point, modules in COMPLETED_BY.items():
         for module in modules:
             extension_point(point).add_module(partial(load, module))

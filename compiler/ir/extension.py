@@ -25,10 +25,11 @@ class ExtensionPoint:
 
     def __init__(self) -> None:
         self._names: dict[str, Loader] = {}
+        self._unlisted: set[str] = set()
         self._modules: list[Loader] = []
         self._loading = threading.RLock()
 
-    def add(self, name: str, load: Loader) -> None:
+    def add(self, name: str, load: Loader, *, listed: bool = True) -> None:
         """Add a name.
 
         Parameters
@@ -36,8 +37,12 @@ class ExtensionPoint:
         name : str
         load : callable
             Returns what the name stands for; called each time that it is looked up.
+        listed : bool
+            Whether ``dir`` and the editor offer it: deprecated and unavailable names are only found when asked for.
         """
         self._names[name] = load
+        if not listed:
+            self._unlisted.add(name)
 
     def add_module(self, load: Loader) -> None:
         """Add a module.
@@ -62,9 +67,9 @@ class ExtensionPoint:
         return name in self._names
 
     def names(self) -> list[str]:
-        """Return all names that are added, those of all modules included."""
+        """Return the listed names that are added, those of all modules included."""
         self.load_modules()
-        return list(self._names)
+        return [name for name in self._names if name not in self._unlisted]
 
     def find(self, name: str) -> Loader | None:
         """Return what loads a name; None where not even a module that is yet to be imported adds it."""

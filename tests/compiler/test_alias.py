@@ -70,7 +70,7 @@ def test_installing_twice_changes_nothing() -> None:
             "TuneContext is not available: TensorIR schedules are not searched",
         ),
         ("from tvm.autotvm.tuner import RandomTunr", ModuleNotFoundError, "has no attribute 'RandomTunr'; did you"),
-        ("from tvm import tensor", ModuleNotFoundError, "tvm has no attribute 'tensor'"),
+        ("from tvm import tensors", ModuleNotFoundError, "tvm has no attribute 'tensors'"),
         ("import tvm; tvm.meta_schedule.tune()", UnavailableError, "tvm.meta_schedule.tune is not available: TensorIR"),
         ("import tvm; tvm.lowr", AttributeError, "did you mean 'lower'"),
         ("import tvm; tvm.tir.Fro", AttributeError, "did you mean 'For'"),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -16,7 +18,7 @@ from compiler.driver.older_names import build_config, relay_build_config
 from compiler.ir.deprecation import deprecated
 from compiler.ir.error import AttrsError
 from compiler.ir.pass_context import PassContext
-from compiler.names import OLDER
+from compiler.older_names import OLDER
 
 install()
 
@@ -54,6 +56,7 @@ def test_an_older_name_is_what_took_its_place_and_says_so_once(older: str, monke
     with pytest.warns(DeprecationWarning, match="is deprecated: use") as notes:
         value = looked_up(older)
     assert [str(note.message) for note in notes] == [f"{older} is deprecated: use {OLDER[older]}"]
+    assert isinstance(looked_up(parent), type) or name not in dir(looked_up(parent))
     with warnings.catch_warnings(record=True) as more:
         assert looked_up(older) is value is looked_up(OLDER[older])
     assert more == []
@@ -70,3 +73,33 @@ def test_a_note_stands_at_the_line_of_the_program() -> None:
     with pytest.warns(DeprecationWarning, match=r"NDArray\.asnumpy is deprecated: use NDArray\.numpy") as notes:
         assert tvm.nd.array([1.0]).asnumpy() == [1.0]
     assert notes[0].filename == __file__
+
+
+RELEASE_0_6 = """
+import numpy as np
+import tvm
+import topi
+from topi.util import get_const_tuple
+
+A = tvm.placeholder((8, 4), name="A")
+k = tvm.reduce_axis((0, 4), name="k")
+B = tvm.compute((8,), lambda i: tvm.sum(tvm.select(A[i, k] > 0, tvm.exp(A[i, k]), tvm.const(0, "float32")), axis=k))
+C = topi.nn.relu(B)
+s = tvm.create_schedule(C.op)
+s[B].parallel(B.op.axis[0])
+f = tvm.build(s, [A, C], "llvm")
+assert isinstance(B.op.body[0], tvm.expr.Reduce) and get_const_tuple(A.shape) == (8, 4)
+a = np.linspace(-1, 1, 32, dtype="float32").reshape(8, 4)
+c = tvm.nd.array(np.zeros(8, "float32"), tvm.cpu(0))
+f(tvm.nd.array(a), c)
+np.testing.assert_allclose(c.asnumpy(), np.where(a > 0, np.exp(a), 0).sum(1), rtol=1e-5)
+"""
+
+
+def test_a_program_of_0_6_computes_and_is_told_each_name_once(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(RELEASE_0_6)
+    command = [sys.executable, "-m", "compiler", str(tmp_path / "program.py")]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    for older, newer in (("tvm.placeholder", "tvm.te.placeholder"), ("topi", "tvm.topi"), ("tvm.expr", "tvm.tir.expr")):
+        assert ended.stderr.count(f"{older} is deprecated: use {newer}") == 1
