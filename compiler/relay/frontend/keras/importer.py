@@ -21,14 +21,21 @@ from compiler.relay.frontend.keras.reader import (
     Operation,
     Tensor,
     applications,
+    is_layer,
     is_model,
     is_tensor,
     kind_of,
     read_model,
+    settings_of,
     weights_of,
 )
-from compiler.relay.frontend.keras.registry import find
-from compiler.relay.frontend.shared.errors import ModelError, UnsupportedOperatorError, naming_node
+from compiler.relay.frontend.keras.registry import find, takes_masks
+from compiler.relay.frontend.shared.errors import (
+    ConversionError,
+    ModelError,
+    UnsupportedOperatorError,
+    naming_node,
+)
 from compiler.relay.frontend.shared.folding import constant, dtype_of, keeping, settle
 from compiler.relay.frontend.shared.parameters import module_of
 from compiler.relay.frontend.shared.tensors import cast
@@ -57,7 +64,7 @@ def convert_model(
 def _check_layers(model: Model) -> None:
     missing: dict[str, list[str]] = {}
     for operation in _operations(model):
-        if find(kind_of(operation)) is None:
+        if find(operation) is None:
             missing.setdefault(kind_of(operation), []).append(repr(operation.name))
     if missing:
         raise UnsupportedOperatorError("from_keras", missing)
@@ -95,6 +102,33 @@ def _variable(tensor: Tensor, given: Sequence[int] | None, channels_first: bool)
     return variable
 
 
+def _with_values(argument: object, values: Mapping[int, RelayExpr]) -> object:
+    """Return an argument with expressions in place of symbolic tensors."""
+    if isinstance(argument, (list, tuple)):
+        return type(argument)([_with_values(item, values) for item in argument])
+    if isinstance(argument, Mapping):
+        return {name: _with_values(item, values) for name, item in argument.items()}
+    return values[id(argument)] if is_tensor(argument) else argument
+
+
+def _tensors(arguments: object) -> list[RelayExpr]:
+    """Return the expressions among arguments."""
+    if isinstance(arguments, Mapping):
+        arguments = list(arguments.values())
+    if isinstance(arguments, (list, tuple)):
+        return [tensor for item in arguments for tensor in _tensors(item)]
+    return [arguments] if isinstance(arguments, RelayExpr) else []
+
+
+def _computed_in(dtype: str, argument: object) -> object:
+    """Return an argument of a layer with its real numbers in the data type in which the layer computes."""
+    if isinstance(argument, (list, tuple)):
+        return [_computed_in(dtype, item) for item in argument]
+    if isinstance(argument, RelayExpr) and dtype_of(argument).startswith(("float", "bfloat")):
+        return cast(argument, dtype)
+    return argument
+
+
 class _Walk:
     """Converts models, those within models too, and remembers the weights.
 
@@ -115,59 +149,68 @@ class _Walk:
         """Return the outputs of a model, computed of its inputs."""
         values: dict[int, RelayExpr] = {id(t): x for t, x in zip(model.inputs, inputs, strict=True)}
         for application in applications(model):
-            arguments = [values[id(a)] if is_tensor(a) else a for a in application.arguments]
-            results = self._call(application, arguments)
+            results = self._call(application, values)
             values.update(zip(map(id, application.outputs), results, strict=False))
         return [values[id(tensor)] for tensor in model.outputs]
 
-    def _call(self, application: Application, arguments: Sequence[object]) -> Sequence[RelayExpr]:
+    def _call(self, application: Application, values: Mapping[int, RelayExpr]) -> Sequence[RelayExpr]:
         operation = application.operation
-        if hasattr(operation, "weights"):
-            tensors = [a for a in arguments if isinstance(a, RelayExpr)]
-        else:
-            tensors = [a if isinstance(a, RelayExpr) else self._number(a, operation) for a in arguments]
-        results = self.apply(operation, tensors)
+        positional = [_with_values(argument, values) for argument in application.positional]
+        keywords = {name: _with_values(argument, values) for name, argument in application.keywords.items()}
+        results = self.apply(operation, positional, keywords)
         if len(results) < len(application.outputs):
             raise ModelError(f"from_keras: layer {operation.name!r} has {len(application.outputs)} results")
         return results
 
-    def _number(self, value: object, operation: Operation) -> RelayExpr:
-        if not isinstance(value, (int, float, np.ndarray)):
-            raise ModelError(f"from_keras: {kind_of(operation)} {operation.name!r} takes {show(value)}")
-        number: RelayExpr = constant(np.asarray(value, str(operation.output.dtype)))
-        return number
-
-    def apply(self, operation: Operation, inputs: Sequence[RelayExpr]) -> Sequence[RelayExpr]:
-        """Return what a layer, or a model that is one, makes of its inputs."""
+    def apply(
+        self, operation: Operation, positional: Sequence[object], keywords: Mapping[str, object] | None = None
+    ) -> Sequence[RelayExpr]:
+        """Return what a layer, a function, or a model that is a layer, makes of its arguments."""
         if is_model(operation):
-            return self.convert_graph(operation, inputs)
+            if any(_tensors([value]) for name, value in (keywords or {}).items() if name.endswith("mask")):
+                raise ConversionError(
+                    f"from_keras: model {operation.name!r} is called with a mask, which is not supported"
+                )
+            return self.convert_graph(operation, _tensors(positional))
         kind, name = kind_of(operation), operation.name
-        convert = find(kind)
+        convert = find(operation)
         if convert is None:
             raise UnsupportedOperatorError("from_keras", {kind: [repr(name)]})
         with (
             derived_from(mint_layer(f"{kind} {name}", name, self._span)),
-            naming_node("from_keras", f"layer {name!r} ({kind})"),
+            naming_node("from_keras", f"{'layer' if is_layer(operation) else 'function'} {name!r} ({kind})"),
         ):
-            layer = self._layer(operation, inputs)
+            layer = self._layer(operation, positional, keywords or {})
             with keeping(frozenset(self.names)):
                 result = convert(layer)
                 return [settle(r) for r in ([result] if isinstance(result, RelayExpr) else result)]
 
-    def _layer(self, operation: Operation, inputs: Sequence[RelayExpr]) -> Layer:
-        is_layer = hasattr(operation, "weights")
-        dtype = str(operation.compute_dtype) if is_layer else dtype_of(inputs[0])
+    def _layer(self, operation: Operation, positional: Sequence[object], keywords: Mapping[str, object]) -> Layer:
+        a_layer = is_layer(operation)
+        if a_layer:
+            dtype = str(operation.compute_dtype)
+            names = getattr(operation, "call_signature_parameters", ())
+            keywords = {**dict(zip(names[1:], positional[1:], strict=False)), **keywords}
+            positional = [_computed_in(dtype, argument) for argument in positional[: 1 if names else None]]
+            keywords = {name: _computed_in(dtype, argument) for name, argument in keywords.items()}
+            masks = [name for name, value in keywords.items() if name.endswith("mask") and _tensors([value])]
+            if masks and not takes_masks(kind_of(operation)):
+                raise ConversionError(f"it is called with {masks[0]!r}, and masks of such a layer are not supported")
+        inputs = _tensors([*positional, *(v for name, v in keywords.items() if not name.endswith("mask"))])
         return Layer(
             name=operation.name,
             kind=kind_of(operation),
-            config=operation.get_config() if is_layer else {},
-            inputs=[cast(x, dtype) if dtype_of(x).startswith(("float", "bfloat")) else x for x in inputs],
-            weights=weights_of(operation) if is_layer else {},
-            dtype=dtype,
+            config=settings_of(operation),
+            inputs=inputs,
+            positional=positional,
+            keywords=keywords,
+            weights=weights_of(operation) if a_layer else {},
+            dtype=dtype if a_layer else dtype_of(inputs[0]),
             channels_first=self.channels_first,
             source=operation,
             add_parameter=self._add_parameter,
             apply=self.apply,
+            view=lambda held: self._layer(held, (), {}),
         )
 
     def _add_parameter(self, name: str, values: np.ndarray[Any, Any]) -> Constant:

@@ -22,7 +22,7 @@ _LAST, _FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One call of a layer.
+    """One call of a layer, or of a function of ``keras.ops``.
 
     Attributes
     ----------
@@ -31,6 +31,10 @@ class Layer:
     config : mapping of str to object
         What it was made with.
     inputs : sequence of Expr
+        All tensors among the arguments but for masks.
+    positional : sequence of object
+        The arguments, with expressions for tensors.
+    keywords : mapping of str to object
     weights : mapping of str to np.ndarray
     dtype : str
         In which it computes.
@@ -41,19 +45,24 @@ class Layer:
     add_parameter : callable
         Enters a weight by its name; returns the constant that becomes a parameter.
     apply : callable
-        Converts a layer that is held, from the layer and its inputs.
+        Converts a layer that is held, from the layer, its inputs and arguments by name.
+    view : callable
+        Returns a layer that is held as its converter sees it.
     """
 
     name: str
     kind: str
     config: Mapping[str, Any]
     inputs: Sequence[RelayExpr]
+    positional: Sequence[Any]
+    keywords: Mapping[str, Any]
     weights: Mapping[str, np.ndarray[Any, Any]]
     dtype: str
     channels_first: bool
     source: Operation
     add_parameter: Callable[[str, np.ndarray[Any, Any]], RelayExpr]
-    apply: Callable[[Operation, Sequence[RelayExpr]], Sequence[RelayExpr]]
+    apply: Callable[..., Sequence[RelayExpr]]
+    view: Callable[[Operation], Layer]
 
     @property
     def x(self) -> RelayExpr:
@@ -76,6 +85,11 @@ class Layer:
     def option(self, name: str, default: object = None) -> Any:
         """Return what the layer was made with, or the default where that is None."""
         value = self.config.get(name)
+        return default if value is None else value
+
+    def argument(self, index: int, name: str, default: object = None) -> Any:
+        """Return an argument of the call by its place or name, or the default where it is left out or None."""
+        value = self.positional[index] if index < len(self.positional) else self.keywords.get(name)
         return default if value is None else value
 
     def numbers(self, name: str, count: int) -> tuple[int, ...]:

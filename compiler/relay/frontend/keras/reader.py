@@ -19,10 +19,12 @@ __all__ = [
     "Operation",
     "Tensor",
     "applications",
+    "is_layer",
     "is_model",
     "is_tensor",
     "kind_of",
     "read_model",
+    "settings_of",
     "weights_of",
 ]
 
@@ -88,14 +90,21 @@ class Application:
     ----------
     operation : keras.Operation
         A layer, a model, or a function such as an addition.
-    arguments : sequence of object
-        Symbolic tensors, and constants.
+    positional : sequence of object
+        Arguments: symbolic tensors, constants, and lists of these.
+    keywords : mapping of str to object
     outputs : sequence of keras.KerasTensor
     """
 
     operation: Operation
-    arguments: Sequence[object]
+    positional: Sequence[object]
+    keywords: Mapping[str, object]
     outputs: Sequence[Tensor]
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """The symbolic tensors among the arguments."""
+        return [leaf for leaf in _leaves([self.positional, self.keywords]) if is_tensor(leaf)]
 
 
 def read_model(model: ModelSource) -> Model:
@@ -141,6 +150,11 @@ def is_model(operation: Operation) -> TypeGuard[Model]:
     return isinstance(outputs, (list, tuple)) and bool(outputs) and all(map(is_tensor, outputs))
 
 
+def is_layer(operation: Operation) -> bool:
+    """Return whether an operation is a layer, not a function of ``keras.ops``."""
+    return hasattr(operation, "weights")
+
+
 def is_tensor(value: object) -> TypeGuard[Tensor]:
     """Return whether a value stands for a tensor of the running model."""
     return hasattr(getattr(value, "_keras_history", None), "operation")
@@ -172,15 +186,47 @@ def applications(model: Model) -> list[Application]:
         elif key not in seen and id(tensor) not in given:
             seen.add(key)
             pending.append((tensor, True))
-            pending += [(needed, False) for needed in _application(tensor).arguments if is_tensor(needed)]
+            pending += [(needed, False) for needed in _application(tensor).tensors]
     return order
 
 
 def _application(tensor: Tensor) -> Application:
     history = tensor._keras_history
     node = history.operation._inbound_nodes[history.node_index]
-    arguments = [leaf for leaf in _leaves([node.arguments.args, node.arguments.kwargs]) if leaf is not None]
-    return Application(history.operation, arguments, list(node.output_tensors))
+    args, kwargs = node.arguments.args, node.arguments.kwargs
+    masks = _carried_masks(history.operation, args, kwargs)
+    return Application(history.operation, args, {**kwargs, **masks}, list(node.output_tensors))
+
+
+def _carried_masks(operation: Operation, args: Sequence[object], kwargs: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the masks that a layer takes and that its arguments carry along, by the names of its parameters."""
+    names = getattr(operation, "call_signature_parameters", ())
+    given = {
+        name: value
+        for name, value in {**dict(zip(names, args, strict=False)), **kwargs}.items()
+        if not name.endswith("mask") and any(map(is_tensor, _leaves(value)))
+    }
+    masks = {}
+    for name, value in given.items():
+        parameter = "mask" if len(given) == 1 else f"{name}_mask"
+        if parameter in names and kwargs.get(parameter) is None:
+            carried = _carried(value)
+            if any(map(is_tensor, _leaves(carried))):
+                masks[parameter] = carried
+    return masks
+
+
+def _carried(value: object) -> object:
+    if isinstance(value, (list, tuple)):
+        return [_carried(item) for item in value]
+    return getattr(value, "_keras_mask", None)
+
+
+def settings_of(operation: Operation) -> dict[str, Any]:
+    """Return what a layer or function was made with."""
+    if is_layer(operation):
+        return operation.get_config()
+    return {name: value for name, value in vars(operation).items() if not name.startswith("_")}
 
 
 def _leaves(value: object) -> Iterator[object]:

@@ -1,4 +1,4 @@
-"""The table of converters: which layer of Keras becomes what."""
+"""The tables of converters: which layer, and which function of ``keras.ops``, becomes what."""
 
 from __future__ import annotations
 
@@ -7,40 +7,67 @@ from typing import TypeAlias
 
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.keras.layer import Layer
+from compiler.relay.frontend.keras.reader import Operation, is_layer, kind_of
 
-__all__ = ["Convert", "converter", "converters", "find", "supported"]
+__all__ = ["Convert", "converter", "converters", "find", "functions", "supported", "takes_masks"]
 
 Convert: TypeAlias = Callable[[Layer], "RelayExpr | Sequence[RelayExpr]"]
 
-_TABLE: dict[str, Convert] = {}
+_LAYERS: dict[str, Convert] = {}
+_FUNCTIONS: dict[str, Convert] = {}
+_MASKED: set[str] = set()
 
 
-def converter(*names: str) -> Callable[[Convert], Convert]:
+def converter(*names: str, masks: bool = False) -> Callable[[Convert], Convert]:
     """Register a function as the converter of layers.
 
     Parameters
     ----------
     names : str
         Names of classes of Keras, e.g. ``Conv2D``.
+    masks : bool
+        Whether it heeds the masks that such a layer is called with.
     """
 
     def enter(convert: Convert) -> Convert:
-        _TABLE.update(dict.fromkeys(names, convert))
+        converters(dict.fromkeys(names, convert), masks)
         return convert
 
     return enter
 
 
-def converters(rows: Mapping[str, Convert]) -> None:
-    """Register a table of converters by the names of their layers."""
-    _TABLE.update(rows)
+def converters(rows: Mapping[str, Convert], masks: bool = False) -> None:
+    """Register a table of converters by the names of their layers.
+
+    Parameters
+    ----------
+    rows : mapping of str to callable
+    masks : bool
+        As of :func:`converter`.
+    """
+    _LAYERS.update(rows)
+    if masks:
+        _MASKED.update(rows)
 
 
-def find(name: str) -> Convert | None:
-    """Return the converter of a layer, if there is one."""
-    return _TABLE.get(name)
+def functions(rows: Mapping[str, Convert]) -> None:
+    """Register a table of converters by the names that the functions of ``keras.ops`` have as operations.
+
+    Some of these are names of layers too: ``Softmax``.
+    """
+    _FUNCTIONS.update(rows)
+
+
+def find(operation: Operation) -> Convert | None:
+    """Return the converter of a layer or function, if there is one."""
+    return (_LAYERS if is_layer(operation) else _FUNCTIONS).get(kind_of(operation))
+
+
+def takes_masks(name: str) -> bool:
+    """Return whether the converter of a layer heeds masks."""
+    return name in _MASKED
 
 
 def supported() -> list[str]:
-    """Return the names of all layers with a converter."""
-    return sorted(_TABLE)
+    """Return the names of all layers and functions with a converter."""
+    return sorted(_LAYERS.keys() | _FUNCTIONS.keys())

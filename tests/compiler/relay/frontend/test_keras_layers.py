@@ -160,6 +160,43 @@ CASES: dict[str, Case] = {
         for mode in ("concat", "sum", "mul", "ave", None)
     },
     "nested": Case(nested, (IMAGE,)),
+    **{
+        f"conv_lstm{count}d": Case(lambda x, count=count: getattr(layers, f"ConvLSTM{count}D")(2, 2)(x), (shape,))
+        for count, shape in ((1, (3, 5, 2)), (2, (3, 5, 4, 2)), (3, (2, 4, 3, 3, 2)))
+    },
+    "conv_lstm_sequences": layer(
+        "ConvLSTM2D",
+        (3, 6, 5, 2),
+        2,
+        (2, 3),
+        strides=2,
+        padding="same",
+        return_sequences=True,
+        go_backwards=True,
+        use_bias=False,
+    ),
+    "cell_lstm": Case(lambda x: layers.RNN(layers.LSTMCell(4), return_sequences=True)(x), (SEQUENCE,)),
+    "cells_stacked": Case(
+        lambda x: layers.RNN([layers.GRUCell(4), layers.LSTMCell(3), layers.SimpleRNNCell(2)])(x), (SEQUENCE,)
+    ),
+    "conv2d_transpose_more": layer("Conv2DTranspose", IMAGE, 4, 3, strides=2, padding="same", output_padding=1),
+    "conv2d_transpose_dilated": layer("Conv2DTranspose", IMAGE, 4, 2, dilation_rate=2),
+    "adaptive_pool": layer("AdaptiveAveragePooling2D", IMAGE, (4, 3)),
+    "group_norm": layer("GroupNormalization", (5, 4, 6), groups=3),
+    "group_norm_axis": layer("GroupNormalization", (6, 4, 5), groups=2, axis=1, scale=False),
+    "unit_norm": layer("UnitNormalization", IMAGE, axis=(1, 3)),
+    "rms_norm": layer("RMSNormalization", IMAGE),
+    "layer_norm_axes": layer("LayerNormalization", IMAGE, axis=[1, 2, 3]),
+    "spectral_norm": Case(lambda x: layers.SpectralNormalization(layers.Conv2D(4, 3))(x), (IMAGE,)),
+    "softmax_axes": layer("Softmax", IMAGE, axis=(1, 2)),
+    "einsum_dense": layer("EinsumDense", SEQUENCE, "abx,xyz->abyz", output_shape=(None, 2, 3), bias_axes="yz"),
+    "resizing": layer("Resizing", IMAGE, 12, 5),
+    "resizing_nearest": layer("Resizing", IMAGE, 6, 10, interpolation="nearest"),
+    "resizing_cropped": layer("Resizing", IMAGE, 4, 4, crop_to_aspect_ratio=True),
+    "center_crop": layer("CenterCrop", IMAGE, 5, 4),
+    "random_flip": layer("RandomFlip", IMAGE),
+    "discretization": layer("Discretization", ROW, bin_boundaries=[-1.0, 0.0, 1.0]),
+    "category_encoding": Case(lambda x: layers.CategoryEncoding(4, output_mode="multi_hot")(x), ((5,),)),
     "shared": Case(shared, (ROW,)),
 }
 
@@ -187,7 +224,8 @@ def test_layer_computes_what_keras_does(name: str, layout: str) -> None:
     model = model_of(case)
     random = np.random.default_rng(0)
     inputs = [
-        random.uniform(0 if name == "embedding" else -2, 2, (2, *shape)).astype("float32") for shape in case.shapes
+        random.uniform(0 if name in ("embedding", "category_encoding") else -2, 2, (2, *shape)).astype("float32")
+        for shape in case.shapes
     ]
     expected = model(inputs, training=False)
     expected = [

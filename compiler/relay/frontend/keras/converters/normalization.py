@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.keras.layer import Layer
 from compiler.relay.frontend.keras.registry import converter
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, ops, rank_of
+from compiler.relay.frontend.shared.tensors import reshape, static_dims
 
 _LEAST_DEVIATION = 1e-7
 """Keras's epsilon, below which it takes no standard deviation."""
@@ -24,7 +27,7 @@ def _single_axis(layer: Layer) -> int:
     return layer.axis(axis, rank_of(layer.x))
 
 
-@converter("BatchNormalization")
+@converter("BatchNormalization", masks=True)
 def _batch_normalization(layer: Layer) -> Any:
     mean = layer.weight("moving_mean")
     gamma = layer.parameter("gamma") if layer.option("scale", True) else constant(np.ones(mean.shape, layer.dtype))
@@ -34,21 +37,72 @@ def _batch_normalization(layer: Layer) -> Any:
     return ops.nn.batch_norm(layer.x, gamma, beta, *statistics, axis=_single_axis(layer), epsilon=epsilon)[0]
 
 
+def _axes(layer: Layer) -> list[int]:
+    """Return the axes that a layer normalizes over, as those of Keras."""
+    axis = layer.option("axis", -1)
+    rank = rank_of(layer.x)
+    return sorted(int(a) % rank for a in (axis if isinstance(axis, (list, tuple)) else [axis]))
+
+
+def _scaled(layer: Layer, x: RelayExpr, axes: Sequence[int], **weights: str) -> Any:
+    """Return a tensor times and plus weights that have the extents of some of its axes."""
+    dims = static_dims(x, "the input")
+    along = [d if i in axes else 1 for i, d in enumerate(dims)]
+    for operator, name in weights.items():
+        x = getattr(ops, operator)(x, layer.parameter(name, layer.weight(name).reshape(along)))
+    return x
+
+
 @converter("LayerNormalization")
 def _layer_normalization(layer: Layer) -> Any:
+    axes, x = _axes(layer), layer.channels_last(layer.x)
+    centred = ops.subtract(x, ops.mean(x, axis=axes, keepdims=True))
+    variance = ops.mean(ops.multiply(centred, centred), axis=axes, keepdims=True)
+    factor = ops.rsqrt(ops.add(variance, float(layer.option("epsilon", 1e-3))))
     if layer.option("rms_scaling", False):
-        raise ConversionError("rms_scaling is not supported")
-    axis, x = _single_axis(layer), layer.x
-    mean = ops.mean(x, axis=[axis], keepdims=True)
-    centred = ops.subtract(x, mean)
-    variance = ops.mean(ops.multiply(centred, centred), axis=[axis], keepdims=True)
+        return layer.placed(_scaled(layer, ops.multiply(x, factor), axes, multiply="gamma"))
+    weights = {"multiply": "gamma"} if layer.option("scale", True) else {}
+    weights |= {"add": "beta"} if layer.option("center", True) else {}
+    return layer.placed(_scaled(layer, ops.multiply(centred, factor), axes, **weights))
+
+
+@converter("RMSNormalization")
+def _rms_normalization(layer: Layer) -> Any:
+    axes, x = _axes(layer), layer.channels_last(layer.x)
+    squares = ops.mean(ops.multiply(x, x), axis=axes, keepdims=True)
+    y = ops.multiply(x, ops.rsqrt(ops.add(squares, float(layer.option("epsilon", 1e-6)))))
+    return layer.placed(_scaled(layer, y, axes, multiply="scale"))
+
+
+@converter("GroupNormalization")
+def _group_normalization(layer: Layer) -> Any:
+    """Each group of channels of an element of the batch has the mean 0 and the variance 1."""
+    (axis,), x = _axes(layer), layer.channels_last(layer.x)
+    dims = static_dims(x, "the input")
+    groups = int(layer.option("groups", 32))
+    groups = dims[axis] if groups == -1 else groups
+    grouped = reshape(x, [*dims[:axis], groups, dims[axis] // groups, *dims[axis + 1 :]])
+    others = [i for i in range(1, len(dims) + 1) if i != axis]
+    centred = ops.subtract(grouped, ops.mean(grouped, axis=others, keepdims=True))
+    variance = ops.mean(ops.multiply(centred, centred), axis=others, keepdims=True)
     y = ops.multiply(centred, ops.rsqrt(ops.add(variance, float(layer.option("epsilon", 1e-3)))))
-    along = [-1 if i == axis else 1 for i in range(rank_of(x))]
-    if layer.option("scale", True):
-        y = ops.multiply(y, layer.parameter("gamma", layer.weight("gamma").reshape(along)))
-    if layer.option("center", True):
-        y = ops.add(y, layer.parameter("beta", layer.weight("beta").reshape(along)))
-    return y
+    weights = {"multiply": "gamma"} if layer.option("scale", True) else {}
+    weights |= {"add": "beta"} if layer.option("center", True) else {}
+    return layer.placed(_scaled(layer, reshape(y, dims), [axis], **weights))
+
+
+@converter("UnitNormalization")
+def _unit_normalization(layer: Layer) -> Any:
+    """Bring the sum of squares along the axes to 1."""
+    x = layer.channels_last(layer.x)
+    squares = ops.sum(ops.multiply(x, x), axis=_axes(layer), keepdims=True)
+    return layer.placed(ops.multiply(x, ops.rsqrt(ops.maximum(squares, 1e-12))))
+
+
+@converter("SpectralNormalization")
+def _spectral_normalization(layer: Layer) -> Any:
+    """The weights of the layer within have been normalized while it was trained."""
+    return layer.apply(layer.held("layer"), layer.inputs)
 
 
 @converter("Rescaling")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,13 @@ import numpy as np
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.keras.converters.activations import activation
 from compiler.relay.frontend.keras.layer import Layer
-from compiler.relay.frontend.keras.registry import Convert, converter, converters
+from compiler.relay.frontend.keras.masks import as_mask
+from compiler.relay.frontend.keras.registry import converter, converters
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, ops, rank_of
-from compiler.relay.frontend.shared.tensors import bounded, split, static_dims
+from compiler.relay.frontend.shared.tensors import bounded, split, static_dims, unsqueeze
+
+__all__ = ["run_steps", "time_steps"]
 
 MAX_STEPS = 1000
 """How many time steps a layer is unrolled over."""
@@ -94,46 +98,116 @@ def _gru_step(layer: Layer) -> Step:
     return step
 
 
-def _recurrent(make_step: Callable[[Layer], Step], states: int) -> Convert:
-    def convert(layer: Layer) -> Any:
-        if rank_of(layer.x) != 3:
-            raise ConversionError(f"a sequence must have 3 dimensions, got {rank_of(layer.x)}")
-        batch, time, width = static_dims(layer.x, "the input")
-        if time > MAX_STEPS:
-            raise ConversionError(f"sequences of more than {MAX_STEPS} steps are not unrolled, got {time}")
-        steps = [ops.reshape(part, [batch, width]) for part in split(layer.x, [1] * time, 1)]
-        outputs, last = _run(layer, make_step(layer), steps, _initial(layer, batch, states))
-        result = ops.stack(outputs, axis=1) if layer.option("return_sequences", False) else outputs[-1]
-        return [result, *last] if layer.option("return_state", False) else result
+@dataclass(frozen=True)
+class _Cell:
+    """What a layer does at each time step.
 
-    return convert
+    Attributes
+    ----------
+    step : callable
+    widths : tuple of int
+        Of the parts of its state.
+    output : int
+        Which part of the state is its output.
+    """
+
+    step: Step
+    widths: tuple[int, ...]
+    output: int = 0
 
 
-def _initial(layer: Layer, batch: int, count: int) -> State:
+_STEPS: dict[str, tuple[Callable[[Layer], Step], int]] = {
+    "SimpleRNN": (_simple_step, 1),
+    "GRU": (_gru_step, 1),
+    "LSTM": (_lstm_step, 2),
+}
+"""How to make the step of a layer, and how many parts its state has."""
+
+
+def _cell(layer: Layer) -> _Cell:
+    """Return the cell that a layer of a kind in the table is, or that stands by itself."""
+    kind = layer.kind.removesuffix("Cell")
+    if layer.kind == "StackedRNNCells":
+        return _stacked([_cell(layer.view(held)) for held in layer.source.cells])  # type: ignore[attr-defined]
+    if kind not in _STEPS:
+        raise ConversionError(f"cells of kind {layer.kind!r} are not supported, {', '.join(_STEPS)} are")
+    make_step, parts = _STEPS[kind]
+    return _Cell(make_step(layer), (int(layer.option("units")),) * parts)
+
+
+def _stacked(cells: Sequence[_Cell]) -> _Cell:
+    """Return cells as one: each takes the output of the one before it."""
+
+    def step(x: RelayExpr, state: State) -> State:
+        after: State = ()
+        for cell in cells:
+            own = cell.step(x, state[len(after) : len(after) + len(cell.widths)])
+            x, after = own[cell.output], after + own
+        return after
+
+    widths = tuple(width for cell in cells for width in cell.widths)
+    return _Cell(step, widths, len(widths) - len(cells[-1].widths) + cells[-1].output)
+
+
+def _recurrent(layer: Layer) -> Any:
+    if rank_of(layer.x) != 3:
+        raise ConversionError(f"a sequence must have 3 dimensions, got {rank_of(layer.x)}")
+    batch, _, width = static_dims(layer.x, "the input")
+    cell = _cell(layer.view(layer.held("cell")) if layer.kind == "RNN" else layer)
+    steps = [ops.reshape(part, [batch, width]) for part in time_steps(layer, layer.x)]
+    outputs, last = run_steps(layer, cell.step, steps, _initial(layer, batch, cell.widths), cell.output)
+    result = ops.stack(outputs, axis=1) if layer.option("return_sequences", False) else outputs[-1]
+    return [result, *last] if layer.option("return_state", False) else result
+
+
+def time_steps(layer: Layer, x: RelayExpr) -> list[RelayExpr]:
+    """Return the elements of a sequence, in the order in which the layer reads them, with a time axis of extent 1."""
+    time = static_dims(x, "the input")[1]
+    if time > MAX_STEPS:
+        raise ConversionError(f"sequences of more than {MAX_STEPS} steps are not unrolled, got {time}")
+    steps = split(x, [1] * time, 1)
+    return steps[::-1] if layer.option("go_backwards", False) else steps
+
+
+def _initial(layer: Layer, batch: int, widths: Sequence[int]) -> State:
+    if layer.option("stateful", False):
+        raise ConversionError("a stateful layer, which keeps its state between calls, is not supported")
     given = tuple(layer.inputs[1:])
     if given:
         return given
-    units = int(layer.option("units"))
-    bounded(batch, units)
-    return (constant(np.zeros((batch, units), layer.dtype)),) * count
+    bounded(batch, sum(widths))
+    return tuple(constant(np.zeros((batch, width), layer.dtype)) for width in widths)
 
 
-def _run(layer: Layer, step: Step, steps: Sequence[RelayExpr], state: State) -> tuple[list[RelayExpr], State]:
-    """Return the outputs in the order in which they are computed, and the last state."""
-    outputs = []
-    for x in reversed(steps) if layer.option("go_backwards", False) else steps:
-        state = step(x, state)
-        outputs.append(state[0])
-    return outputs, state
+def run_steps(
+    layer: Layer, step: Step, steps: Sequence[RelayExpr], state: State, output: int = 0
+) -> tuple[list[RelayExpr], State]:
+    """Return the outputs in the order in which they are computed, and the last state.
+
+    Steps that a mask leaves out keep the state, and repeat the output before them.
+    """
+    mask = as_mask(layer.keywords.get("mask"))
+    if mask is None:
+        outputs = []
+        for x in steps:
+            state = step(x, state)
+            outputs.append(state[output])
+        return outputs, state
+    shown: list[RelayExpr] = []
+    for x, counts in zip(steps, time_steps(layer, mask), strict=True):
+        new = step(x, state)
+        before = shown[-1] if shown and not layer.option("zero_output_for_mask", False) else ops.zeros_like(new[output])
+        shown.append(ops.where(_spread(counts, new[output]), new[output], before))
+        state = tuple(ops.where(_spread(counts, n), n, old) for n, old in zip(new, state, strict=True))
+    return shown, state
 
 
-converters(
-    {
-        "SimpleRNN": _recurrent(_simple_step, 1),
-        "GRU": _recurrent(_gru_step, 1),
-        "LSTM": _recurrent(_lstm_step, 2),
-    }
-)
+def _spread(counts: RelayExpr, x: RelayExpr) -> Any:
+    """Return a column of truth values with as many axes as a tensor."""
+    return unsqueeze(counts, range(2, rank_of(x)))
+
+
+converters(dict.fromkeys((*_STEPS, "RNN"), _recurrent), masks=True)
 
 _MERGES: dict[str, Callable[[RelayExpr, RelayExpr], Any]] = {
     "concat": lambda a, b: ops.concatenate([a, b], rank_of(a) - 1),
@@ -143,13 +217,14 @@ _MERGES: dict[str, Callable[[RelayExpr, RelayExpr], Any]] = {
 }
 
 
-@converter("Bidirectional")
+@converter("Bidirectional", masks=True)
 def _bidirectional(layer: Layer) -> Any:
     """Both directions, each by a layer of its own; outputs of the backward one are turned to the order of time."""
     given = list(layer.inputs[1:])
     halves = [given[: len(given) // 2], given[len(given) // 2 :]]
+    masks = {"mask": layer.keywords.get("mask")}
     runs = [
-        list(layer.apply(half, [layer.x, *states]))
+        list(layer.apply(half, [layer.x], {"initial_state": states, **masks}))
         for half, states in zip((layer.held("forward_layer"), layer.held("backward_layer")), halves, strict=True)
     ]
     if rank_of(runs[1][0]) == 3:

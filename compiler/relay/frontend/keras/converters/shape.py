@@ -9,7 +9,7 @@ import numpy as np
 from compiler.relay.frontend.keras.layer import Layer
 from compiler.relay.frontend.keras.registry import converter, converters
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import ops, rank_of
+from compiler.relay.frontend.shared.folding import ops, rank_of, scalar
 from compiler.relay.frontend.shared.tensors import reshape, static_dims, transpose, unsqueeze
 
 converters(
@@ -50,17 +50,29 @@ def _repeat_vector(layer: Layer) -> Any:
 
 @converter("Embedding")
 def _embedding(layer: Layer) -> Any:
-    if layer.option("mask_zero", False):
-        raise ConversionError("mask_zero is not supported: layers behind it would leave steps out")
+    """Layers behind one with ``mask_zero`` are called with a mask that functions of Keras compute."""
     indices = layer.x if rank_of(layer.x) != 4 else layer.channels_last(layer.x)
     return layer.placed(ops.take(layer.parameter("embeddings"), ops.cast(indices, "int32"), axis=0))
 
 
-@converter("TimeDistributed")
+@converter("Masking")
+def _masking(layer: Layer) -> Any:
+    """Steps all of whose elements are the value that stands for nothing become zero."""
+    x = layer.channels_last(layer.x)
+    counts = ops.any(
+        ops.not_equal(x, scalar(float(layer.option("mask_value", 0.0)), x)), axis=[rank_of(x) - 1], keepdims=True
+    )
+    return layer.placed(ops.where(counts, x, ops.zeros_like(x)))
+
+
+@converter("TimeDistributed", masks=True)
 def _time_distributed(layer: Layer) -> Any:
     """The layer within sees the time steps of all sequences as one batch."""
+    held = layer.held("layer")
+    if layer.keywords.get("mask") is not None and "mask" in getattr(held, "call_signature_parameters", ()):
+        raise ConversionError("it is called with 'mask', and masks of the layer within are not supported")
     x = layer.channels_last(layer.x)
     batch, time, *rest = static_dims(x, "the input")
-    (y,) = layer.apply(layer.held("layer"), [layer.placed(reshape(x, [batch * time, *rest]))])
+    (y,) = layer.apply(held, [layer.placed(reshape(x, [batch * time, *rest]))])
     y = layer.channels_last(y)
     return layer.placed(reshape(y, [batch, time, *static_dims(y, "a step")[1:]]))

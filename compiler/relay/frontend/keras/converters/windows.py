@@ -10,11 +10,14 @@ import numpy as np
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.keras.converters.activations import activated
 from compiler.relay.frontend.keras.layer import Layer
-from compiler.relay.frontend.keras.registry import Convert, converters
+from compiler.relay.frontend.keras.masks import as_mask
+from compiler.relay.frontend.keras.registry import Convert, converters, functions
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import ops, rank_of
 from compiler.relay.frontend.shared.nhwc import same_padding
-from compiler.relay.frontend.shared.tensors import pad, static_dims, transpose
+from compiler.relay.frontend.shared.tensors import cast, pad, static_dims, transpose
+
+__all__ = ["convolved"]
 
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -37,9 +40,31 @@ def _biased(layer: Layer, x: RelayExpr) -> Any:
     return activated(layer, x)
 
 
-def _convolved(layer: Layer, x: RelayExpr, name: str, weight: np.ndarray[Any, Any], groups: int,
-               strides: Sequence[int], dilations: Sequence[int]) -> Any:  # fmt: skip
-    """Convolve; the weight has the spatial axes, then input and output channels."""
+def convolved(
+    layer: Layer,
+    x: RelayExpr,
+    name: str,
+    weight: np.ndarray[Any, Any],
+    groups: int,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    padding: Sequence[int] | None = None,
+) -> Any:
+    """Return the convolution of a tensor with a weight.
+
+    Parameters
+    ----------
+    layer : Layer
+    x : Expr
+    name : str
+        Of the weight.
+    weight : np.ndarray
+        With the spatial axes, then input and output channels.
+    groups : int
+    strides, dilations : sequence of int
+    padding : sequence of int, optional
+        In front of each spatial axis, then behind each; by default as the layer pads.
+    """
     *kernel, _, outputs = weight.shape
     count = len(kernel)
     letters, first = _SPATIAL[count], layer.is_first(count + 2)
@@ -49,7 +74,7 @@ def _convolved(layer: Layer, x: RelayExpr, name: str, weight: np.ndarray[Any, An
         x,
         layer.parameter(name, weight.transpose(order) if first else weight),
         strides=tuple(strides),
-        padding=_padding(layer, x, reach, strides),
+        padding=_padding(layer, x, reach, strides) if padding is None else tuple(padding),
         dilation=tuple(dilations),
         groups=groups,
         channels=outputs,
@@ -64,7 +89,7 @@ def _conv(count: int) -> Convert:
         layer.check_channels_last()
         strides, dilations = layer.numbers("strides", count), layer.numbers("dilation_rate", count)
         groups = int(layer.option("groups", 1))
-        return _biased(layer, _convolved(layer, layer.x, "kernel", layer.weight("kernel"), groups, strides, dilations))
+        return _biased(layer, convolved(layer, layer.x, "kernel", layer.weight("kernel"), groups, strides, dilations))
 
     return convert
 
@@ -81,7 +106,7 @@ def _depthwise(count: int) -> Convert:
         weight = layer.weight("kernel")
         strides, dilations = layer.numbers("strides", count), layer.numbers("dilation_rate", count)
         groups = weight.shape[-2]
-        return _biased(layer, _convolved(layer, layer.x, "kernel", _each_channel(weight), groups, strides, dilations))
+        return _biased(layer, convolved(layer, layer.x, "kernel", _each_channel(weight), groups, strides, dilations))
 
     return convert
 
@@ -92,9 +117,9 @@ def _separable(count: int) -> Convert:
         weight = layer.weight("depthwise_kernel")
         strides, dilations = layer.numbers("strides", count), layer.numbers("dilation_rate", count)
         groups, ones = weight.shape[-2], (1,) * count
-        x = _convolved(layer, layer.x, "depthwise_kernel", _each_channel(weight), groups, strides, dilations)
+        x = convolved(layer, layer.x, "depthwise_kernel", _each_channel(weight), groups, strides, dilations)
         point = layer.weight("pointwise_kernel")
-        return _biased(layer, _convolved(layer, x, "pointwise_kernel", point, 1, ones, ones))
+        return _biased(layer, convolved(layer, x, "pointwise_kernel", point, 1, ones, ones))
 
     return convert
 
@@ -105,10 +130,9 @@ def _conv_transpose(count: int) -> Convert:
     def convert(layer: Layer) -> Any:
         layer.check_channels_last()
         weight = layer.weight("kernel")
+        strides, dilations = layer.numbers("strides", count), layer.numbers("dilation_rate", count)
+        weight = _dilated(weight, dilations)
         *kernel, outputs, _ = weight.shape
-        strides = layer.numbers("strides", count)
-        if max(layer.numbers("dilation_rate", count)) > 1 or layer.option("output_padding") is not None:
-            raise ConversionError("dilation_rate and output_padding of transposed convolutions are not supported")
         x, first = layer.x, layer.is_first(count + 2)
         last_to_first, back = (0, count + 1, *range(1, count + 1)), (0, *range(2, count + 2), 1)
         extents = layer.spatial(x)
@@ -125,14 +149,31 @@ def _conv_transpose(count: int) -> Convert:
     return convert
 
 
+def _dilated(weight: np.ndarray[Any, Any], dilations: Sequence[int]) -> np.ndarray[Any, Any]:
+    """Return a weight with zeros between the elements of its spatial axes."""
+    if max(dilations) == 1:
+        return weight
+    count = len(dilations)
+    wide = np.zeros([*((k - 1) * d + 1 for k, d in zip(weight.shape, dilations, strict=False)), *weight.shape[count:]])
+    wide[tuple(slice(None, None, d) for d in dilations)] = weight
+    return wide
+
+
 def _cuts(layer: Layer, extents: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]:
     """Return by how much each axis of ``(extent - 1) * stride + kernel`` places grows; negative numbers cut off."""
-    cuts = []
-    for extent, size, stride in zip(extents, kernel, strides, strict=True):
+    cuts, is_same = [], layer.option("padding", "valid") == "same"
+    given = layer.option("output_padding")
+    behind: Sequence[int | None] = (
+        [None] * len(kernel) if given is None else layer.numbers("output_padding", len(kernel))
+    )
+    for extent, size, stride, more in zip(extents, kernel, strides, behind, strict=True):
         full = (extent - 1) * stride + size
-        is_same = layer.option("padding", "valid") == "same"
-        wanted = extent * stride if is_same else extent * stride + max(size - stride, 0)
-        before = max(full - wanted, 0) // 2 if is_same else 0
+        if more is None:
+            wanted = extent * stride if is_same else extent * stride + max(size - stride, 0)
+            before = max(full - wanted, 0) // 2 if is_same else 0
+        else:
+            wanted = full - 2 * (size // 2) * is_same + more
+            before = size - 1 - min((size + size % 2 - 1 + more) // 2, size - 1) if is_same else 0
         cuts.append((-before, wanted - full + before))
     return cuts
 
@@ -178,6 +219,37 @@ for _count in (1, 2, 3):
             f"GlobalAveragePooling{_count}D": _global_pool(ops.mean, _count),
         }
     )
+
+
+def _masked_mean(layer: Layer) -> Any:
+    """The mean over the time steps that the mask, if there is one, lets pass."""
+    mask = as_mask(layer.keywords.get("mask"))
+    if mask is None:
+        return _global_pool(ops.mean, 1)(layer)
+    layer.check_channels_last()
+    counts = cast(ops.expand_dims(mask, -1), layer.dtype)
+    keepdims = bool(layer.option("keepdims", False))
+    total = ops.sum(ops.multiply(layer.x, counts), axis=[1], keepdims=keepdims)
+    return ops.divide(total, ops.sum(counts, axis=[1], keepdims=keepdims))
+
+
+converters({"GlobalAveragePooling1D": _masked_mean}, masks=True)
+
+
+def _adaptive_pool(name: str, count: int) -> Convert:
+    def convert(layer: Layer) -> Any:
+        layer.check_channels_last()
+        size = layer.numbers("output_size", count)
+        letters = _SPATIAL[count]
+        layout = f"NC{letters}" if layer.is_first(count + 2) else f"N{letters}C"
+        return getattr(ops.nn, f"adaptive_{name}_pool{count}d")(layer.x, output_size=size, layout=layout)
+
+    return convert
+
+
+for _count in (1, 2, 3):
+    converters({f"AdaptiveMaxPooling{_count}D": _adaptive_pool("max", _count)})
+    converters({f"AdaptiveAveragePooling{_count}D": _adaptive_pool("avg", _count)})
 
 
 def _pairs(layer: Layer, name: str) -> list[tuple[int, int]]:
@@ -246,3 +318,33 @@ def _linear(layer: Layer) -> Any:
 
 
 converters({"Dense": _linear})
+
+
+def _window_function(layer: Layer) -> Any:
+    """A pool of ``keras.ops``, whose operation has the settings of the layer."""
+    count = rank_of(layer.x) - 2
+    return _pool({"MaxPool": "max", "AveragePool": "avg"}[layer.kind], count)(layer)
+
+
+def _convolution_function(layer: Layer) -> Any:
+    """A convolution of ``keras.ops``, whose weight is an argument: spatial axes, input channels, output channels."""
+    layer.check_channels_last()
+    weight = layer.argument(1, "kernel")
+    if not isinstance(weight, np.ndarray):
+        raise ConversionError("the kernel must be an array")
+    count = weight.ndim - 2
+    strides, dilations = layer.numbers("strides", count), layer.numbers("dilation_rate", count)
+    if layer.kind == "DepthwiseConv":
+        return convolved(layer, layer.x, "kernel", _each_channel(weight), weight.shape[-2], strides, dilations)
+    channels = static_dims(layer.x, "the input")[layer.axis(-1, count + 2)]
+    return convolved(layer, layer.x, "kernel", weight, channels // weight.shape[-2], strides, dilations)
+
+
+functions(
+    {
+        "MaxPool": _window_function,
+        "AveragePool": _window_function,
+        "Conv": _convolution_function,
+        "DepthwiseConv": _convolution_function,
+    }
+)

@@ -1,0 +1,61 @@
+"""Masks: tensors of truth values that say which time steps, or which scores of an attention, count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, scalar
+from compiler.relay.frontend.shared.tensors import bounded, cast
+
+__all__ = ["all_of", "as_mask", "causal", "lowered", "masked"]
+
+
+def as_mask(mask: object) -> Any:
+    """Return a mask, which may be an array, as an expression; None stays None."""
+    if mask is None or isinstance(mask, RelayExpr):
+        return mask if mask is None else cast(mask, "bool")
+    return constant(np.asarray(mask, bool))
+
+
+def all_of(*masks: RelayExpr | None) -> Any:
+    """Return what all masks let pass, None if there are none."""
+    together = None
+    for mask in masks:
+        if mask is not None:
+            together = mask if together is None else ops.logical_and(together, mask)
+    return together
+
+
+def causal(queries: int, keys: int) -> RelayExpr:
+    """Return the mask of shape (1, queries, keys) with which each query sees the keys up to its own place."""
+    bounded(queries, keys)
+    mask: RelayExpr = constant(np.tri(queries, keys, dtype=bool)[None])
+    return mask
+
+
+def masked(scores: RelayExpr, mask: RelayExpr | None) -> Any:
+    """Return scores less a penalty where the mask lets nothing pass, so that a softmax leaves them out.
+
+    Parameters
+    ----------
+    scores : Expr
+    mask : Expr or None
+        Broadcast against the scores.
+    """
+    if mask is None:
+        return scores
+    penalty = 65504.0 if dtype_of(scores) == "float16" else 1e9
+    return ops.subtract(scores, ops.multiply(cast(ops.logical_not(mask), dtype_of(scores)), penalty))
+
+
+def lowered(scores: RelayExpr, mask: RelayExpr | None) -> Any:
+    """Return scores that are as low as their data type has them where the mask lets nothing pass.
+
+    A softmax leaves these out, and treats all alike where the mask lets none pass, as Keras's fused attention does.
+    """
+    if mask is None:
+        return scores
+    return ops.where(mask, scores, scalar(float(np.finfo(dtype_of(scores)).min) * 0.5, scores))
