@@ -66,9 +66,6 @@ _TIR = {
         "axes are not mapped onto tensor intrinsics automatically; find the loops that an intrinsic matches with"
         " get_tensorize_loop_mapping"
     ),
-    "tvm.tir.transform.LowerAutoCopy": (
-        "copies between memory scopes are not inserted automatically; schedule them with cache_read and cache_write"
-    ),
     "tvm.tir.usmp": (
         "there is no unified static memory planner; StorageRewrite plans memory within a function, and"
         " relay.build between kernels"

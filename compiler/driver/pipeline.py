@@ -31,6 +31,7 @@ from compiler.tir.transform.inject_virtual_thread import InjectVirtualThread
 from compiler.tir.transform.instrument_bound_checkers import InstrumentBoundCheckers
 from compiler.tir.transform.instrument_profile_intrinsics import INSTRUMENT, InstrumentProfileIntrinsics
 from compiler.tir.transform.loop_partition import LoopPartition
+from compiler.tir.transform.lower_auto_copy import LowerAutoCopy
 from compiler.tir.transform.lower_cross_thread_reduction import LowerCrossThreadReduction
 from compiler.tir.transform.lower_init_block import LowerInitBlock
 from compiler.tir.transform.lower_match_buffer import LowerMatchBuffer
@@ -44,6 +45,7 @@ from compiler.tir.transform.simplify import Simplify
 from compiler.tir.transform.skip_assert import SkipAssert
 from compiler.tir.transform.storage_flatten import StorageFlatten
 from compiler.tir.transform.storage_rewrite import StorageRewrite
+from compiler.tir.transform.unify_thread_binding import UnifyThreadBinding
 from compiler.tir.transform.unroll_loop import UnrollLoop
 from compiler.tir.transform.vectorize_loop import VectorizeLoop
 
@@ -105,6 +107,8 @@ def lower_blocks() -> list[Pass]:
         PlanAndUpdateBufferAllocationLocation(),
         ConvertBlocksToOpaque(),
         CompactBufferAllocation(),
+        LowerAutoCopy(),
+        UnifyThreadBinding(),
         LowerMatchBuffer(),
         InjectSoftwarePipeline(separate_commits=True),
         LowerOpaqueBlock(),
