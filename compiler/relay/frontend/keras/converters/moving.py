@@ -39,7 +39,7 @@ def _of_tensor(compute: Callable[[Layer, RelayExpr], Any]) -> Convert:
 
 
 def _numbers(value: int | Sequence[int]) -> list[int]:
-    return [int(v) for v in (value if isinstance(value, (list, tuple)) else [value])]
+    return [int(v) for v in ([value] if isinstance(value, (int, np.integer)) else value)]
 
 
 def _transpose(layer: Layer, x: RelayExpr) -> Any:
