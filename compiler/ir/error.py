@@ -7,7 +7,8 @@ what was expected.  Anything else that escapes is a defect of ours.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar
 
 __all__ = [
@@ -123,6 +124,28 @@ class RPCError(UnavailableError):
 
 class RPCSessionTimeoutError(RPCError, TimeoutError):
     """A call of another machine that took too long."""
+
+
+class ProgramError(TVMError):
+    """What a function of a program has raised, as :func:`errors_of_program` lets it pass."""
+
+
+@contextmanager
+def errors_of_program() -> Iterator[None]:
+    """Let what a function of a program raises leave the compiler as an error of its class that is a TVMError too.
+
+    Releases of TVM differ in which of the two programs see, so that a program may expect either.
+    """
+    try:
+        yield
+    except TVMError:
+        raise
+    except Exception as error:
+        kind = type(error)
+        both = type(kind.__name__, (ProgramError, kind), {"__module__": kind.__module__})
+        raised = both.__new__(both, *error.args)
+        raised.__dict__.update(error.__dict__)
+        raise raised.with_traceback(error.__traceback__) from error.__cause__
 
 
 AnyError = TypeVar("AnyError", bound=Exception)

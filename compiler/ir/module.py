@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from compiler.ir.error import ArgumentError
@@ -17,6 +17,9 @@ from compiler.ir.text_format import Annotation, TextFormat, format_of
 
 STANDARD_MODULES = "standard modules"
 """The extension point of what :meth:`IRModule.import_from_std` adds: functions of a module."""
+
+Definer = Callable[["IRModule", str], None]
+"""Adds to a module what a library has under a name; nothing for other names."""
 
 
 class _Entries(dict[Any, Any]):
@@ -60,15 +63,38 @@ class IRModule(Scriptable):
         self.attrs: dict[str, Any] = dict(attrs or {})
         self.type_definitions: dict[Any, Any] = _Entries(type_definitions or {})
         self.global_infos: dict[str, list[Any]] = {kind: list(infos) for kind, infos in (global_infos or {}).items()}
+        self._definers: tuple[Definer, ...] = ()
 
     def _with(self, functions: Mapping[Any, Any] | None = None, attrs: Mapping[str, Any] | None = None) -> IRModule:
         """Return a module with other functions or attributes, and the rest of this one."""
-        return IRModule(
+        made = IRModule(
             self.functions if functions is None else functions,
             self.type_definitions,
             self.attrs if attrs is None else attrs,
             self.global_infos,
         )
+        made._definers = self._definers
+        return made
+
+    def define_on_demand(self, definer: Definer) -> None:
+        """Let a library add a part of itself only when a program asks for it by a name that is not defined yet.
+
+        Parameters
+        ----------
+        definer : callable
+            ``definer(module, name)`` adds the function or the data type to the module if it knows one of that name.
+        """
+        if definer not in self._definers:
+            self._definers = (*self._definers, definer)
+
+    def _demand(self, name: str) -> bool:
+        """Ask the libraries for a name, and return whether one of them has added anything."""
+        definers, self._definers = self._definers, ()  # they look for names themselves
+        before = len(self.functions), len(self.type_definitions)
+        for definer in definers:
+            definer(self, name)
+        self._definers = definers
+        return before != (len(self.functions), len(self.type_definitions))
 
     def _move(self) -> IRModule:
         """Return this module, as TVM's programs hand one over that they do not use any more."""
@@ -99,6 +125,8 @@ class IRModule(Scriptable):
             ((only, func),) = self.functions.items()
             if isinstance(getattr(func, "attrs", {}).get("global_symbol"), DefinedName):
                 return only
+        if self._demand(name):
+            return self.get_global_var(name)
         names = ", ".join(repr(v.name_hint) for v in self.functions) or "none"
         raise ArgumentError(f"IRModule: no function is named {name!r}; there are {names}")
 
@@ -132,6 +160,8 @@ class IRModule(Scriptable):
         for var in self.type_definitions:
             if var.name_hint == name:
                 return var
+        if self._demand(name):
+            return self.get_global_type_var(name)
         names = ", ".join(repr(v.name_hint) for v in self.type_definitions) or "none"
         raise ArgumentError(f"IRModule: no type is named {name!r}; there are {names}")
 

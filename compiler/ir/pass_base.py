@@ -12,7 +12,7 @@ from dataclasses import FrozenInstanceError, dataclass, replace
 from types import new_class
 from typing import Any, ClassVar, Self, dataclass_transform
 
-from compiler.ir.error import ArgumentError, did_you_mean, show
+from compiler.ir.error import ArgumentError, did_you_mean, errors_of_program, show
 from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument, active_instruments
 from compiler.ir.module import IRModule
@@ -168,7 +168,7 @@ class Pass:
         if isinstance(target, type):
             members |= _members_of_class(target, cls.method, label)
         else:
-            members[cls.method] = staticmethod(target)
+            members[cls.method] = staticmethod(errors_of_program()(target))
             own_name = label if label.isidentifier() else own_name
         facts = {"name": label, "opt_level": opt_level, "required": required}
         made = new_class(own_name, (cls,), facts, lambda body: body.update(members))
@@ -220,22 +220,25 @@ class Pass:
         for each in map(required_pass, self.info.required):
             if in_sequence or each.annotates:
                 mod = each(mod)
-        for instrument in instruments:
-            instrument.run_before_pass(mod, self.info)
+        with errors_of_program():
+            for instrument in instruments:
+                instrument.run_before_pass(mod, self.info)
         try:
             result = self.apply(mod, ctx)
         except BaseException as error:
             for instrument in instruments:
                 instrument.pass_failed(mod, self.info, error)
             raise
-        for instrument in instruments:
-            instrument.run_after_pass(result, self.info)
+        with errors_of_program():
+            for instrument in instruments:
+                instrument.run_after_pass(result, self.info)
         return result
 
     def _veto(self, mod: IRModule, instruments: Sequence[PassInstrument]) -> str:
         """Return why the instruments do not let the pass run on ``mod``; empty where they do."""
         # Every instrument is asked, even after one said no, as in TVM.
-        verdicts = [instrument.should_run(mod, self.info) for instrument in instruments]
+        with errors_of_program():
+            verdicts = [instrument.should_run(mod, self.info) for instrument in instruments]
         return "" if all(verdicts) else "vetoed by an instrument"
 
     def __repr__(self) -> str:
@@ -268,7 +271,7 @@ def _members_of_class(cls: type, method: str, name: str) -> dict[str, Any]:
         "__getattr__": lambda self, attribute: getattr(self.__dict__["instance"], attribute),
         "__signature__": inspect.signature(cls),
         "options": lambda self: self._options,
-        method: lambda self, *args: getattr(self.instance, method)(*args),
+        method: errors_of_program()(lambda self, *args: getattr(self.instance, method)(*args)),
     }
 
 

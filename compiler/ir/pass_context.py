@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from compiler.ir.context_stack import ContextStack
-from compiler.ir.error import AttrsError, did_you_mean, show
+from compiler.ir.error import AttrsError, did_you_mean, errors_of_program, show
 from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument
 from compiler.ir.scalars import IntImm
@@ -235,7 +235,8 @@ class PassContext:
         entered: list[PassInstrument] = []
         try:
             for instrument in self.instruments:
-                instrument.enter_pass_ctx()
+                with errors_of_program():
+                    instrument.enter_pass_ctx()
                 entered.append(instrument)
         except BaseException:
             self.instruments = entered
@@ -247,7 +248,8 @@ class PassContext:
         """Tell the instruments that the context ends; where one fails, the context has none any more."""
         try:
             for instrument in self.instruments:
-                instrument.exit_pass_ctx()
+                with errors_of_program():
+                    instrument.exit_pass_ctx()
         except BaseException:
             self.instruments = []
             raise

@@ -20,9 +20,9 @@ from compiler.relay.adt import (
     PatternWildcard,
     TypeData,
 )
-from compiler.relay.expr import If, Tuple, TupleGetItem, Var, const
+from compiler.relay.expr import If, Let, Tuple, TupleGetItem, Var, const
 from compiler.relay.function import Function
-from compiler.relay.tensor_array import StaticTensorArrayOps, TensorArrayOps
+from compiler.relay.tensor_array import StaticTensorArrayOps, TensorArrayOps, define_by_name
 from compiler.relay.tensor_array_lookup import TensorArrayLookup
 from compiler.relay.ty import GlobalTypeVar, TupleType, TypeCall, scalar_type
 
@@ -38,6 +38,9 @@ INT = scalar_type("int32")
 
 class Prelude(TensorArrayLookup):
     """Adds the data types and functions to a module.
+
+    What works on arrays of tensors is added when it is first asked for by its name, such as
+    ``tensor_concatenate_int64``.
 
     Parameters
     ----------
@@ -73,6 +76,7 @@ class Prelude(TensorArrayLookup):
         for name, build in FUNCTIONS.items():
             if self._functions[name] not in self.mod:
                 self.mod[self._functions[name]] = build(self)
+        self.mod.define_on_demand(define_by_name)
 
     def __getattr__(self, name: str) -> GlobalVar:
         function = self.__dict__.get("_functions", {}).get(name)
@@ -287,8 +291,9 @@ def _map_accumulated(p: Prelude, fold: GlobalVar, from_the_left: bool) -> Functi
     """
     a, b, c = _types("ABC")
     f, acc, xs = Var("f", FuncType((a, b), TupleType((a, c)))), Var("acc", a), Var("xs", p.l(b))
-    state, x = Var("state", TupleType((a, p.l(c)))), Var("x", b)
-    step = p.on_pair(f(TupleGetItem(state, 0), x), lambda now, made: Tuple((now, p.cons(made, TupleGetItem(state, 1)))))
+    state, x, pair = Var("state", TupleType((a, p.l(c)))), Var("x", b), Var("pair")
+    both = Tuple((TupleGetItem(pair, 0), p.cons(TupleGetItem(pair, 1), TupleGetItem(state, 1))))
+    step = Let(pair, f(TupleGetItem(state, 0), x), both)
     params = (state, x) if from_the_left else (x, state)
     folded = fold(Function(params, step), Tuple((acc, p.nil())), xs)
     return Function((f, acc, xs), folded, TupleType((a, p.l(c))), (a, b, c))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler.ir.attrs import Attrs, DictAttrs
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.error import ArgumentError, errors_of_program, show
 from compiler.ir.types import Type
 from compiler.relay.op_levels import support_level
 from compiler.relay.operator import Input, RelationError, RelayOp, Types
@@ -84,7 +84,8 @@ class ProgramOp(RelayOp):
             ``Identity``, ``Broadcast``, ``BroadcastComp``, or a name for the function.
         type_rel_func : callable, optional
             From the types of the arguments and the attributes, None of a call without any, to the type of the result.
-            What it raises reaches the caller of the type inference.
+            What it raises reaches the caller of the type inference, as an error of its class that is a ``TVMError``
+            too.
 
         Raises
         ------
@@ -127,7 +128,8 @@ def _relation(name: str, function: ProgramRelation) -> Callable[[Types, Attrs], 
     """Return a relation of a program, which sees no attributes where a call has none."""
 
     def relation(types: Types, attrs: Attrs) -> Type:
-        result = function(types, attrs if len(attrs) else None)
+        with errors_of_program():
+            result = function(types, attrs if len(attrs) else None)
         if not isinstance(result, Type):
             raise RelationError(f"type relation {name} must return a type, it returned {show(result)}")
         return result

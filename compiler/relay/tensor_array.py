@@ -7,6 +7,7 @@ An array is a list of tensors, which are of unknown rank (:class:`TensorArrayOps
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from compiler.ir.error import ArgumentError
@@ -41,7 +42,8 @@ DTYPES = ("float32", "float16", "float64", "int32", "uint8", "int8", "int16", "u
 class HasModule(Protocol):
     """A prelude, as far as it matters here."""
 
-    mod: IRModule
+    @property
+    def mod(self) -> IRModule: ...
 
 
 def constructor_of(mod: IRModule, type_name: str, name: str) -> Constructor:
@@ -72,6 +74,28 @@ def _define(mod: IRModule, text: str) -> None:
     program = Program(text, base, replace=True).read()
     mod.type_definitions.update(program.type_definitions)
     mod.functions.update(program.functions)
+
+
+@dataclass(frozen=True)
+class _Holder:
+    mod: IRModule
+
+
+def define_by_name(mod: IRModule, name: str) -> None:
+    """Add the types, or the functions, for tensors of unknown rank to a module if one of them is called so.
+
+    Parameters
+    ----------
+    mod : IRModule
+    name : str
+        Such as ``tensor_array_read_float32`` or ``tensor_float32_t``; nothing is added for other names.
+    """
+    for dtype in DTYPES:
+        ops = TensorArrayOps(_Holder(mod), dtype)
+        if name == ops.get_name("tensor_t"):
+            ops.define_tensor_adt()
+        elif name.startswith(("tensor_", "ta_split_")) and name.endswith(f"_{dtype}"):
+            ops.register()
 
 
 class TensorArrayOps:

@@ -81,9 +81,9 @@ def check_kind(t: Type, mod: IRModule | None = None) -> TypeKind:
         return t.kind
     if isinstance(t, TypeCall):
         _check_application(t, mod)
-    for part in type_parts(t):
+    for at, part in enumerate(type_parts(t)):
         expected = TypeKind.Type
-        if isinstance(t, TypeCall) and part is t.func:
+        if isinstance(t, TypeCall) and at == 0:
             expected = TypeKind.AdtHandle
         elif isinstance(t, FuncType) and any(part is constraint for constraint in t.type_constraints):
             expected = TypeKind.Constraint

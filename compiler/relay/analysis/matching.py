@@ -39,7 +39,8 @@ def unmatched_cases(match: Match, mod: IRModule | None = None) -> list[Pattern]:
     Returns
     -------
     list of Pattern
-        Empty if the match is exhaustive.
+        Empty if the match is exhaustive; else from the last constructors to the first, the first parts changing
+        fastest.
 
     References
     ----------
@@ -55,7 +56,7 @@ def unmatched_cases(match: Match, mod: IRModule | None = None) -> list[Pattern]:
         for pattern in clauses:
             verdict = _compare(pattern, candidate)
             if verdict is None:
-                candidates.extend(reversed(list(_split(candidate, pattern, mod))))
+                candidates.extend(_split(candidate, pattern, mod))
                 break
             if verdict:
                 break
@@ -93,7 +94,8 @@ def _split(candidate: Pattern, pattern: Pattern, mod: IRModule) -> Iterator[Patt
         [theirs] if _compare(ours, theirs) is not None else list(_split(theirs, ours, mod))
         for ours, theirs in zip(_parts(pattern), _parts(candidate), strict=True)
     ]
-    for parts in itertools.product(*options):
+    for reverse in itertools.product(*reversed(options)):
+        parts = reverse[::-1]
         if isinstance(candidate, PatternConstructor):
             yield PatternConstructor(candidate.constructor, parts)
         else:

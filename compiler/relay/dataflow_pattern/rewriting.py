@@ -124,16 +124,17 @@ def _once(rule: DFPatternCallback, expr: GraphExpr, mod: IRModule | None) -> Any
     if rule.require_type:
         infer_expr(expr, mod)
     matches = {group.root: group for group in groups(rule.pattern, expr, separate=False)}
-    return _Rewriter(rule, matches).visit(expr) if matches else expr
+    return _Rewriter(rule, matches, mod).visit(expr) if matches else expr
 
 
 class _Rewriter(ExprMutator):
     """Applies a callback to groups, operands first."""
 
-    def __init__(self, rule: DFPatternCallback, matches: dict[Any, Group]) -> None:
+    def __init__(self, rule: DFPatternCallback, matches: dict[Any, Group], mod: IRModule | None) -> None:
         super().__init__()
         self._rule = rule
         self._groups = matches
+        self._mod = mod
 
     def visit(self, expr: GraphExpr) -> Any:
         if expr in self.memo_map:
@@ -142,6 +143,8 @@ class _Rewriter(ExprMutator):
         group = self._groups.get(expr)
         if group is not None:
             node_map = {p: [self.memo_map.get(e, e) for e in exprs] for p, exprs in group.bindings.items()}
+            if self._rule.require_type:
+                infer_expr(post, self._mod)
             with derived_from(expr.span):
                 post = self.memo_map[expr] = self._rule.callback(expr, post, node_map)
         return post

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compiler.ir.error import TVMError
+from compiler.ir.error import ProgramError, TVMError
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, GraphExpr, TupleGetItem
 from compiler.relay.inference.errors import UnificationError
@@ -100,6 +100,8 @@ class OperatorCalls:
             return self._error(f"{op.name}: takes {takes}, it is called with {len(types)}", call)
         try:
             return op.relation(types, call.attrs)
+        except ProgramError:
+            raise
         except TVMError as error:
             inputs = ", ".join(f"{name}: {t}" for name, t in zip(op.inputs, types, strict=False))
             return self._error(f"{op.name}({inputs}): {error}", call)

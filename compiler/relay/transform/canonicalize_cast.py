@@ -24,7 +24,7 @@ class CanonicalizeCast(FunctionPass, opt_level=3, required=("InferType",)):
     """Give each user of a widening cast a cast of its own.
 
     Level 3; requires InferType.  A cast that several kernels share is a kernel with a wide result in memory; copies are
-    fused into the users, which then read the narrow value.
+    fused into the users, which then read the narrow value.  Users that are more than elementwise share one.
 
     Examples
     --------
@@ -47,6 +47,7 @@ class _Canonicalizer(GraphMutator):
     def __init__(self, users: dict[Any, int]) -> None:
         super().__init__()
         self._users = users
+        self._taken: set[Any] = set()
 
     def visit_call(self, call: Call) -> Any:
         new = super().visit_call(call)
@@ -59,6 +60,9 @@ class _Canonicalizer(GraphMutator):
     def _own(self, old: GraphExpr, arg: RelayExpr) -> Any:
         cast = call_of(old, "cast")
         if cast is None or self._users[old] < 2 or op_name(arg) != "cast" or not _widens(cast):
+            return arg
+        if old not in self._taken:
+            self._taken.add(old)
             return arg
         return typed(duplicate(arg, {}), old.checked_type_)
 

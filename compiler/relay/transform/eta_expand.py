@@ -93,5 +93,5 @@ def _wrapped(value: RelayExpr) -> Any:
     if not isinstance(t, FuncType):
         return value
     fresh = {old: TypeVar(old.name_hint) for old in t.type_params}
-    params = tuple(Var("x", substitute_types(a, dict(fresh))) for a in t.arg_types)
+    params = tuple(Var("eta_expand_param", substitute_types(a, dict(fresh))) for a in t.arg_types)
     return Function(params, Call(value, params), substitute_types(t.ret_type, dict(fresh)), tuple(fresh.values()))

@@ -28,6 +28,8 @@ class FunctionPass(Pass, abstract=True):
     method: ClassVar[str] = "transform_function"
     adds_types: ClassVar[bool] = True
     """Whether a module without types has them afterwards; a pass over modules in TVM adds none."""
+    keeps_types: ClassVar[bool] = True
+    """Whether what the pass has made has types where the module had them."""
 
     @abstractmethod
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
@@ -65,7 +67,8 @@ class FunctionPass(Pass, abstract=True):
         """
         result = mod.with_functions({var: self._apply(func, mod, ctx) for var, func in mod.items()})
         had_types = any(getattr(func, "checked_type_", None) for func in mod.functions.values())
-        return infer_module(result) if self.adds_types or (had_types and result is not mod) else result
+        to_infer = self.adds_types or (self.keeps_types and had_types and result is not mod)
+        return infer_module(result) if to_infer else result
 
     def _apply(self, func: RelayExpr, mod: IRModule, ctx: PassContext) -> Any:
         if not isinstance(func, Function) or func.attrs.get("SkipOptimization") or func.attrs.get("Compiler"):

@@ -9,6 +9,7 @@ from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
+from compiler.ir.structural import structural_equal, structural_hash
 from compiler.ir.transform import ModulePass, PassContext
 from compiler.relay.analysis import bottom_up, free_type_vars, free_vars, post_order
 from compiler.relay.analysis.scopes import is_kernel
@@ -26,7 +27,7 @@ class LambdaLift(ModulePass, opt_level=1):
     """Make a function of the module of every local function.
 
     Level 1.  Where it captures variables, it becomes the result of a function of those variables, which has the
-    attribute ``Closure``.
+    attribute ``Closure``.  Equal functions become one.
 
     References
     ----------
@@ -67,6 +68,7 @@ class _Lifter(ExprMutator):
         self.lifted: dict[GlobalVar, Function] = {}
         self._names = names
         self._own_names: dict[Function, Var] = {}
+        self._by_hash: dict[int, list[GlobalVar]] = {}
 
     def lift_inside(self, func: Function) -> Function:
         """Return a function of the module without local functions."""
@@ -94,8 +96,19 @@ class _Lifter(ExprMutator):
         outer_types = tuple(free_type_vars(lifted))
         if outer_types:
             lifted = rebuild(lifted, type_params=(*lifted.type_params, *outer_types))
-        self.lifted[gvar] = lifted
+        gvar = self._shared(gvar, lifted)
         return Call(gvar, captured) if captured else gvar
+
+    def _shared(self, gvar: GlobalVar, lifted: Function) -> GlobalVar:
+        """Return the function of the module that is equal to a lifted one, or that one under its own name."""
+        same = self._by_hash.setdefault(structural_hash(lifted), [])
+        for known in same:
+            if structural_equal(self.lifted[known], lifted):
+                self._names.discard(gvar.name_hint)
+                return known
+        same.append(gvar)
+        self.lifted[gvar] = lifted
+        return gvar
 
     def _fresh(self, hint: str) -> str:
         name, count = hint, 0

@@ -17,6 +17,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.node import rebuild
 from compiler.ir.op import Op
 from compiler.ir.origin import derived_from, traversing
+from compiler.ir.structural import structural_equal
 from compiler.ir.types import Type
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call, GraphExpr, Tuple, TupleGetItem
@@ -116,7 +117,7 @@ class LayoutRewriter(ElementMutator):
         after = _inferred(altered, came_in, before.input_layouts, types)
         made = None if after is None else self._in_layouts(altered, came_in, after)
         if after is None or made is None:
-            self.visit(call)
+            self._alter_in_old_layout(call, types)
         else:
             self._enter(call, made, before.output_layouts, after.output_layouts)
 
@@ -132,6 +133,13 @@ class LayoutRewriter(ElementMutator):
         made = self._alter(plain, [type_of(arg) for arg in call.args], type_of(call))
         if made is not None:
             type_of(made)
+            self.memo_map[call] = made
+
+    def _alter_in_old_layout(self, call: Call, types: Sequence[Type]) -> None:
+        """Alter a call into one of another operator, whose layouts nobody knows, if that is of the same type."""
+        plain = self.visit(call)
+        made = self._altered(plain, call, types)
+        if made.op is not call.op and structural_equal(type_of(made), type_of(call)):
             self.memo_map[call] = made
 
     def _altered(self, call: Call, old: Call, types: Sequence[Type]) -> Call:

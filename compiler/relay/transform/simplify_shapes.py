@@ -85,7 +85,10 @@ def _layout_of_layout(call: Call) -> Any:
     first, second = LayoutTransformAttrs.of(inner), LayoutTransformAttrs.of(call)
     if first.dst_layout != second.src_layout:
         return None
-    return _moved(call, inner.args[0], layout(first.src_layout), layout(second.dst_layout))
+    before, after = layout(first.src_layout), layout(second.dst_layout)
+    if before != after and any(a.factor for a in layout(first.dst_layout).axes):
+        return _in_layout(inner.args[0], before, after)
+    return _moved(call, inner.args[0], before, after)
 
 
 def _layout_of_transpose(call: Call) -> Any:
@@ -116,8 +119,12 @@ def _moved(call: Call, source: RelayExpr, before: Layout, after: Layout) -> Any:
     if before == after:
         return of_same_type(call, source)
     if any(a.factor for a in (*before.axes, *after.axes)):
-        return call_op("layout_transform", source, src_layout=str(before), dst_layout=str(after))
+        return _in_layout(source, before, after)
     return call_op("transpose", source, axes=[before.index_of(axis.name) for axis in after.axes])
+
+
+def _in_layout(source: RelayExpr, before: Layout, after: Layout) -> Any:
+    return call_op("layout_transform", source, src_layout=str(before), dst_layout=str(after))
 
 
 def _padded(call: Call) -> bool:

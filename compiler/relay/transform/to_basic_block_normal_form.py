@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from compiler.ir.module import IRModule
-from compiler.ir.node import rebuild
+from compiler.ir.node import duplicate, rebuild
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import Effects
 from compiler.relay.analysis.scopes import Scopes
-from compiler.relay.expr import GraphExpr
+from compiler.relay.expr import Call, GraphExpr
 from compiler.relay.function import Function
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_insertion import LetInsertion
@@ -22,7 +22,7 @@ __all__ = [
 class ToBasicBlockNormalForm(FunctionPass, opt_level=1):
     """Bind what several blocks (bodies of functions, branches, clauses) use in the block around all of them.
 
-    Level 1.  Inside of a block expressions stay a graph.
+    Level 1.  Inside of a block expressions stay a graph.  Of the result no types are known before InferType.
 
     Examples
     --------
@@ -40,6 +40,7 @@ class ToBasicBlockNormalForm(FunctionPass, opt_level=1):
     """
 
     adds_types: ClassVar[bool] = False
+    keeps_types: ClassVar[bool] = False
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         effects = Effects(func, mod)
@@ -47,4 +48,7 @@ class ToBasicBlockNormalForm(FunctionPass, opt_level=1):
         def must_bind(part: GraphExpr, scopes: Scopes) -> bool:
             return part in scopes.shared or effects.of(part)
 
-        return rebuild(func, body=LetInsertion(must_bind, other_names=True).apply(func.body))
+        body = LetInsertion(must_bind, other_names=True).apply(func.body)
+        if isinstance(body, Call) and body.checked_type_ is not None:
+            body = duplicate(body, {})
+        return rebuild(func, body=body)

@@ -186,10 +186,10 @@ def _is_real(dtype: str) -> bool:
 def _with_sums(call: Call, dtype: str) -> Any:
     """Return the attributes of a call whose result, or whose sums, are to be of a data type.
 
-    What a program says of other results, such as indices or images of another type, stays.
+    What a program says of other results, such as indices, images of another type or sums of integers, stays.
     """
     op = op_name(call)
-    if "out_dtype" in call.attrs and op.startswith("nn."):
+    if "out_dtype" in call.attrs and op.startswith("nn.") and _is_real(call.attrs["out_dtype"] or _EXACT):
         return call.attrs.with_values(out_dtype=dtype)
     if op in _FILLED and _is_real(call.attrs["dtype"] or _EXACT):
         return call.attrs.with_values(dtype=dtype)

@@ -67,7 +67,7 @@ def lstm_cell(num_hidden: int, batch_size: int = 1, dtype: str = "float32", name
         call_op("add", call_op("multiply", forget, TupleGetItem(states, 1)), call_op("multiply", in_gate, transform)),
     )
     output = builder.let("next_h", call_op("multiply", out_gate, call_op("tanh", memory)))
-    builder.ret(Tuple((output, Tuple((output, memory)))))
+    builder.ret(builder.let("ret", Tuple((output, Tuple((output, memory))))))
     result = TupleType((state, TupleType((state, state))))
     return Function((inputs, states, *of_input, *of_state), builder.get(), result)
 
@@ -106,8 +106,8 @@ def get_net(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = 
             for kind, t in (("weight", weight), ("bias", bias))
         ]
         cell = lstm_cell(num_hidden, batch_size, dtype, f"lstm_{step}")
-        result = builder.let(f"out_{step}", cell(data, states, *weights))
-        output = builder.let(f"output_{step}", TupleGetItem(result, 0))
+        result = builder.let(f"call_{step}", cell(data, states, *weights))
+        output = builder.let(f"out_{step}", TupleGetItem(result, 0))
         states = builder.let(f"states_{step}", TupleGetItem(result, 1))
         params += [data, *weights]
     builder.ret(output)

@@ -83,3 +83,23 @@ def test_numbers_are_truth_values_of_options() -> None:
     assert config["tir.disable_vectorize"] is True
     with pytest.raises(AttrsError):
         PassContext(config={"relay.backend.use_auto_scheduler": 2})
+
+
+def test_what_a_program_raises_is_an_error_of_its_class_and_of_tvm() -> None:
+    class Refused(KeyError):
+        """An error of a program, which knows more than its message."""
+
+        def __init__(self, what: str, code: int) -> None:
+            super().__init__(what)
+            self.code = code
+
+    @tvm.transform.module_pass(opt_level=0, name="Refusing")
+    def refusing(mod: Any, ctx: Any) -> Any:
+        raise Refused("no", 7)
+
+    with pytest.raises(Refused, match="no") as caught:
+        refusing(tvm.IRModule())
+    assert isinstance(caught.value, tvm.TVMError)
+    assert caught.value.code == 7
+    with pytest.raises(tvm.TVMError), PassContext(instruments=[instrument("a", [], "enter")]):
+        pass

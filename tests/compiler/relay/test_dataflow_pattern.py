@@ -199,6 +199,17 @@ def test_types_are_there_when_a_callback_wants_them() -> None:
     assert found.args[1].data.shape == (2,)
 
 
+def test_a_callback_that_requires_types_sees_those_of_what_it_has_just_made() -> None:
+    class Doubled(DFPatternCallback):
+        pattern = is_op("nn.relu")(wildcard())
+
+        def callback(self, pre: Any, post: Any, node_map: Any) -> Any:
+            return add(post, relay.const(np.zeros(post.checked_type.concrete_shape, "float32")))
+
+    found = rewrite(Doubled(require_type=True, rewrite_once=True), nn.relu(nn.relu(add(Y, Z))))
+    assert [found.args[1].data.shape, found.args[0].args[0].args[1].data.shape] == [(2,), (2,)]
+
+
 def test_wrong_uses_are_named() -> None:
     with pytest.raises(TVMError, match="no operator is named 'nope'"):
         is_op("nope")

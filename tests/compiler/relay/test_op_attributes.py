@@ -161,8 +161,9 @@ def test_operators_say_what_they_take() -> None:
 def test_failures_of_a_programs_relation_reach_the_program() -> None:
     op = op_attributes.register("tests.broken")
     op.add_type_rel("tests.broken", lambda types, attrs: [][0])
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError) as caught:
         run_opt_pass(relay.Call(op, [relay.var("x", shape=(2,))]), relay.transform.InferType())
+    assert isinstance(caught.value, tvm.error.TVMError)
     op.add_type_rel("tests.broken", lambda types, attrs: None)
     with pytest.raises(tvm.error.TVMError, match="must return a type, it returned None"):
         run_opt_pass(relay.Call(op, [relay.var("x", shape=(2,))]), relay.transform.InferType())

@@ -189,3 +189,14 @@ def test_nat_iterate_applies_a_function_again_and_again() -> None:
     for kind in ("debug", "vm"):
         result = create_executor(kind, mod=infer_module(prelude.mod)).evaluate()(data)
         np.testing.assert_allclose(result.numpy(), 8 * data)
+
+
+def test_what_works_on_arrays_of_tensors_is_there_when_it_is_asked_for() -> None:
+    mod = Prelude().mod
+    assert "tensor_array_read_int64" not in mod
+    read = mod.get_global_var("tensor_array_read_int64")
+    assert infer_module(mod)[read].checked_type.ret_type.func.name_hint == "tensor_int64_t"
+    other = infer_module(Prelude().mod)
+    assert [c.name_hint for c in other.get_type("tensor_int8_t")[1:3]] == ["tensor_nil_int8", "tensor0_int8"]
+    with pytest.raises(ArgumentError, match="no function is named 'tensor_array_turn_int64'"):
+        other.get_global_var("tensor_array_turn_int64")

@@ -58,7 +58,7 @@ def to_c_function_style(original_name: str) -> str:
         If it is empty or begins otherwise.
     """
     prefix, *parts = _generated(original_name, "to_c_function_style", "Function").split("_")
-    return prefix + "".join(part[:1].upper() + part[1:] for part in parts)
+    return prefix + "".join(part.capitalize() for part in parts)
 
 
 def to_c_variable_style(original_name: str) -> str:

@@ -11,7 +11,7 @@ from compiler.ir.error import ArgumentError
 def test_styles_keep_the_prefix_of_generated_names() -> None:
     generated = names.prefix_generated_name(["model", "runMe"])
     assert generated == "TVMGen_model_runMe"
-    assert names.to_c_function_style(generated) == "TVMGenModelRunMe"
+    assert names.to_c_function_style(generated) == "TVMGenModelRunme"
     assert names.to_c_variable_style(generated) == "tvmgen_model_runme"
     assert names.to_c_constant_style(names.prefix_name("max size")) == "TVM_MAX SIZE"
     assert names.sanitize_name("a b:1") == "a_b_1"

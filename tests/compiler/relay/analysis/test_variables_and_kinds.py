@@ -83,6 +83,7 @@ def test_kinds() -> None:
     ("make", "message"),
     [
         (lambda box: TupleType((box,)), "Box inside of .* is of kind AdtHandle, not Type"),
+        (lambda box: box(box), "Box inside of .* is of kind AdtHandle, not Type"),
         (lambda box: TypeCall(F32, (F32,)), "which is not the name of a data type"),
         (lambda box: box(F32, F32), "Box takes 1 types, got 2"),
         (lambda box: relay.GlobalTypeVar("Nowhere")(F32), "the module does not define the type Nowhere"),
@@ -114,10 +115,10 @@ def test_cases_that_a_match_leaves_out() -> None:
         return relay.PatternWildcard() if con is None else relay.PatternConstructor(con)
 
     assert left_out((red, None), (None, red)) == [
-        ("Green", "Green"),
-        ("Green", "Blue"),
-        ("Blue", "Green"),
         ("Blue", "Blue"),
+        ("Blue", "Green"),
+        ("Green", "Blue"),
+        ("Green", "Green"),
     ]
     assert left_out((red, None), (green, blue), (None, None)) == []
     assert left_out((red, None), (green, None)) == [("Blue", "_")]

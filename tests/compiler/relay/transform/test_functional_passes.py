@@ -55,8 +55,9 @@ def test_the_meaning_stays(which: str, name: str) -> None:
     after = PASSES[which](mod)
     assert well_formed(after)
     assert_same(run(after, *args), before)
-    assert after["main"].checked_type == mod["main"].checked_type
-    assert infer_module(after) is after
+    typed = infer_module(after)
+    assert typed["main"].checked_type == mod["main"].checked_type
+    assert infer_module(typed) is typed
     assert_same(run(transform.ToGraphNormalForm()(transform.ToANormalForm()(after)), *args), before)
 
 
@@ -314,3 +315,21 @@ def test_an_unknown_length_is_followed_at_run_time() -> None:
     mod["main"] = relay.Function([x, n], mod.get_global_var("power")(x, n))
     done = transform.PartialEvaluate()(infer_module(mod))
     assert_same(run(done, np.array(1.5), np.array(3, "int32")), 1.5**3)
+
+
+def test_equal_local_functions_are_lifted_once() -> None:
+    x = relay.var("x", VECTOR)
+    first, second = relay.var("a", VECTOR), relay.var("b", VECTOR)
+    calls = [relay.Function([v], relay.add(v, v))(x) for v in (first, second)]
+    mod = transform.LambdaLift()(IRModule.from_expr(relay.Function([x], relay.Tuple(calls))))
+    assert [var.name_hint for var in mod.functions] == ["main", "lifted"]
+    assert mod["main"].body.fields[0].op is mod["main"].body.fields[1].op
+
+
+def test_of_basic_blocks_no_types_are_known_before_they_are_inferred() -> None:
+    x = relay.var("x", VECTOR)
+    typed = infer_module(IRModule.from_expr(relay.Function([x], relay.tanh(x))))
+    blocks = transform.ToBasicBlockNormalForm()(typed)
+    assert typed["main"].body.checked_type_ is not None
+    assert blocks["main"].body.checked_type_ is None
+    assert infer_module(blocks)["main"].body.checked_type == typed["main"].body.checked_type

@@ -12,6 +12,7 @@ from compiler.ir.transform import PassContext
 from compiler.relay.analysis import list_op_freqs, post_order
 from compiler.relay.operator import op_name
 from compiler.target.target import Target
+from compiler.testing.relay.temp_op_attr import TempOpAttr
 from tests.compiler.relay.transform.reading import after, module_of, relay, shown, transform
 from tests.properties.graphs import evaluate, random_inputs
 
@@ -268,3 +269,14 @@ def test_known_weights_of_several_rows_stand_in_panels(rows: int, operator: str)
     assert operator in {op_name(e) for e in post_order(packed["main"].body)}
     inputs = random_inputs(mod)
     np.testing.assert_allclose(evaluate(packed["main"], inputs), evaluate(mod["main"], inputs), rtol=1e-5, atol=1e-5)
+
+
+def test_a_convolution_may_be_altered_into_another_operator() -> None:
+    def doubled_and_halved(attrs: Any, inputs: Any, types: Any, result: Any) -> Any:
+        weight = relay.multiply(inputs[1], relay.const(2.0))
+        return relay.multiply(relay.nn.conv2d(inputs[0], weight, **attrs), relay.const(0.5))
+
+    x, w = relay.var("x", shape=(1, 4, 8, 8)), relay.var("w", shape=(4, 4, 3, 3))
+    with TempOpAttr("nn.conv2d", "FTVMAlterOpLayout", doubled_and_halved):
+        body = after(relay.nn.relu(relay.nn.conv2d(x, w)), transform.AlterOpLayout())
+    assert shown(body) == "nn.relu(multiply(nn.conv2d(x, multiply(w, 2.0)), 0.5))"

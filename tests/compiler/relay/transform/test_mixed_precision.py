@@ -43,6 +43,12 @@ def test_a_clip_follows_where_its_bounds_are_numbers_of_the_type(dtype: str, bou
     assert dtypes(mod) == {"nn.dense": dtype, "clip": result}
 
 
+def test_sums_of_integers_stay_what_they_are() -> None:
+    x, w = (relay.var(name, shape=(2, 8), dtype="int8") for name in "xw")
+    mod = module(relay.nn.dense(x, w, out_dtype="int32"))
+    assert tvm.ir.structural_equal(ToMixedPrecision()(mod), mod)
+
+
 def test_operators_without_a_kind_follow_their_operands() -> None:
     """What a program says of other results stays: indices in float32 are no numbers to round."""
     x = relay.var("x", shape=(2, 8))

@@ -109,6 +109,24 @@ def test_a_widening_cast_is_computed_by_each_user() -> None:
     assert kernels(both) == {"cast negative", "cast abs"}
 
 
+def test_what_is_more_than_elementwise_needs_no_cast_of_its_own() -> None:
+    check_pass(
+        "CanonicalizeCast()",
+        """
+        def @main(%x: Tensor[(2, 8), int8]) {
+          %0 = cast(%x, dtype="int32");
+          (negative(%0), abs(%0), sum(%0), max(%0))
+        }
+        """,
+        """
+        def @main(%x: Tensor[(2, 8), int8]) {
+          %0 = cast(%x, dtype="int32");
+          (negative(%0), abs(cast(%x, dtype="int32")), sum(%0), max(%0))
+        }
+        """,
+    )
+
+
 def test_a_narrowing_cast_stays_shared() -> None:
     check_stays(
         "CanonicalizeCast()",

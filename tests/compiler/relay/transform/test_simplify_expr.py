@@ -43,6 +43,10 @@ FIRES: list[tuple[Any, str]] = [
         relay.layout_transform(relay.layout_transform(x(1, 8, 4, 4), "NCHW", "NCHW4c"), "NCHW4c", "NCHW8c"),
         "layout_transform(x)",
     ),
+    (
+        relay.layout_transform(relay.layout_transform(x(1, 8, 4, 4), "NCHW", "NCHW4c"), "NCHW4c", "NHWC"),
+        "layout_transform(x)",
+    ),
     (relay.layout_transform(relay.layout_transform(x(2, 3, 4, 5), "NCHW", "NHWC"), "NHWC", "CHWN"), "transpose(x)"),
     (relay.layout_transform(relay.transpose(x(2, 4, 5, 8), (0, 3, 1, 2)), "NCHW", "NCHW4c"), "layout_transform(x)"),
     (relay.transpose(relay.layout_transform(x(2, 2, 5, 6, 4), "NCHW4c", "NCHW"), (0, 2, 3, 1)), "layout_transform(x)"),
