@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compiler.arith.analyzer import Analyzer
+from compiler.arith.deep_equal import tokens
 from compiler.arith.iter_map import (
     IterMapLevel,
     IterMark,
@@ -172,11 +173,16 @@ def _constrain(rewriter: IterMapRewriter, predicate: PrimExpr) -> None:
     bounds = [_bound(rewriter, condition) for condition in conjuncts(predicate)]
     for bound in sorted(bounds, key=lambda b: b.size):
         rewriter.constrain(bound.expr, bound.lower, bound.upper)
-    sets = [{id(mark) for mark in _input_marks(c.mark)} for c in rewriter.constraints]
+    sets = [{_part(split) for split in c.splits} for c in rewriter.constraints]
     for i, mine in enumerate(sets):
         for other in sets[:i]:
             if mine & other and not (mine <= other or other <= mine):
                 raise NotAffine("two predicates are about different iterators, of which they share some")
+
+
+def _part(split: IterSplitExpr) -> tuple[object, ...]:
+    """Return which part of which iterator a split is, whatever its scale."""
+    return id(split.source), *tokens(split.lower_factor), *tokens(split.extent)
 
 
 def conjuncts(e: PrimExpr) -> Iterator[PrimExpr]:

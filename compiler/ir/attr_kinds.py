@@ -37,6 +37,14 @@ class _Plain(AttrKind[T]):
         return self._convert(value)
 
 
+class _DataType(_Plain[str]):
+    """A kind whose values are names of data types."""
+
+    __slots__ = ()
+
+    is_data_type = True
+
+
 def as_int(value: object) -> int | None:
     """Return a value as an int; None if it is none."""
     if type(value) is int:  # nearly always; the check against a protocol below takes a hundred times as long
@@ -150,8 +158,8 @@ FLAG: AttrKind[bool] = _Plain("bool, optional", lambda value: False if value is 
 FLOAT: AttrKind[float] = _Plain("float", _float)
 NUMBER: AttrKind[int | float] = _Plain("int or float", _number)
 STRING: AttrKind[str] = _Plain("str", _string)
-DTYPE: AttrKind[str] = _Plain("str", _dtype)
-OPTIONAL_DTYPE: AttrKind[str] = _Plain("str", _optional_dtype)
+DTYPE: AttrKind[str] = _DataType("str", _dtype)
+OPTIONAL_DTYPE: AttrKind[str] = _DataType("str", _optional_dtype)
 """A data type, or empty: that of the data."""
 INTS: AttrKind[tuple[int, ...]] = _Plain("int or sequence of int", _int_sequence)
 FLOATS: AttrKind[tuple[float, ...]] = _Plain("sequence of float", _floats)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, dataclass_transform
 
+from compiler.ir.attr_info import AttrFieldInfo, field_info
 from compiler.ir.error import AttrsError, TVMError, show, unknown_name
 from compiler.ir.integer_attribute import kept_attr
 
@@ -46,6 +47,9 @@ class AttrKind(Generic[T]):
     """
 
     __slots__ = ("type_name",)
+
+    is_data_type: ClassVar[bool] = False
+    """Whether the values are names of data types."""
 
     def __init__(self, type_name: str) -> None:
         self.type_name = type_name
@@ -345,6 +349,16 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
             value = cls.value_of(cls.__name__, name, changes) if name in changes else getattr(self, name)
             object.__setattr__(made, name, value)
         return made
+
+    def list_field_info(self) -> list[AttrFieldInfo]:
+        """Return what is known of each attribute.
+
+        Returns
+        -------
+        list of AttrFieldInfo
+            Names, types with their defaults as TVM writes them, and descriptions.
+        """
+        return [field_info(name, field) for name, field in type(self).__attr_fields__.items()]
 
     def get_int(self, key: str) -> int:
         """Return an attribute that is an int.

@@ -7,14 +7,15 @@ simplifier, the interpreter, a backend) reads the row.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import Any, ClassVar, TypeVar
 
 from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
-from compiler.ir.error import ArgumentError, TVMError
+from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.extension import extension_point
 from compiler.ir.origin import NO_SPAN, Span
+from compiler.ir.text_format import Annotation, format_of
 from compiler.ir.types import Type
 
 
@@ -60,6 +61,28 @@ class ArgumentInfo:
     description: str
 
 
+@dataclass(slots=True)
+class OpDeclaration:
+    """What a program says about an operator, step by step.
+
+    Attributes
+    ----------
+    arguments : list of ArgumentInfo
+        In their order.
+    num_inputs : int
+        How many there are; -1 where nobody has said so.
+    support_level : int
+        The level under which documentation lists the operator; 0 where nobody has said so.
+    attrs_type_key : str
+        The class of its calls' attributes; empty for none.
+    """
+
+    arguments: list[ArgumentInfo] = field(default_factory=list)
+    num_inputs: int = -1
+    support_level: int = 0
+    attrs_type_key: str = ""
+
+
 @dataclass(slots=True, eq=False)
 class Op:
     """An operator, compared by identity.
@@ -93,14 +116,110 @@ class Op:
     """Only its calls have a type."""
 
     @property
+    def declaration(self) -> OpDeclaration:
+        """What programs have said about it."""
+        return _DECLARATIONS.get(self.name) or OpDeclaration()
+
+    @property
     def arguments(self) -> Sequence[ArgumentInfo]:
-        """What is said about the arguments, in their order: nothing here."""
-        return ()
+        """What is said about the arguments, in their order."""
+        return tuple(self.declaration.arguments)
+
+    @property
+    def num_inputs(self) -> int:
+        """How many arguments a call has, -1 if nobody has said so."""
+        return self.declaration.num_inputs
+
+    @property
+    def support_level(self) -> int:
+        """The level under which documentation lists the operator; 10, the last, without another."""
+        return self.declaration.support_level or 10
 
     @property
     def attrs_type_key(self) -> str:
         """The type key of its calls' attributes; empty where none are declared."""
-        return ""
+        return self.declaration.attrs_type_key
+
+    @property
+    def description(self) -> str:
+        """What it computes."""
+        return self.doc
+
+    def add_argument(self, name: str, type: str, description: str) -> None:
+        """Describe the next argument.
+
+        Parameters
+        ----------
+        name : str
+        type : str
+            E.g. ``Tensor``.
+        description : str
+        """
+        self._declared().arguments.append(ArgumentInfo(name, type, description))
+
+    def set_num_inputs(self, n: int) -> None:
+        """Say how many arguments a call has.
+
+        Parameters
+        ----------
+        n : int
+        """
+        self._declared().num_inputs = n
+
+    def set_support_level(self, level: int) -> None:
+        """Set the level under which documentation lists the operator.
+
+        Parameters
+        ----------
+        level : int
+        """
+        self._declared().support_level = level
+
+    def set_attrs_type_key(self, key: str) -> None:
+        """Name the class of its calls' attributes.
+
+        Parameters
+        ----------
+        key : str
+            E.g. ``DictAttrs``.
+        """
+        self._declared().attrs_type_key = key
+
+    def add_type_rel(self, rel_name: str, type_rel_func: Callable[..., Any] | None = None) -> None:
+        """Refuse a type relation, which operators have that ``tvm.relay.op.op.register`` makes.
+
+        Parameters
+        ----------
+        rel_name : str
+        type_rel_func : callable, optional
+
+        Raises
+        ------
+        ArgumentError
+        """
+        raise ArgumentError(
+            f"add_type_rel: {self.name} takes no type relation {show(rel_name)}; an operator that"
+            " tvm.relay.op.op.register makes does"
+        )
+
+    def _declared(self) -> OpDeclaration:
+        return _DECLARATIONS.setdefault(self.name, OpDeclaration())
+
+    def astext(self, show_meta_data: bool = True, annotate: Annotation | None = None) -> str:
+        """Return the operator in Relay's text format.
+
+        Parameters
+        ----------
+        show_meta_data : bool
+            An operator has none.
+        annotate : callable, optional
+            ``annotate(op)`` is the text behind it.
+
+        Returns
+        -------
+        str
+        """
+        return format_of(self).astext(self, show_meta_data, annotate)
 
     def complete_attrs(self, given: Mapping[str, Any]) -> Attrs:
         """Return the attributes of a call of this operator, which declares none: those given.
@@ -252,6 +371,7 @@ class Op:
 
 
 _REGISTRY: dict[str, Op] = {}
+_DECLARATIONS: dict[str, OpDeclaration] = {}
 _ATTRIBUTES: dict[tuple[str, str], tuple[object, int]] = {}
 """What programs set, by the names of the operator and of the attribute, with its priority."""
 

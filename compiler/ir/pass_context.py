@@ -11,6 +11,7 @@ from compiler.ir.context_stack import ContextStack
 from compiler.ir.error import AttrsError, did_you_mean, errors_of_program, show
 from compiler.ir.extension import extension_point
 from compiler.ir.instrument import PassInstrument
+from compiler.ir.pass_traces import TraceStack
 from compiler.ir.scalars import IntImm
 
 __all__ = ["PassContext", "PassInfo", "config_options", "register_config_option"]
@@ -141,7 +142,7 @@ def _number(value: object) -> object:
     return value
 
 
-class PassContext:
+class PassContext(TraceStack):
     """What passes run in: optimisation level, configuration, instruments.
 
     The passes within ``with PassContext(…):`` run in it.  It is the current one of its thread and asyncio task alone;
@@ -161,6 +162,16 @@ class PassContext:
     config : mapping of str to object, optional
         Options of the build and of single passes, e.g. ``{"tir.disable_vectorize": True, "tir.UnrollLoop":
         {"auto_max_step": 16}}``.
+    trace : Trace, optional
+        The first of the traces of passes that try several ways.
+    trace_stack : sequence of Trace, optional
+        Those above it.
+    make_traceable : sequence of str, optional
+        Names of the passes that may record their decisions.
+    num_evals : int
+        How many candidates have been evaluated.
+    tuning_api_database : object, optional
+        Where records of evaluations are kept.
 
     Raises
     ------
@@ -180,12 +191,34 @@ class PassContext:
         disabled_pass: Sequence[str] | None = None,
         instruments: Sequence[PassInstrument] | None = None,
         config: Mapping[str, object] | None = None,
+        trace: object = None,
+        trace_stack: Sequence[object] | None = None,
+        make_traceable: Sequence[str] | None = None,
+        num_evals: int = 0,
+        tuning_api_database: object = None,
     ) -> None:
         self.opt_level = opt_level
-        self.required_pass = frozenset(required_pass or ())
-        self.disabled_pass = frozenset(disabled_pass or ())
+        self.required_pass = list(required_pass or ())
+        self.disabled_pass = list(disabled_pass or ())
         self.instruments: list[PassInstrument] = list(instruments or ())
         self.config = _check_config(config or {})
+        self.trace_stack = [*([] if trace is None else [trace]), *(trace_stack or ())]
+        self.make_traceable = None if make_traceable is None else list(make_traceable)
+        self.num_evals = num_evals
+        self.tuning_api_database = tuning_api_database
+
+    def __str__(self) -> str:
+        return "\n\t".join(
+            (
+                "Pass context information: ",
+                f"opt_level: {self.opt_level}",
+                f"required passes: [{', '.join(self.required_pass)}]",
+                f"disabled passes: [{', '.join(self.disabled_pass)}]",
+                f"instruments: [{', '.join(map(str, self.instruments))}]",
+                f"config: {self.config}",
+                f"trace stack: [{', '.join(map(str, self.trace_stack))}]",
+            )
+        )
 
     @staticmethod
     def current() -> PassContext:

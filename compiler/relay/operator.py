@@ -252,28 +252,26 @@ class RelayOp(Op):
 
     @property
     def arguments(self) -> Sequence[ArgumentInfo]:
-        """What the row says about the inputs."""
-        return tuple(ArgumentInfo(name, given.type_info, given.doc) for name, given in self.inputs.items())
+        """What the row says about the inputs, and then what programs do."""
+        own = tuple(ArgumentInfo(name, given.type_info, given.doc) for name, given in self.inputs.items())
+        return own + tuple(self.declaration.arguments)
 
     @property
     def attrs_type_key(self) -> str:
         """The type key of its calls' attributes; empty if it has none."""
-        return attrs_type_key(self.attrs_type) if self.attributes else ""
+        own = attrs_type_key(self.attrs_type) if self.attributes else ""
+        return self.declaration.attrs_type_key or own
 
     @property
     def num_inputs(self) -> int:
         """How many arguments a call has."""
-        return len(self.inputs)
+        declared = self.declaration.num_inputs
+        return len(self.inputs) if declared < 0 else declared
 
     @property
     def support_level(self) -> int:
-        """The level under which TVM's documentation lists the operator."""
-        return support_level(self.name)
-
-    @property
-    def description(self) -> str:
-        """What it computes."""
-        return self.doc
+        """The level under which documentation lists the operator: what programs say, else as TVM's does."""
+        return self.declaration.support_level or support_level(self.name)
 
     @property
     def documentation(self) -> Documentation:

@@ -41,13 +41,19 @@ class CudaDriver:
         self._call("cuInit", 0)
 
     def _call(self, name: str, *args: object) -> Any:
-        """Return the result of a function of the driver."""
+        """Return the first result of a function of the driver."""
+        results = self._results(name, *args)
+        return results[0] if results else None
+
+    def _results(self, name: str, *args: object) -> list[Any]:
+        """Return what a function of the driver gives beside its status."""
+        results: list[Any]
         status, *results = getattr(self._api, name)(*args)
         if int(status):
             _, reason = self._api.cuGetErrorString(status)
             text = reason.decode(errors="replace") if isinstance(reason, bytes) else f"status {int(status)}"
             raise TVMError(f"{name}: {text}")
-        return results[0] if results else None
+        return results
 
     @property
     def device_count(self) -> int:
@@ -83,6 +89,41 @@ class CudaDriver:
         """
         name: bytes = self._call("cuDeviceGetName", 256, self._call("cuDeviceGet", device))
         return name.rstrip(b"\0").decode(errors="replace")
+
+    @property
+    def version(self) -> int:
+        """The version of CUDA that the driver has: 1000 times the major and 10 times the minor number."""
+        return int(self._call("cuDriverGetVersion"))
+
+    def total_memory(self, device: int) -> int:
+        """Return how much memory a device has.
+
+        Parameters
+        ----------
+        device : int
+
+        Returns
+        -------
+        int
+            In bytes.
+        """
+        return int(self._call("cuDeviceTotalMem", self._call("cuDeviceGet", device)))
+
+    def free_memory(self, device: int) -> int:
+        """Return how much memory of a device is free.
+
+        Parameters
+        ----------
+        device : int
+
+        Returns
+        -------
+        int
+            In bytes.
+        """
+        self.enter(device)
+        free, _ = self._results("cuMemGetInfo")
+        return int(free)
 
     def architecture(self, device: int) -> str:
         """Return the architecture of a device.

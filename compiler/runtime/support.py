@@ -9,6 +9,7 @@ import numpy as np
 from llvmlite import binding
 
 from compiler.runtime.native_code import host_cpu, host_triple
+from compiler.runtime.packed_func import register_func
 from compiler.runtime.threads import openmp
 
 __all__ = ["describe", "libinfo"]
@@ -34,7 +35,14 @@ def libinfo() -> dict[str, str]:
         "USE_RPC": "OFF",
         "USE_MICRO": "OFF",
         "USE_BYODT_POSIT": "OFF",
+        "USE_GRAPH_EXECUTOR": "ON",
+        "USE_AOT_EXECUTOR": "ON",
+        "USE_PROFILER": "ON",
+        "USE_THREADS": "ON",
     }
+
+
+register_func("support.GetLibInfo", libinfo)
 
 
 def describe() -> None:

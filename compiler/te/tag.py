@@ -14,7 +14,7 @@ __all__ = ["TagScope", "current_tag", "tag_scope"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_CURRENT: ContextVar[str] = ContextVar("tag", default="")
+_CURRENT: ContextVar[TagScope | None] = ContextVar("tag", default=None)
 
 
 class TagScope:
@@ -28,12 +28,18 @@ class TagScope:
 
     def __init__(self, tag: str) -> None:
         self.tag = tag
-        self._outer: Token[str] | None = None
+        self._outer: Token[TagScope | None] | None = None
+
+    @classmethod
+    def get_current(cls) -> TagScope | None:
+        """Return the scope that operations are declared in; None outside of all."""
+        return _CURRENT.get()
 
     def __enter__(self) -> TagScope:
-        if _CURRENT.get():
-            raise ArgumentError(f"tag_scope: {self.tag!r} stands inside of the scope of {_CURRENT.get()!r}")
-        self._outer = _CURRENT.set(self.tag)
+        around = _CURRENT.get()
+        if around is not None:
+            raise ArgumentError(f"tag_scope: {self.tag!r} stands inside of the scope of {around.tag!r}")
+        self._outer = _CURRENT.set(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -97,7 +103,8 @@ def current_tag(operation: str, tag: str) -> str:
     ArgumentError
         If there are two.
     """
-    scope = _CURRENT.get()
+    current = _CURRENT.get()
+    scope = "" if current is None else current.tag
     if scope and tag:
         raise ArgumentError(f"{operation}: tag {tag!r} is given inside of tag_scope({scope!r})")
     return tag or scope

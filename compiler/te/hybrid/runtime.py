@@ -14,7 +14,7 @@ from compiler.ir.primexpr import PrimExpr
 from compiler.te.hybrid.words import max_num_threads
 from compiler.te.tensor import Tensor
 
-__all__ = ["HYBRID_GLOBALS", "describes_operation", "run_as_python"]
+__all__ = ["HYBRID_GLOBALS", "allocate", "bind", "describes_operation", "run_as_python"]
 
 
 def _loop(low: int, high: int | None = None) -> range:
@@ -22,13 +22,36 @@ def _loop(low: int, high: int | None = None) -> range:
     return range(low) if high is None else range(low, high)
 
 
-def _bind(tag: str, extent: int) -> range:
-    """Return the values of a loop whose iterations are threads."""
+def bind(tag: str, extent: int) -> range:
+    """Return the values of a loop whose iterations are threads.
+
+    Parameters
+    ----------
+    tag : str
+        E.g. ``threadIdx.x``.
+    extent : int
+
+    Returns
+    -------
+    range
+    """
     return range(extent)
 
 
-def _allocate(shape: tuple[int, ...], dtype: str = "float32", scope: str = "global") -> np.ndarray[Any, Any]:
-    """Return a new array."""
+def allocate(shape: tuple[int, ...], dtype: str = "float32", scope: str = "global") -> np.ndarray[Any, Any]:
+    """Return a new array of zeros.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    dtype : str
+    scope : str
+        Where a schedule places it; Python has one memory.
+
+    Returns
+    -------
+    numpy.ndarray
+    """
     return np.zeros(shape, dtype)
 
 
@@ -48,9 +71,9 @@ def _sigmoid(x: np.floating[Any]) -> Any:
 
 HYBRID_GLOBALS: dict[str, Any] = {
     **dict.fromkeys(("unroll", "vectorize", "parallel", "const_range"), _loop),
-    "bind": _bind,
-    "allocate": _allocate,
-    "output_tensor": _allocate,
+    "bind": bind,
+    "allocate": allocate,
+    "output_tensor": allocate,
     "sqrt": np.sqrt,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "log": np.log,

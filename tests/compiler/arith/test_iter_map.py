@@ -183,6 +183,22 @@ def test_indices_share_no_part_of_an_iterator() -> None:
             assert detect_iter_map(indices, {x: Range(0, 16)}, check_level=level).errors
 
 
+def test_predicates_about_different_parts_of_one_iterator() -> None:
+    outer, i, j, inner = (Var(name) for name in ("outer", "i", "j", "inner"))
+    domains = {outer: Range(0, 4), i: Range(0, 2), j: Range(0, 6), inner: Range(0, 3)}
+    fused = i * 6 + j
+    indices = [outer * 2 + fused // 6, fused % 6 // 3, fused % 3 * 3 + inner]
+    predicate = And(indices[0] < 7, indices[2] < 8)
+    *parts, predicates = subspace_divide(indices, domains, [j, inner], predicate)
+    assert [str(normalize_iter_map_to_expr(part.source)) for pair in parts for part in pair] == [
+        "outer * 2 + i", "0", "0", "j // 3", "0", "j % 3 * 3 + inner",
+    ]  # fmt: skip
+    assert [str(part.extent) for part in predicates] == ["outer * 2 + i < 7", "j % 3 * 3 + inner < 8"]
+    reached = {tuple(value(e, at) for e in indices) for at in points(domains) if value(predicate, at)}
+    assert len(reached) == 7 * 2 * 8
+    assert [value(s.args[0].extent, {}) for s in detect_iter_map(indices, domains, predicate)] == [7, 2, 8]
+
+
 def test_parts_of_one_iterator_are_merged() -> None:
     """A quotient times the divisor and the remainder are the iterator, whatever it was made of."""
     x, y, n = Var("x", "int64"), Var("y", "int64"), SizeVar("n", "int64")

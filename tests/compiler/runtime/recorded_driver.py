@@ -22,6 +22,10 @@ ATTRIBUTES = {
     "MAX_THREADS_PER_BLOCK": 1024,
     "COMPUTE_CAPABILITY_MAJOR": 9,
     "COMPUTE_CAPABILITY_MINOR": 0,
+    "MAX_BLOCK_DIM_X": 1024,
+    "MAX_BLOCK_DIM_Y": 1024,
+    "MAX_BLOCK_DIM_Z": 64,
+    "L2_CACHE_SIZE": 50 << 20,
 }
 
 
@@ -40,6 +44,9 @@ class RecordingApi:
             "cuDeviceGet": lambda number: number,
             "cuDeviceGetName": lambda *_: b"a GPU\0",
             "cuDeviceGetAttribute": lambda which, _: self.attributes[which],
+            "cuDeviceTotalMem": lambda _: 80 << 30,
+            "cuMemGetInfo": lambda: (60 << 30, 80 << 30),
+            "cuDriverGetVersion": lambda: 12040,
             "cuGetErrorString": lambda _: b"out of memory",
             "cuDevicePrimaryCtxRetain": lambda _: "context",
             "cuModuleLoadData": lambda _: "program",
@@ -62,7 +69,7 @@ class RecordingApi:
             if name in self.failing:
                 return (self.failing[name],)
             result = self.results.get(name, lambda *_: None)(*args)
-            return (0, result)
+            return (0, *result) if isinstance(result, tuple) else (0, result)
 
         return call
 

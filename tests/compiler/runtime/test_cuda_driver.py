@@ -84,6 +84,9 @@ def test_a_device_says_what_it_is(api):
     assert not cuda(1).exist
     assert (dev.device_name, dev.compute_version, dev.warp_size, dev.multi_processor_count) == ("a GPU", "9.0", 32, 132)
     assert dev.max_threads_per_block == 1024
+    assert (dev.max_thread_dimensions, dev.l2_cache_size_bytes) == ([1024, 1024, 64], 50 << 20)
+    assert (dev.total_global_memory, dev.available_global_memory) == (80 << 30, 60 << 30)
+    assert dev.api_version == 12040
     assert Target.from_device(dev).arch == "sm_90"
 
 
@@ -137,6 +140,8 @@ def test_a_device_that_is_absent_explains_itself():
     assert not cuda(0).exist
     assert cuda(0).compute_version is None
     assert cuda(0).device_name is None
+    assert cuda(0).max_thread_dimensions is None
+    assert (cuda(0).total_global_memory, cuda(0).available_global_memory, cuda(0).api_version) == (None, None, None)
     reason = "cuda-bindings|NVIDIA's driver"
     with pytest.raises(UnavailableError, match=reason):
         find_driver()

@@ -169,7 +169,9 @@ def test_arguments_of_extern():
 
 def test_tags_of_a_block():
     A = te.placeholder((4,), name="A")
-    with te.tag_scope(tag="mine"):
+    assert te.tag.TagScope.get_current() is None
+    with te.tag_scope(tag="mine") as scope:
+        assert te.tag.TagScope.get_current() is scope
         B = te.compute((4,), lambda i: A[i], name="B")
         C = te.extern((4,), [A], lambda ins, outs: tir.call_packed("f"), name="C")
         with pytest.raises(ArgumentError, match="inside of tag_scope"):

@@ -1,0 +1,126 @@
+"""The traces of decisions that passes of a context make, as a stack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from compiler.ir.error import ArgumentError
+
+__all__ = ["TraceStack"]
+
+
+class TraceStack:
+    """What a context keeps for passes that try several ways: traces of decisions, and how many were evaluated.
+
+    Attributes
+    ----------
+    trace_stack : list
+        The traces, the current one last.
+    make_traceable : list of str or None
+        Names of the passes that may record their decisions; None for none.
+    num_evals : int
+        How many candidates have been evaluated.
+    tuning_api_database : object
+        Where records of evaluations are kept; None for nowhere.
+    """
+
+    trace_stack: list[Any]
+    make_traceable: list[str] | None
+    num_evals: int
+    tuning_api_database: Any
+
+    def get_trace_stack(self) -> list[Any]:
+        """Return the traces, the current one last."""
+        return self.trace_stack
+
+    def set_trace_stack(self, trace_stack: Sequence[object]) -> None:
+        """Replace all traces.
+
+        Parameters
+        ----------
+        trace_stack : sequence of Trace
+        """
+        self.trace_stack = [*trace_stack]
+
+    def get_trace_stack_size(self) -> int:
+        """Return how many traces there are."""
+        return len(self.trace_stack)
+
+    def push_trace(self, trace: object) -> None:
+        """Make a trace the current one.
+
+        Parameters
+        ----------
+        trace : Trace
+        """
+        self.trace_stack.append(trace)
+
+    def pop_trace(self, return_current: bool = True) -> Any:
+        """Take the current trace off the stack.
+
+        Parameters
+        ----------
+        return_current : bool
+            Whether it is returned.
+
+        Returns
+        -------
+        Trace, or None
+
+        Raises
+        ------
+        ArgumentError
+            If there is none.
+        """
+        self.get_current_trace()
+        trace = self.trace_stack.pop()
+        return trace if return_current else None
+
+    def get_current_trace(self) -> Any:
+        """Return the current trace.
+
+        Returns
+        -------
+        Trace
+
+        Raises
+        ------
+        ArgumentError
+            If there is none.
+        """
+        if not self.trace_stack:
+            raise ArgumentError("PassContext: there is no trace; push_trace makes one the current one")
+        return self.trace_stack[-1]
+
+    def set_num_evals(self, num: int) -> None:
+        """Set how many candidates have been evaluated.
+
+        Parameters
+        ----------
+        num : int
+        """
+        self.num_evals = num
+
+    def inc_num_evals(self, num: int) -> None:
+        """Count evaluated candidates.
+
+        Parameters
+        ----------
+        num : int
+            How many more.
+        """
+        self.num_evals += num
+
+    def get_tuning_api_database(self) -> Any:
+        """Return where records of evaluations are kept; None for nowhere."""
+        return self.tuning_api_database
+
+    def set_tuning_api_database(self, database: object) -> None:
+        """Set where records of evaluations are kept.
+
+        Parameters
+        ----------
+        database : object
+        """
+        self.tuning_api_database = database
