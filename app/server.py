@@ -59,7 +59,7 @@ def create_app(
     try:
         config.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigurationError(f"the data directory {config.data_dir} cannot be made: {error.strerror}") from error
+        raise ConfigurationError(f"the data directory {config.data_dir} cannot be created: {error.strerror}") from error
     if config.lessons_dir is not None and not config.lessons_dir.is_dir():
         raise ConfigurationError(f"there is no directory {config.lessons_dir} with lessons")
     if runner is None:
@@ -103,7 +103,7 @@ def start_runner(config: Config) -> Runner:
         runner.close()
         raise ConfigurationError(
             f"refusing to listen on {config.host}: anyone's scripts would run with {runner.tier}; "
-            "listen on 127.0.0.1, or say --unsafe-public"
+            "listen on 127.0.0.1, or pass --unsafe-public"
         )
     return runner
 
@@ -117,7 +117,7 @@ def start_cluster(config: Config) -> Runner:
         If there is no store for the files of scripts, Dask is not installed, or the scheduler cannot be used.
     """
     if not config.store:
-        raise ConfigurationError(f"the machines of {config.scheduler} read files from a store: say --store too")
+        raise ConfigurationError(f"the machines of {config.scheduler} read files from a store; pass --store too")
     try:
         from app.cluster.runner import Cluster
     except ImportError as error:

@@ -70,13 +70,11 @@ def make_host(config: Config) -> Host:
         Settings are missing, there is no sandbox here, or none that is strict enough.
     """
     if not config.scheduler or not config.store:
-        raise ConfigurationError(
-            "STRATA_SCHEDULER and STRATA_STORE say whom this machine works for, and where files are"
-        )
+        raise ConfigurationError("set STRATA_SCHEDULER to the scheduler and STRATA_STORE to the store of files")
     runner = start_local_runner(config)
     if not (config.unsafe_local or config.unsafe_public or runner.tier.safe_for_public):
         runner.close()
-        raise ConfigurationError(f"refusing to work for others: anyone's scripts would run with {runner.tier}")
+        raise ConfigurationError(f"refusing to run others' scripts with {runner.tier}")
     uploads = Uploads(
         config.data_dir / "uploads",
         config.upload_bytes,

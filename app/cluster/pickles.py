@@ -52,7 +52,7 @@ class _Unpickler(pickle.Unpickler):
         kind = getattr(builtins, name, None) if module == "builtins" else None
         if (module, name) in _NAMES or (isinstance(kind, type) and issubclass(kind, Exception)):
             return super().find_class(module, name)
-        raise pickle.UnpicklingError(f"{module}.{name} is not unpickled here")
+        raise pickle.UnpicklingError(f"{module}.{name} may not be unpickled")
 
 
 class _Pickles:

@@ -114,7 +114,7 @@ def draw_flow(listing: Listing, function: str = "") -> DrawnFlow | None:
     """
     if len(listing.lines) > MAX_LINES:
         raise NotFound(
-            f"the control flow of at most {MAX_LINES:,} lines is drawn, this text has {len(listing.lines):,}"
+            f"control flow is drawn for at most {MAX_LINES:,} lines, this listing has {len(listing.lines):,}"
         )
     graphs = control_flow([line.text for line in listing.lines], listing.language)
     if not graphs:

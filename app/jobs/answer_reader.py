@@ -191,7 +191,7 @@ class AnswerReader:
         """
         outcome = self._job.outcome
         if outcome.status == "cancelled":
-            raise Superseded("a newer request took the place of this one")
+            raise Superseded("a newer request replaced this one")
         if outcome.status == "lost":
             raise Unavailable(f"{outcome.detail}; try again", retry_after=5)
         if outcome.status == "setup":

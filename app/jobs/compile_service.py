@@ -28,7 +28,7 @@ HEARTBEAT_SECONDS = 3.0
 UPDATE_SECONDS = 0.25
 """Least time between two updates of a run: each is decoded and drawn."""
 MAX_TABS = 4096
-REPLACED = "a newer request took the place of this one"
+REPLACED = "a newer request replaced this one"
 CACHED = frozenset({"ok", "error"})
 """Statuses of answers that are cached; a run that was stopped may get further the next time."""
 

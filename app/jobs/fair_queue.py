@@ -402,7 +402,7 @@ class FairQueue:
                 self.review()
             with self._changed:
                 if ticket.ended:
-                    raise Superseded("given up while it waited in the queue")
+                    raise Superseded("cancelled while it waited in the queue")
                 if ticket.granted:
                     return
                 place = self._in_order().index(ticket) + 1

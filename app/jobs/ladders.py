@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 MAX_LADDERS = 256
 """Ladders that are remembered, running or not."""
 PATIENCE_SECONDS = 30.0
-"""How long a ladder goes on while nobody listens."""
+"""How long a ladder goes on while no client is listening."""
 POLL_SECONDS = 5.0
 MAX_EVENTS = 5000
 MAX_EVENT_BYTES = 4 << 20
@@ -371,7 +371,7 @@ class Ladders:
         last = 0
         for place in ticket.places(POLL_SECONDS):
             if ladder.abandoned:
-                raise Superseded("nobody listens")
+                raise Superseded("no client is listening")
             if place != last:
                 ladder.send(Queued(place=place))
             last = place

@@ -78,7 +78,7 @@ class RecordedPrograms:
         with self._compiling.turn(client.address, client.tab) as ticket:
             recorded, problem = self._recorded(workspace, client, ticket)
             if not recorded:
-                return None, problem or "this script makes no function"
+                return None, problem or "this script builds no function"
             chosen = recorded[unit if -1 <= unit < len(recorded) else -1]
             program = chosen.program or (chosen.graph if graphs else "")
             if not program:

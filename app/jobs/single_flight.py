@@ -59,7 +59,7 @@ class SingleFlight(Generic[Result]):
             if call.results:
                 return call.results[0]
             if not call.done:
-                raise Superseded("nobody waits for this any more")
+                raise Superseded("no request is waiting for this any more")
 
     def _lead(self, key: Hashable, call: _Call[Result], work: Callable[[], Result]) -> Result:
         try:

@@ -129,7 +129,7 @@ class LessonClass:
             The secret is not this class's.
         """
         if not hmac.compare_digest(_digest(secret), self._secret):
-            raise Forbidden("only the teacher of this class does that", expected="the secret of the teacher's link")
+            raise Forbidden("only the teacher of this class may do that", expected="the secret of the teacher's link")
 
     def attend(self, key: str, step: int) -> str:
         """Note at which step a student is, and return his name.
@@ -185,7 +185,7 @@ class LessonClass:
         """
         encoded = None if state is None else msgspec.json.encode(state)
         if encoded is not None and len(encoded) > MAX_STATE_BYTES:
-            raise InvalidBody("this is too much to present", expected=f"at most {MAX_STATE_BYTES:,} bytes")
+            raise InvalidBody("what is presented is too large", expected=f"at most {MAX_STATE_BYTES:,} bytes")
         with self._changing() as connection:
             connection.execute(update(CLASSES).where(CLASSES.c.id == self.id).values(presented=encoded))
             _bump_version(connection, self.id)
@@ -241,7 +241,7 @@ class LessonClass:
             That many listen already.
         """
         if len(self._listeners) >= MAX_LISTENERS:
-            raise Busy("too many follow this class already", retry_after=30)
+            raise Busy("too many connections follow this class already", retry_after=30)
         self.refresh()
 
     def listen(self, listener: object, wake: Callable[[], None]) -> None:

@@ -160,7 +160,7 @@ def read_lesson(path: Path, own: bool = False) -> Lesson:
     """
     name = lesson_name(path)
     if not name:
-        raise LessonError(f"{path.name}: a lesson's file is named like 03_split_loops.md")
+        raise LessonError(f"{path.name}: a lesson's file must be named like 03_split_loops.md")
     try:
         content = path.read_bytes()
         text = content.decode()
@@ -184,7 +184,7 @@ def _front(text: str) -> tuple[Settings, str, int]:
     """Return the settings, the Markdown after them, and how many lines stand above it."""
     match = _FRONT.match(text)
     if match is None:
-        raise LessonError("line 1: a lesson begins with its settings in TOML between two lines of +++")
+        raise LessonError("line 1: a lesson must begin with its settings in TOML between two lines of +++")
     settings = _toml(match[1], Settings, 1)
     unknown = [name for name in settings.panes if table.find(name) is None]
     if unknown:
@@ -221,9 +221,9 @@ def _parts(text: str, above: int) -> tuple[Markup, tuple[Step, ...]]:
         sections[-1].append(token)
     steps = tuple(_step(section, above) for section in sections[1:])
     if not steps:
-        raise LessonError("it has no step: each begins with a heading of the second level, ## like this")
+        raise LessonError("it has no step: each step begins with a second-level heading, ## like this")
     if steps[0].start is None:
-        raise LessonError("its first step needs a fence ```python start with the script that it begins with")
+        raise LessonError("its first step needs a ```python start block with its initial script")
     return render(sections[0]), steps
 
 

@@ -76,16 +76,16 @@ def make_file(subject: FileSubject, recorder: Recorder) -> Made:
 def _of_model(subject: FileSubject, recorder: Recorder) -> Made:
     graph = _chosen(list(recorder.graphs), subject.unit)
     if graph is None or not isinstance(graph.built, BuiltGraph):
-        raise TVMError("this script builds no model: relay.build makes one")
+        raise TVMError("this script builds no model; call relay.build")
     if not kind_of(subject.form).of_models:
-        raise TVMError("a model becomes a shared library or object code")
+        raise TVMError("a model can only be saved as a shared library or object code")
     return Made(graph.name, graph.built.exported(f"module.{subject.form}"))
 
 
 def _of_function(subject: FileSubject, recorder: Recorder) -> Made:
     function = _chosen(list(recorder.functions), subject.unit)
     if function is None or function.lowered is None:
-        raise TVMError("this script makes no function")
+        raise TVMError("this script builds no function")
     if subject.form == "tvmscript":
         return Made(function.name, _script(function))
     if subject.form in _C_FORMS:
@@ -116,7 +116,7 @@ def _cuda_source(lowered: IRModule) -> str:
         There are none.
     """
     if not launches_threads(lowered):
-        raise TVMError("it launches no kernel: no loop of it is bound to blockIdx or threadIdx")
+        raise TVMError("it launches no kernel: none of its loops is bound to blockIdx or threadIdx")
     return source_code(split_for_device(lowered, Target("cuda"), packed=False).device, "cuda").text
 
 

@@ -86,7 +86,7 @@ class _Containment(Visitor):
         for param in func.params:
             buffer = func.buffer_map.get(param)
             if buffer is None or buffer.data in self._allocated:
-                raise NotContained("a parameter is not a tensor of its own")
+                raise NotContained("a parameter is not a tensor, or shares its memory with another")
             self._allocated[buffer.data] = _bytes(buffer.shape, buffer.dtype)
             self._declare(buffer)
 
@@ -136,7 +136,7 @@ class _Containment(Visitor):
     def visit_Call(self, n: Call) -> None:
         name = getattr(n.op, "name", str(n.op))
         if self._operators.get(name) is not n.op:
-            raise NotContained(f"it calls {name}, which is none of the intrinsics that only compute a value")
+            raise NotContained(f"it calls {name}, which is not a pure intrinsic")
         if n.op is not IF_THEN_ELSE:
             for arg in n.args:
                 self.visit(arg)
@@ -171,7 +171,7 @@ class _Containment(Visitor):
     def _declare(self, buffer: Buffer) -> None:
         compact = not buffer.strides and is_const_int(buffer.elem_offset, 0)
         if not compact or self._allocated.get(buffer.data, -1) < _bytes(buffer.shape, buffer.dtype):
-            raise NotContained(f"buffer {buffer.name!r} is more than the memory that was allocated for it")
+            raise NotContained(f"buffer {buffer.name!r} is larger than the memory allocated for it")
         self._buffers.add(buffer)
 
     def _check_access(self, buffer: Buffer, indices: Sequence[PrimExpr]) -> None:
@@ -198,7 +198,7 @@ class _Containment(Visitor):
         while todo:
             n = todo.pop()
             if not isinstance(n, allowed) or not isinstance(n, PrimExpr):
-                raise NotContained(f"it depends on {n} where an index or a loop does")
+                raise NotContained(f"an index or a loop depends on {n}")
             if n.dtype != "bool":
                 bound = self._analyzer.const_int_bound(n)
                 if n.dtype not in ("int32", "int64") or bound.min_value < -_LIMIT or bound.max_value >= _LIMIT:
@@ -214,7 +214,7 @@ def _of_lane(e: PrimExpr, lane: Var) -> PrimExpr:
             return e.value
         case BinaryOp():
             return type(e)(_of_lane(e.a, lane), _of_lane(e.b, lane))
-    raise NotContained(f"{e} is not an index that can be proven")
+    raise NotContained(f"{e} is an index whose bounds cannot be proven")
 
 
 def _bytes(shape: Sequence[PrimExpr], dtype: str) -> int:

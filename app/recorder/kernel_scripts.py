@@ -92,7 +92,7 @@ def _fitting(made: tuple[object, Sequence[Any]], definition: KernelDefinition) -
     """Return what a script made as a definition that can take the place of another."""
     schedule, args = made
     if not isinstance(schedule, Schedule):
-        raise ArgumentError("a kernel of a model is a schedule of tensor expressions")
+        raise ArgumentError("a kernel of a model must be a schedule of tensor expressions")
     tensors = [arg for arg in args if isinstance(arg, Tensor)]
     expected = [*definition.inputs, *definition.outputs]
     if len(tensors) != len(args) or [*map(_type, tensors)] != [*map(_type, expected)]:

@@ -230,7 +230,7 @@ def _tensors(args: Sequence[Tensor | Var]) -> list[Tensor]:
     """Return the arguments of a function, none of which may be a number."""
     for arg in args:
         if not isinstance(arg, Tensor):
-            raise TVMError(f"measuring needs functions of tensors; {show(arg)} is a number")
+            raise TVMError(f"measuring requires functions of tensors; {show(arg)} is a number")
     return [arg for arg in args if isinstance(arg, Tensor)]
 
 
@@ -285,5 +285,5 @@ class _Writes(StmtVisitor):
 def _parameter_buffers(function: PrimFunc) -> list[Buffer]:
     for param in function.params:
         if param not in function.buffer_map:
-            raise TVMError(f"measuring needs functions of tensors; {param.name} is a number")
+            raise TVMError(f"measuring requires functions of tensors; {param.name} is a number")
     return [function.buffer_map[param] for param in function.params]

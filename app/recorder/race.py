@@ -60,7 +60,7 @@ class Race(Ladder):
     def _race(self, name: str) -> Measurement:
         edited, original = ([(p.shape, p.dtype) for p in x.parameters] for x in (self._program, self._original))
         if edited != original or self._program.outputs != self._original.outputs:
-            raise ArgumentError(f"{name} takes other arguments than the original, so the two cannot race")
+            raise ArgumentError(f"{name} takes different arguments from the original, so the two cannot be compared")
         arrays, call = self._loaded(self._program.lowered())
         original_arrays, original_call = self._loaded(self._original.lowered())
         firsts = time_call(call), time_call(original_call)

@@ -202,7 +202,7 @@ class Session:
         """Send the last schedule for another process to measure; measure it here where that is impossible."""
         schedule = self._recorder.last_schedule
         if schedule is None:
-            problem = Problem(kind="NoSchedule", message="the ladder measures a schedule, and this script makes none")
+            problem = Problem(kind="NoSchedule", message="the ladder measures a schedule, and this script creates none")
             self._send(Failed(label="ladder", problem=problem))
             return
         recorded = record_schedule(schedule, self._recorder, self._request.options)

@@ -45,7 +45,7 @@ def write_graph(graph: GraphSubject) -> str:
         It was not built by the graph executor, or is too large.
     """
     if not isinstance(graph.built, BuiltGraph):
-        raise TVMError("only models that relay.build makes for the graph executor run on your GPU")
+        raise TVMError("only models built by relay.build for the graph executor can run on your GPU")
     inputs = len(graph.built.program.inputs)
     modules = [graph.first, *(record.module for record in graph.passes)]
     bound = next((module for module in modules if len(module["main"].params) == inputs), modules[-1])
@@ -108,7 +108,7 @@ def _read(text: str) -> tuple[IRModule, dict[str, Range]]:
         raise TVMError(f"the ranges of the weights cannot be read: {error}") from None
     module = load_json(graph)
     if not isinstance(module, IRModule):
-        raise TVMError("the text is that of no graph")
+        raise TVMError("the text is not that of a graph")
     return module, ranges
 
 

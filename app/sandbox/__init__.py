@@ -21,7 +21,9 @@ else:
         """Refuses: this system has nothing to build one from."""
 
         def __init__(self, *_: object, **__: object) -> None:
-            raise SandboxError(f"sandbox: {sys.platform} has nothing to build one from; only --unsafe-local works here")
+            raise SandboxError(
+                f"sandbox: {sys.platform} does not support one; only --unsafe-local works on this system"
+            )
 
 
 __all__ = [

@@ -108,7 +108,7 @@ def _set_up(surroundings: Surroundings) -> bytes:
     tier, uid = surroundings.tier, surroundings.uid
     header = wire.read_header(JOB)
     if header.limits.program and not tier.executes:
-        raise PermissionError("no mechanism of this sandbox knows which program is executed")
+        raise PermissionError("no mechanism of this sandbox can restrict which program is executed")
     request = wire.read_exactly(JOB, header.request)
     own_id = Mechanism.USER_ID in tier.mechanisms
     if Mechanism.PRIVATE_ROOT in tier.mechanisms:

@@ -172,7 +172,7 @@ def _strongest() -> Tier:
     """The tier of this host, which without a filter for system calls is none to speak of."""
     tier = probe.probe()
     if Mechanism.SECCOMP not in tier.mechanisms:
-        raise SandboxError(f"sandbox: this host cannot have one: {tier.reasons[Mechanism.SECCOMP]}")
+        raise SandboxError(f"sandbox: this host does not support one: {tier.reasons[Mechanism.SECCOMP]}")
     return tier
 
 
@@ -261,7 +261,7 @@ class Sandbox:
         check_files(files, limits)
         with self._lock:
             if self._closed:
-                raise SandboxError("sandbox: it was closed")
+                raise SandboxError("sandbox: it is closed")
             try:
                 return self._hand_over(next(self._turns), request, files, limits)
             except OSError as error:

@@ -182,9 +182,9 @@ class Connection(asyncio.BufferedProtocol):
             if not begun:
                 return None
             limit = f"within {self._bounds.head_seconds:g} s"
-            raise SlowRequest("the head of the request did not come in time", expected=limit) from None
+            raise SlowRequest("the head of the request did not arrive in time", expected=limit) from None
         if isinstance(event, h11.Request) and not event.http_version.startswith(b"1."):
-            raise Malformed(f"HTTP/{event.http_version.decode()} is not spoken here", 505)
+            raise Malformed(f"HTTP/{event.http_version.decode()} is not supported", 505)
         return event if isinstance(event, h11.Request) else None
 
     async def _answer(self, request: h11.Request) -> Reply:
@@ -226,7 +226,7 @@ class Connection(asyncio.BufferedProtocol):
                         raise Gone
         except TimeoutError:
             slowest = f"at least {self._bounds.bytes_per_second:,} bytes a second"
-            raise SlowRequest("the body of the request comes too slowly", expected=slowest) from None
+            raise SlowRequest("the body of the request arrives too slowly", expected=slowest) from None
 
     async def _store(self, body: Spool, data: bytes) -> None:
         if body.in_memory and body.size + len(data) <= self._bounds.memory_bytes:
@@ -242,7 +242,7 @@ class Connection(asyncio.BufferedProtocol):
     def _check_chunks(self, chunks: int, size: int) -> None:
         if chunks > self._bounds.chunks + size // self._bounds.chunk_bytes:
             expected = f"pieces of {self._bounds.chunk_bytes} bytes or more"
-            raise MalformedBody("the body comes in too many small pieces", expected=expected)
+            raise MalformedBody("the body arrives in too many small pieces", expected=expected)
 
     def _next_event(self) -> object:
         try:

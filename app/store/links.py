@@ -335,7 +335,7 @@ class Links:
                 raise _no_such_link(link)
             mine = (TOKENS.c.digest == _digest(token)) & (TOKENS.c.link == link)
             if connection.execute(delete(TOKENS).where(mine)).rowcount == 0:
-                raise Forbidden("that token does not delete this link", expected="the token from when it was created")
+                raise Forbidden("this token cannot delete the link", expected="the token from when it was created")
             if connection.execute(select(TOKENS.c.digest).where(TOKENS.c.link == link)).first() is None:
                 connection.execute(delete(LINKS).where(LINKS.c.id == link))
 

@@ -177,7 +177,7 @@ class Uploads:
         if FILE_ID.fullmatch(file) and not path.is_file():
             self._fetch(name, file)
         if not FILE_ID.fullmatch(file) or not path.is_file():
-            raise NotFound(f"the file {name!r} is not stored here; attach it again", field="$.uploads")
+            raise NotFound(f"the file {name!r} is not stored on this server; attach it again", field="$.uploads")
         stamp = path.stat()
         if self._verified.get(file) != _identity(stamp):
             with path.open("rb") as content:

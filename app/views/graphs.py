@@ -31,7 +31,7 @@ def graph(key: str) -> Response:
 def _folding() -> Folding:
     folding = request.args.get("fold", "")
     if folding not in get_args(Folding):
-        raise NotFound(f"there is no way {folding!r} to fold a graph")
+        raise NotFound(f"there is no folding {folding!r}")
     return cast(Folding, folding)
 
 

@@ -137,5 +137,7 @@ def measurements_of(step: Step, asked: CheckRequest) -> list[Measurement]:
     ladder = current_services().ladders.get(asked.ladder)
     mode: Mode = "ladder" if step.measuring == "ladder" else "record"
     if ladder.workspace != content_key(mode, asked.workspace):
-        raise InvalidBody("this was measured of another script", field="$.ladder", expected="a measurement of this one")
+        raise InvalidBody(
+            "this measurement is of another script", field="$.ladder", expected="a measurement of this one"
+        )
     return ladder.measurements

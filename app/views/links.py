@@ -70,6 +70,8 @@ def delete(link: str) -> Response:
     """Delete a link."""
     token = request.headers.get(TOKEN_HEADER)
     if not token:
-        raise Forbidden("only its creator deletes a link", field=TOKEN_HEADER, expected="the token from its creation")
+        raise Forbidden(
+            "only its creator can delete a link", field=TOKEN_HEADER, expected="the token from its creation"
+        )
     current_services().links.delete(link, token)
     return Response(status=204)

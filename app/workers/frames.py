@@ -128,7 +128,7 @@ class Channel(Generic[Frame]):
             self._end.settimeout(_left(deadline))
             count = self._end.recv_into(view)
             if not count:
-                raise EOFError("the other end is gone")
+                raise EOFError("the peer has closed the connection")
             view = view[count:]
         return buffer
 

@@ -28,7 +28,7 @@ MAX_WAITING = 256
 """Tasks that may wait for a worker."""
 WORKER_BYTES = 96 << 20
 """What a worker needs to decode and draw the answers of large models."""
-CANCELLED = "nobody waits for this any more"
+CANCELLED = "no request is waiting for this any more"
 FORK_ATTEMPTS = 2
 IMPORTED_BYTES = 100 << 20
 """What the process takes that workers are forked from; they share it."""
@@ -142,7 +142,7 @@ class RenderWorkers:
             if place.cancelled:
                 raise Superseded(CANCELLED) from error
             allowed = f"{self._settings.seconds:g} s of processor time and {self._settings.memory_bytes >> 20} MiB"
-            raise Overrun(f"to show this takes more than {allowed}", expected="something smaller") from error
+            raise Overrun(f"rendering this takes more than {allowed}", expected="something smaller") from error
         made = [result.reply.answer.key] if isinstance(result, Done) and isinstance(result.reply, Packed) else []
         worker.answers.extend([*place.answers, *made])
         return result
@@ -159,7 +159,7 @@ class RenderWorkers:
                 with self._lock:
                     slot.worker = worker
                 return worker
-        raise Unavailable("no process can be started that draws this", retry_after=5)
+        raise Unavailable("no rendering process can be started", retry_after=5)
 
     def _drop(self, slot: _Slot, worker: Worker) -> None:
         with self._lock:
@@ -171,7 +171,7 @@ class RenderWorkers:
     def _enter(self, place: _Place) -> None:
         with self._lock:
             if len(self._places) >= MAX_WAITING:
-                raise Busy("too many pages are being drawn now", retry_after=2)
+                raise Busy("too many pages are being rendered", retry_after=2)
             self._places.append(place)
             self._grant()
 
@@ -181,7 +181,7 @@ class RenderWorkers:
             if place.cancelled:
                 raise Superseded(CANCELLED)
             if place.slot is None:
-                raise Busy("too many pages are being drawn now", retry_after=2)
+                raise Busy("too many pages are being rendered", retry_after=2)
             return place.slot
 
     def _leave(self, place: _Place) -> None:
@@ -222,7 +222,7 @@ class RenderWorkers:
         """Return the process that workers are forked from; where there is none, start it."""
         with self._starting:
             if self._closed:
-                raise Unavailable("the server is ending")
+                raise Unavailable("the server is shutting down")
             if self._forks is not None and not self._forks.alive:
                 log.error("the process that workers are forked from has ended")
                 self._forks.close()

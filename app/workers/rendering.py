@@ -176,7 +176,7 @@ def _listing(key: str, answers: Sequence[Decoded]) -> Listing:
     for decoded in answers:
         if key in decoded.answer.listings:
             return decoded.answer.listings[key]
-    raise NotFound("this text has expired; compile again to see it")
+    raise NotFound("this listing has expired; compile again to see it")
 
 
 def _text(task: RenderText, answers: Sequence[Decoded]) -> Html:
@@ -197,7 +197,7 @@ def _text(task: RenderText, answers: Sequence[Decoded]) -> Html:
 def _chunk(task: RenderChunk, answers: Sequence[Decoded]) -> Html:
     listing = _listing(task.listing, answers)
     if task.index * CHUNK_LINES >= len(listing.lines):
-        raise NotFound(f"this text has no chunk {task.index}")
+        raise NotFound(f"this listing has no chunk {task.index}")
     return Html(_template("panes/_chunk.html", key=task.listing, chunk=draw_chunk(listing, task.index)))
 
 

@@ -72,7 +72,7 @@ class ForkServer:
             pid = Channel(ours, of_process_ids, MAX_CALL).receive(time.monotonic() + START_SECONDS)
         except (EOFError, OSError) as error:
             ours.close()
-            raise WorkerGone("a process that renders did not start") from error
+            raise WorkerGone("a rendering process did not start") from error
         return Worker(self, pid, ours)
 
     def kill(self, pid: int) -> None:

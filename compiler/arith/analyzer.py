@@ -117,7 +117,7 @@ class Analyzer:
         if not after.agrees_with(before):
             self._facts.replace(var, before)
             raise ArgumentError(
-                f"bind: {var.name!r} is known to be {before}, got {show(expr)}; override=True replaces what is known"
+                f"bind: {var.name!r} is known to be {before}, got {show(expr)}; pass override=True to replace it"
             )
         self._facts.replace(var, after.joined(before))
 
@@ -388,7 +388,9 @@ class Analyzer:
 
 def _require_unknown(var: Var, old: object, new: object, override: bool) -> None:
     if old != new and not override:
-        raise ArgumentError(f"update: {var.name!r} is known to be in {old}, got {new}; override=True replaces it")
+        raise ArgumentError(
+            f"update: {var.name!r} is known to be in {old}, got {new}; pass override=True to replace it"
+        )
 
 
 def _defined(e: PrimExpr) -> PrimExpr:

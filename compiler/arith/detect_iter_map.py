@@ -146,7 +146,7 @@ def _read(rewriter: IterMapRewriter, indices: Sequence[PrimExpr]) -> list[IterSu
         sums: list[IterSumExpr] = [rewriter.visit(index) for index in indices]
         if not rewriter.padding.has_grown:
             return sums
-    raise NotAffine("divisions ask for ever more padding")
+    raise NotAffine("the padding that its divisions need keeps growing")
 
 
 _READINGS = 8
@@ -177,7 +177,7 @@ def _constrain(rewriter: IterMapRewriter, predicate: PrimExpr) -> None:
     for i, mine in enumerate(sets):
         for other in sets[:i]:
             if mine & other and not (mine <= other or other <= mine):
-                raise NotAffine("two predicates are about different iterators, of which they share some")
+                raise NotAffine("two predicates constrain overlapping sets of iterators")
 
 
 def _part(split: IterSplitExpr) -> tuple[object, ...]:
@@ -264,7 +264,7 @@ def _check(
             _check_padding(paddings[mark], ordered, is_bijective, analyzer)
     for constraint in rewriter.constraints:
         if constraint.mark not in parts and any(mark in parts for mark in _input_marks(constraint.mark)):
-            raise NotAffine("a predicate is about iterators that do not lie side by side in the indices")
+            raise NotAffine("a predicate compares iterators that are not adjacent in the indices")
     missing = [mark for mark in rewriter.input_marks if mark not in parts]
     if is_bijective and missing:
         raise NotAffine(f"no index depends on {missing[0].source}")
@@ -275,7 +275,7 @@ def _check_padding(
     padded: PaddedMark, ordered: Sequence[IterSplitExpr], is_bijective: bool, analyzer: Analyzer
 ) -> None:
     if is_bijective or not padded.is_reached(ordered, analyzer):
-        raise NotAffine(f"the splits of {padded.mark.source} have values that only padding takes")
+        raise NotAffine(f"the splits of {padded.mark.source} only take values from the padding")
 
 
 def order_splits(

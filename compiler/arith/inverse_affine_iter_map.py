@@ -37,7 +37,7 @@ def inverse_affine_iter_map(iter_map: Sequence[IterSumExpr], outputs: Sequence[E
     """
     sums = list(iter_map)
     if len(sums) != len(outputs):
-        raise ArgumentError(f"inverse_affine_iter_map: {len(sums)} indices need as many outputs, got {len(outputs)}")
+        raise ArgumentError(f"inverse_affine_iter_map: expected {len(sums)} outputs, one per index, got {len(outputs)}")
     values: dict[IterMark, PrimExpr] = {}
     for s, output in zip(sums, outputs, strict=True):
         _distribute(s, convert(output), values)

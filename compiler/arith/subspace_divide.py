@@ -138,7 +138,7 @@ class _Divider:
             self.outer_predicate = self._and(self.outer_predicate, mark, source)
             return _Divided(IterMark(source, mark.extent), None)
         if self._is_constrained(mark, source):
-            raise NotAffine("a predicate is about iterations of both parts")
+            raise NotAffine("a predicate involves iterations of both parts")
         return self._assembled(parts, source)
 
     def _assembled(self, parts: Sequence[_DividedSplit], source: IterSumExpr) -> _Divided:

@@ -121,7 +121,7 @@ def create_staticlib(output: str, inputs: str | Sequence[str], ar: str | None = 
 def _run(output: str, objects: str | Sequence[str], options: Sequence[str], cc: str | None) -> None:
     compiler = cc or get_cc()
     if compiler is None:
-        raise UnavailableError("cc: this machine has no C++ compiler; name one in the environment variable CXX")
+        raise UnavailableError("cc: this machine has no C++ compiler; set the environment variable CXX to one")
     inputs = [objects] if isinstance(objects, str) else list(objects)
     _command([compiler, *options, "-o", output, *inputs])
 

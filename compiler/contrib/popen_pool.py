@@ -132,10 +132,10 @@ class PopenWorker:
         ChildProcessError
             If the process ended in the middle of it.
         TVMError
-            If no call was begun.
+            If no call is in progress.
         """
         if self._pipe is None:
-            raise TVMError("PopenWorker.recv: no call was begun")
+            raise TVMError("PopenWorker.recv: no call is in progress; call send first")
         try:
             if not self._pipe.poll(self._timeout):
                 self.kill()
@@ -143,7 +143,7 @@ class PopenWorker:
             returned, value = pickle.loads(self._pipe.recv_bytes())
         except (EOFError, ConnectionError):
             self.kill()
-            raise ChildProcessError("PopenWorker: the process ended in the middle of the call") from None
+            raise ChildProcessError("PopenWorker: the process exited during the call") from None
         if returned:
             return value
         raise value
@@ -193,7 +193,7 @@ class PopenWorker:
                 env=os.environ | {"PYTHONPATH": paths},
             )  # fmt: skip
         except OSError as refused:
-            raise UnavailableError(f"PopenWorker: no process can be started here: {refused.strerror}") from None
+            raise UnavailableError(f"PopenWorker: cannot start a process: {refused.strerror}") from None
         finally:
             theirs.close()
         self._pipe = ours

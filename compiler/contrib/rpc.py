@@ -54,7 +54,7 @@ class LocalSession:
         """
         if isinstance(data, (bytes, bytearray)):
             if not target:
-                raise ArgumentError("upload: target must name the file that the bytes are")
+                raise ArgumentError("upload: target must name the file to write when data is bytes")
             content = bytes(data)
         else:
             target = target or Path(data).name

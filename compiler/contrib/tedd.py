@@ -141,7 +141,8 @@ def _check(sch: Schedule, show_svg: bool, name: str) -> None:
         raise ArgumentError(f"tedd.{name}: expected a schedule of te.create_schedule, got {type(sch).__name__}")
     if show_svg:
         raise UnavailableError(
-            f"tedd.{name}: no picture is made here; dot_file_path= writes the drawing for Graphviz: dot -Tsvg FILE"
+            f"tedd.{name}: images are not rendered; write the graph with dot_file_path= and render it with"
+            f" Graphviz: dot -Tsvg FILE"
         )
 
 

@@ -173,7 +173,9 @@ def _check(module: IRModule, target: Target) -> None:
     """Refuse what no code can be generated from, in the words of the schedule."""
     if target.kind != "llvm" and target.kind not in LANGUAGES and not is_device(target):
         made = ", ".join(("llvm", *LANGUAGES, *DEVICES))
-        raise TargetError(f"build: code is generated for {made}, not for {target.kind}; lower shows the loop IR")
+        raise TargetError(
+            f"build: code is generated for {made}, not for {target.kind}; use tvm.lower to see the loop IR"
+        )
     functions = [(var.name_hint, func) for var, func in module.items()]
     if not functions:
         raise ArgumentError("build: the module has no functions")

@@ -117,7 +117,7 @@ def split_for_device(module: IRModule, target: Target, packed: bool = True) -> S
         If the target's language cannot store a data type.
     """
     if "gpu" not in target.keys:
-        raise TargetError(f"split_for_device: target {str(target)!r} has no device that kernels are launched on")
+        raise TargetError(f"split_for_device: target {str(target)!r} has no device to launch kernels on")
     language = LANGUAGES.get(target.kind)
     if language is not None:
         require_stored_types(language, module)

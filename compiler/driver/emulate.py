@@ -125,7 +125,7 @@ def lower_for_emulation(module: IRModule, target: Target) -> IRModule:
         If the program cannot run on a device.
     """
     if "gpu" not in target.keys:
-        raise TargetError(f"emulate: target {str(target)!r} launches no kernels; build runs its code")
+        raise TargetError(f"emulate: target {str(target)!r} launches no kernels; run the function that build returns")
     module = synchronize(module, target)
     for each in (LowerDotProducts(), EmulateThreads(max(target.thread_warp_size, 1)), Simplify()):
         module = each.run_if_enabled(module)

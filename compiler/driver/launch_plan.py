@@ -136,9 +136,7 @@ class _Host(StmtVisitor):
         for position, param in enumerate(func.params):
             buffer = func.buffer_map.get(param)
             if buffer is None:
-                raise LoweringError(
-                    f"launch_plan: parameter {param.name!r} is a number; only tensors have a place here"
-                )
+                raise LoweringError(f"launch_plan: parameter {param.name!r} is a scalar; only tensors are supported")
             self._add(buffer.data, buffer.name, buffer.dtype, buffer.shape, position)
 
     def _add(
@@ -151,7 +149,7 @@ class _Host(StmtVisitor):
     def _value(self, expr: PrimExpr) -> int | float:
         value = self._analyzer.simplify(substitute(expr, self._values))
         if not isinstance(value, IntImm | FloatImm):
-            raise LoweringError(f"launch_plan: {expr} is only known when the function is called")
+            raise LoweringError(f"launch_plan: {expr} is known only at run time")
         return value.value
 
     def _constant(self, expr: PrimExpr) -> int:
@@ -179,7 +177,7 @@ class _Host(StmtVisitor):
         self.visit(n.body)
 
     def visit_While(self, n: While) -> None:
-        raise LoweringError("launch_plan: the host runs a while loop, whose end is only known when it is called")
+        raise LoweringError("launch_plan: the host runs a while loop, whose trip count is known only at run time")
 
     def visit_AssertStmt(self, n: AssertStmt) -> None:
         self.visit(n.body)

@@ -117,7 +117,7 @@ def _is_scheduled_by_blocks(func: PrimFunc) -> bool:
 def _module(inputs: object, args: Sequence[Any] | None, name: str, binds: Mapping[Any, Any] | None) -> IRModule:
     if isinstance(inputs, Schedule):
         if args is None:
-            raise ArgumentError("lower: args must be given with a schedule: the tensors that are the parameters")
+            raise ArgumentError("lower: args must be given with a schedule: the tensors that become parameters")
         if not isinstance(args, (list, tuple)):
             expected("lower", "args", "a list of tensors, buffers or variables", args)
         # The function as such, its signature and attributes, comes from what it is there to compute.
@@ -125,7 +125,7 @@ def _module(inputs: object, args: Sequence[Any] | None, name: str, binds: Mappin
             func = schedule_to_prim_func(inputs, args, name, binds)
             return IRModule({name: _assume_no_alias(func)})
     if args is not None:
-        raise ArgumentError(f"lower: args go with a schedule only, got a {type(inputs).__name__}")
+        raise ArgumentError(f"lower: args may only be given with a schedule, got {type(inputs).__name__}")
     if isinstance(inputs, PrimFunc):
         return IRModule({name: _assume_no_alias(inputs.with_attr("global_symbol", name))})
     if isinstance(inputs, IRModule):

@@ -43,7 +43,8 @@ class ApplyPassToFunction(Pass):
             re.compile(self.func_name_regex)
         except re.error as error:
             raise ArgumentError(
-                f"ApplyPassToFunction: func_name_regex {show(self.func_name_regex)} is no regular expression: {error}"
+                f"ApplyPassToFunction: func_name_regex {show(self.func_name_regex)} is not a regular expression:"
+                f" {error}"
             ) from None
 
     @property

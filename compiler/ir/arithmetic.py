@@ -230,7 +230,7 @@ def _true_divide(a: ExprLike, b: ExprLike) -> PrimExpr:
     x, y = match_types(a, b, "/")
     if dt.is_integral(x.dtype):
         raise DTypeError(
-            f"/: integers divide in several ways; use // (floordiv), tvm.tir.truncdiv or a cast, "
+            f"/: integer division is ambiguous; use // (floordiv), tvm.tir.truncdiv or a cast, "
             f"got {show(x)} / {show(y)}"
         )
     return binary(Div, x, y)

@@ -49,7 +49,9 @@ class Cast(PrimExpr):
         if not isinstance(self.value, PrimExpr):
             object.__setattr__(self, "value", convert(self.value))
         if dt.lanes(self.dtype) != dt.lanes(self.value.dtype):
-            raise DTypeError(f"Cast: {self.value} of type {self.value.dtype} has other lanes than {self.dtype}")
+            raise DTypeError(
+                f"Cast: {self.value} of type {self.value.dtype} has a different number of lanes from {self.dtype}"
+            )
 
 
 @node

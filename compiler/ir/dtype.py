@@ -213,7 +213,7 @@ def storage_bytes(dtype: str) -> int:
     """
     d = parse(dtype)
     if d.lanes < 0:
-        raise DTypeError(f"dtype: the size of {dtype} is not known before the program runs")
+        raise DTypeError(f"dtype: the size of {dtype} is known only at run time")
     return max(1, d.bits // 8) * d.lanes
 
 

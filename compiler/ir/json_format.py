@@ -84,7 +84,7 @@ def load_json(json_str: str) -> Any:
     if is_tvm_json(table):
         return load_tvm_json(table)
     if not isinstance(table, dict) or table.get("format") != _FORMAT or not isinstance(table.get("nodes"), list):
-        raise ArgumentError("load_json: expected a text that tvm.ir.save_json wrote")
+        raise ArgumentError("load_json: expected text written by tvm.ir.save_json")
     reader = _Reader()
     for entry in table["nodes"]:
         reader.add(entry)
@@ -109,7 +109,7 @@ class _Writer:
                 self._enter(thing, *parts)
             elif not _is_constant(thing) and id(thing) not in self._number:
                 if id(thing) in self._open:
-                    raise ArgumentError(f"save_json: {show(thing)} is a part of itself")
+                    raise ArgumentError(f"save_json: {show(thing)} contains itself")
                 self._open.add(id(thing))
                 parts = _parts(thing)
                 todo.append((thing, parts))
@@ -181,7 +181,7 @@ class _Reader:
         try:
             self._made.append(_object(type_key, fields))
         except (KeyError, TypeError, AttributeError, IndexError) as error:
-            raise ArgumentError(f"{where}: these are not the fields of a {type_key}: {error}") from None
+            raise ArgumentError(f"{where}: invalid fields for {type_key}: {error}") from None
 
     def value(self, written: object) -> Any:
         """Return what a field holds."""

@@ -294,7 +294,7 @@ class IRModule(Scriptable):
     def _add(self, var: GlobalVar | str, val: Any, update: bool = False) -> None:
         """Define a function, as older programs spell it."""
         if var in self and not update:
-            raise ArgumentError(f"IRModule: {var} is defined already; pass update=True to replace it")
+            raise ArgumentError(f"IRModule: {var} is already defined; pass update=True to replace it")
         self[var] = val
 
     def update(self, other: IRModule) -> None:

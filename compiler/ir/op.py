@@ -296,7 +296,7 @@ class Op:
         """
         entry = _ATTRIBUTES.get((self.name, attr_name))
         if entry is not None and entry[1] == plevel:
-            raise ArgumentError(f"set_attr: {attr_name} of {self.name} is set already with plevel={plevel}")
+            raise ArgumentError(f"set_attr: {attr_name} of {self.name} is already set with plevel={plevel}")
         if entry is None or entry[1] < plevel:
             _ATTRIBUTES[self.name, attr_name] = (value, plevel)
             if attr_name == "TCallEffectKind":

@@ -188,8 +188,8 @@ class ExprOperators:
 
     def __bool__(self) -> bool:
         raise ArgumentError(
-            "the truth of a symbolic expression is not known while the program is being built: "
-            "use tvm.tir.all, tvm.tir.any, tvm.tir.Not or tvm.tir.if_then_else instead of and, or, not, if"
+            "a symbolic expression has no truth value while the program is being built: use tvm.tir.all,"
+            " tvm.tir.any, tvm.tir.Not or tvm.tir.if_then_else instead of and, or, not, if"
         )
 
     def astype(self, dtype: str) -> PrimExpr:

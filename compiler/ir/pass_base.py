@@ -252,7 +252,7 @@ class Pass:
         return hash(type(self))
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise FrozenInstanceError(f"{type(self).__name__} is a value: its options cannot be changed")
+        raise FrozenInstanceError(f"{type(self).__name__} is immutable: its options cannot be changed")
 
 
 def _members_of_class(cls: type, method: str, name: str) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def load_tvm_json(table: Mapping[str, Any]) -> Any:
     extension_point(NODES).load_modules()
     nodes, arrays = table["nodes"], table["b64ndarrays"]
     if not isinstance(nodes, list) or not isinstance(arrays, list) or not all(isinstance(n, dict) for n in nodes):
-        raise ArgumentError("load_json: expected a list of nodes and one of arrays")
+        raise ArgumentError("load_json: expected a list of nodes and a list of arrays")
     return _Reader(nodes, arrays).root(table["root"])
 
 
@@ -145,7 +145,7 @@ class _Reader:
                 self._made[here] = self._make(here)
                 continue
             if here in opened:
-                raise ArgumentError(f"load_json: node {here} is a part of itself")
+                raise ArgumentError(f"load_json: node {here} contains itself")
             opened.add(here)
             todo.append((here, True))
             todo += [(part, False) for part in reversed(self._parts(here)) if part not in self._made]
@@ -216,7 +216,7 @@ class _Reader:
         except TVMError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, struct.error) as error:
-            raise ArgumentError(f"load_json: node {here}: these are not the fields of a {key}: {error}") from None
+            raise ArgumentError(f"load_json: node {here}: invalid fields for {key}: {error}") from None
 
     def _map(self, node: Mapping[str, Any]) -> dict[Any, Any]:
         values = [self._made[int(p)] for p in node.get("data", ())]

@@ -42,9 +42,9 @@ def computed(op: RelayOp, attrs: Attrs, args: Sequence[npt.NDArray[Any]]) -> Any
     """
     compute = op.get_attr("FTVMCompute") or op.compute
     if compute is None or op.relation is None:
-        raise ArgumentError("the operator has neither a reference in NumPy nor a definition")
+        raise ArgumentError("the operator has neither a NumPy reference nor a definition")
     if not all(isinstance(arg, np.ndarray) for arg in args):
-        raise ArgumentError("the operator has no reference in NumPy, and takes tensors only")
+        raise ArgumentError("the operator has no NumPy reference, and its inputs are not all tensors")
     types: tuple[Type, ...] = tuple(TensorType(arg.shape, str(arg.dtype)) for arg in args)
     inputs = [placeholder(arg.shape, str(arg.dtype), f"p{i}") for i, arg in enumerate(args)]
     outputs = compute(attrs, inputs, op.relation(types, attrs))

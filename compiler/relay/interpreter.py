@@ -183,7 +183,7 @@ class Interpreter:
             If ``function`` is none, or the arguments do not fit its parameters.
         """
         if not isinstance(function, Closure):
-            raise ArgumentError(f"evaluate: arguments are for functions, got a {type(function).__name__}")
+            raise ArgumentError(f"evaluate: arguments may only be given for a function, got {type(function).__name__}")
         values = _arguments(function.func, args)
         for param, value in zip(function.func.params, values, strict=True):
             check_shapes("evaluate", param, _shapes(value))
@@ -267,7 +267,7 @@ class Interpreter:
             case RelayOp():
                 return apply_operator(function, call.attrs, args)
             case _:
-                raise InterpreterError(f"interpreter: {show(function)} is called, but is not a function")
+                raise InterpreterError(f"interpreter: {show(function)} is called but is not a function")
 
     def _let(self, let: Let, frame: Frame) -> Any:
         frame.values[let.var] = self._value(let.value, frame)
@@ -284,7 +284,7 @@ class Interpreter:
             if _fits(clause.lhs, data, bound):
                 frame.values.update(bound)
                 return _Continue(clause.rhs, frame)
-        raise InterpreterError(f"interpreter: no clause of a match fits {_described(data)}")
+        raise InterpreterError(f"interpreter: no clause of a match matches {_described(data)}")
 
     def _item(self, expr: TupleGetItem, frame: Frame) -> Any:
         values = self._value(expr.tuple_value, frame)

@@ -81,7 +81,7 @@ def register(op_name: str, describe: str = "") -> ProgramOp:
         If the name is taken.
     """
     if op_name in registered_ops():
-        raise ArgumentError(f"register: operator {op_name} is registered before")
+        raise ArgumentError(f"register: operator {op_name} is already registered")
     return add_op(ProgramOp(op_name, doc=describe))
 
 
@@ -346,7 +346,7 @@ class _ScheduleStrategy:
         op = Op.get(self._op_name)
         compute = op.get_attr("FTVMCompute") or getattr(op, "compute", None)
         if compute is None:
-            raise ArgumentError(f"{op.name} has a schedule, but no definition; register_compute sets it")
+            raise ArgumentError(f"{op.name} has a schedule but no definition; register one with register_compute")
         strategy = OpStrategy()
         strategy.add_implementation(compute, self._schedule, name=f"{op.name.rpartition('.')[2]}.generic")
         return strategy

@@ -261,7 +261,9 @@ def get_valid_implementations(
     """
     strategy: Any = op.get_attr(_ATTRIBUTE)
     if strategy is None:
-        raise BuildError(f"{op.name} has no strategy: no {_ATTRIBUTE} is set, and it has no definition")
+        raise BuildError(
+            f"{op.name} has no strategy: {_ATTRIBUTE} is not set, and there is no definition to derive one from"
+        )
     with target:
         listed: OpStrategy = strategy(attrs, list(inputs), out_type, target)
     analyzer = Analyzer()

@@ -35,7 +35,7 @@ A = TypeVar("A", bound=Attrs)
 
 
 class RelationError(TVMError):
-    """Types that do not go together; inference adds the operator and the place."""
+    """Incompatible types; inference adds the operator and the place."""
 
 
 Types = tuple[Type, ...]
@@ -445,7 +445,7 @@ def get(name: str) -> RelayOp:
     """
     op = Op.get(name)
     if not isinstance(op, RelayOp):
-        raise TVMError(f"relay.op.get: {name!r} is not an operator of graphs")
+        raise TVMError(f"relay.op.get: {name!r} is not a Relay operator")
     return op
 
 

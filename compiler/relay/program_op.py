@@ -131,7 +131,7 @@ def _relation(name: str, function: ProgramRelation) -> Callable[[Types, Attrs], 
         with errors_of_program():
             result = function(types, attrs if len(attrs) else None)
         if not isinstance(result, Type):
-            raise RelationError(f"type relation {name} must return a type, it returned {show(result)}")
+            raise RelationError(f"type relation {name} must return a type, returned {show(result)}")
         return result
 
     return relation

@@ -71,7 +71,7 @@ class ScopeBuilder:
         Raises
         ------
         ArgumentError
-            If the scope has a value already.
+            If the scope already has a value.
         """
         self._end(as_expr(value))
 
@@ -147,7 +147,7 @@ class ScopeBuilder:
 
     def _end(self, value: ExprLike) -> None:
         if self._scopes[-1].result is not None:
-            raise ArgumentError("ScopeBuilder.ret: the scope has a value already")
+            raise ArgumentError("ScopeBuilder.ret: the scope already has a value")
         self._scopes[-1].result = value
 
 

@@ -110,7 +110,7 @@ def unpacked(data: bytes) -> NDArray:
     """
     magic, _, _, _, rank, code, bits, lanes = _HEAD.unpack_from(data)
     if magic != _MAGIC or lanes != 1:
-        raise ValueError("an array does not begin as arrays do")
+        raise ValueError("an array has no valid header")
     *shape, size = struct.unpack_from(f"<{rank}qq", data, _HEAD.size)
     name = "bool" if (code, bits) == (1, 1) else {0: "int", 1: "uint", 2: "float", 4: "bfloat"}[code] + str(bits)
     start = _HEAD.size + 8 * (rank + 1)

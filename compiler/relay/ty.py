@@ -124,7 +124,7 @@ def _shape(shape: Any) -> tuple[PrimExpr, ...]:
 def _extent(value: Any) -> PrimExpr:
     d = convert(value.value if isinstance(value, IntImm) else value)  # of one data type, however it was computed
     if not dt.is_integral(d.dtype) or (isinstance(d, IntImm) and d.value < 0):
-        raise ArgumentError(f"TensorType: shape must be of integers that are not negative, got {show(d)}")
+        raise ArgumentError(f"TensorType: shape must be non-negative integers, got {show(d)}")
     return d
 
 

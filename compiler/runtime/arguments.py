@@ -158,11 +158,11 @@ class Binder:
             raise self._fail(parameter, f"must have dtype {parameter.dtype}, got {memory.dtype}")
         flags = memory.flags
         if not flags.c_contiguous and not parameter.strides:
-            raise self._fail(parameter, "must be C-contiguous; numpy.ascontiguousarray makes it so")
+            raise self._fail(parameter, "must be C-contiguous; use numpy.ascontiguousarray")
         if parameter.written and not flags.writeable:
             raise self._fail(parameter, "is written by the function, but the array is read-only")
         if address % parameter.alignment and memory.size:
-            raise self._fail(parameter, f"must start at a multiple of {parameter.alignment} bytes; tvm.nd.array does")
+            raise self._fail(parameter, f"must be aligned to {parameter.alignment} bytes; use tvm.nd.array")
         return memory, address
 
     def _check_shapes(self, arrays: list[tuple[Parameter, np.ndarray[Any, Any]]], sizes: dict[str, int]) -> None:
@@ -206,4 +206,4 @@ class Binder:
             for j, other in enumerate(arrays):
                 if j != i and other is not None and np.may_share_memory(arrays[i], other):
                     other_name = parameters[j].name
-                    raise self._fail(parameters[i], f"is written, and shares memory with argument {other_name!r}")
+                    raise self._fail(parameters[i], f"is written and shares memory with argument {other_name!r}")

@@ -181,7 +181,7 @@ def _contiguous(args: tuple[object, ...]) -> list[Array]:
 
 
 def _host_code() -> NativeCode:
-    raise UnavailableError("cuda: the function runs on the device; the host's own code launches nothing")
+    raise UnavailableError("cuda: the function runs on the device and cannot be called as host code")
 
 
 def _write_back(arg: object, array: Array) -> None:

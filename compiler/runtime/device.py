@@ -192,7 +192,7 @@ class Device:
         """
         if not self.exist:
             why = f": {why_no_driver()}" if self.device_type == Device.kDLCUDA and why_no_driver() else ""
-            raise ArgumentError(f"{operation}: device {self} has no runtime here; only cpu(0) has{why}")
+            raise ArgumentError(f"{operation}: device {self} has no runtime on this machine; only cpu(0) has{why}")
         return self
 
     def __str__(self) -> str:

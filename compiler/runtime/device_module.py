@@ -184,8 +184,8 @@ class DeviceModule(Module):
     def _explain(self) -> NativeCode:
         why = f" ({why_no_driver()})" if self._kind == "cuda" and why_no_driver() else ""
         raise UnavailableError(
-            f"launch: this machine has no runtime for {self._kind} devices{why}; imported_modules[0].get_source() is "
-            "the program of its kernels, and target 'llvm' computes on the CPU"
+            f"launch: this machine has no runtime for {self._kind} devices{why}; see the kernels with"
+            f" imported_modules[0].get_source(), or build for target 'llvm' to run on the CPU"
         )
 
 

@@ -117,9 +117,9 @@ def parse_graph(text: str) -> Graph:
     except (msgspec.MsgspecError, KeyError, IndexError, TypeError) as exc:
         raise ArgumentError(f"graph_executor: the text is not a graph of a built model: {exc}") from None
     if not complete or not all(_refers_back(graph, i) for i in range(len(graph.nodes))):
-        raise ArgumentError("graph_executor: the graph is damaged: its tables do not fit its nodes")
+        raise ArgumentError("graph_executor: the graph is damaged: its tables do not match its nodes")
     if not all(0 <= head[0] < len(graph.nodes) and _has_value(graph, head) for head in graph.heads):
-        raise ArgumentError("graph_executor: the graph is damaged: an output names a value that there is not")
+        raise ArgumentError("graph_executor: the graph is damaged: an output refers to a value that does not exist")
     return graph
 
 

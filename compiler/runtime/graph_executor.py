@@ -164,7 +164,7 @@ class GraphExecutor(ModelExecutor):
         memory, storage = value.view().reshape(-1).view("uint8"), self.graph.storage_ids
         sharing = [i for i, s in enumerate(storage) if s == storage[number]]
         if any(self._values[i].nbytes > memory.size for i in sharing):
-            raise ArgumentError(f"{operation}: a larger value of the graph has the same memory")
+            raise ArgumentError(f"{operation}: its memory is shared with a larger value of the graph")
         for i in sharing:
             self._values[i] = _over(memory, self._values[i].shape, self._values[i].dtype, self.device)
         self._thunks = None

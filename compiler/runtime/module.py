@@ -428,7 +428,7 @@ class Module(timing.Timed):
         make = self._sources.get(fmt or self.format)
         if make is None:
             if fmt in self._files:
-                raise ArgumentError(f"get_source: {fmt!r} is not text; save('kernels.{fmt}') writes the file")
+                raise ArgumentError(f"get_source: {fmt!r} is binary; write it to a file with save('kernels.{fmt}')")
             formats = ", ".join(map(repr, self._sources)) or "nothing: a loaded module has no source"
             expected("get_source", "fmt", f"one of {formats}", fmt)
         return make()

@@ -57,7 +57,7 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
     try:
         return np.dtype(name)
     except TypeError:
-        raise DTypeError(f"NDArray: no array holds elements of type {show(dtype)}") from None
+        raise DTypeError(f"NDArray: arrays cannot hold elements of type {show(dtype)}") from None
 
 
 @lru_cache(maxsize=256)
@@ -214,7 +214,7 @@ class NDArray:
             raise ArgumentError(f"copyfrom: source must have shape {self._memory.shape}, got {values.shape}")
         if values.dtype != self._memory.dtype and (dt.is_custom(self.dtype) or values.dtype.names is not None):
             raise ArgumentError(
-                f"copyfrom: elements of {tvm_dtype(values.dtype)} become {self.dtype} by a cast in a program only"
+                f"copyfrom: elements of {tvm_dtype(values.dtype)} must be cast to {self.dtype} in a program"
             )
         np.copyto(self._memory, values, casting="unsafe")
         return self
@@ -471,7 +471,7 @@ def _read(fields: Fields) -> NDArray:
     made = empty(fields["shape"], fields["dtype"])
     content = base64.b64decode(fields["data"], validate=True)
     if len(content) != made.nbytes:
-        raise ArgumentError(f"NDArray: {made.nbytes} bytes fill the shape {made.shape}, got {len(content)}")
+        raise ArgumentError(f"NDArray: {made.nbytes} bytes are needed for the shape {made.shape}, got {len(content)}")
     return made.copyfrom(np.frombuffer(content, made.view().dtype).reshape(made.view().shape))
 
 

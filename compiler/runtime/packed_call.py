@@ -103,7 +103,7 @@ def call(name: str, args: list[Any], expected: ArgTypeCode = ArgTypeCode.INT) ->
     if expected is ArgTypeCode.FLOAT and isinstance(result, (float, np.floating)):
         return float(result)
     raise TVMError(
-        f"{name}: a function that machine code calls must return an integer, pointer or None, got {result!r}"
+        f"{name}: a function called from machine code must return an integer, a pointer or None, got {result!r}"
     )
 
 

@@ -164,7 +164,7 @@ def register_func(func_name: str | Callable[..., Any], f: Function | None = None
         if not callable(function):
             raise ArgumentError(f"register_func: f must be a function, got {type(function).__name__}")
         if func_name in _REGISTRY and not override:
-            raise ArgumentError(f"register_func: the name {func_name!r} is taken; override=True replaces the function")
+            raise ArgumentError(f"register_func: the name {func_name!r} is taken; pass override=True to replace it")
         registered = function if isinstance(function, PackedFunc) else PackedFunc(function)
         _REGISTRY[func_name] = PackedFunc(registered.__wrapped__, func_name)
         return function

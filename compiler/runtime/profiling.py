@@ -146,7 +146,7 @@ def _name(device: Device) -> str:
 def _collectors(device: Device, collectors: Sequence[MetricCollector] | None) -> list[MetricCollector]:
     for collector in collectors or ():
         if not isinstance(collector, MetricCollector):
-            raise ArgumentError(f"profiling: a collector is a MetricCollector, got {type(collector).__name__}")
+            raise ArgumentError(f"profiling: collectors must be MetricCollectors, got {type(collector).__name__}")
         collector.init([DeviceWrapper(device)])
     return list(collectors or ())
 

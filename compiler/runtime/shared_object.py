@@ -69,14 +69,14 @@ def link_shared_object(code: bytes) -> bytes:
         If the object file is for another machine, or needs what is not linked here, such as thread-local memory.
     """
     if not is_elf(code):
-        raise BuildError("export_library: without a linker only ELF can be linked")
+        raise BuildError("export_library: no linker is installed, and the built-in one only links ELF")
     return _Linker(ObjectFile(code)).link()
 
 
 class _Linker:
     def __init__(self, code: ObjectFile) -> None:
         if code.machine != _X86_64:
-            raise BuildError("export_library: without a linker only code for x86-64 can be linked")
+            raise BuildError("export_library: no linker is installed, and the built-in one only links x86-64 code")
         self._code = code
         self._symbols = list(code.symbols())
         self._chunks = {
@@ -97,11 +97,19 @@ class _Linker:
     def _check(self) -> None:
         supported = (_ABSOLUTE, _RELATIVE_TO_PLACE, _CALL, *_THROUGH_TABLE)
         for kind in {relocation.kind for _, relocation in self._relocations} - {*supported}:
-            raise BuildError(f"export_library: relocations of type {kind} are not linked without a linker")
+            raise BuildError(
+                f"export_library: no linker is installed, and the built-in one does not support"
+                f" relocations of type {kind}"
+            )
         if any(chunk.flags & _THREAD_LOCAL for chunk in self._chunks.values()):
-            raise BuildError("export_library: thread-local memory is not linked without a linker")
+            raise BuildError(
+                "export_library: no linker is installed, and the built-in one does not support thread-local memory"
+            )
         if any(r.kind == _ABSOLUTE and not self._chunks[i].flags & _WRITE for i, r in self._relocations):
-            raise BuildError("export_library: addresses in read-only memory are not linked without a linker")
+            raise BuildError(
+                "export_library: no linker is installed, and the built-in one does not support"
+                " addresses in read-only memory"
+            )
 
     def _used_by(self, *kinds: int, of_others: bool = False) -> list[int]:
         """Return the symbols that relocations of some kinds refer to, or those of them that are defined elsewhere."""
@@ -161,7 +169,10 @@ class _Linker:
     def _address(self, symbol: Symbol) -> int:
         chunk = self._chunks.get(symbol.section)
         if chunk is None:
-            raise BuildError(f"export_library: {symbol.name!r} is in no section that is linked without a linker")
+            raise BuildError(
+                f"export_library: no linker is installed, and {symbol.name!r} is in a section that"
+                f" the built-in one does not support"
+            )
         return chunk.address + symbol.value
 
     def _target(self, relocation: Relocation) -> int:

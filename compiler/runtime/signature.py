@@ -96,7 +96,7 @@ class SizeNames:
             return self.size(e.value)
         if type(e).__name__ in _OPERATORS:
             return [type(e).__name__, self.size(e.a), self.size(e.b)]  # type: ignore[attr-defined]
-        raise BuildError(f"build: a shape may be made of sums, products, quotients, min and max, got {e}")
+        raise BuildError(f"build: a shape may only use sums, products, quotients, min and max, got {e}")
 
     def variables(self) -> dict[Var, str]:
         """Return all variables that were named."""

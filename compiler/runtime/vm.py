@@ -53,7 +53,7 @@ class VirtualMachine(Timed):
             expected("VirtualMachine", "exe", "what relay.vm.compile returns", type(exe).__name__)
         if exe.late_bound:
             raise ArgumentError(
-                f"VirtualMachine: load_late_bound_consts must give the program {', '.join(exe.late_bound)} back"
+                f"VirtualMachine: constants {', '.join(exe.late_bound)} are missing; call load_late_bound_consts first"
             )
         self.executable = exe
         self.device = device.require("VirtualMachine")
@@ -360,7 +360,7 @@ class VirtualMachine(Timed):
         if last:
             target = frames.pop().target
         elif len(frames) >= MAX_FRAMES:
-            raise TVMError(f"vm: more than {MAX_FRAMES} calls are inside of each other: the recursion does not end")
+            raise TVMError(f"vm: calls are nested more than {MAX_FRAMES} deep: the recursion does not terminate")
         frames.append(Frame(self.executable.functions[function], args, target))
 
     def leave(self, value: Value) -> None:

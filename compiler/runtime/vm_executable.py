@@ -113,7 +113,7 @@ class Executable:
             If constants have been taken out already.
         """
         if self.late_bound:
-            raise ArgumentError("get_late_bound_consts: constants have been taken out of the program already")
+            raise ArgumentError("get_late_bound_consts: the constants have already been removed from the program")
         taken = {f"const_{i}": c for i, c in enumerate(self.constants) if c is not None and c.nbytes >= byte_limit}
         for index, constant in enumerate(self.constants):
             if f"const_{index}" in taken and constant is not None:

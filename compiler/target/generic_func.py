@@ -86,7 +86,7 @@ class GenericFunc:
             If there is one, and it is not to be replaced.
         """
         if self.default is not None and not allow_override:
-            raise ArgumentError(f"{self.__name__}: the default is set already; allow_override=True replaces it")
+            raise ArgumentError(f"{self.__name__}: the default is set already; pass allow_override=True to replace it")
         self.default = func
 
     def register(
@@ -120,7 +120,9 @@ class GenericFunc:
             return functools.partial(self.register, key_list=func, allow_override=allow_override)
         for key in [key_list] if isinstance(key_list, str) else key_list or ():
             if key in self._variants and not allow_override:
-                raise ArgumentError(f"{self.__name__}: {key!r} has a variant already; allow_override=True replaces it")
+                raise ArgumentError(
+                    f"{self.__name__}: {key!r} has a variant already; pass allow_override=True to replace it"
+                )
             self._variants[key] = func
         return func
 

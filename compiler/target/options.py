@@ -162,7 +162,7 @@ def _words(key: str, value: object) -> list[str]:
         return [word for word in value.split(",") if word]
     if isinstance(value, (list, tuple)):
         return [str(word) for word in value]
-    raise TargetError(f"Target: -{key} must be words between commas, or a list, got {show(value)}")
+    raise TargetError(f"Target: -{key} must be a comma-separated list, got {show(value)}")
 
 
 def keys_of(made: Description) -> list[str]:

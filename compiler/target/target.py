@@ -321,7 +321,7 @@ class Target:
         """
         dev = device(dev) if isinstance(dev, str) else dev
         if not dev.exist:
-            raise TargetError(f"Target.from_device: cannot detect {dev}: no driver for it is here, or no such device")
+            raise TargetError(f"Target.from_device: cannot detect {dev}: there is no such device, or no driver for it")
         version = dev.compute_version
         return Target(f"cuda -arch=sm_{version.replace('.', '')}" if version else "llvm -mcpu=native")
 
@@ -488,7 +488,7 @@ class Target:
         target = _STACK.current()
         if target is not None or allow_none:
             return target
-        raise TargetError('Target.current: there is no target around; use `with tvm.target.Target("llvm"):`')
+        raise TargetError('Target.current: there is no current target; use `with tvm.target.Target("llvm"):`')
 
     @staticmethod
     def target_or_current(target: TargetLike | None) -> Target:

@@ -63,8 +63,8 @@ def loop_layout(stage: Stage) -> Layout:
     mixed = derived_axes(stage, set(own)) & derived_axes(stage, set(stage.op.reduce_axis))
     if not mixed.isdisjoint(stage.leaf_iter_vars):
         raise ScheduleError(
-            f"cache_write: a loop of {stage.op.name!r} is made of an axis over elements and one of the reduction, and "
-            "cannot be a dimension; fuse them after cache_write"
+            f"cache_write: a loop of {stage.op.name!r} is made of a data-parallel axis and a reduction axis, and"
+            f" cannot be a dimension; fuse them after cache_write"
         )
     if not stage.relations:
         axes = tuple(a for a in stage.leaf_iter_vars if a.iter_type != IterVar.CommReduce)

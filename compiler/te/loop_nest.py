@@ -285,8 +285,8 @@ class ComputeNest(StageLoops):
         mixed = reducing & derived_axes(self.stage, set(self.op.axis))
         if not mixed.isdisjoint(self.stage.leaf_iter_vars):
             raise ScheduleError(
-                f"bind: a loop of stage {self.op.name!r} is made of an axis over elements and one of the reduction, "
-                "which threads cannot share; bind the axes before they are fused"
+                f"bind: a loop of stage {self.op.name!r} fuses a data-parallel axis with a reduction axis, which"
+                f" threads cannot share; bind the axes before they are fused"
             )
         replaced = by_var(nest.values, self.op.root_iter_vars)
         outer, serial = LoopNest(), LoopNest()

@@ -379,8 +379,8 @@ def _check_elements(result: object, axes: Sequence[IterVar], name: str) -> None:
     for value in result if isinstance(result, (tuple, list)) else (result,):
         if isinstance(value, Tensor) and not own.isdisjoint(free_vars(value.op.expressions)):
             raise ArgumentError(
-                f"compute: fcompute must return an expression, got {value} (tensor {name!r}): operators on a whole "
-                "tensor make another one; read the only element of one without dimensions as in A()"
+                f"compute: fcompute must return an expression, got {value} (tensor {name!r}): an operator on"
+                f" whole tensors returns a tensor; read the element of a scalar tensor as A()"
             )
 
 
@@ -400,8 +400,7 @@ def _check_reductions(body: tuple[PrimExpr, ...], name: str) -> None:
             raise ArgumentError(f"compute: all outputs must be reductions, or none (tensor {name!r})")
     if isinstance(first, Reduce) and not _outputs_of_one_reduction(body, first):
         raise ArgumentError(
-            f"compute: the outputs must be the {len(first.source)} results of one reduction in their order "
-            f"(tensor {name!r})"
+            f"compute: the outputs must be the {len(first.source)} results of one reduction, in order (tensor {name!r})"
         )
 
 

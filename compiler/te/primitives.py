@@ -225,7 +225,7 @@ class PrimitiveRegistry:
         """
         name = function.__name__
         if name in self.methods or (self._owner is not None and hasattr(self._owner, name)):
-            raise TypeError(f"there is a primitive {name!r} already")
+            raise TypeError(f"primitive {name!r} is already registered")
         recorded = self.methods[name] = primitive(function)
         if self._owner is not None:
             self._add(self._owner, name, recorded)

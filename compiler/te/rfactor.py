@@ -58,8 +58,8 @@ def _reduction(stage: Stage, axis: IterVar) -> tuple[ComputeOp, Reduce]:
         )
     if axis in derived_axes(stage, set(op.axis)):
         raise ScheduleError(
-            f"rfactor: axis {axis.var.name!r} of stage {op.name!r} is made of an axis over elements as well, and must "
-            "be one of the reduction alone"
+            f"rfactor: axis {axis.var.name!r} of stage {op.name!r} is fused with a data-parallel axis, and must"
+            f" be made of reduction axes only"
         )
     if has_dependent_domains(op):
         raise ScheduleError(f"rfactor: the domain of the reduction of stage {op.name!r} depends on the element")

@@ -236,17 +236,18 @@ def _listed(tensors: Tensors) -> tuple[Tensor, ...]:
 def _check(init: Sequence[Tensor], update: Sequence[Tensor], state: Sequence[Tensor]) -> None:
     if not init or not len(init) == len(update) == len(state):
         raise ArgumentError(
-            f"scan: init, update and state_placeholder must be as many tensors, got {len(init)}, {len(update)} and "
+            f"scan: init, update and state_placeholder must have the same number of tensors, got {len(init)},"
+            f" {len(update)} and "
             f"{len(state)}"
         )
     for first, step, placeholder in zip(init, update, state, strict=True):
         if isinstance(first.op, PlaceholderOp) or isinstance(step.op, PlaceholderOp):
-            raise ArgumentError("scan: init and update must be computed, got a placeholder; copy it by te.compute")
+            raise ArgumentError("scan: init and update must be computed, got a placeholder; copy it with te.compute")
         if not isinstance(placeholder.op, PlaceholderOp):
             raise ArgumentError(f"scan: state_placeholder must be placeholders, got {placeholder.name!r}")
         if not first.dtype == step.dtype == placeholder.dtype:
             raise ArgumentError(
-                f"scan: init, update and state must be of one data type, got {first.dtype}, {step.dtype} and "
+                f"scan: init, update and state must have the same data type, got {first.dtype}, {step.dtype} and "
                 f"{placeholder.dtype}"
             )
         if not first.ndim == step.ndim == placeholder.ndim >= 1:
@@ -259,7 +260,9 @@ def _check(init: Sequence[Tensor], update: Sequence[Tensor], state: Sequence[Ten
             one, *others = extents[1:] if d == 0 else extents
             for extent in others:
                 if not Analyzer().can_prove_equal(one, extent):
-                    raise ArgumentError(f"scan: dimension {d} must be of one extent, got {one} and {extent}")
+                    raise ArgumentError(
+                        f"scan: dimension {d} must have the same extent everywhere, got {one} and {extent}"
+                    )
 
 
 def scan_body(op: ScanOp) -> list[Operation]:

@@ -126,7 +126,7 @@ class StatementBuilder:
             for inside in self._attached.get(axis, ()):
                 raise ScheduleError(
                     f"tensorize: stage {inside.op.name!r} is computed at axis {axis.var.name!r} of stage "
-                    f"{stage.op.name!r}, which an intrinsic stands for"
+                    f"{stage.op.name!r}, which the intrinsic replaces"
                 )
 
     def _has_room(self, stage: Stage) -> bool:

@@ -184,7 +184,10 @@ def SchedulePostProcRewriteForTensorCore(
     UnavailableError
         Always: code is generated for CPUs.
     """
-    raise UnavailableError("SchedulePostProcRewriteForTensorCore: code is generated for CPUs, which have no such cores")
+    raise UnavailableError(
+        "SchedulePostProcRewriteForTensorCore: tensor cores are not inferred from a schedule;"
+        " tensorize it with the intrinsics of tvm.topi.cuda.tensor_intrin"
+    )
 
 
 def VerifyCompactBuffer(stmt: Stmt) -> bool:

@@ -137,13 +137,13 @@ class StageStorage(StageState):
             inverse = index_map.inverse(shape) if axes is not None else index_map.non_surjective_inverse(shape)[0]
         except ArgumentError as error:
             where = f"the shape ({_text(shape)}) of stage {self.op.name!r}"
-            raise ScheduleError(f"transform_layout: {index_map} must be one to one over {where}") from error
+            raise ScheduleError(f"transform_layout: {index_map} must be bijective over {where}") from error
         if axes is None:
             return None
         extents = index_map.map_shape(shape)
         if not Analyzer().can_prove_equal(_product(extents), _product(shape)):
             raise ScheduleError(
-                f"transform_layout: {index_map} leaves places over in the layout ({_text(extents)}) of stage "
+                f"transform_layout: {index_map} leaves unused elements in the layout ({_text(extents)}) of stage "
                 f"{self.op.name!r}, which has the shape ({_text(shape)})"
             )
         at = min(self.require_leaf("transform_layout", axis) for axis in axes)

@@ -38,7 +38,7 @@ class TagScope:
     def __enter__(self) -> TagScope:
         around = _CURRENT.get()
         if around is not None:
-            raise ArgumentError(f"tag_scope: {self.tag!r} stands inside of the scope of {around.tag!r}")
+            raise ArgumentError(f"tag_scope: {self.tag!r} cannot be nested in tag scope {around.tag!r}")
         self._outer = _CURRENT.set(self)
         return self
 

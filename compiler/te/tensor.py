@@ -386,7 +386,7 @@ class TensorSlice(ExprOperators):
             If an index is a slice.
         """
         if any(isinstance(index, slice) for index in self.indices):
-            raise ArgumentError(f"{self.tensor.name}: an element is read by one index a dimension, got a slice")
+            raise ArgumentError(f"{self.tensor.name}: an element is read with one index per dimension, got a slice")
         return self.tensor(*self.indices)
 
     @property

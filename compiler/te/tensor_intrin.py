@@ -190,7 +190,9 @@ def decl_tensor_intrin(
         raise ArgumentError(f"decl_tensor_intrin: op must be a computation, such as z.op, got {show(op)}")
     for t in op.input_tensors:
         if not isinstance(t.op, PlaceholderOp):
-            raise ArgumentError(f"decl_tensor_intrin: {op.name!r} must read placeholders only, and {t.name!r} is none")
+            raise ArgumentError(
+                f"decl_tensor_intrin: {op.name!r} must read placeholders only, and {t.name!r} is not one"
+            )
     with derived_from(mint_source(f"{name} = decl_tensor_intrin")):
         given, params = binds or {}, default_buffer_params or {}
         tensors = (*op.input_tensors, *op.outputs)

@@ -124,7 +124,8 @@ class Parameters:
         for tensor in self.buffers:
             if tensor in layouts:
                 raise LoweringError(
-                    f"transform_layout: the layout of {tensor.name!r} is transformed, and binds has a buffer for it"
+                    f"transform_layout: the layout of {tensor.name!r} is transformed, so binds may not have a"
+                    f" buffer for it"
                 )
         self.buffer_map: dict[Var, Buffer] = {}
         self.params: list[Var] = []
@@ -180,7 +181,7 @@ class _ToBuffers(ThreadMerger):
     def _buffer(self, tensor: Tensor) -> Buffer:
         buffer = self._buffers.get(self._tensor(tensor))
         if buffer is None:
-            raise LoweringError(f"lower: placeholder {tensor.name!r} is read, and must be among args")
+            raise LoweringError(f"lower: placeholder {tensor.name!r} is read and must be among args")
         return buffer
 
     def _declare(self, tensor: Tensor, scope: str, shape: Exprs, axis_separators: tuple[int, ...] = ()) -> Buffer:
@@ -193,7 +194,7 @@ class _ToBuffers(ThreadMerger):
 
     def _refuse_layout(self, tensor: Tensor, reason: str) -> NoReturn:
         name = self._names.get(tensor, tensor.name)
-        raise LoweringError(f"transform_layout: the layout of {name!r} cannot be transformed, which {reason}")
+        raise LoweringError(f"transform_layout: the layout of {name!r} cannot be transformed: it {reason}")
 
     def _indices(self, tensor: Tensor, indices: Exprs) -> Exprs:
         visited: Exprs = self._visit_tuple(indices)

@@ -340,8 +340,8 @@ def _require_copyable(value: object) -> None:
             _require_copyable(item)
     elif not _says_how_it_is_copied(type(value)):
         raise TypeError(
-            f"fixture: a value of type {type(value).__name__} cannot be cached, as its class does not say how it is "
-            f"copied; it must define one of {', '.join(_COPY_METHODS)}"
+            f"fixture: a value of type {type(value).__name__} cannot be cached, since its class does not define"
+            f" how it is copied; it must define one of {', '.join(_COPY_METHODS)}"
         )
 
 

@@ -54,7 +54,7 @@ class MatchBufferRegion(Node):
             raise ArgumentError(f"match_buffer: {inner.name!r} is of {inner.dtype}, {outer.name!r} of {outer.dtype}")
         if inner.storage_scope != outer.storage_scope:
             raise ArgumentError(
-                f"match_buffer: {inner.name!r} lies in {inner.storage_scope}, {outer.name!r} in {outer.storage_scope}"
+                f"match_buffer: {inner.name!r} is in {inner.storage_scope}, {outer.name!r} in {outer.storage_scope}"
             )
         self._check_shape()
 

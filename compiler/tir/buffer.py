@@ -272,7 +272,7 @@ def _access_bits(mask: str | int) -> int:
         return mask
     bits = {"r": Buffer.READ, "w": Buffer.WRITE}
     if not mask or set(mask) - set(bits):
-        raise ArgumentError(f"access_ptr: access_mask is made of r and w, got {show(mask)}")
+        raise ArgumentError(f"access_ptr: access_mask must consist of r and w, got {show(mask)}")
     return sum(bits[letter] for letter in set(mask))
 
 
@@ -438,7 +438,7 @@ def _check_predicate(access: str, masked: tuple[str, str], predicate: PrimExpr, 
     ``masked`` says what has the lanes, by its part of the access and by its kind.
     """
     if not isinstance(predicate, PrimExpr):
-        raise DTypeError(f"Buffer{access.title()}: predicate must be a vector of truth values, got {show(predicate)}")
+        raise DTypeError(f"Buffer{access.title()}: predicate must be a vector of bools, got {show(predicate)}")
     given = dt.parse(predicate.dtype)
     if given.code != "bool":
         raise DTypeError(

@@ -178,7 +178,7 @@ class Layout:
             raise ArgumentError(f"layout {self.name} has {self.ndim} axes, the shape {tuple(shape)} has {len(shape)}")
         for axis, extent in zip(self.axes, shape, strict=True):
             if axis.factor and isinstance(extent, int) and extent != axis.factor:
-                raise ArgumentError(f"layout {self.name} wants blocks of {axis.factor}, the shape is {tuple(shape)}")
+                raise ArgumentError(f"layout {self.name} requires blocks of {axis.factor}, the shape is {tuple(shape)}")
         outer = {a.letter: extent for a, extent in zip(self.axes, shape, strict=True) if not a.factor}
         blocks = {letter: self.block(letter) for letter in outer}
         return {letter: e if blocks[letter] == 1 else e * blocks[letter] for letter, e in outer.items()}
@@ -322,7 +322,7 @@ def layout(layout_str: str, dtype: str = "int32") -> Layout:
     outer = [a.letter for a in axes if not a.factor]
     split = {a.letter for a in axes if a.factor}
     if at < len(name) or len(set(outer)) < len(outer) or not split <= set(outer):
-        raise ArgumentError(f"layout: expected one such as NCHW or NCHW16c, got {show(name)}")
+        raise ArgumentError(f"layout: expected a layout such as NCHW or NCHW16c, got {show(name)}")
     return Layout(name, tuple(axes))
 
 

@@ -72,7 +72,7 @@ def register(type_name: str, type_code: int) -> None:
     if isinstance(type_code, bool) or not isinstance(type_code, int):
         expected("datatype.register", "type_code", "a number", type_code)
     if type_code < FIRST_CODE:
-        raise DTypeError(f"datatype.register: codes of one's own types begin at {FIRST_CODE}, got {type_code}")
+        raise DTypeError(f"datatype.register: codes of custom types begin at {FIRST_CODE}, got {type_code}")
     dt.CUSTOM_TYPES.register(type_name, type_code)
 
 
@@ -160,12 +160,10 @@ def register_op(
         If a ``Cast`` lacks the type that it converts to, or a lowering of the operation is registered already.
     """
     if op_name == "Cast" and dest_type_name is None:
-        raise ArgumentError(
-            "register_op: the lowering of a Cast says what it converts to: dest_type_name must be given"
-        )
+        raise ArgumentError("register_op: dest_type_name, the type that the Cast converts to, must be given")
     name = _lowering_name(op_name, target, src_type_name, dest_type_name, intrinsic_name)
     if get_global_func(name, allow_missing=True) is not None:
-        raise ArgumentError(f"register_op: {name!r} is taken: its lowering is registered already")
+        raise ArgumentError(f"register_op: the lowering of {name!r} is already registered")
     register_func(name, lower_func)
 
 
@@ -199,8 +197,8 @@ def lowering_of(
     if lowering is None:
         types = f"from {source} to {destination}" if destination else f"of {source}"
         raise DTypeError(
-            f"LowerCustomDatatypes: no lowering of {intrinsic or op_name} {types} for target {target} is registered:"
-            " tvm.target.datatype.register_op says what it becomes"
+            f"LowerCustomDatatypes: no lowering of {intrinsic or op_name} {types} for target {target} is"
+            f" registered; register one with tvm.target.datatype.register_op"
         )
     return lowering
 
@@ -262,7 +260,8 @@ def minimum_of(dtype: str) -> PrimExpr:
     minimum = get_global_func(f"{_MINIMUM}.{name}", allow_missing=True)
     if minimum is None:
         raise DTypeError(
-            f"min_value: no smallest number of {dtype} is registered: tvm.target.datatype.register_min_func says it"
+            f"min_value: no smallest number of {dtype} is registered; register one with"
+            f" tvm.target.datatype.register_min_func"
         )
     smallest: PrimExpr = minimum(dt.bits(dtype))
     return smallest
@@ -360,7 +359,7 @@ def _operands(op: PrimExpr) -> tuple[PrimExpr, ...]:
             return op.a, op.b
         case Call():
             return op.args
-    raise DTypeError(f"tvm.target.datatype: {type(op).__name__} has no operands that a function could be called with")
+    raise DTypeError(f"tvm.target.datatype: {type(op).__name__} has no operands to pass to a function")
 
 
 def stored_type(dtype: str) -> str:

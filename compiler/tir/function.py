@@ -66,7 +66,7 @@ class PrimFunc(BaseFunc):
 
     def __post_init__(self) -> None:
         if self.ret_type is not None and not isinstance(self.ret_type, Type):
-            raise DTypeError(f"PrimFunc: ret_type is a type, got {show(self.ret_type)}")
+            raise DTypeError(f"PrimFunc: ret_type must be a type, got {show(self.ret_type)}")
         if self.buffer_map is None:
             object.__setattr__(self, "buffer_map", {})
         if self.attrs is None:
@@ -89,7 +89,7 @@ class PrimFunc(BaseFunc):
             elif isinstance(param, Var):
                 params.append(param)
             else:
-                raise DTypeError(f"PrimFunc: params are variables and buffers, got {show(given)}")
+                raise DTypeError(f"PrimFunc: params must be variables or buffers, got {show(given)}")
         object.__setattr__(self, "params", tuple(params))
         object.__setattr__(self, "buffer_map", buffers)
 

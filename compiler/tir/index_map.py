@@ -300,7 +300,7 @@ class IndexMap(Node):
         Parameters
         ----------
         shape : sequence of PrimExpr, int or Range
-            Over which the map is one to one.
+            Over which the map is bijective.
 
         Returns
         -------
@@ -309,14 +309,14 @@ class IndexMap(Node):
         Raises
         ------
         ArgumentError
-            If it is not one to one.
+            If it is not bijective.
         """
         if self.inverse_index_map is not None:
             return self.inverse_index_map
         domains = self._domains(shape)
         inverse = bijective_inverse(self.final_indices, domains)
         if inverse is None:
-            raise ArgumentError(f"IndexMap.inverse: {self} is not one to one over {_shown(domains)}")
+            raise ArgumentError(f"IndexMap.inverse: {self} is not bijective over {_shown(domains)}")
         return IndexMap(*inverse)
 
     def non_surjective_inverse(self, shape: Sequence[ExprLike | Range]) -> tuple[IndexMap, PrimExpr]:
@@ -344,7 +344,7 @@ class IndexMap(Node):
         if result is not None:
             inverse, unused = result
             return IndexMap(*inverse), unused
-        raise ArgumentError(f"IndexMap.non_surjective_inverse: {self} is not one to one over {_shown(domains)}")
+        raise ArgumentError(f"IndexMap.non_surjective_inverse: {self} is not injective over {_shown(domains)}")
 
     def _domains(self, shape: Sequence[ExprLike | Range]) -> dict[Var, Range]:
         if len(shape) != len(self.initial_indices):

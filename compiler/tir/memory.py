@@ -67,7 +67,9 @@ def packed_array(
     view = layout(shape, strides, offset)
     reach = offset + sum((n - 1) * step for n, step in zip(view.extent, view.stride, strict=True)) + 1
     if all(shape) and not 0 <= offset < reach <= data.size:
-        raise OutOfBounds(f"call_packed: elements {offset} to {reach - 1} are passed of memory of {data.size} elements")
+        raise OutOfBounds(
+            f"call_packed: elements {offset} to {reach - 1} are passed, but the memory has {data.size} elements"
+        )
     if written is not None:
         written[:] = b"\1" * len(written)
     memory = as_strided(data[offset:], tuple(shape), tuple(step * data.itemsize for step in view.stride))

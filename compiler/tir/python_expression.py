@@ -98,7 +98,7 @@ def _fixed_lanes(n: PrimExpr) -> int:
         If only a processor says that.
     """
     if dt.is_scalable(n.dtype):
-        raise BuildError(f"interpret: how long {n} is only a processor with scalable vectors says")
+        raise BuildError(f"interpret: the value of {n} depends on the processor")
     return dt.lanes(n.dtype)
 
 
@@ -342,12 +342,12 @@ class PythonExpression(Functor):
             layout_of = f"{self._tuple(shape.args)}, {steps}, {self.visit(offset)}, {kind.dtype!r}"
             return f"packed_array({memory_of}, {layout_of})"
         if a.dtype.startswith("handle"):
-            raise BuildError(f"interpret: a called function gets the pointer {a}, and there are none; pass a buffer")
+            raise BuildError(f"interpret: a called function is passed the pointer {a}; pass a buffer instead")
         return self.visit(a)  # type: ignore[no-any-return]
 
     def memory_of(self, pointer: PrimExpr) -> str:
         """Return the memory behind a pointer, and what was written of it, as source."""
-        raise BuildError(f"interpret: an expression has no memory, such as that of {pointer}")
+        raise BuildError(f"interpret: the memory of {pointer} cannot be used in an expression")
 
 
 _CALLS: dict[Any, Callable[[PythonExpression, Call], str]] = {

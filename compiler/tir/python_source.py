@@ -71,7 +71,7 @@ class PythonSource(PythonExpression):
         """Return the memory behind a pointer, and what was written of it, as source."""
         name = self._memory[pointer][0] if isinstance(pointer, Var) and pointer in self._memory else None
         if name is None:
-            raise BuildError(f"interpret: {pointer} points to no memory of this function")
+            raise BuildError(f"interpret: {pointer} does not point to memory of this function")
         return f"D{name}, W{name}"
 
     def add_memory(self, pointer: Var, data: np.ndarray[Any, Any]) -> None:

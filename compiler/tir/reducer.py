@@ -216,10 +216,12 @@ def _combiner(
     identity = as_exprs(fidentity(*dtypes))
     for what, values in (("fcombine", result), ("fidentity", identity)):
         if len(values) != len(source):
-            raise ArgumentError(f"{name}: {what} must give {len(source)} values, gave {len(values)}")
+            raise ArgumentError(f"{name}: {what} must return {len(source)} values, returned {len(values)}")
         for value, dtype in zip(values, dtypes, strict=True):
             if value.dtype != dtype:
-                raise DTypeError(f"{name}: {what} must keep the type {dtype}, gave {value.dtype} in {show(value)}")
+                raise DTypeError(
+                    f"{name}: {what} must return the type {dtype}, returned {value.dtype} in {show(value)}"
+                )
     return CommReducer(lhs, rhs, result, identity)
 
 

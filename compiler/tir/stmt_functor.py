@@ -196,7 +196,7 @@ def _same_sort(before: Node, after: Any) -> Any:
         return convert(after)
     if isinstance(before, Stmt) and not isinstance(after, Stmt):
         kind = type(before).__name__
-        raise ArgumentError(f"ir_transform: a {kind} can be replaced by a statement only, got {show(after)}")
+        raise ArgumentError(f"ir_transform: a {kind} can only be replaced by a statement, got {show(after)}")
     return after
 
 
@@ -204,7 +204,7 @@ def _class_named(name: str) -> str:
     """Return the class that ``tir.For`` names."""
     short = name.rpartition(".")[2]
     if short not in _node_classes():
-        raise ArgumentError(f"ir_transform: only_enable names classes such as 'tir.For', got {show(name)}")
+        raise ArgumentError(f"ir_transform: only_enable must name classes such as 'tir.For', got {show(name)}")
     return short
 
 
@@ -239,7 +239,7 @@ def substitute(node: Any, vmap: Mapping[Any, ExprLike]) -> Any:
 def _variable(key: Any) -> Var:
     var = key.var if isinstance(key, IterVar) else key
     if not isinstance(var, Var):
-        raise ArgumentError(f"substitute: vmap maps variables, got {type(key).__name__} {show(key)}")
+        raise ArgumentError(f"substitute: vmap must map variables, got {type(key).__name__} {show(key)}")
     return var
 
 

@@ -77,7 +77,9 @@ def _extent(column: Sequence[Extent], shapes: Sequence[Sequence[Extent]]) -> Ext
         if is_one(result):
             result = e
         elif isinstance(e, int) and isinstance(result, int):
-            raise ArgumentError(f"broadcast: shapes {' and '.join(str(tuple(s)) for s in shapes)} do not go together")
+            raise ArgumentError(
+                f"broadcast: shapes {' and '.join(str(tuple(s)) for s in shapes)} cannot be broadcast together"
+            )
         else:
             result = e if isinstance(e, int) else result if isinstance(result, int) else te.max(e, result)
     return result
@@ -263,7 +265,7 @@ def broadcast_to(data: Tensor, shape: Sequence[Extent]) -> Tensor:
     Raises
     ------
     ArgumentError
-        If the shapes do not go together.
+        If the shapes cannot be broadcast together.
     """
     new = tuple(shape)
     broadcast_shape(dims(data), new)
@@ -288,7 +290,7 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     Raises
     ------
     ArgumentError
-        If the shapes do not go together.
+        If the shapes cannot be broadcast together.
     """
     shape = broadcast_shape(dims(condition), dims(x), dims(y))
 

@@ -117,7 +117,7 @@ def schedule_injective_from_existing(sch: Schedule, out: Tensor | Operation) -> 
     stage: Stage = sch[out]
     if stage.relations:
         raise ArgumentError(
-            f"schedule_injective_from_existing: the loops of stage {stage.op.name!r} have been divided already"
+            f"schedule_injective_from_existing: the loops of stage {stage.op.name!r} have already been split"
         )
     bind_elements(stage, _target())
     return sch

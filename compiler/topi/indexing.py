@@ -211,7 +211,7 @@ def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
     Raises
     ------
     ArgumentError
-        If the shapes of the indices do not go together.
+        If the shapes of the indices cannot be broadcast together.
     """
     old = dims(data)
     points = broadcast_shape(*[dims(i) for i in indices])

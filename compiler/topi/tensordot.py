@@ -66,7 +66,7 @@ def _pairs(a: Tensor, b: Tensor, axes: Axes) -> tuple[list[int], list[int]]:
         first, second = ([i] if isinstance(i, int) else list(i) for i in axes)
         pairs = _normal(first, ranks[0], axes), _normal(second, ranks[1], axes)
     if len(pairs[0]) != len(pairs[1]):
-        raise ArgumentError(f"tensordot: axes must be as many of one tensor as of the other, got {show(axes)}")
+        raise ArgumentError(f"tensordot: axes must have the same number of axes for both tensors, got {show(axes)}")
     analyzer = Analyzer()
     for i, j in zip(*pairs, strict=True):
         if analyzer.can_prove(a.shape[i] != b.shape[j]):
@@ -80,5 +80,5 @@ def _pairs(a: Tensor, b: Tensor, axes: Axes) -> tuple[list[int], list[int]]:
 def _normal(chosen: Sequence[int], rank: int, axes: Axes) -> list[int]:
     normal = [int(i) + rank if i < 0 else int(i) for i in chosen]
     if len(set(normal)) < len(normal) or any(not 0 <= i < rank for i in normal):
-        raise ArgumentError(f"tensordot: axes must be different ones of {rank} dimensions, got {show(axes)}")
+        raise ArgumentError(f"tensordot: axes must be distinct axes of {rank} dimensions, got {show(axes)}")
     return normal

@@ -54,7 +54,7 @@ def test_it_says_where_it_is_and_answers_there(tmp_path: Path, ends: signal.Sign
         (["--host", "0.0.0.0", "--unsafe-local"], "refusing to listen on 0.0.0.0"),
         (["--port", "many"], "invalid int value"),
         pytest.param(
-            ["--data", "/proc/nothing"], "the data directory /proc/nothing cannot be made", marks=pytest.mark.long
+            ["--data", "/proc/nothing"], "the data directory /proc/nothing cannot be created", marks=pytest.mark.long
         ),
         pytest.param(["--database", "nonsense"], "the database nonsense cannot be used", marks=pytest.mark.long),
         (["--database", "nosuch://me:secret@host/x"], "the database nosuch://me:***@host/x cannot be used"),

@@ -105,7 +105,7 @@ def test_a_new_pane_without_content_says_so_or_stays(in_process: InProcess, tmp_
 
 
 def cuda_row() -> Pane:
-    """Return the row of the recipe for a text."""
+    """Return the row of the recipe for a listing."""
     [row] = recipe("A pane for a listing")
     names = {"LISTING_TEMPLATE": LISTING_TEMPLATE, "produce_listing": produce_listing, "by_step": by_step}
     return row_of(row, **names)

@@ -93,4 +93,4 @@ def test_a_ladder_measures_although_the_script_fails_later(explorer: FlaskClient
 def test_a_ladder_needs_a_schedule(explorer: FlaskClient) -> None:
     started = explorer.post("/api/ladders", json={"script": "print(1)"}).get_json()
     stream = explorer.get(started["events"]).text
-    assert "this script makes none" in stream
+    assert "this script creates none" in stream

@@ -150,7 +150,7 @@ def test_loops_are_bound_to_the_threads_of_a_gpu_by_dragging(explorer: str, open
     page = open_page(explorer)
     blocks = 's[C].bind(i, te.thread_axis("blockIdx.x"))'
     write(page, MATMUL.replace("s[C].vectorize(ji)", blocks).replace("llvm", "cuda"))
-    expect(over_place(page, "loop j.inner of C", "parallel")).to_contain_text("shares out no loop among the cores")
+    expect(over_place(page, "loop j.inner of C", "parallel")).to_contain_text("has no parallel CPU loops")
     page.keyboard.press("Escape")
     expect(page.locator("#drop-shelf")).to_be_hidden()
     page.mouse.up()

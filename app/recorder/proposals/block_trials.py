@@ -61,12 +61,12 @@ class BlockTrials(Trials[BlockCandidate]):
     def candidates(self, subject: Subject) -> Iterator[BlockCandidate]:
         place = subject.place
         if place.stage >= len(self._places):
-            raise TVMError("the schedule has no such block any more")
+            raise TVMError("the block is no longer in the schedule")
         block = self._places[place.stage]
         if place.loop is None:
             return block_candidates(self._places, block)
         if place.loop >= len(block.loops):
-            raise TVMError("the block has no such loop any more")
+            raise TVMError("the loop is no longer in the block")
         if subject.factor is not None:
             return iter([SplitLoop(block, place.loop, subject.factor)])
         return loop_candidates(block, place.loop, FACTORS)

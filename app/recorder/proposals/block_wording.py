@@ -84,7 +84,9 @@ class BlockWording:
             return self._use(self._names[block])
         twin = self._schedule.copy()
         if twin.get(carry_out(twin, "get_block", block.name_hint)) is not block:
-            raise TVMError(f"the script has no variable for this block, and others are called {block.name_hint!r} too")
+            raise TVMError(
+                f"the script has no variable for this block, and other blocks are also named {block.name_hint!r}"
+            )
         return f'{self.schedule()}.get_block("{block.name_hint}")'
 
     def loop(self, block: Block, loop: For) -> str:

@@ -121,7 +121,7 @@ class ScriptText:
         if end is not None and _contains(end, required):
             inner = [block for block in _blocks(end) if any(_contains(s, {self._lowered or 0}) for s in block)]
             if not inner:
-                raise TVMError(f"line {end.lineno} schedules and lowers in one statement: write it as several")
+                raise TVMError(f"line {end.lineno} schedules and lowers in one statement; split it into several")
             return self._gap(inner[0], required)
         called = {s.name for s in before if isinstance(s, _FUNCTIONS) and _contains(s, required)}
         needed = [s for s in before if _contains(s, required) or called & set(_names(s))]
@@ -129,12 +129,12 @@ class ScriptText:
             last = needed[-1]
             after = _span(last)[1]
             if end is not None and after >= _span(end)[0]:
-                raise TVMError(f"line {after} has several statements: write each on a line of its own")
+                raise TVMError(f"line {after} has several statements; put each on its own line")
             line = self._lines[_span(last)[0] - 1]
             return _Gap(after, len(line) - len(line.lstrip()))
         if end is not None:
             return _Gap(_span(end)[0] - 1, end.col_offset)
-        raise TVMError("the schedule is made in a function that lowers nothing")
+        raise TVMError("the function that creates the schedule does not lower it")
 
 
 def _scope_body(tree: ast.Module, line: int | None) -> Sequence[ast.stmt]:

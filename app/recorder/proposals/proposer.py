@@ -125,13 +125,13 @@ class _Proposer(Trials[Candidate]):
     def candidates(self, subject: Subject) -> Iterator[Candidate]:
         place = subject.place
         if place.stage >= len(self._shown):
-            raise TVMError("the schedule has no such stage any more")
+            raise TVMError("the stage is no longer in the schedule")
         number = self._shown[place.stage]
         if place.loop is None:
             return stage_candidates(self._schedule, number)
         loops = loops_of(self._schedule.stages[number])
         if place.loop >= len(loops):
-            raise TVMError("the stage has no such loop any more")
+            raise TVMError("the loop is no longer in the stage")
         if subject.factor is not None:
             return iter([Split(number, place.loop, subject.factor)])
         extent = self._extents.get(loops[place.loop])

@@ -140,7 +140,7 @@ def require_cores(threads: int, kind: str) -> None:
         It does.
     """
     if threads > 1:
-        raise TVMError(f"{kind} shares out no loop among the cores of a CPU: bind it to blocks or threads")
+        raise TVMError(f"{kind} has no parallel CPU loops; bind it to blocks or threads")
 
 
 class _NestedParallel(StmtVisitor):
@@ -176,5 +176,5 @@ def require_flat_parallel(module: IRModule) -> IRModule:
             visitor.visit(function.body)
     if visitor.nested is not None:
         name = visitor.nested.loop_var.name
-        raise TVMError(f"{name} would run in parallel inside of a loop whose iterations the threads share already")
+        raise TVMError(f"{name} would run in parallel inside a loop that is already parallel")
     return module

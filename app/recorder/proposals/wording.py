@@ -98,7 +98,7 @@ class Wording:
             named = self._scope.spelling(module)
             if named is not None:
                 return f'{self._use(named)}{prefix}.thread_axis("{tag}")'
-        raise TVMError("the script imports no te, whose thread_axis a bind needs")
+        raise TVMError("the script does not import te, which bind needs for te.thread_axis")
 
     def halves(self, axis: IterVar) -> tuple[str, str]:
         """Return names for the loops that a split makes, e.g. ``io`` and ``ii``."""

@@ -120,7 +120,7 @@ class ReorderEntity(Entity):
             If there are more or fewer loops.
         """
         if len(axes) != len(self.perm):
-            raise ArgumentError(f"apply: {len(self.perm)} axes are reordered, got {len(axes)}")
+            raise ArgumentError(f"apply: {len(self.perm)} axes must be given, got {len(axes)}")
         new = [axes[at] for at in self.perm]
         sch[op].reorder(*new)
         return new
@@ -192,7 +192,7 @@ class AnnotateEntity(Entity):
                     sch[op].vectorize(axis)
             elif annotation != "none":
                 raise ArgumentError(
-                    f"apply: an annotation is none, unroll, try_unroll, vec or try_vec, got {annotation}"
+                    f"apply: annotation must be none, unroll, try_unroll, vec or try_vec, got {annotation}"
                 )
         return list(axes)
 
@@ -238,6 +238,6 @@ def entity_of_json(kind: str, value: object) -> Entity:
     """
     made: Mapping[str, Any] = _KINDS
     if kind not in made:
-        raise ArgumentError(f"a knob's kind is one of {', '.join(_KINDS)}, got {kind!r}")
+        raise ArgumentError(f"kind must be one of {', '.join(_KINDS)}, got {kind!r}")
     entity: Entity = made[kind](value)
     return entity

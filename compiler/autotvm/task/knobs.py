@@ -96,7 +96,7 @@ class VirtualAxis:
         elif isinstance(var, int):
             self.name, self.length = name or f"axis_{var}", var
         else:
-            raise ArgumentError(f"axis: a loop or its extent is expected, got {type(var).__name__}")
+            raise ArgumentError(f"axis: expected a loop or its extent, got {type(var).__name__}")
 
     def __repr__(self) -> str:
         return f"vaxis({self.name})"
@@ -185,7 +185,7 @@ def _factors(policy: str, length: int) -> list[int]:
         return get_pow2s(length)
     if policy == "verbose":
         return sorted({*get_factors(length), *get_pow2s(length)})
-    raise ArgumentError(f"define_split: policy is factors, power2, verbose or candidate, got {policy!r}")
+    raise ArgumentError(f"define_split: policy must be factors, power2, verbose or candidate, got {policy!r}")
 
 
 def _products(factors: Sequence[int], count: int, most: int) -> Iterator[tuple[int, ...]]:
@@ -234,7 +234,7 @@ def orders(
         index = {id(axis): at for at, axis in enumerate(axes)}
         places = [[index[id(axis)] for axis in order] for order in candidate or ()]
     else:
-        raise ArgumentError(f"define_reorder: policy is identity, all, interval_all or candidate, got {policy!r}")
+        raise ArgumentError(f"define_reorder: policy must be identity, all, interval_all or candidate, got {policy!r}")
     return Knob(f"Reorder(policy={policy})", [ReorderEntity(order) for order in places], count)
 
 
@@ -271,7 +271,9 @@ def loop_annotations(
         product = itertools.product(_CHOICES[policy], repeat=len(axes))
         listed = [list(each) for each in product if each.count("vec") <= 1]
     else:
-        raise ArgumentError(f"define_annotate: policy is candidate or one of {', '.join(_CHOICES)}, got {policy!r}")
+        raise ArgumentError(
+            f"define_annotate: policy must be candidate or one of {', '.join(_CHOICES)}, got {policy!r}"
+        )
     return Knob(f"Annotate(policy={policy})", [AnnotateEntity(each) for each in listed], len(axes))
 
 

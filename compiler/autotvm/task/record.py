@@ -124,7 +124,7 @@ class _TextUnpickler(pickle.Unpickler):
     """Reads a pickle of plain values: names of classes and functions, which would be called, are refused."""
 
     def find_class(self, module: str, name: str) -> NoReturn:
-        raise ArgumentError(f"autotvm.record: {module}.{name} is not read from pickles; write records as JSON")
+        raise ArgumentError(f"autotvm.record: {module}.{name} may not be unpickled; store records as JSON")
 
 
 def _tuples(value: object) -> Any:

@@ -282,7 +282,9 @@ class ConfigSpace:
             If there are no such numbers.
         """
         if not 0 <= start <= end <= self.range_length:
-            raise ArgumentError(f"subrange_length: {start} to {end} is not part of the {self.range_length} numbers")
+            raise ArgumentError(
+                f"subrange_length: {start} to {end} is outside of the {self.range_length} configurations"
+            )
         if self._filter is None:
             return end - start
         return bisect_left(self._indices(), end) - bisect_left(self._indices(), start)

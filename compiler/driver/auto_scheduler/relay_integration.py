@@ -103,7 +103,7 @@ def extract_tasks(
     with instrumented(definitions), PassContext(opt_level=opt_level):
         built = build(module, target, params=params)
     if not isinstance(built, BuiltGraph):
-        raise ArgumentError("auto_scheduler.extract_tasks: tasks are those of a graph executor")
+        raise ArgumentError("auto_scheduler.extract_tasks: only the tasks of a graph executor are extracted")
     calls = Counter(node.get("attrs", {}).get("func_name") for node in json.loads(built.get_graph_json())["nodes"])
     weights: dict[str, int] = {}
     tasks: dict[str, SearchTask] = {}

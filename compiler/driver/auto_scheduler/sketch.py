@@ -261,7 +261,7 @@ def _spread(stage: Stage, lanes: int) -> None:
 def _extent(axis: IterVar, op: Operation) -> int:
     extent = extent_of(axis)
     if not isinstance(extent, IntImm):
-        raise ArgumentError(f"auto_scheduler: {op.name}: shapes must be static, got an extent of {extent}")
+        raise ArgumentError(f"auto_scheduler: {op.name}: shapes must be static, got the extent {extent}")
     return extent.value
 
 

@@ -50,7 +50,7 @@ def register_workload(
 
     def register(function: Definition) -> Definition:
         if name in _WORKLOADS and not override:
-            raise ArgumentError(f"register_workload: {name!r} is registered; override=True replaces it")
+            raise ArgumentError(f"register_workload: {name!r} is already registered; pass override=True to replace it")
         _WORKLOADS[name] = function
         return function
 

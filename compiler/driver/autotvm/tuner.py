@@ -50,7 +50,7 @@ class Tuner:
 
     def __init__(self, task: Task, **options: object) -> None:
         if task.config_space is None or task.target is None:
-            raise ArgumentError("tuner: the task has no space of configurations; autotvm.task.create makes one with it")
+            raise ArgumentError("tuner: the task has no configuration space; create it with autotvm.task.create")
         self.task = task
         self.space = task.config_space
         self.target = task.target

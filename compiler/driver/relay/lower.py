@@ -207,7 +207,7 @@ class _Group:
             self.schedules[call] = chosen.schedule
             return made
         if op.compute is None:
-            raise ArgumentError(f"relay.build: {op.name} has no definition as tensor expressions")
+            raise ArgumentError(f"relay.build: {op.name} has no tensor expression definition")
         return list(op.compute(call.attrs, inputs, call.checked_type))
 
     def _constant(self, expr: Constant) -> Tensor:

@@ -129,7 +129,7 @@ def tune_model(
 def _check_options(tuner: str, options: Mapping[str, object]) -> None:
     for name in ("hostname", "port", "rpc_key", "rpc_tracker"):
         if options.get(name):
-            raise TVMCException(f"tvmc.tune: {name}: other machines are not reached from here")
+            raise TVMCException(f"tvmc.tune: {name}: there is no RPC to other machines")
     if tuner not in TUNERS:
         raise TVMCException(f"tvmc.tune: tuner must be of {', '.join(TUNERS)}, got {tuner!r}")
 
@@ -243,7 +243,7 @@ def filter_tasks(tasks: Sequence[Any], expr: str) -> tuple[list[Any], bool]:
         elif first.isdigit() and (last or first).isdigit():
             chosen |= set(range(int(first), int(last or first) + 1))
         else:
-            raise TVMCException(f"tvmc.tune: tasks are 'all', 'list' or numbers and ranges, got {word!r}")
+            raise TVMCException(f"tvmc.tune: tasks must be 'all', 'list', or numbers and ranges, got {word!r}")
     if any(number >= len(tasks) for number in chosen):
         raise TVMCException(f"tvmc.tune: Task index out of range: there are {len(tasks)} tasks, got {expr!r}")
     return [task for number, task in enumerate(tasks) if number in chosen], listed

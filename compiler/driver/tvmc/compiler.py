@@ -132,4 +132,4 @@ def _with_options(target: TargetLike, options: Mapping[str, Mapping[str, Any]] |
 def _refuse(options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value:
-            raise TVMCException(f"tvmc.compile: {name}: there are no other compilers and boards here, got {value!r}")
+            raise TVMCException(f"tvmc.compile: {name}: external compilers and boards are not supported, got {value!r}")

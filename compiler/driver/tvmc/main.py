@@ -194,4 +194,4 @@ def _inputs(path: str | None) -> dict[str, Any] | None:
         with np.load(path, allow_pickle=False) as arrays:
             return dict(arrays)
     except (OSError, ValueError) as error:
-        raise TVMCException(f"tvmc run: --inputs: {path!r} is no .npz file of arrays: {error}") from None
+        raise TVMCException(f"tvmc run: --inputs: {path!r} is not an .npz file of arrays: {error}") from None

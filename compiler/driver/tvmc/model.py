@@ -132,7 +132,7 @@ class TVMCModel:
         """
         path = os.fspath(package_path or self.default_package_path())
         if cross or cross_options:
-            raise TVMCException(f"export_package: no other compiler is called here, got cross={cross!r}")
+            raise TVMCException(f"export_package: cross compilers are not supported, got cross={cross!r}")
         if output_format not in ("tar", "so"):
             raise TVMCException(f"export_package: output_format must be 'tar' or 'so', got {output_format!r}")
         if isinstance(executor_factory, Executable):
@@ -210,7 +210,7 @@ class TVMCPackage:
 
     def __init__(self, package_path: str | os.PathLike[str], project_dir: str | os.PathLike[str] | None = None) -> None:
         if project_dir is not None:
-            raise TVMCException("TVMCPackage: project_dir: there are no boards here")
+            raise TVMCException("TVMCPackage: project_dir: microcontroller boards are not supported")
         self.package_path = os.fspath(package_path)
         self.import_package(self.package_path)
 

@@ -181,14 +181,14 @@ def run_module(
         If something is asked for that does not exist here, or the inputs do not fit.
     """
     if hostname is not None or rpc_key is not None or options:
-        raise TVMCException("tvmc.run: other machines and boards are not reached from here")
+        raise TVMCException("tvmc.run: there is no RPC to other machines or boards")
     where = as_device(device)
     if tvmc_package.type == "vm":
         return _run_program(tvmc_package.lib, where, dict(inputs or {}), (number, repeat) if benchmark else None)
     ahead = isinstance(tvmc_package.lib, AotLibrary)
     if profile and ahead:
         raise TVMCException(
-            "tvmc.run: profile: the kernels of a model that one function runs are not measured one by one"
+            "tvmc.run: profile: a model compiled to a single function cannot be profiled kernel by kernel"
         )
     if profile:
         debugged = GraphModuleDebug(tvmc_package.lib["default"](where))
@@ -212,7 +212,7 @@ def _run_program(
     """Run a program of the virtual machine, whose inputs have no shapes to be filled by."""
     missing = [name for name in program.get_function_params("main") if name not in inputs]
     if missing:
-        raise TVMCException(f"tvmc.run: a program of the virtual machine needs its inputs, got none for {missing}")
+        raise TVMCException(f"tvmc.run: a virtual machine program needs all of its inputs, got none for {missing}")
     machine = VirtualMachine(program, device)
     result = machine.invoke("main", **{name: array(value) for name, value in inputs.items()})
     values = [result] if isinstance(result, NDArray) else list(result)

@@ -241,8 +241,8 @@ class DeviceDomains:
                 joined = one.device.joined(other.device)
                 if joined is None:
                     raise BuildError(
-                        f"PlanDevices: {type(at).__name__} would have to be on {one.device} and on {other.device}; "
-                        "device_copy or on_device says where it is copied"
+                        f"PlanDevices: {type(at).__name__} would have to be on both {one.device} and"
+                        f" {other.device}; insert device_copy or on_device where it should be copied"
                     )
                 one.device = joined
                 other.parent = one

@@ -96,7 +96,7 @@ def check_kind(t: Type, mod: IRModule | None = None) -> TypeKind:
 
 def _check_application(t: TypeCall, mod: IRModule | None) -> None:
     if not isinstance(t.func, GlobalTypeVar):
-        raise ArgumentError(f"check_kind: {t} applies {t.func}, which is not the name of a data type")
+        raise ArgumentError(f"check_kind: {t} applies {t.func}, which is not a data type")
     if mod is None:
         return
     data = mod.type_definitions.get(t.func)

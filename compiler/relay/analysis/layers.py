@@ -60,7 +60,7 @@ def search_fc_transpose(expr: GraphExpr) -> list[str]:
     weights = dict.fromkeys(w for part in post_order(expr) if (w := transposed_weight(part)) is not None)
     names = [w.name_hint for w in weights]
     if len(set(names)) != len(names):
-        raise ArgumentError("search_fc_transpose: several weights have one name; rename the parameters")
+        raise ArgumentError("search_fc_transpose: several weights have the same name; rename the parameters")
     return names
 
 

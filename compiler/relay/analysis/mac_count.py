@@ -54,7 +54,7 @@ def _convolution(call: Call) -> int:
 
 def _number(extent: object) -> int:
     if not isinstance(extent, int):
-        raise ArgumentError(f"get_total_mac_number: the number of channels is {extent}, which is not known")
+        raise ArgumentError(f"get_total_mac_number: the number of channels must be static, got {extent}")
     return extent
 
 

@@ -206,7 +206,7 @@ def _gather_nd_relation(types: Types, attrs: GatherNDAttrs) -> Type:
         raise RelationError(f"the first dimension of indices, or index_rank, must be a number, got {indices}")
     batch = attrs.batch_dims
     if batch + count > len(data.dims) or batch > len(indices.dims) - 1:
-        raise RelationError(f"{count} coordinates after {batch} batch dimensions do not fit to {data}")
+        raise RelationError(f"{count} coordinates after {batch} batch dimensions do not fit {data}")
     for d in range(batch):
         check_same_extent(data.dims[d], indices.dims[1 + d], f"batch dimension {d} of {data} and {indices}")
     return TensorType((*indices.shape[1:], *data.shape[batch + count :]), data.dtype)
@@ -245,7 +245,7 @@ def _advanced_relation(types: Types, attrs: Attrs) -> Type:
         raise RelationError(f"inputs must be a tuple of the data and its indices, got {types[0]}")
     data, *indices = [tensor(t, f"element {n} of inputs") for n, t in enumerate(types[0].fields)]
     if len(indices) > len(data.dims):
-        raise RelationError(f"{len(indices)} coordinates do not fit to {data}")
+        raise RelationError(f"{len(indices)} coordinates do not fit {data}")
     points: tuple[Any, ...] = ()
     for n, i in enumerate(indices):
         points = broadcast_dims(points, index_tensor(i, f"element {n + 1} of inputs").dims)

@@ -83,7 +83,7 @@ def _aligned(old_in: InLayouts, types: Types) -> list[Layout] | None:
 
 
 def _last_axes(large: Layout | None, rank: int, given: Layout | None) -> Layout | None:
-    """Return the layout of the smaller input, which is ``given`` if it is known; None if they do not go together."""
+    """Return the layout of the smaller input, which is ``given`` if it is known; None if they conflict."""
     if large is None or rank > len(large):
         return None
     last = large.take(range(len(large) - rank, len(large)))

@@ -49,7 +49,7 @@ class _Walk:
 
     def next_old(self, special: int) -> Dim:
         if self.source >= len(self.old):
-            raise self.error(f"{special} stands for dimension {self.source}, and there are only {len(self.old)}")
+            raise self.error(f"{special} refers to dimension {self.source}, and there are only {len(self.old)}")
         self.source += 1
         return self.old[self.source - 1]
 
@@ -68,7 +68,7 @@ class _Walk:
             self.take_over(0)
         elif entry == -1:
             if None in self.result:
-                raise self.error("-1 may stand there once")
+                raise self.error("-1 may occur only once")
             self.result.append(None)
             self.source += 1
         elif entry == -2:
@@ -79,7 +79,7 @@ class _Walk:
         elif entry == -4:
             self.split()
         else:
-            raise self.error(f"there is no special number {entry}")
+            raise self.error(f"there is no special value {entry}")
 
     def split(self) -> None:
         if self.at + 2 > len(self.new):
@@ -88,7 +88,7 @@ class _Walk:
         first, second = self.new[self.at : self.at + 2]
         self.at += 2
         if first == -1 and second == -1:
-            raise self.error("of the two extents behind -4 only one may be -1")
+            raise self.error("only one of the two extents after -4 may be -1")
         if first == -1:
             first = _quotient(whole, second)
         elif second == -1:
@@ -110,7 +110,7 @@ class _Walk:
     def _check(self, before: list[Dim], after: list[Dim]) -> None:
         if all(isinstance(d, int) for d in (*before, *after)) and _product(before) != _product(after):
             have, want = _product(self.old), _product([d for d in self.result if d is not None])
-            raise self.error(f"it has {have} elements, the new one {want}")
+            raise self.error(f"it has {have} elements, the new shape {want}")
 
     def _missing(self, before: list[Dim], after: list[Dim]) -> Dim:
         before, after = _cancel(before, after)

@@ -174,7 +174,7 @@ class BlockPrinter:
             case Constructor():
                 self.out.write(expr.name_hint)
             case _:
-                raise TypeError(f"a {type(expr).__name__} is written in a line of its own")
+                raise TypeError(f"a {type(expr).__name__} must be bound to a variable")
 
     def _typed(self, expr: GraphExpr) -> None:
         self.out.write(self._comment(expr))

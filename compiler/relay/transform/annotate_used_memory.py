@@ -77,7 +77,9 @@ def _used_memory(lets: Sequence[Let], result: RelayExpr) -> dict[Var, list[int]]
         before = (live - {let.var}) | set(free_vars(let.value))
         if isinstance(let.value, Call) and let.value.op in functions:
             if not is_primitive(functions[let.value.op]):
-                raise ArgumentError(f"AnnotateUsedMemory: %{let.value.op.name_hint} is no kernel: it is not Primitive")
+                raise ArgumentError(
+                    f"AnnotateUsedMemory: %{let.value.op.name_hint} is not a kernel: its function is not Primitive"
+                )
             alive = (before | live) - functions.keys()
             used[let.value.op].insert(0, _bytes(alive))
         live = before
@@ -88,5 +90,5 @@ def _bytes(values: Iterable[RelayExpr]) -> int:
     kinds = [value.checked_type for value in values]
     unknown = [kind for kind in tensor_types(kinds) if not kind.is_static]
     if unknown:
-        raise ArgumentError(f"AnnotateUsedMemory: nobody knows how many bytes {unknown[0]} takes")
+        raise ArgumentError(f"AnnotateUsedMemory: the size of {unknown[0]} is unknown")
     return sum(map(bytes_of, kinds))

@@ -72,7 +72,9 @@ def _check_free(symbols: Iterable[str], mod: IRModule) -> None:
     """Raise where a module has a function of a name that one is to be made under."""
     for name in symbols:
         if name in mod:
-            raise ArgumentError(f"the module has a function {name!r} already, which is the symbol of a local one")
+            raise ArgumentError(
+                f"the module already has a function {name!r}, which is also the symbol of a nested function"
+            )
 
 
 class _Outliner(ExprMutator):

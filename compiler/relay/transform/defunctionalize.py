@@ -63,7 +63,7 @@ def Defunctionalization(func: Function, mod: IRModule) -> Function:
     """
     scheme = _function_type(func)
     if func.type_params or any(map(_has_functions, (*scheme.arg_types, scheme.ret_type))):
-        raise ArgumentError(f"Defunctionalization: func must neither be generic nor of higher order, got {scheme}")
+        raise ArgumentError(f"Defunctionalization: func must be neither polymorphic nor higher-order, got {scheme}")
     program = _Program(mod)
     result = program.instance(func, {})
     program.define_types()
@@ -127,7 +127,9 @@ class _Program:
             if structural_equal(closures.type, t):
                 return closures
         if free_type_vars(t) or t.type_params:
-            raise ArgumentError(f"Defunctionalization: nothing says for which types a generic function is used: {t}")
+            raise ArgumentError(
+                f"Defunctionalization: cannot determine the type arguments of a polymorphic function: {t}"
+            )
         closures = _Closures(t, GlobalTypeVar(self.fresh("DefuncFuncType")), GlobalVar(self.fresh("applyFuncType")))
         self._closures.append(closures)
         closures.arguments = tuple(Var("y", _Encode(self).visit(arg)) for arg in t.arg_types)

@@ -125,7 +125,7 @@ class FlexibleShapeDispatch(ModulePass, required=("InferType",)):
         if not self.auto_pad or not self.affects_output:
             return call
         if isinstance(result, TupleType):
-            raise ArgumentError("FlexibleShapeDispatch: auto_pad cuts results that are tensors, got a tuple")
+            raise ArgumentError("FlexibleShapeDispatch: auto_pad supports a single tensor result, got a tuple")
         zero, one = const(0, "int32"), const(1, "int32")
         places = call_op("arange", zero, extent, one, dtype="int32")
         return call_op("take", call, places, axis=self.axis)

@@ -187,7 +187,7 @@ class _Block:
         for made in data.constructors if isinstance(data, TypeData) else (con,):
             if any(pair_type(t) is not t for t in made.inputs):
                 raise ArgumentError(
-                    f"gradient: {made.name_hint} holds a tensor; its type must be generic to hold gradients as well"
+                    f"gradient: {made.name_hint} holds a tensor; its type must be polymorphic to hold gradients as well"
                 )
 
     def _function_value(self, callee: GlobalVar | Constructor) -> Function:

@@ -41,7 +41,7 @@ def run_const_expr(expr: RelayExpr) -> Array:
     """
     folded = FoldConstantExpr(expr, fold_qnn=True)
     if not isinstance(folded, Constant):
-        raise ArgumentError(f"run_const_expr: expected an expression of constants, got {show(expr)}")
+        raise ArgumentError(f"run_const_expr: expected a constant expression, got {show(expr)}")
     return folded.value
 
 

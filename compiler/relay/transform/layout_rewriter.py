@@ -204,7 +204,7 @@ def _transformed(expr: RelayExpr, source: Layout, target: Layout) -> RelayExpr:
         if source == target:
             return expr
     if bijective_layout(source, target) is None:
-        raise ArgumentError(f"a tensor of layout {source} cannot be brought into the layout {target}")
+        raise ArgumentError(f"a tensor of layout {source} cannot be converted to layout {target}")
     target.shape(source.extents(_dims(type_of(expr))))
     call = call_op("layout_transform", expr, src_layout=str(source), dst_layout=str(target))
     type_of(call)

@@ -55,5 +55,7 @@ class _Legalizer(GraphMutator):
         if made is None:
             return new
         if not structural_equal(type_of(made), types[-1]):
-            raise ArgumentError(f"Legalize: {op} has become {type_of(made)}, but was {types[-1]}")
+            raise ArgumentError(
+                f"Legalize: {op} was replaced by an expression of type {type_of(made)}, expected {types[-1]}"
+            )
         return made

@@ -69,7 +69,7 @@ class _Simplifier(GraphMutator):
             if simpler is None:
                 return new
             new = simpler
-        raise AssertionError(f"SimplifyExpr: the rules for {op_name(new)} never end")
+        raise AssertionError(f"SimplifyExpr: the rules for {op_name(new)} do not terminate")
 
     def _once(self, expr: GraphExpr) -> Any:
         rules = self._rules.get(op_name(expr))

@@ -58,7 +58,9 @@ class SplitArgs(RewritePass, opt_level=1, required=("InferType",)):
             If a function may have one argument alone: the result of the concatenate before is one already.
         """
         if self.max_function_args == 1:
-            raise ArgumentError("SplitArgs: max_function_args must be 2 or more, for the result is a parameter, got 1")
+            raise ArgumentError(
+                "SplitArgs: max_function_args must be at least 2, since the result is a parameter, got 1"
+            )
         return _Splitter(self.max_function_args - 1)
 
 

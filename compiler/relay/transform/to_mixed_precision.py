@@ -134,7 +134,7 @@ class _Mixer(ExprMutator):
             return MIXED_PRECISION_NEVER, _EXACT, _EXACT
         conversion = conversion_of(call, self._dtype)
         if conversion is None and self._missing_op_mode == _REFUSED:
-            raise ArgumentError(f"ToMixedPrecision: nothing says what becomes of {call.op.name} in {self._dtype}")
+            raise ArgumentError(f"ToMixedPrecision: operator {call.op.name} has no conversion to {self._dtype}")
         return conversion or (MIXED_PRECISION_FOLLOW, self._dtype, self._dtype)
 
     def _can_follow(self, arg: GraphExpr) -> bool:

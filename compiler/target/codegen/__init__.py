@@ -233,5 +233,5 @@ def llvm_get_intrinsic_name(intrin_id: int) -> str:
         If no intrinsic has the number.
     """
     if not 0 < intrin_id < len(_INTRINSICS):
-        raise ArgumentError(f"llvm_get_intrinsic_name: no intrinsic has the number {intrin_id}")
+        raise ArgumentError(f"llvm_get_intrinsic_name: there is no intrinsic with id {intrin_id}")
     return _INTRINSICS[intrin_id]

@@ -208,7 +208,7 @@ def translate(source: str, arch: str = DEFAULT_ARCH) -> Translation:
     try:
         made = compile_program(library, source.encode(), PROGRAM.encode(), options)
     except NvrtcError as error:
-        raise BuildError(f"NVRTC refuses the program for {arch}: {str(error).strip()[:1000]}") from None
+        raise BuildError(f"NVRTC rejects the program for {arch}: {str(error).strip()[:1000]}") from None
     return Translation(made.ptx.decode(errors="replace"), made.cubin, made.log)
 
 
@@ -240,7 +240,7 @@ def _compile_to_ptx(source: str, arch: str, folder: str) -> None:
     options = [f"--gpu-architecture={arch.replace('sm', 'compute')}", *_options()]
     done = run_limited([_NVRTC, str(library), PROGRAM, "kernel.ptx", *options], folder)
     if done.returncode:
-        raise BuildError(f"NVRTC refuses the program for {arch}: {_first_lines(done.stderr, folder)}")
+        raise BuildError(f"NVRTC rejects the program for {arch}: {_first_lines(done.stderr, folder)}")
 
 
 def _options() -> list[str]:
@@ -254,7 +254,7 @@ def _run(command: list[str], folder: str) -> str:
     tool = find_tool(command[0])
     done = run_limited([str(tool), *command[1:]], folder)
     if done.returncode:
-        raise BuildError(f"{tool.name} refuses the program: {_first_lines(done.stderr, folder)}")
+        raise BuildError(f"{tool.name} rejects the program: {_first_lines(done.stderr, folder)}")
     return done.stdout + done.stderr
 
 

@@ -79,7 +79,9 @@ def vector_jacobian_product(output: Tensor, tensor: Tensor, head: Tensor) -> Ten
     """
     op = output.op
     if not isinstance(op, ComputeOp):
-        raise ArgumentError(f"gradient: {type(op).__name__} {op.name!r} has no derivative, only computations have")
+        raise ArgumentError(
+            f"gradient: {type(op).__name__} {op.name!r} has no derivative; only compute operations have one"
+        )
     name = f"{op.name}.{tensor.op.name}.grad"
     terms = _terms(op, output.value_index, tensor)
     if not terms:

@@ -153,7 +153,7 @@ class ExpressionReader:
     def _Attribute(self, n: ast.Attribute) -> Any:
         owner = self.value(n.value)
         if isinstance(owner, (PrimExpr, Tensor)) and n.attr not in ("shape", "dtype"):
-            raise self.error(n, f"shape and dtype are what a hybrid script asks of a tensor, got {n.attr!r}")
+            raise self.error(n, f"only the attributes shape and dtype of a tensor are supported, got {n.attr!r}")
         return _value(getattr(owner, n.attr))
 
     def _Subscript(self, n: ast.Subscript) -> Any:

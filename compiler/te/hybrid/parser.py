@@ -218,7 +218,7 @@ class _Parser(ExpressionReader):
     def _read_For(self, n: ast.For) -> list[Stmt]:
         call = n.iter
         if not isinstance(n.target, ast.Name) or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-            raise self.error(n, "a loop must be `for i in range(…)`, or in another of the words for loops")
+            raise self.error(n, "a loop must be `for i in range(…)` or use another of the loop keywords")
         if n.orelse:
             raise self.error(n.orelse[0], "the else of a loop is not supported in hybrid script")
         if self.scopes.has(n.target.id):

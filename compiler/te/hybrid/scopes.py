@@ -106,5 +106,5 @@ class Scopes:
             if name in scope.names:
                 return scope.names[name]
         if name in self._ended:
-            raise ArgumentError(f"{name!r} is used out of the scope it is defined in; assign it before that")
+            raise ArgumentError(f"{name!r} is used outside of the scope it is defined in; assign it before that scope")
         raise KeyError(name)

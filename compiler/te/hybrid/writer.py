@@ -167,7 +167,7 @@ class _Writer(Functor):
         return f"({''.join(f'{self.visit(e)}, ' for e in extents)})"
 
     def visit_Node(self, n: object) -> str:
-        raise LoweringError(f"hybrid.build: hybrid scripts have no word for {type(n).__name__}")
+        raise LoweringError(f"hybrid.build: hybrid script does not support {type(n).__name__}")
 
     # statements
 
@@ -178,7 +178,7 @@ class _Writer(Functor):
     def visit_For(self, n: For) -> None:
         word = _LOOPS.get(n.kind)
         if word is None:
-            raise LoweringError(f"hybrid.build: hybrid scripts have no word for loops of kind {n.kind.name}")
+            raise LoweringError(f"hybrid.build: hybrid script has no loops of kind {n.kind.name}")
         bounds = (n.extent,) if self._is_zero(n.min) else (n.min, n.min + n.extent)
         name = self._name(n.loop_var, n.loop_var.name)
         self._block(f"for {name} in {word}({', '.join(self.visit(e) for e in bounds)}):", n.body)
@@ -260,7 +260,7 @@ class _Writer(Functor):
             return f"({self.visit(n.a)} / {self.visit(n.b)})"
         word = _OPERATORS.get(type(n))
         if word is None:
-            raise LoweringError(f"hybrid.build: hybrid scripts have no word for {type(n).__name__}")
+            raise LoweringError(f"hybrid.build: hybrid script does not support {type(n).__name__}")
         return f"({self.visit(n.a)} {word} {self.visit(n.b)})"
 
     visit_CmpOp = visit_And = visit_Or = visit_BinaryOp
@@ -281,5 +281,5 @@ class _Writer(Functor):
             return f"({then} if {condition} else {other})"
         word = _FUNCTIONS.get(name)
         if word is None:
-            raise LoweringError(f"hybrid.build: hybrid scripts have no word for {name}")
+            raise LoweringError(f"hybrid.build: hybrid script does not support {name}")
         return f"{word}({', '.join(self.visit(a) for a in n.args)})"

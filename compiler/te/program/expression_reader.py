@@ -112,7 +112,5 @@ class _Reader:
     def _operator(self, value: object, where: str) -> Op:
         op = self._operators.get(text(value, where))
         if op is None:
-            raise ProgramError(
-                f"program: {where} calls {value!r}, which is none of the intrinsics that compute a value"
-            )
+            raise ProgramError(f"program: {where} calls {value!r}, which is not a pure intrinsic")
         return op

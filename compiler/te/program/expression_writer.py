@@ -120,7 +120,7 @@ class Rows:
     def _operator(self, op: Op | Node) -> str:
         name = getattr(op, "name", "")
         if self._operators.get(name) is not op:
-            raise NotExpressible(f"it calls {name or op}, which is none of the intrinsics that only compute a value")
+            raise NotExpressible(f"it calls {name or op}, which is not a pure intrinsic")
         return str(name)
 
 

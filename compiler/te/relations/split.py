@@ -121,7 +121,10 @@ def split(
         got = "neither" if factor is None else "both"
         raise ArgumentError(f"split: one of factor and nparts must be given, got {got} ({self.describe(parent)})")
     if disable_predication:
-        raise ArgumentError(f"split: disable_predication must be False ({self.describe(parent)}): guards are exact")
+        raise ArgumentError(
+            f"split: disable_predication must be False ({self.describe(parent)}): guards are only"
+            f" emitted where they are needed"
+        )
     if parent.iter_type == IterVar.ThreadIndex:
         raise ScheduleError(f"split: {self.describe(parent)} is a thread axis; split the loop before it is bound")
     by = None if factor is None else _size(self, "factor", factor, parent)

@@ -203,7 +203,7 @@ class ExpressionWriter(Functor):
     def visit_Call(self, n: Call) -> tuple[str, int]:
         name = getattr(n.op, "name", "")
         if callable_operators().get(name) is not n.op:
-            raise NotExpressible(f"it calls {name or n.op}, which is not an intrinsic that only computes a value")
+            raise NotExpressible(f"it calls {name or n.op}, which is not a pure intrinsic")
         args = [f'"{n.dtype}"'] if n.op is REINTERPRET else []
         return f"{name}({', '.join([*args, *map(self._argument, n.args)])})", _ATOM
 

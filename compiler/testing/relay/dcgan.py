@@ -68,7 +68,7 @@ def deconv2d(
         pad = (extent - 1 - (target + extent) % step) // 2
         extra = target - ((ishape[place] - 1) * step + extent - 2 * pad)
         if not 0 <= extra < step:
-            raise ArgumentError(f"deconv2d: images of {tuple(oshape)} cannot be made of {tuple(ishape)}")
+            raise ArgumentError(f"deconv2d: cannot make images of shape {tuple(oshape)} from {tuple(ishape)}")
         pads.append(pad)
         extras.append(extra)
     kernel_layout = "IOHW" if layout == "NCHW" else "HWOI"

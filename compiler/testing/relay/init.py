@@ -39,8 +39,8 @@ class Initializer:
                 return
         if not desc.endswith("weight"):
             raise ArgumentError(
-                f"the parameter {desc!r} has no first value: only names that end with weight, bias, gamma, beta, mean "
-                "or var have"
+                f"the parameter {desc!r} has no initial value: its name must end with weight, bias, gamma, beta,"
+                f" mean or var"
             )
         self.fill_weight(desc, arr)
 

@@ -26,7 +26,7 @@ _KERNEL_LAYOUTS = {"NCHW": ("OIHW", "OIHW"), "NHWC": ("HWIO", "HWOI"), "NCDHW": 
 def _named(operation: str, kwargs: Mapping[str, object]) -> tuple[str, dict[str, object]]:
     """Return the name among the options of a layer, and the others."""
     if "name" not in kwargs:
-        raise ArgumentError(f"{operation}: name must be given: it stands before the names of the parameters")
+        raise ArgumentError(f"{operation}: name, the prefix of the parameters' names, must be given")
     return str(kwargs["name"]), {key: value for key, value in kwargs.items() if key != "name"}
 
 

@@ -121,7 +121,7 @@ def _numpy(value: object) -> object:
 
 
 def _no_match(value: object) -> NoReturn:
-    raise TVMError(f"no clause of a match fits {show(value)}")
+    raise TVMError(f"no clause of a match matches {show(value)}")
 
 
 class _Writer:

@@ -68,7 +68,7 @@ def _operations(n: Any) -> float:
     if isinstance(n, LetStmt):
         return _of_value(n.value) + _operations(n.body)
     if isinstance(n, While):
-        raise ArgumentError("estimate_tir_flops: how often a while loop runs is not known")
+        raise ArgumentError("estimate_tir_flops: the trip count of a while loop is unknown")
     if isinstance(n, BlockRealize):
         return _operations(n.block)
     if isinstance(n, Block):

@@ -126,7 +126,7 @@ class _Axes(StmtVisitor):
         if axis.extent is not extent and not self._analyzer.can_prove_equal(axis.extent, extent):
             raise LoweringError(
                 f"a kernel launches {tag} with the extents {axis.extent}{user_place(axis.launch.span)} and "
-                f"{extent}{user_place(launch.span)}: all loops of a kernel that are bound to one thread axis must have "
-                "one extent; split one of them, or bind it to another axis"
+                f"{extent}{user_place(launch.span)}: all loops of a kernel that are bound to the same thread axis"
+                f" must have the same extent; split one of them, or bind it to another axis"
             )
         axis.variables += variables

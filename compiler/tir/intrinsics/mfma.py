@@ -113,7 +113,7 @@ def _product(name: str, k_dim: int, dtype: str, result: str | None = None) -> _P
             return each
     had = ", ".join(f"{each.depth} of {each.dtype} to {each.result}" for each in _PRODUCTS)
     wanted = f"{k_dim} of {dtype}" + (f" to {result}" if result else "")
-    raise ArgumentError(f"{name}: no instruction adds up products of {wanted}; there are {had}")
+    raise ArgumentError(f"{name}: there is no instruction for products of {wanted}, only of {had}")
 
 
 def _require_result(name: str, dtype: str, local_size: int) -> None:
@@ -126,7 +126,7 @@ def _require_result(name: str, dtype: str, local_size: int) -> None:
 
 def _require_as_it_lies(name: str, transposed: bool) -> None:
     if transposed:
-        raise ArgumentError(f"{name}: operands must not lie transposed; copy them to shared memory the other way round")
+        raise ArgumentError(f"{name}: operands must not be transposed; copy them to shared memory transposed instead")
 
 
 def get_mfma_load_intrin(

@@ -125,7 +125,7 @@ def get_ldmatrix_intrin(
     if operand is None or operand.dtype != dtype or matrix_name not in ("A", "B"):
         raise ArgumentError(f"get_ldmatrix_intrin: no matrix {matrix_name} of {dtype} has products of {k_dim}")
     if dtype == "int8" and matrix_name == "A" and transposed:
-        raise ArgumentError("get_ldmatrix_intrin: the first operand of int8 cannot lie transposed in memory")
+        raise ArgumentError("get_ldmatrix_intrin: the first operand of int8 cannot be transposed in memory")
     rows, columns = operand.shape(matrix_name, transposed)
     layout, factor = operand.layout(matrix_name, transposed), columns
     root = root_block(whole("Shared", rows, columns), whole("Warp", WARP, operand.elements))

@@ -84,7 +84,7 @@ class ThreadSource(PythonSource):
         self._line(f"thread.write({write}, {place}, thread.read({read}, {place}) + {self.visit(value)})")
 
     def memory_of(self, pointer: PrimExpr) -> str:
-        raise BuildError(f"sanitize: a kernel passes the pointer {pointer} to a function that cannot be watched")
+        raise BuildError(f"sanitize: a kernel passes the pointer {pointer} to a function that cannot be instrumented")
 
     @contextmanager
     def _nesting(self) -> Iterator[None]:

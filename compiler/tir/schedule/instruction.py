@@ -69,7 +69,7 @@ class InstructionKind:
         """
         kind = _KINDS.get(name)
         if kind is None:
-            raise ArgumentError(f"InstructionKind.get: no kind of instruction is called {show(name)}")
+            raise ArgumentError(f"InstructionKind.get: there is no instruction kind {show(name)}")
         return kind
 
     def register(self) -> InstructionKind:
@@ -86,7 +86,7 @@ class InstructionKind:
             If there is a kind of that name.
         """
         if self.name in _KINDS:
-            raise TypeError(f"there is a kind of instructions {self.name!r} already")
+            raise TypeError(f"instruction kind {self.name!r} is already registered")
         _KINDS[self.name] = self
         return self
 

@@ -232,7 +232,7 @@ def primitive(kind: str, *, pure: bool = False, gives_list: bool = False, **role
     def register(function: F) -> F:
         name = function.__name__
         if name in primitives or any(hasattr(owner, name) for owner in _owners):
-            raise TypeError(f"there is a primitive {name!r} already")
+            raise TypeError(f"primitive {name!r} is already registered")
         made = primitives[name] = Primitive(function, kind, pure, gives_list, roles)
         for owner in _owners:
             setattr(owner, name, made.method())

@@ -114,7 +114,7 @@ class ScheduleState:
         if not isinstance(func.body, BlockRealize):
             raise ArgumentError(
                 f"Schedule: the body of {var.name_hint!r} must be a root block, got {type(func.body).__name__}; "
-                "a function with blocks that is read from a script has one"
+                "TVMScript adds one to a function with blocks"
             )
         root = StmtSRef(func.body.block)
         self._roots[root] = var
@@ -539,7 +539,7 @@ def _mask(debug_mask: str | int) -> int:
 
 def _check_replacement(source: Stmt | None, target: Stmt) -> None:
     if source is None:
-        raise ArgumentError("replace: the reference refers to nothing any more")
+        raise ArgumentError("replace: the reference is stale: its statement is no longer in the program")
     if isinstance(source, Block) and not isinstance(target, Block):
         raise ArgumentError(f"replace: a block is replaced by a block, got {type(target).__name__}")
     if isinstance(source, For) and not isinstance(target, (For, BlockRealize)):

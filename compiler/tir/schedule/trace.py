@@ -250,7 +250,9 @@ def _matched(value: Any, match: Mapping[Any, Any]) -> Any:
         return {key: _matched(item, match) for key, item in value.items()}
     if isinstance(value, RandomVariable):
         if value not in match:
-            raise ArgumentError(f"Trace.apply_to_schedule: no step before gives {type(value).__name__} {value!r}")
+            raise ArgumentError(
+                f"Trace.apply_to_schedule: no earlier instruction defines {type(value).__name__} {value!r}"
+            )
         return match[value]
     if isinstance(value, PrimExpr):
         return substitute(value, {key: new for key, new in match.items() if isinstance(key, Var)})
@@ -334,5 +336,5 @@ def _input(value: Json, named: Mapping[str, Any]) -> Any:
     if value == "None":
         return None
     if value not in named:
-        raise ArgumentError(f"Trace.apply_json_to_schedule: no instruction before gives {value!r}")
+        raise ArgumentError(f"Trace.apply_json_to_schedule: no earlier instruction defines {value!r}")
     return named[value]

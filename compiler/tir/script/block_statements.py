@@ -80,7 +80,7 @@ class BlockStatements(PointerAccess):
     def read_block(self, n: ast.With, scope: BlockScope, target: ast.expr | None) -> Stmt:
         """Return the realization of a block, or the block itself where it says that it has none."""
         if target is not None and not (isinstance(target, ast.List) and not target.elts):
-            raise self.source.error(target, "a block gives nothing; its axes are declared by T.axis")
+            raise self.source.error(target, "a block has no value; declare its axes with T.axis")
         self._has_blocks = True
         signature = _Signature()
         self._open.append(signature)
@@ -118,11 +118,11 @@ class BlockStatements(PointerAccess):
         reads, writes, opaque = get_block_access_region(block, self.buffer_of_pointer)
         if opaque and not is_root:
             what = f"block {block.name_hint!r} uses {opaque[0].buffer.name!r} by its pointer"
-            raise self.source.error(self._function, f"{what}: say what it accesses by T.reads and T.writes")
+            raise self.source.error(self._function, f"{what}: declare what it accesses with T.reads and T.writes")
         hidden = next((r.buffer for r in (*reads, *writes) if self.is_view(r.buffer)), None)
         if hidden is not None and not is_root:
             what = f"block {block.name_hint!r} uses {hidden.name!r} by its pointer"
-            raise self.source.error(self._function, f"{what}: say what it accesses by T.reads and T.writes")
+            raise self.source.error(self._function, f"{what}: declare what it accesses with T.reads and T.writes")
         regions = {"reads": tuple(reads), "writes": tuple(writes)}
         completed = rebuild(block, **{part: regions[part] for part in missing})
         if is_root:
@@ -149,27 +149,27 @@ class BlockStatements(PointerAccess):
         """Note what a block says about itself."""
         facts = self._inside(n, _WORDS[fact.field]).facts
         if fact.field in facts:
-            raise self.source.error(n, f"a block says {_WORDS[fact.field]} once")
+            raise self.source.error(n, f"a block may have {_WORDS[fact.field]} only once")
         facts[fact.field] = fact.value
 
     def read_init(self, n: ast.With) -> None:
         """Read what a block does before the first iteration of its reduction axes."""
         signature = self._inside(n, "T.init")
         if signature.init is not None:
-            raise self.source.error(n, "a block has one T.init")
+            raise self.source.error(n, "a block may have only one T.init")
         with self.scope():
             signature.init = self.sequence(n.body)
 
     def _inside(self, n: ast.AST, word: str) -> _Signature:
         if not self._open:
-            raise self.source.error(n, f"{word} stands in a block")
+            raise self.source.error(n, f"{word} must be in a block")
         return self._open[-1]
 
     def declare_axis(self, n: ast.AST, name: str, declared: AxisDeclaration) -> None:
         """Add an axis to the block that is open."""
         signature = self._inside(n, "T.axis")
         if any(axis.var.name == name for axis in signature.axes):
-            raise self.source.error(n, f"the block has an axis {name!r} already")
+            raise self.source.error(n, f"the block already has an axis {name!r}")
         var = self.names[name] = Var(name, declared.value.dtype)
         dom = declared.dom or self._domain_of_loop(n, declared.value)
         signature.axes.append(IterVar(dom, var, declared.iter_type))
@@ -178,7 +178,7 @@ class BlockStatements(PointerAccess):
     def _domain_of_loop(self, n: ast.AST, value: PrimExpr) -> Range:
         dom = self._loop_ranges.get(value) if isinstance(value, Var) else None
         if dom is None:
-            raise self.source.error(n, f"T.axis.remap takes variables of loops, got {value}")
+            raise self.source.error(n, f"T.axis.remap takes loop variables, got {value}")
         return dom
 
     def allocate_buffer(self, buffer: Buffer) -> None:

@@ -193,7 +193,7 @@ class _Axes:
             If there are not as many letters as loops, or another letter.
         """
         if not isinstance(kinds, str) or set(kinds) - {"S", "R"}:
-            raise ArgumentError(f"T.axis.remap: the kinds are letters S and R, got {show(kinds)}")
+            raise ArgumentError(f"T.axis.remap: the kinds must be the letters S and R, got {show(kinds)}")
         if len(kinds) != len(bindings):
             raise ArgumentError(f"T.axis.remap: {len(kinds)} kinds {kinds!r}, got {len(bindings)} loops")
         return [AxisDeclaration(None, convert(v), _AXIS_TYPES[k]) for k, v in zip(kinds, bindings, strict=True)]
@@ -214,7 +214,7 @@ def _domain(dom: Any, dtype: str) -> Range:
         low, high = (const(end, dtype) if isinstance(end, int) else convert(end) for end in dom)
         return Range.from_fields(low, extent_between(low, high))
     if isinstance(dom, (Buffer, str, float)) or dom is None:
-        raise ArgumentError(f"T.axis: the domain is an extent or a range, got {show(dom)}")
+        raise ArgumentError(f"T.axis: the domain must be an extent or a range, got {show(dom)}")
     extent = const(dom, dtype) if isinstance(dom, int) else convert(dom)
     return Range.from_fields(const(0, extent.dtype), extent)
 

@@ -161,7 +161,7 @@ def new_buffer(
 ) -> BufferNode:
     """Return the buffer that a declaration describes."""
     if isinstance(shape, str):
-        raise ArgumentError(f"T.Buffer: the shape is a tuple of extents, got {show(shape)}")
+        raise ArgumentError(f"T.Buffer: the shape must be a tuple of extents, got {show(shape)}")
     rows = [_layout_part(stride, f"{name}_s{index}") for index, stride in enumerate(strides or ())]
     kind = "" if buffer_type == "default" else buffer_type
     return make_buffer(

@@ -119,7 +119,7 @@ class Expressions:
         """Return the value of ``n`` as an expression."""
         value = self.value(n)
         if isinstance(value, (Declaration, Scope)):
-            raise self.source.error(n, "expected an expression; what this declares needs a name: `x = …`")
+            raise self.source.error(n, "expected an expression; assign what this declares to a name: `x = …`")
         try:
             return StringImm(value) if isinstance(value, str) else convert(value)
         except TVMError as error:
@@ -313,7 +313,7 @@ class Expressions:
     def _index(self, n: ast.expr) -> PrimExpr:
         index = self.expr(n)
         if dt.is_float(dt.element(index.dtype)):
-            raise self.source.error(n, f"an index is an integer, got {index.dtype}")
+            raise self.source.error(n, f"an index must be an integer, got {index.dtype}")
         return index
 
     def _slice(self, n: ast.Slice) -> slice:
@@ -432,7 +432,7 @@ def _check_size(n: ast.expr, a: Any, b: Any) -> None:
     else:
         bits = len(a) * b if kind is ast.Mult and isinstance(a, (str, list, tuple)) else 0
     if bits > (_MAX_BITS if isinstance(a, int) else _MAX_ITEMS):
-        raise ArgumentError("the result is too large to be computed while the program is read")
+        raise ArgumentError("the result is too large to be computed by the parser")
 
 
 def described(n: ast.AST) -> str:

@@ -267,7 +267,7 @@ def _read(source: Source, environment: Mapping[str, Any]) -> PrimFunc | IRModule
 def _imported(source: Source, n: ast.ImportFrom) -> dict[str, Any]:
     """Return what ``from tvm.script import tir as T`` imports."""
     if n.module != "tvm.script":
-        raise source.error(n, "a program imports from tvm.script only; pass other names as extra_vars")
+        raise source.error(n, "a program may import from tvm.script only; pass other names as extra_vars")
     script = importlib.import_module(__package__ or "")
     return {alias.asname or alias.name: getattr(script, alias.name) for alias in n.names}
 
@@ -290,7 +290,7 @@ def _module_facts(source: Source, n: ast.stmt, names: Mapping[str, Any]) -> Modu
     """Return what ``I.module_attrs({…})`` or ``I.module_global_infos({…})`` says."""
     value = _Function(source, names).value(n.value) if isinstance(n, ast.Expr) else None
     if not isinstance(value, ModuleFacts):
-        raise source.error(n, "a module has functions, I.module_attrs and I.module_global_infos only")
+        raise source.error(n, "a module may contain only functions, I.module_attrs and I.module_global_infos")
     return value
 
 
@@ -353,7 +353,9 @@ def _return_type(reader: _Function, n: ast.FunctionDef) -> Type | None:
         return PrimType(described_by.dtype)
     var = described_by.make(n.name) if isinstance(described_by, Declaration) else None
     if not isinstance(var, Var) or var.type_annotation is None:
-        raise reader.source.error(n.returns or n, f"{n.name!r} returns a type such as T.int32 or T.handle")
+        raise reader.source.error(
+            n.returns or n, f"{n.name!r} must be annotated with a return type such as T.int32 or T.handle"
+        )
     return var.type_annotation
 
 
@@ -392,11 +394,11 @@ class _Function(Statements):
     def _parameters(self, n: ast.arguments) -> tuple[Var, ...]:
         if n.vararg or n.kwarg or n.kwonlyargs or n.posonlyargs or n.defaults:
             odd = next(iter([*n.kwonlyargs, *n.posonlyargs, *n.defaults]), n.vararg or n.kwarg)
-            raise self.source.error(odd or n, "parameters are plain names with types")
+            raise self.source.error(odd or n, "parameters must be plain names with types")
         params: list[Var] = []
         for position, arg in enumerate(n.args):
             if any(arg.arg == other.arg for other in n.args[:position]):
-                raise self.source.error(arg, f"there is a parameter {arg.arg!r} already")
+                raise self.source.error(arg, f"there is already a parameter {arg.arg!r}")
             with self.at(arg):
                 value = self.variable(arg.annotation, arg.arg, arg)
                 param = Var(f"{arg.arg}_handle", "handle") if isinstance(value, Buffer) else value

@@ -85,7 +85,7 @@ class Macro:
         ArgumentError
             Always: it is a statement of a TVMScript program.
         """
-        raise ArgumentError(f"T.macro: {self.definition.name!r} is used as a statement of a TVMScript program")
+        raise ArgumentError(f"T.macro: {self.definition.name!r} may only be used as a statement in TVMScript")
 
     def bound(self, args: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Return what each parameter stands for.

@@ -95,7 +95,7 @@ class Source:
             lines, first = inspect.getsourcelines(program)
             file = inspect.getsourcefile(program) or "<script>"
         except (OSError, TypeError):
-            raise ArgumentError(f"script: the source of {show(program)} is not to be had; use from_source") from None
+            raise ArgumentError(f"script: the source of {show(program)} cannot be found; use from_source") from None
         return _parsed("".join(lines), file, max(first, 1))
 
     def location(self, n: ast.AST) -> Location:

@@ -76,7 +76,7 @@ class Statements(BlockStatements):
                 stmts.extend(read.seq if isinstance(read, SeqStmt) else [read])
             elif read is not None:
                 if index + 1 == len(body) and not isinstance(n, (ast.Assert, ast.Assign, ast.AnnAssign)):
-                    raise self.source.error(n, "this holds for the rest of its block, and nothing follows")
+                    raise self.source.error(n, "this applies to the rest of its block, and nothing follows")
                 rest = self.sequence(body[index + 1 :])
                 with self.at(n):
                     stmts.append(read(rest))
@@ -96,7 +96,7 @@ class Statements(BlockStatements):
 
     def _Assign(self, n: ast.Assign) -> Stmt | Wrap | None:
         if len(n.targets) != 1:
-            raise self.source.error(n, "one assignment has one target")
+            raise self.source.error(n, "an assignment must have one target")
         target = n.targets[0]
         if isinstance(target, ast.Subscript):
             return self._store(target, self.value(n.value))
@@ -143,7 +143,7 @@ class Statements(BlockStatements):
     def _declare(self, target: ast.expr, name: str, value: Declaration) -> None:
         """Make the variable or buffer of a name."""
         if isinstance(value, AllocatedBuffer) and isinstance(self.names.get(name), Buffer):
-            raise self.source.error(target, f"there is a buffer {name!r} already")
+            raise self.source.error(target, f"there is already a buffer {name!r}")
         declared = self.names[name] = value.make(name)
         if isinstance(declared, Var):
             self._free.add(declared)
@@ -170,7 +170,7 @@ class Statements(BlockStatements):
 
     def _AnnAssign(self, n: ast.AnnAssign) -> Wrap:
         if n.value is None:
-            raise self.source.error(n, "a variable needs a value; a free one is declared by `n = T.int32()`")
+            raise self.source.error(n, "a variable needs a value; declare a free variable with `n = T.int32()`")
         value = self.expr(n.value)
         var = self.variable(n.annotation, self._target(n.target), n)
         if not isinstance(var, Var):
@@ -218,7 +218,7 @@ class Statements(BlockStatements):
 
     def _AugAssign(self, n: ast.AugAssign) -> Stmt:
         if not isinstance(n.target, ast.Subscript) or type(n.op) not in BINARY:
-            raise self.source.error(n, "variables do not change; `A[i] += 1` stores to a buffer")
+            raise self.source.error(n, "variables are immutable; store to a buffer instead, as in `A[i] += 1`")
         load = self.expr(n.target)
         return self._store(n.target, folded_binary(BINARY[type(n.op)][1], load, self.value(n.value)))
 
@@ -239,7 +239,7 @@ class Statements(BlockStatements):
                 return None
             case Call():
                 return Evaluate(value)
-        raise self.source.error(n, f"this does nothing: {show(value)}")
+        raise self.source.error(n, f"this statement has no effect: {show(value)}")
 
     def _Pass(self, n: ast.Pass) -> None:
         return None
@@ -279,7 +279,7 @@ class Statements(BlockStatements):
 
     def _For(self, n: ast.For) -> Stmt:
         if n.orelse:
-            raise self.source.error(n.orelse[0], "a loop has no else")
+            raise self.source.error(n.orelse[0], "a loop cannot have an else")
         loops = self._loops(n.iter)
         targets = n.target.elts if isinstance(n.target, ast.Tuple) else [n.target]
         if len(targets) != len(loops):
@@ -307,7 +307,7 @@ class Statements(BlockStatements):
         over: Any
         if isinstance(n, ast.Call) and self.value(n.func) is range:
             if not 1 <= len(n.args) <= 2 or n.keywords:
-                raise self.source.error(n, "expected range(stop) or range(start, stop); a loop's step is 1")
+                raise self.source.error(n, "expected range(stop) or range(start, stop); the step of a loop must be 1")
             over = serial(*[self.value(a) for a in n.args])
         else:
             over = self.value(n)
@@ -318,7 +318,7 @@ class Statements(BlockStatements):
 
     def _While(self, n: ast.While) -> Stmt:
         if n.orelse:
-            raise self.source.error(n.orelse[0], "a loop has no else")
+            raise self.source.error(n.orelse[0], "a loop cannot have an else")
         return While(self.expr(n.test), self.block(n.body))
 
     def _If(self, n: ast.If) -> Stmt | None:
@@ -344,7 +344,7 @@ class Statements(BlockStatements):
             wraps: list[Wrap] = []
             for item, value in zip(n.items, values, strict=True):
                 if not isinstance(value, Scope):
-                    raise self.source.error(item.context_expr, f"this holds for no block: {show(value)}")
+                    raise self.source.error(item.context_expr, f"this applies to no block: {show(value)}")
                 name = "" if item.optional_vars is None else self._target(item.optional_vars)
                 bound, wrap = value.enter(name)
                 wraps.append(wrap)

@@ -134,7 +134,7 @@ class BarrierRegions(Functor):
             decides = next(value for value in values if not self._uniformity.holds(value))
             raise LoweringError(
                 f"barrier under a condition that differs between threads: {what}{user_place(n.span)} depends on "
-                f"{show(decides)}, so that not all threads of a block come to the barrier in it; move the barrier out, "
+                f"{show(decides)}, so that not all threads of a block reach the barrier in it; move the barrier out, "
                 "or let the condition depend on the block alone"
             )
 

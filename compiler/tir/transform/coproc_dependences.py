@@ -76,7 +76,7 @@ class Dependences(StmtVisitor):
             self.visit_Node(n)
             return
         if not isinstance(n.value, IntImm):
-            raise LoweringError(f"CoProcSync: {COPROC_SCOPE} names a unit by a constant, got {show(n.value)}")
+            raise LoweringError(f"CoProcSync: {COPROC_SCOPE} must name a unit by a constant, got {show(n.value)}")
         self._add(_Work(n.body, [n.value.value], [n.value.value]))
 
     def visit_For(self, n: For) -> None:

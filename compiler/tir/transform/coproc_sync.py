@@ -65,7 +65,7 @@ class CoProcSync(PrimFuncPass):
 def _only(coprocs: Sequence[IterVar]) -> IterVar:
     if len(coprocs) != 1:
         names = ", ".join(axis.var.name for axis in coprocs)
-        raise LoweringError(f"CoProcSync: a function works with one coprocessor, got {names or 'none'}")
+        raise LoweringError(f"CoProcSync: a function may use only one coprocessor, got {names or 'none'}")
     return coprocs[0]
 
 
@@ -112,7 +112,7 @@ def _covered(data: Var, sets: Sequence[IntervalSet]) -> tuple[PrimExpr, PrimExpr
     analyzer = Analyzer()
     whole = union(sets, analyzer)
     if not whole.is_bounded():
-        raise LoweringError(f"CoProcSync: what is accessed of {data.name!r} has no bounds")
+        raise LoweringError(f"CoProcSync: the accessed region of {data.name!r} is unbounded")
     low = analyzer.simplify(whole.min_value)
     return low, analyzer.simplify(whole.max_value + const(1, low.dtype) - low)
 

@@ -60,7 +60,7 @@ class DefaultGPUSchedule(ModulePass):
 def _target(func: PrimFunc) -> FunctionTarget:
     given = target_or_current(func)
     if given is None:
-        raise LoweringError("DefaultGPUSchedule: a function says no target, and there is no current one")
+        raise LoweringError("DefaultGPUSchedule: a function has no target, and there is no current one")
     return given
 
 

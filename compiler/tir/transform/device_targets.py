@@ -84,7 +84,7 @@ def function_target(func: PrimFunc, operation: str) -> FunctionTarget:
     if target is None:
         name = func.attrs.get("global_symbol")
         which = "a function without a name" if name is None else f"function {str(name)!r}"
-        raise LoweringError(f"{operation}: Require the target attribute of {which}; BindTarget gives it")
+        raise LoweringError(f"{operation}: Require the target attribute of {which}; add it with BindTarget")
     return cast("FunctionTarget", target)
 
 

@@ -125,7 +125,7 @@ class EmulateTensorCores(StmtExprMutator):
             return self.visit_Node(n)
         rule, name = self._rules.get(call.op.name), call.op.name.removeprefix("tir.")
         if rule is None:
-            raise LoweringError(f"emulation: {name}{user_place(call.span)} is an instruction that only devices have")
+            raise LoweringError(f"emulation: {name}{user_place(call.span)} is an instruction that only devices support")
         if isinstance(self._threads, IntImm) and self._threads.value % WARP:
             raise LoweringError(
                 f"emulation: {name}{user_place(call.span)} is an instruction of {WARP} threads, but a block has "
@@ -152,7 +152,7 @@ class EmulateTensorCores(StmtExprMutator):
     def _address(self, access: PrimExpr, stride: PrimExpr, rows: int) -> tuple[Buffer, PrimExpr]:
         """Return the memory that ``tvm_access_ptr`` leads to, and the place in it."""
         if not isinstance(access, Call) or access.op is not ACCESS_PTR or not isinstance(access.args[1], Var):
-            raise LoweringError(f"emulation: a matrix is in memory that {access} does not name; pass Buffer.access_ptr")
+            raise LoweringError(f"emulation: cannot tell the memory of a matrix from {access}; pass Buffer.access_ptr")
         kind, data, offset = access.args[0], access.args[1], access.args[2]
         buffer = self._buffers.get(data)
         if buffer is None or len(buffer.shape) != 1:
@@ -195,7 +195,7 @@ class EmulateTensorCores(StmtExprMutator):
         per_row, is_transposed = _LDMATRIX_BYTES // size, bool(getattr(transposed, "value", 0))
         assert isinstance(matrices, IntImm)
         if is_transposed and size != 2:
-            raise LoweringError(f"emulation: ldmatrix{user_place(n.span)} transposes elements of 16 bits alone")
+            raise LoweringError(f"emulation: ldmatrix{user_place(n.span)} only transposes 16-bit elements")
         own = per_row * GROUP // WARP
         addresses, first = self._exchange("addresses", "int32", WARP)
         source, place = self._address(access, row, 1)
@@ -216,8 +216,8 @@ class EmulateTensorCores(StmtExprMutator):
         product = matrix_product(words[0], *words[3:])
         if product is None or words[1:3] != ["row", "col"]:
             raise LoweringError(
-                f"emulation: ptx_mma{user_place(n.span)} of {' '.join(words)} has fragments that are laid out "
-                "otherwise than those of m8n8 and m16n8 products of rows and columns"
+                f"emulation: ptx_mma{user_place(n.span)} of {' '.join(words)} has a fragment layout that is not"
+                f" supported: only row-by-column m8n8 and m16n8 products are"
             )
         left = self._operand(n.args[6], n.args[7], words[3], product.a)
         right = self._operand(n.args[8], n.args[9], words[4], product.b)

@@ -261,7 +261,7 @@ class _BlockMemory(StmtExprMutator):
         if shift is None:
             return indices
         if len(indices) != 1:
-            raise LoweringError(f"emulation: buffer {n.buffer.name} must be flat; run FlattenBuffer before")
+            raise LoweringError(f"emulation: buffer {n.buffer.name} must be flat; run FlattenBuffer first")
         position, size = shift
         if n.buffer.data in self.interleaved:
             threads, thread = (cast(indices[0].dtype, each) for each in (self._threads, position))

@@ -149,8 +149,8 @@ class FlatMemory:
         skipped = len(extents) - len(buffer.shape)
         if skipped < 0 or not all(is_const_int(e, 1) for e in extents[:skipped]):
             raise LoweringError(
-                f"buffer {buffer.name!r} of {len(buffer.shape)} dimensions cannot stand for a region of "
-                f"{target.name!r}, which has {len(extents)}"
+                f"buffer {buffer.name!r} of {len(buffer.shape)} dimensions cannot match a region of"
+                f" {target.name!r}, which has {len(extents)}"
             )
         offset = self.flat_index(target, begin)
         strides = view.strides[skipped:]
@@ -182,7 +182,7 @@ class FlatMemory:
         known = substitute(expected, self._bound)
         if not self._analyzer.can_prove_equal(known, actual.astype(known.dtype)):
             raise LoweringError(
-                f"buffer {buffer.name!r} must have the {what} {known} to stand for a region of {target.name!r}, "
+                f"buffer {buffer.name!r} must have the {what} {known} to match a region of {target.name!r}, "
                 f"which has {self.simplify(actual)}"
             )
 
@@ -190,8 +190,8 @@ class FlatMemory:
         factor = buffer.offset_factor
         if factor > 1 and not self._analyzer.can_prove_equal(offset % factor, const(0, offset.dtype)):
             raise LoweringError(
-                f"buffer {buffer.name!r} must begin at a multiple of {factor} elements to stand for a region of "
-                f"{target.name!r}, which begins at {offset}"
+                f"buffer {buffer.name!r} must begin at a multiple of {factor} elements to match a region of"
+                f" {target.name!r}, which begins at {offset}"
             )
 
     def realize(self, buffer: Buffer, begin: Exprs, shape: Exprs, strides: Exprs) -> Buffer:

@@ -129,7 +129,7 @@ def _padding(condition: PrimExpr | None, loops: list[For], body: Stmt) -> tuple[
         return [], []
     bounds = detect_clip_bound(condition, [loop.loop_var for loop in loops])
     if not bounds:
-        raise LoweringError(f"InjectCopyIntrin: the condition {show(condition)} of {show(body)} cuts out no box")
+        raise LoweringError(f"InjectCopyIntrin: the condition {show(condition)} of {show(body)} does not select a box")
     simplify = Analyzer().simplify
     before, after = [], []
     for loop, low, high in zip(loops, bounds[::2], bounds[1::2], strict=True):

@@ -119,9 +119,11 @@ def _check(pipeline: Pipeline) -> None:
     """Refuse positions that are none, and blocks that would run before what they depend on."""
     name = pipeline.loop.loop_var.name
     if len(set(pipeline.order)) != len(pipeline.order):
-        raise ArgumentError(f"InjectSoftwarePipeline: loop {name!r}: two blocks have one position: {pipeline.order}")
+        raise ArgumentError(
+            f"InjectSoftwarePipeline: loop {name!r}: two blocks have the same position: {pipeline.order}"
+        )
     if min(pipeline.stages) < 0:
-        raise ArgumentError(f"InjectSoftwarePipeline: loop {name!r}: stages begin at 0, got {pipeline.stages}")
+        raise ArgumentError(f"InjectSoftwarePipeline: loop {name!r}: stages must begin at 0, got {pipeline.stages}")
     for later in range(len(pipeline.blocks)):
         for first in range(later):
             if pipeline.depends(first, later) and not pipeline.keeps(first, later):

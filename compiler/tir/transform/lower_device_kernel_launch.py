@@ -105,7 +105,7 @@ class _LaunchParameters(StmtVisitor):
             if self.dynamic_bytes is not None:
                 raise LoweringError(
                     f"LowerDeviceKernelLaunch: kernel {self._name!r} has several allocations of dynamic shared memory; "
-                    "MergeSharedMemoryAllocations makes one of them"
+                    "merge them with MergeSharedMemoryAllocations"
                 )
             self.dynamic_bytes = element_count(n.extents) * (dt.bits(n.dtype) * dt.lanes(n.dtype) // 8)
         self.visit(n.body)

@@ -70,7 +70,8 @@ class _LowerMatch(StmtExprMutator):
         said = substitute(own, self._values)
         if not self._analyzer.can_prove_equal(said, value.astype(said.dtype)):
             raise LoweringError(
-                f"LowerMatchBuffer: the layout of {buffer.name!r} says {show(said)} where its region has {show(value)}"
+                f"LowerMatchBuffer: the layout of {buffer.name!r} declares {show(said)} where its region has"
+                f" {show(value)}"
             )
 
     def _check_access(self, buffer: Buffer) -> None:

@@ -165,9 +165,7 @@ class _Lower(StmtExprMutator):
         axes = {axis.thread_tag: (axis, extent) for axis, extent in self._axes if "threadIdx" in axis.thread_tag}
         missing = [thread for thread in threads if not any(axis.var is thread for axis, _ in axes.values())]
         if missing and not all(is_const_int(thread, 0) for thread in missing):
-            raise LoweringError(
-                f"LowerThreadAllreduce: expected axes of threads to reduce over, got {show(missing[0])}"
-            )
+            raise LoweringError(f"LowerThreadAllreduce: expected thread axes to reduce over, got {show(missing[0])}")
         indices: dict[bool, PrimExpr] = {True: const(0), False: const(0)}
         extents = {True: 1, False: 1}
         for tag in sorted(axes):  # x runs fastest

@@ -115,7 +115,7 @@ class _Device:
 
     def number(self) -> PrimExpr:
         if self.device_id is None:
-            raise LoweringError("LowerTVMBuiltin: Unknown device id in current IR; an attribute device_id gives it")
+            raise LoweringError("LowerTVMBuiltin: Unknown device id in current IR; set it with the attribute device_id")
         return cast("int32", self.device_id)
 
 
@@ -277,7 +277,7 @@ class _Lower(StmtExprMutator):
 def _passed_as(dtype: str) -> str:
     """Return the data type that values of ``dtype`` have among arguments."""
     if dt.lanes(dtype) > 1:
-        raise LoweringError(f"LowerTVMBuiltin: registered functions take no vectors, got {dtype}")
+        raise LoweringError(f"LowerTVMBuiltin: registered functions cannot take vectors, got {dtype}")
     return "float64" if dt.is_float(dtype) else "int64"
 
 

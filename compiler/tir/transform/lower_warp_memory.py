@@ -214,7 +214,7 @@ class _Rewrite(StmtExprMutator):
                 raise self._error(f"a store to element {show(index)} must be linear in threadIdx.x")
             coefficients.add(linear[0].value)
         if len(coefficients) != 1:
-            raise self._error("all stores must have one coefficient of threadIdx.x")
+            raise self._error("all stores must have the same coefficient of threadIdx.x")
         return coefficients.pop()
 
     def _in_lanes(self, e: PrimExpr) -> PrimExpr:
@@ -262,7 +262,9 @@ class _Rewrite(StmtExprMutator):
             return rebuild(n, indices=indices)
         place, lane = self._split(indices[0])
         if self._lane in free_vars(place):
-            raise self._error(f"element {show(n.indices[0])} is at a place of its thread's part that threads differ in")
+            raise self._error(
+                f"element {show(n.indices[0])} is at an offset within its thread's part that differs between threads"
+            )
         load = rebuild(n, buffer=self._local(n.buffer), indices=(place,))
         if self._analyzer.can_prove_equal(lane, self._lane):
             return load

@@ -48,7 +48,7 @@ def _check_defined(body: Stmt) -> None:
     rest = _Undefined()
     rest.visit(body)
     if rest.used:
-        raise LoweringError("RemoveStoreUndef: an undefined value may only be stored, it is used otherwise")
+        raise LoweringError("RemoveStoreUndef: an undefined value may only be stored, but is used in another way")
 
 
 class _Undefined(Visitor):

@@ -125,8 +125,8 @@ class _Transform(StmtExprMutator):
             return access.buffer, access.indices
         if layout.place is None:
             raise LoweringError(
-                f"TransformMmaBufferLayout: {access.buffer.name}, which is in {access.buffer.scope()}, is accessed by "
-                f"instructions alone, not by index{user_place(access.span)}"
+                f"TransformMmaBufferLayout: {access.buffer.name}, which is in {access.buffer.scope()}, may only"
+                f" be accessed by instructions, not by index{user_place(access.span)}"
             )
         row, column = access.indices
         return registers, layout.place(row, column)

@@ -91,8 +91,8 @@ class _Unify(StmtExprMutator):
             loop = For(Var(name, var.dtype), low, extent, ForKind.THREAD_BINDING, n.body, binding, annotations)
         elif not self._analyzer.can_prove_equal(loop.extent, cast(loop.extent.dtype, extent)):
             raise ArgumentError(
-                f"UnifyThreadBinding: all loops that are bound to {tag!r} must have one extent, got "
-                f"{show(loop.extent)} and {show(extent)}"
+                f"UnifyThreadBinding: all loops that are bound to {tag!r} must have the same extent, got"
+                f" {show(loop.extent)} and {show(extent)}"
             )
         self._kernel[tag] = loop
         return loop.loop_var

@@ -114,8 +114,9 @@ class _Launches(StmtVisitor):
             self._thread = launch.tag
         elif launch is not None and outer is not None:
             raise LoweringError(
-                f"VerifyGPUCode: {launch.tag} is launched inside of {outer}{user_place(n.span)}: a block has threads, "
-                "a thread has no blocks; reorder the axes, or bind the outer one to blocks and the inner one to threads"
+                f"VerifyGPUCode: {launch.tag} is launched inside of {outer}{user_place(n.span)}: threads are"
+                f" inside blocks, not the reverse; reorder the axes, or bind the outer one to blocks and the"
+                f" inner one to threads"
             )
         self.visit(n.body)
         self._thread, self._in_kernel = outer, in_kernel

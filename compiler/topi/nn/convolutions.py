@@ -164,7 +164,7 @@ def conv(
         If there are too many or too few numbers.
     """
     if not kernel_layout and data_layout not in _KERNEL_LAYOUTS:
-        raise ArgumentError(f"conv: data of layout {show(data_layout)} has no usual kernel_layout")
+        raise ArgumentError(f"conv: data of layout {show(data_layout)} has no default kernel_layout")
     layouts = (data_layout, kernel_layout or _KERNEL_LAYOUTS[data_layout])
     spec = conv_spec("conv", filt, (stride, padding, dilation), layouts, groups, out_dtype or inp.dtype)
     return convolution(inp, filt, spec, in_vectors=has_schedules())

@@ -68,7 +68,7 @@ def batch_norm(
     Ioffe and Szegedy, "Batch Normalization", ICML 2015.
     """
     if training:
-        raise ArgumentError("batch_norm: training must be False; statistics of the batch itself are not computed here")
+        raise ArgumentError("batch_norm: training must be False; batch statistics are not supported")
     at = axis_of(1 if axis is None else axis, data.ndim, "batch_norm")
     small = tir.const(1e-5 if epsilon is None else epsilon, data.dtype)
 

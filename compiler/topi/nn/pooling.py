@@ -44,7 +44,7 @@ def _windows(function: str, extent: Extent, reach: int, stride: int, ceil_mode: 
     """Return how many windows begin in a padded extent; the last one may reach over it in ``ceil_mode``."""
     room = extent - reach
     if isinstance(room, int) and room < 0:
-        raise ArgumentError(f"{function}: a window reaches over {reach} elements, more than the {extent} of the data")
+        raise ArgumentError(f"{function}: a window spans {reach} elements, more than the {extent} of the data")
     return (room + (stride - 1 if ceil_mode else 0)) // stride + 1
 
 

@@ -72,7 +72,7 @@ def choose(name: str, usual: int, candidates: Iterable[int]) -> int:
     try:
         number = config[name].val
     except (KeyError, AttributeError):
-        raise ArgumentError(f"the configuration says no number for {name}, which the schedule has") from None
+        raise ArgumentError(f"the configuration has no value for the schedule's knob {name}") from None
     if number not in allowed:
         raise ArgumentError(f"the configuration's {name} must be one of {allowed}, got {show(number)}")
     return int(number)

@@ -252,5 +252,5 @@ def test_a_scheduler_that_is_away_is_named(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_cluster_needs_a_store(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="say --store too"):
+    with pytest.raises(ConfigurationError, match="pass --store too"):
         create_app({"SCHEDULER": "tcp://127.0.0.1:1", "DATA_DIR": tmp_path})

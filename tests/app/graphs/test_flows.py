@@ -89,7 +89,7 @@ def test_what_is_too_long_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(NotFound, match="f has 5 blocks; at most 4 are drawn"):
         draw_flow(listing(NESTED))
     monkeypatch.setattr(flows, "MAX_LINES", 10)
-    with pytest.raises(NotFound, match="at most 10 lines is drawn, this text has 11"):
+    with pytest.raises(NotFound, match="at most 10 lines, this listing has 11"):
         draw_flow(listing(NESTED))
 
 

@@ -64,6 +64,9 @@ def test_failures_are_not_kept_and_the_oldest_code_goes() -> None:
 
 def test_a_script_that_fails_says_so_where_its_function_is_asked_for(tmp_path: Path) -> None:
     client = create_app({"DATA_DIR": tmp_path, "RATE_LIMIT": 0}, FixedRunner()).test_client()
-    for script, problem in (("x = 1\nraise", "line 2: split: factor must be positive"), ("x = 1", "makes no function")):
+    for script, problem in (
+        ("x = 1\nraise", "line 2: split: factor must be positive"),
+        ("x = 1", "builds no function"),
+    ):
         answer = client.post("/api/webgpu", json={"script": script}).get_json()
         assert problem in answer["problem"]

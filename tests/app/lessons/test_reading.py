@@ -61,12 +61,12 @@ def test_a_picture_at_another_host_is_a_link_as_pages_load_nothing_from_there(tm
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("# no settings", "01_a_b.md: line 1: a lesson begins with its settings"),
+        ("# no settings", "01_a_b.md: line 1: a lesson must begin with its settings"),
         (f"+++\ntitle = 3\n+++\n## One\n{START}", "line 1: title: Expected `str`, got `int`"),
         (f"+++\ntitle = \n+++\n## One\n{START}", "line 1: Invalid value"),
         (FRONT.replace("minutes = 5", 'minutes = 5\npanes = ["assembly"]') + "## One\n", "there is no pane 'assembly'"),
         (FRONT + "text", "it has no step"),
-        (FRONT + "## One\n", "its first step needs a fence"),
+        (FRONT + "## One\n", "its first step needs a ```python start block"),
         (FRONT + "## One\n" + START + CHECKS, "line 6: the step “One” has checks, but no answer"),
         (
             FRONT + "## One\n" + START + CHECKS.replace("printed", "wished") + ANSWER,
@@ -129,7 +129,9 @@ def test_a_folder_is_read_again_when_it_changes(tmp_path: Path) -> None:
     assert (after.steps[0].title, after.revision == before.revision) == ("Other", False)
     save("broken", 3)
     assert library.find("mine") is after, "students keep what they have while the teacher writes"
-    assert library.errors == ["01_mine.md: line 1: a lesson begins with its settings in TOML between two lines of +++"]
+    assert library.errors == [
+        "01_mine.md: line 1: a lesson must begin with its settings in TOML between two lines of +++"
+    ]
     path.unlink()
     assert (library.find("mine"), library.errors, len(library.lessons)) == (None, [], ours)
 

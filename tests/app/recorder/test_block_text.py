@@ -47,7 +47,7 @@ ESCAPES = {
     "writes behind its argument": ("for i in range(17):\n    A[i] = T.float32(1)", "is not proven to be below 16"),
     "writes before it": ("for i in range(16):\n    A[i - 1] = T.float32(1)", "is not proven to be below 16"),
     "reads behind it": ("for i in range(16):\n    A[i] = A[i + 1]", "is not proven to be below 16"),
-    "reads where an argument says": ("for i in range(16):\n    A[i] = A[B[i]]", "it depends on B"),
+    "reads where an argument says": ("for i in range(16):\n    A[i] = A[B[i]]", "an index or a loop depends on B"),
     "a lane behind it": ("A[9:17] = T.Broadcast(T.float32(1), 8)", "is not proven to be below 16"),
     "an index that overflows": (
         "for i in range(16):\n    A[T.floordiv(i * 65536 * 65536, 65536 * 65536)] = T.float32(1)",
@@ -55,7 +55,7 @@ ESCAPES = {
     ),
     "an index that is cut off": (
         'for i in range(16):\n    A[T.Cast("int32", T.Cast("int8", i * 20))] = T.float32(1)',
-        "where an index or a loop does",
+        "an index or a loop depends on",
     ),
     "a condition that overflows": (
         "for i in range(65536):\n    if i * 65536 * 4 < 16:\n        A[i] = T.float32(1)",
@@ -63,11 +63,11 @@ ESCAPES = {
     ),
     "another view of an argument": (
         'C = T.decl_buffer((64,), data=A.data)\nfor i in range(64):\n    C[i] = T.float32(1)',
-        "is more than the memory",
+        "is larger than the memory",
     ),
-    "a call": ('T.evaluate(T.call_extern("int32", "abort"))', "which is none of the intrinsics"),
-    "a call for a value": ('A[0] = T.call_extern("float32", "rand")', "which is none of the intrinsics"),
-    "a pointer": ("T.evaluate(T.address_of(A[0]))", "which is none of the intrinsics"),
+    "a call": ('T.evaluate(T.call_extern("int32", "abort"))', "which is not a pure intrinsic"),
+    "a call for a value": ('A[0] = T.call_extern("float32", "rand")', "which is not a pure intrinsic"),
+    "a pointer": ("T.evaluate(T.address_of(A[0]))", "which is not a pure intrinsic"),
     "no end": ("while B[0] == 0:\n    A[0] = T.float32(1)", "it has a While"),
     "text of LLVM": ('with T.attr(0, "pragma_import_llvm", "define void @f()"):\n    A[0] = T.float32(1)', "attribute"),
 }  # fmt: skip
@@ -82,7 +82,7 @@ def test_a_program_that_may_leave_its_arguments_is_refused(name: str) -> None:
 
 def test_a_parameter_with_strides_is_refused() -> None:
     head = "@T.prim_func\ndef main(a: T.handle):\n    A = T.match_buffer(a, (4, 4), strides=[64, 1])\n"
-    with pytest.raises(NotContained, match="more than the memory"):
+    with pytest.raises(NotContained, match="larger than the memory"):
         check("A[0, 0] = T.float32(1)", head)
 
 

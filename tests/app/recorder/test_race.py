@@ -46,7 +46,7 @@ def test_an_edit_that_computes_something_else_is_not_measured() -> None:
 
 def test_kernels_of_other_arguments_do_not_race() -> None:
     failures = [event for event in race(kernel(True, size=32), kernel(False)) if isinstance(event, Failed)]
-    assert ["other arguments than the original" in failure.problem.message for failure in failures] == [True]
+    assert ["different arguments from the original" in failure.problem.message for failure in failures] == [True]
 
 
 def test_a_ratio_within_the_noise_is_no_win() -> None:

@@ -89,7 +89,7 @@ def test_closing_ends_everything() -> None:
     assert all_end(family)
     assert list(messages) == []
     assert job.outcome.status == "crash"
-    with pytest.raises(SandboxError, match="it was closed"):
+    with pytest.raises(SandboxError, match="it is closed"):
         sandbox.start(FOREVER)
 
 

@@ -65,7 +65,7 @@ def test_where_no_wall_knows_programs_the_job_is_refused(sandbox_of: MakeSandbox
     sandbox = sandbox_of(Mechanism.SECCOMP, handler="run_script")
     messages, outcome = become(sandbox, LOADER, program=LOADER)
     assert outcome.status == "setup"
-    assert "knows which program" in outcome.detail
+    assert "can restrict which program" in outcome.detail
     assert messages == []
     assert not Tier(mechanisms=frozenset({Mechanism.SECCOMP})).executes
 

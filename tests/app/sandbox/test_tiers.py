@@ -90,7 +90,7 @@ def test_a_filter_that_does_not_filter_is_none(monkeypatch: pytest.MonkeyPatch, 
 
 def test_no_sandbox_without_a_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "probe", lambda: Tier(reasons={SECCOMP: "switched off"}))
-    with pytest.raises(SandboxError, match="this host cannot have one: switched off"):
+    with pytest.raises(SandboxError, match="this host does not support one: switched off"):
         Sandbox(f"{HANDLERS}:run_script")
 
 

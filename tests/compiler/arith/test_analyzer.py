@@ -14,7 +14,7 @@ def test_what_is_known_is_not_replaced_unasked():
     assert analyzer.const_int_bound(x).max_value == 5
     analyzer.update(x, tvm.arith.ModularSet(3, 1))
     for info in (tvm.arith.ConstIntBound(0, 3), tvm.arith.ModularSet(4, 1)):
-        with pytest.raises(ArgumentError, match="override=True replaces it"):
+        with pytest.raises(ArgumentError, match="pass override=True to replace it"):
             analyzer.update(x, info)
 
 

@@ -23,7 +23,7 @@ from compiler.testing.popen_pool import (
 
 def test_one_process_makes_calls_until_it_is_worn_out_or_hangs() -> None:
     worker = PopenWorker(initializer, (1, 2, 3), maximum_uses=3)
-    with pytest.raises(TVMError, match="no call was begun"):
+    with pytest.raises(TVMError, match="no call is in progress"):
         worker.recv()
     factor = 3
     worker.send(lambda x, offset: (os.getpid(), x * factor + offset), (4,), {"offset": 1})

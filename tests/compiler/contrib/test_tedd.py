@@ -113,7 +113,7 @@ def test_a_drawing_is_written_into_a_file(tmp_path: Path) -> None:
 
 def test_what_cannot_be_drawn_is_refused() -> None:
     s, _ = sum_of_rows()
-    with pytest.raises(UnavailableError, match=r"viz_schedule_tree: no picture is made here; .*dot -Tsvg"):
+    with pytest.raises(UnavailableError, match=r"viz_schedule_tree: images are not rendered; .*dot -Tsvg"):
         tedd.viz_schedule_tree(s, show_svg=True)
     with pytest.raises(ArgumentError, match=r"viz_dataflow_graph: expected a schedule of te.create_schedule, got int"):
         tedd.viz_dataflow_graph(3)  # type: ignore[arg-type]

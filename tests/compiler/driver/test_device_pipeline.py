@@ -90,7 +90,7 @@ def test_instruments_see_every_pass() -> None:
 def test_refusals() -> None:
     with pytest.raises(LoweringError, match="did you forget to bind its loops to thread axes"):
         split_for_device(_added(bound=False), Target("cuda"))
-    with pytest.raises(TargetError, match="has no device that kernels are launched on"):
+    with pytest.raises(TargetError, match="has no device to launch kernels on"):
         split_for_device(_added(), Target("llvm"))
 
 

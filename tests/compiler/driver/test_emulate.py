@@ -139,7 +139,7 @@ def test_a_barrier_that_not_all_threads_come_to() -> None:
 
 def test_two_extents_for_one_axis() -> None:
     with pytest.raises(
-        LoweringError, match=r"threadIdx.x with the extents 64 and 32: all loops .* must have one extent"
+        LoweringError, match=r"threadIdx.x with the extents 64 and 32: all loops .* must have the same extent"
     ):
         _run("with T.launch_thread('threadIdx.x', 32) as ty:\n    C[ty] = 1")
 

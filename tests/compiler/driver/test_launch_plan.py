@@ -89,7 +89,7 @@ def test_sizes_that_are_not_constant_are_refused():
     b = te.compute((n,), lambda i: a[i] + 1.0, name="B")
     s = te.create_schedule(b.op)
     _bound(s, b, 8)
-    with pytest.raises(LoweringError, match="only known when the function is called"):
+    with pytest.raises(LoweringError, match="known only at run time"):
         launch_plan(tvm.lower(s, [a, b]), WEBGPU)
 
 

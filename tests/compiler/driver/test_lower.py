@@ -149,7 +149,7 @@ def test_a_function_and_a_module_can_be_lowered() -> None:
     ("call", "message"),
     [
         (lambda: lower(addition()[0]), "args must be given with a schedule"),
-        (lambda: lower(lower(*addition()), []), "args go with a schedule only"),
+        (lambda: lower(lower(*addition()), []), "args may only be given with a schedule"),
         (lambda: lower(3), "expected a schedule, a PrimFunc or an IRModule, got 3"),  # type: ignore[arg-type]
     ],
 )

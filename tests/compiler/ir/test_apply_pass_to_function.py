@@ -55,5 +55,5 @@ def test_no_function_and_no_expression_are_refused_where_that_is_asked_for() -> 
     assert ApplyPassToFunction(Simplify(), "x")(Three) is Three
     with pytest.raises(TVMError, match=r"No function matched regex 'x', out of functions \['aa', 'ab', 'bc'\]"):
         ApplyPassToFunction(Simplify(), "x", error_if_no_function_matches_regex=True)(Three)
-    with pytest.raises(ArgumentError, match=r"func_name_regex '\(' is no regular expression"):
+    with pytest.raises(ArgumentError, match=r"func_name_regex '\(' is not a regular expression"):
         ApplyPassToFunction(Simplify(), "(")

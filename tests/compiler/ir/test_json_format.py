@@ -149,10 +149,10 @@ _TEXT = save_json(tir.const(1) + te.var("x"))
     [
         ("", "line 1, column 1"),
         (_TEXT[:-9], "line 1, column "),
-        ("[1, 2]", "expected a text that tvm.ir.save_json wrote"),
+        ("[1, 2]", "expected text written by tvm.ir.save_json"),
         ("[" * 100_000, "nests too deeply"),
         (_TEXT.replace("tir.Var", "tir.Vra"), "did you mean 'tir.Var'"),
-        (_TEXT.replace('"name"', '"nome"'), r"node \d: these are not the fields of a tir.Var: 'name'"),
+        (_TEXT.replace('"name"', '"nome"'), r"node \d: invalid fields for tir.Var: 'name'"),
         (_TEXT.replace('{"node": 0}', '{"node": 9}'), "expected the number of an earlier node"),
         (_TEXT.replace('"attrs"', '"attr"'), "node 0: expected a type_key and attrs"),
     ],
@@ -167,7 +167,7 @@ def test_what_cannot_be_written() -> None:
         save_json([test_arrays])
     loop: list[object] = []
     loop.append(loop)
-    with pytest.raises(ArgumentError, match="a part of itself"):
+    with pytest.raises(ArgumentError, match="contains itself"):
         save_json(loop)
 
 

@@ -99,7 +99,7 @@ def test_types_of_0_6():
     ("nodes", "message"),
     [
         ([_node("relay.TensorType", shape="9", dtype="float32")], "TensorType"),
-        ([_node("relay.Tuple", fields="2", span="0"), {"type_key": "Array", "data": [1]}], "part of itself"),
+        ([_node("relay.Tuple", fields="2", span="0"), {"type_key": "Array", "data": [1]}], "contains itself"),
         ([_node("relay.Nothing", a="0")], "no node of type 'relay.Nothing'"),
         ([{"type_key": "Array", "data": [7]}], "node 1: expected the position of a node, got 7"),
     ],

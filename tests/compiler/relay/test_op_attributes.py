@@ -23,7 +23,7 @@ def test_attributes_are_set_and_reset() -> None:
     relu.set_attr("tests.attribute", 1, plevel=5)
     relu.set_attr("tests.attribute", 2, plevel=3)
     assert relu.get_attr("tests.attribute") == 1
-    with pytest.raises(ArgumentError, match="is set already with plevel=5"):
+    with pytest.raises(ArgumentError, match="is already set with plevel=5"):
         relu.set_attr("tests.attribute", 3, plevel=5)
     with TempOpAttr("nn.relu", "tests.attribute", 4):
         assert relu.get_attr("tests.attribute") == 4
@@ -62,7 +62,7 @@ def test_legalize_puts_other_calls_in_place() -> None:
     assert [str(t) for t in types] == ["Tensor[(2, 3), float32]"] * 2
     with (
         TempOpAttr("nn.relu", "FTVMLegalize", lambda attrs, inputs, of: relay.sum(inputs[0])),
-        pytest.raises(ArgumentError, match="has become"),
+        pytest.raises(ArgumentError, match="was replaced by an expression of type"),
     ):
         run_opt_pass(func, relay.transform.Legalize())
 
@@ -143,7 +143,7 @@ def test_programs_declare_operators_step_by_step() -> None:
     assert str(func.body.checked_type) == "Tensor[(4, 3), float32]"
     fused = run_opt_pass(relay.Function([x], call), relay.transform.FuseOps(fuse_opt_level=2))
     assert isinstance(fused.body.op, relay.Function)
-    with pytest.raises(ArgumentError, match=r"operator tests\.halved is registered before"):
+    with pytest.raises(ArgumentError, match=r"operator tests\.halved is already registered"):
         op_attributes.register("tests.halved")
     with pytest.raises(ArgumentError, match="'Nothing' is not a type relation"):
         op.add_type_rel("Nothing")
@@ -165,7 +165,7 @@ def test_failures_of_a_programs_relation_reach_the_program() -> None:
         run_opt_pass(relay.Call(op, [relay.var("x", shape=(2,))]), relay.transform.InferType())
     assert isinstance(caught.value, tvm.error.TVMError)
     op.add_type_rel("tests.broken", lambda types, attrs: None)
-    with pytest.raises(tvm.error.TVMError, match="must return a type, it returned None"):
+    with pytest.raises(tvm.error.TVMError, match="must return a type, returned None"):
         run_opt_pass(relay.Call(op, [relay.var("x", shape=(2,))]), relay.transform.InferType())
 
 

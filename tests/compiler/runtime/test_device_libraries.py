@@ -76,7 +76,7 @@ def test_machine_code_is_in_the_library(tmp_path: Path) -> None:
     assert "FMUL" in built.imported_modules[0].get_source("sass") or "FADD" in built.imported_modules[0].get_source(
         "sass"
     )
-    with pytest.raises(ArgumentError, match=r"'cubin' is not text; save\('kernels\.cubin'\) writes the file"):
+    with pytest.raises(ArgumentError, match=r"'cubin' is binary; write it to a file with save\('kernels\.cubin'\)"):
         kernels.get_source("cubin")
 
 

@@ -73,7 +73,7 @@ def test_launches_that_only_a_call_knows_are_refused_when_it_comes(tmp_path, mon
     built = _scaled((te.var("n"), 32))
     built.export_library(str(tmp_path / "scaled.o"))
     install(monkeypatch, RecordingApi())
-    with pytest.raises(LoweringError, match="only known when the function is called"):
+    with pytest.raises(LoweringError, match="known only at run time"):
         load_module(tmp_path / "scaled.o")(*(np.zeros((4, 32), "float32") for _ in range(2)))
 
 
@@ -98,7 +98,7 @@ PLAN = {
         [DeviceMemory("A", "float32", 8, 0), DeviceMemory("T", "float16", 100)],
         [Launch("first", (0, 1), (("int32", 7), ("float32", 0.5)), (2, 1, 1), (4, 1, 1), 64, 32)],
     ),
-    "other": NoLaunches("n is only known when the function is called"),
+    "other": NoLaunches("n is known only at run time"),
 }
 KERNELS = {"first": ["handle", "handle", "int32", "float32"]}
 

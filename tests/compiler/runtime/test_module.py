@@ -74,7 +74,7 @@ def unaligned() -> np.ndarray[Any, Any]:
         ((floats(8), floats(8).astype("float64"), floats(8)), "argument 'in1' must have dtype float32, got float64"),
         ((floats(16)[::2], floats(8), floats(8)), "argument 'in0' must be C-contiguous"),
         ((floats(8), floats(8), read_only()), "argument 'out' is written by the function, but the array is read-only"),
-        ((unaligned(), floats(8), floats(8)), "argument 'in0' must start at a multiple of 4 bytes"),
+        ((unaligned(), floats(8), floats(8)), "argument 'in0' must be aligned to 4 bytes"),
     ],
 )
 def test_arguments_that_do_not_fit(add: Module, args: tuple[Any, ...], message: str) -> None:
@@ -84,7 +84,7 @@ def test_arguments_that_do_not_fit(add: Module, args: tuple[Any, ...], message: 
 
 def test_outputs_share_no_memory(add: Module) -> None:
     a = floats(8)
-    with pytest.raises(ArgumentError, match="'out' is written, and shares memory with argument 'in0'"):
+    with pytest.raises(ArgumentError, match="'out' is written and shares memory with argument 'in0'"):
         add(a, floats(8), a)
     out = empty((8,))
     add(a, a, out)
@@ -130,7 +130,7 @@ def test_measurement(add: Module) -> None:
     [
         ({"number": 0}, "time_evaluator: number must be an int of at least 1, got 0"),
         ({"repeat": "x"}, "time_evaluator: repeat must be"),
-        ({"dev": cuda(0)}, "device cuda(0) has no runtime here"),
+        ({"dev": cuda(0)}, "device cuda(0) has no runtime on this machine"),
         ({"dev": None}, "time_evaluator: dev must be a device"),
         ({"func_name": "nothing"}, "no function is named 'nothing'; there are 'kernel'"),
     ],

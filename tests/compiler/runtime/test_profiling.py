@@ -101,7 +101,7 @@ def test_collectors_measure_each_call() -> None:
     assert [each["Before"].count for each in report.calls] == [0, 1, 2]
     assert sum(each["Percent"].percent for each in report.calls) <= 100
     assert isinstance(report.calls[0]["Percent"], Percent)
-    with pytest.raises(ArgumentError, match="a collector is a MetricCollector, got str"):
+    with pytest.raises(ArgumentError, match="collectors must be MetricCollectors, got str"):
         Profiler(tvm.cpu(), "Graph", ["time"])
 
 

@@ -115,7 +115,7 @@ def test_what_is_half_as_wide_needs_the_headers():
 
 @needs_tools
 def test_what_a_compiler_refuses_is_said():
-    with pytest.raises(BuildError, match=r"NVRTC refuses the program for sm_90: kernel\.cu\(1\): error"):
+    with pytest.raises(BuildError, match=r"NVRTC rejects the program for sm_90: kernel\.cu\(1\): error"):
         compile_cuda("nothing that is C")
     with pytest.raises(ArgumentError, match="arch must be one of sm_70, "):
         compile_cuda("", "sm_1")
@@ -239,7 +239,7 @@ def test_compiling_in_this_process_gives_the_same_kernels():
 
 @needs_tools
 def test_a_program_that_nvrtc_refuses_says_why_in_this_process_too():
-    with pytest.raises(BuildError, match=r"NVRTC refuses.*nowhere"):
+    with pytest.raises(BuildError, match=r"NVRTC rejects.*nowhere"):
         translate('extern "C" __global__ void f() { nowhere(); }')
     with pytest.raises(ArgumentError, match="sm_90"):
         translate("", "sm_1")

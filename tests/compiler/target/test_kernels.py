@@ -186,7 +186,7 @@ def test_only_functions_of_the_language_are_called_where_no_others_can_be(kind, 
     arguments = 3 if own == "smoothstep" else 1
     made = program(bound(lambda x: tir.call_pure_extern("float32", own, *[x] * arguments)), kind)
     assert f"= {own}(A[" in made
-    refusal = pytest.raises(BuildError, match=rf"'frobnicate' \(line \d+\) is no function of target '{kind}'")
+    refusal = pytest.raises(BuildError, match=rf"'frobnicate' \(line \d+\) is not a function of target '{kind}'")
     with recording(OriginTable()), refusal:
         program(bound(lambda x: tir.call_pure_extern("float32", "frobnicate", x)), kind)
 

@@ -172,5 +172,5 @@ def test_groups_name_registered_intrinsics() -> None:
     assert cuda.MMA_store_16x16_f32_shared_dyn_INTRIN_SIMPLE == "mma_store_16x16_f32_shared_dyn_simple_"
     with pytest.raises(ArgumentError, match="no instruction multiplies int8 and adds to float32"):
         cuda.get_mma_intrin_group("shared", "global", "int8", "float32", False, False)
-    with pytest.raises(ArgumentError, match="the first operand of int8 cannot lie transposed"):
+    with pytest.raises(ArgumentError, match="the first operand of int8 cannot be transposed"):
         cuda.get_ldmatrix_intrin(32, "int8", "A", True)

@@ -102,10 +102,10 @@ def _too_much_shared() -> Scheduled:
 
 _SCHEDULES: dict[str, tuple[Callable[[], Scheduled], type[TVMError], str, str]] = {
     "unbound": (_unbound, LoweringError, "te.compute", "did you forget to bind its loops to thread axes"),
-    "two extents": (_two_extents, LoweringError, "# of B", "all loops .* must have one extent; split one of them"),
+    "two extents": (_two_extents, LoweringError, "# of B", "all loops .* must have the same extent; split one of them"),
     "an extent of the axis": (_declared_extent, ScheduleError, ".bind(", "must have the extent 32 .* got 128.*; split"),
     "one axis, two loops": (_bound_twice, ScheduleError, "# again", "only their diagonal .*; fuse them, or bind one"),
-    "an inner block": (_inner_block, LoweringError, '"blockIdx.x"', "a thread has no blocks; reorder the axes"),
+    "an inner block": (_inner_block, LoweringError, '"blockIdx.x"', "threads are inside blocks.*; reorder"),
     "too much shared memory": (
         _too_much_shared, LoweringError, "compute_at", "524,288 bytes of shared memory.*max_shared_memory.*; stage"
     ),
@@ -269,7 +269,7 @@ def _calling(name: str) -> Scheduled:
 @pytest.mark.parametrize("kind", ["nvptx", "rocm"])
 def test_functions_that_a_back_end_cannot_call(kind: str) -> None:
     line = _line_of(_calling, "call_extern")
-    assert f"has no code for elsewhere (line {line}); target 'cuda'" in _refusal(
+    assert f"has no code for elsewhere (line {line}); use target 'cuda'" in _refusal(
         lambda: _calling("elsewhere"), kind, BuildError
     )
     assert f"(line {line}) is not a function name" in _refusal(lambda: _calling(""), kind, BuildError)
@@ -325,7 +325,7 @@ _STATEMENTS = {
     ),
     "a call": (
         "C[tx] = T.call_intrin('int32', 'tir.lookup_param', 1)",
-        r"no code for a call of .* \(line \d+\); say it",
+        r"no code for a call of .* \(line \d+\); express it",
     ),
 }
 

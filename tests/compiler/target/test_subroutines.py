@@ -77,14 +77,14 @@ def test_memory_of_the_heap_is_given_back_before_returning():
 def test_a_parallel_loop_cannot_return():
     i = tir.Var("i", "int32")
     body = tir.For(i, 0, 4, tir.ForKind.PARALLEL, tir.Evaluate(tir.ret(i)))
-    with pytest.raises(BuildError, match="parallel loop cannot return"):
+    with pytest.raises(BuildError, match="cannot return from inside a parallel loop"):
         tvm.build(function([], body), target="llvm").get_source()
 
 
 def test_values_of_several_kinds_are_refused():
     n = tir.Var("n", "int32")
     body = tir.IfThenElse(n > 0, tir.Evaluate(tir.ret(n)), tir.Evaluate(tir.ret(tir.const(0.5, "float32"))))
-    with pytest.raises(BuildError, match="returns values of types int64 and float32"):
+    with pytest.raises(BuildError, match="returns values of different types, int64 and float32"):
         tvm.build(function([n], body), target="llvm").get_source()
 
 

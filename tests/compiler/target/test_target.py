@@ -59,7 +59,7 @@ def test_scopes_nest() -> None:
     with Target("llvm -mcpu=haswell") as outer, Target("llvm") as inner:
         assert Target.current() is inner
         assert outer.cpu == "haswell"
-    with pytest.raises(TargetError, match="there is no target around"):
+    with pytest.raises(TargetError, match="there is no current target"):
         Target.current(allow_none=False)
 
 
@@ -156,7 +156,7 @@ def test_code_that_this_cpu_cannot_run_is_refused(monkeypatch: pytest.MonkeyPatc
         ("llvm -mtriple=nowhere-unknown-unknown", BuildError, "no backend"),
         ("llvm -mcpu=cascadlake", TargetError, "cascadlake"),
         ("llvm -mattr=+avx9000", TargetError, "avx9000"),
-        ("cuda", BuildError, "no code is made for cuda"),
+        ("cuda", BuildError, "code generation does not support target cuda"),
     ],
 )
 def test_what_llvm_does_not_know(target: str, error: type[Exception], message: str) -> None:

@@ -119,7 +119,7 @@ def test_families_of_devices() -> None:
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"kind": "llvm", "libs": {"a": "b"}}, "-libs must be words between commas"),
+        ({"kind": "llvm", "libs": {"a": "b"}}, "-libs must be a comma-separated list"),
         ({"kind": "llvm", "mcpu": ["a"]}, "-mcpu must be a text"),
         ({"kind": "llvm", "arch": "sm_50"}, "unknown option -arch"),
         ('{"kind": "llvm",', "line 1, column"),

@@ -171,7 +171,7 @@ def test_instructions_of_warps_are_emulated() -> None:
         (
             '"m16n8k16", "row"',
             '"m8n8k4", "row"',
-            "ptx_mma.* of m8n8k4 row col fp16 fp16 fp32 has fragment",
+            "ptx_mma.* of m8n8k4 row col fp16 fp16 fp32 has a fragment layout",
         ),
     ],
 )
@@ -195,8 +195,8 @@ def test_operations_of_instructions_count() -> None:
 @pytest.mark.parametrize(
     ("there", "wrong", "message"),
     [
-        ('"m16n8k16"', '"m16n8k16; trap"', "tensor cores know m8n8k4, .* got .*m16n8k16; trap"),
-        ('".b16"', '".b16 {%0}; trap"', r"tensor cores know \.b16, got"),
+        ('"m16n8k16"', '"m16n8k16; trap"', "tensor cores support m8n8k4, .* got .*m16n8k16; trap"),
+        ('".b16"', '".b16 {%0}; trap"', r"tensor cores support \.b16, got"),
         ('False, 4, ".b16"', 'False, 3, ".b16"', "ldmatrix loads 1, 2 or 4 matrices, got 3"),
     ],
 )

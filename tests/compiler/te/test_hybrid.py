@@ -250,7 +250,7 @@ def _loop_of(text):
     [
         ("    while True:\n        b[0] = 1.0\n", 3, "While is not supported in hybrid script"),
         ("    b[0] = unheard\n", 3, "undeclared variable 'unheard'"),
-        ("    for i in range(8):\n        t = a[i]\n    b[0] = t\n", 5, "'t' is used out of the scope"),
+        ("    for i in range(8):\n        t = a[i]\n    b[0] = t\n", 5, "'t' is used outside of the scope"),
         ("    for i in range(8):\n        i = 3\n", 4, "loop variable 'i' cannot be assigned"),
         ("    for i in range(0, 8, 2):\n        b[i] = 1.0\n", 3, "a loop must have one argument or two"),
         ("    b[0, 1] = 3.0\n", 3, "expected 1 index, got 2"),

@@ -168,9 +168,11 @@ def test_a_shared_loop_is_one_of_a_reduction() -> None:
     assert fused.iter_type == IterVar.CommReduce
     with pytest.raises(ScheduleError, match=r"vectorize: .* is a reduction axis"):
         s[B].vectorize(fused)
-    with pytest.raises(ScheduleError, match=r"rfactor: axis 'i.k.fused' of stage 'B' is made of an axis over elements"):
+    with pytest.raises(
+        ScheduleError, match=r"rfactor: axis 'i.k.fused' of stage 'B' is fused with a data-parallel axis"
+    ):
         s.rfactor(B, fused)
-    with pytest.raises(ScheduleError, match="cache_write: a loop of 'B' is made of an axis over elements"):
+    with pytest.raises(ScheduleError, match="cache_write: a loop of 'B' is made of a data-parallel axis"):
         s.cache_write(B, "local")
     s[B].bind(fused, te.thread_axis("threadIdx.x"))
     with pytest.raises(ScheduleError, match="which threads cannot share"):

@@ -247,11 +247,11 @@ def test_a_primitive_has_one_definition() -> None:
     def split(self: Any, axis: Any) -> Any:
         return axis
 
-    with pytest.raises(TypeError, match="there is a primitive 'split' already"):
+    with pytest.raises(TypeError, match="primitive 'split' is already registered"):
         stage_primitives.register(split)
 
     def reorder(self: Any, axis: Any) -> Any:
         return axis
 
-    with pytest.raises(TypeError, match="there is a primitive 'reorder' already"):
+    with pytest.raises(TypeError, match="primitive 'reorder' is already registered"):
         stage_primitives.register(reorder)

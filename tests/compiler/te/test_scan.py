@@ -144,7 +144,7 @@ def test_part_of_a_scan():
 
 def test_arguments_of_scan():
     X, state, init, _, update, _, _ = _sums(6, 8)
-    with pytest.raises(ArgumentError, match="as many tensors"):
+    with pytest.raises(ArgumentError, match="the same number of tensors"):
         te.scan(init, [update, update], state)
     with pytest.raises(ArgumentError, match="must be placeholders"):
         te.scan(init, update, update)

@@ -229,7 +229,7 @@ CASES: list[tuple[Callable[[Setting], Any], type[TVMError], str]] = [
         ArgumentError,
         "ops must be operations, such as C.op, got 'x'",
     ),
-    (lambda x: x.lower(x.a, x.d), LoweringError, "lower: placeholder 'B' is read, and must be among args"),
+    (lambda x: x.lower(x.a, x.d), LoweringError, "lower: placeholder 'B' is read and must be among args"),
     (lambda x: x.lower(x.a, x.b, x.d, x.d), ArgumentError, "lower: each tensor must be given once in args"),
     (lambda x: x.lower(x.a, x.b, x.d, 3), ArgumentError, "lower: args must be tensors, buffers or variables, got 3"),
     (_stray_axis, BuildError, "variable 'k' is used where it has no value"),

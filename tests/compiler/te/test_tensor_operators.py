@@ -64,6 +64,6 @@ def test_negation_and_conversion() -> None:
 
 
 def test_a_definition_is_of_elements() -> None:
-    with pytest.raises(ArgumentError, match=r"read the only element of one without dimensions as in A\(\)"):
+    with pytest.raises(ArgumentError, match=r"read the element of a scalar tensor as A\(\)"):
         te.compute((5,), lambda i: C[i] * A)
     te.compute((5,), lambda i: C[i] * A())

@@ -186,10 +186,10 @@ def test_the_record_names_the_map_and_can_be_applied_again(program: Program) -> 
     [
         (5, ArgumentError, "mapping_function must be a function, got 5"),
         (lambda i: [i], ArgumentError, "transform_layout: .*2 indices, got one of 1"),
-        (lambda i, j: [i, i], ScheduleError, "one to one over the shape \\(16, 32\\) of stage 'B'"),
-        (lambda i, j: [i + j, j], ScheduleError, "one to one"),
-        (lambda i, j: [i, j // 5, j % 5], ScheduleError, "one to one"),
-        (lambda i, j: [i, j * 2], ScheduleError, "leaves places over in the layout \\(16, 63\\) of stage 'B'"),
+        (lambda i, j: [i, i], ScheduleError, "bijective over the shape \\(16, 32\\) of stage 'B'"),
+        (lambda i, j: [i + j, j], ScheduleError, "bijective"),
+        (lambda i, j: [i, j // 5, j % 5], ScheduleError, "bijective"),
+        (lambda i, j: [i, j * 2], ScheduleError, "leaves unused elements in the layout \\(16, 63\\) of stage 'B'"),
     ],
 )
 def test_maps_that_are_refused(program: Program, mapping: Mapping, error: type[Exception], message: str) -> None:
@@ -212,7 +212,7 @@ def test_buffers_of_others_keep_their_layouts(program: Program) -> None:
     a, b, c = program
     s = te.create_schedule(c.op)
     s[a].transform_layout(MAPPINGS["transposed"])
-    with pytest.raises(LoweringError, match=r"the layout of 'A' is transformed, and binds has a buffer for it"):
+    with pytest.raises(LoweringError, match=r"the layout of 'A' is transformed, so binds may not have a buffer for it"):
         lower(s, [a, c], binds={a: tir.decl_buffer(a.shape, a.dtype, "A")})
     s = te.create_schedule(c.op)
     s[b].storage_align(b.op.axis[0], 8, 1)

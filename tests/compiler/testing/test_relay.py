@@ -123,5 +123,5 @@ def test_parameters_get_first_values() -> None:
     _, ones = init.create_workload(func, init.Constant(2.5))
     assert (ones["fc_weight"].numpy() == 2.5).all()
     odd = relay.var("odd", shape=(1, 8))
-    with pytest.raises(ArgumentError, match="'odd' has no first value"):
+    with pytest.raises(ArgumentError, match="'odd' has no initial value"):
         init.create_workload(relay.Function([x, odd], relay.add(x, odd)))

@@ -31,14 +31,14 @@ def test_every_element_is_where_the_layout_says(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["N4c", "NCHWC", "NCHW0c", "NC-HW", "nchw"])
 def test_names_that_are_no_layouts(name: str) -> None:
-    with pytest.raises(ArgumentError, match="expected one such as NCHW"):
+    with pytest.raises(ArgumentError, match="expected a layout such as NCHW"):
         layout(name)
 
 
 def test_shapes_that_do_not_fit() -> None:
     with pytest.raises(ArgumentError, match="has 5 axes"):
         layout("NCHW4c").extents((1, 2, 3, 4))
-    with pytest.raises(ArgumentError, match="wants blocks of 4"):
+    with pytest.raises(ArgumentError, match="requires blocks of 4"):
         layout("NCHW4c").extents((1, 2, 3, 4, 8))
     with pytest.raises(ArgumentError, match="not a multiple of 4"):
         layout("NCHW4c").shape({"N": 1, "C": 6, "H": 1, "W": 1})

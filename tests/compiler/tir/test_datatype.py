@@ -129,9 +129,9 @@ def test_operands_keep_their_type_and_arrays_theirs() -> None:
     a = tvm.nd.empty((4,), MYFLOAT)
     with pytest.raises(ArgumentError, match=r"must have dtype custom\[myfloat\]32, got float32"):
         f(tvm.nd.array(np.ones(4, "float32")), a)
-    with pytest.raises(ArgumentError, match="by a cast in a program only"):
+    with pytest.raises(ArgumentError, match="must be cast to"):
         a.copyfrom(np.ones(4, "float32"))
-    with pytest.raises(ArgumentError, match="by a cast in a program only"):
+    with pytest.raises(ArgumentError, match="must be cast to"):
         tvm.nd.empty((4,)).copyfrom(a)
     assert a.copyto(tvm.cpu()).dtype == MYFLOAT
     with pytest.raises(TypeError):
@@ -181,9 +181,9 @@ def test_an_operation_without_lowering_is_named(f: Callable[[PrimExpr], Any], na
 
 def test_lowerings_are_checked() -> None:
     register_myfloat()
-    with pytest.raises(ArgumentError, match="dest_type_name must be given"):
+    with pytest.raises(ArgumentError, match="dest_type_name, the type that the Cast converts to"):
         datatype.register_op(lambda op: op, "Cast", "llvm", "myfloat")
-    with pytest.raises(ArgumentError, match="is taken"):
+    with pytest.raises(ArgumentError, match="is already registered"):
         datatype.register_op(lambda op: op, "Add", "llvm", "myfloat")
     datatype.register_op(lambda op: tir.const(1, "int8"), "Min", "llvm", "myfloat")
     with pytest.raises(DTypeError, match="lowering of Min must return an expression of uint32, got one of type int8"):

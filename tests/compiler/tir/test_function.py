@@ -29,7 +29,7 @@ def test_buffers_are_parameters() -> None:
     values = array(np.arange(10))
     build(IRModule({"main": func}))(values)
     np.testing.assert_array_equal(values.numpy(), np.cumsum(np.arange(10)))
-    with pytest.raises(DTypeError, match="params are variables and buffers, got 3"):
+    with pytest.raises(DTypeError, match="params must be variables or buffers, got 3"):
         tir.PrimFunc([3], func.body)  # type: ignore[list-item]
 
 

@@ -90,10 +90,10 @@ def test_numbers_become_constants() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: stmt_functor.ir_transform(nest(), None, None, ["tir.Fro"]), "only_enable names classes"),
-        (lambda: stmt_functor.ir_transform(nest(), None, lambda n: 3, ["tir.For"]), "a For can be replaced"),
+        (lambda: stmt_functor.ir_transform(nest(), None, None, ["tir.Fro"]), "only_enable must name classes"),
+        (lambda: stmt_functor.ir_transform(nest(), None, lambda n: 3, ["tir.For"]), "a For can only be replaced"),
         (lambda: stmt_functor.post_order_visit("no", print), "post_order_visit: expected a statement"),
-        (lambda: stmt_functor.substitute(nest(), {"i": 3}), "substitute: vmap maps variables"),
+        (lambda: stmt_functor.substitute(nest(), {"i": 3}), "substitute: vmap must map variables"),
     ],
 )
 def test_mistakes_are_explained(call: object, message: str) -> None:

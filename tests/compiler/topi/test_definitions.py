@@ -47,7 +47,7 @@ def test_shapes_are_taken_apart_into_runs_of_one_size(old: tuple, new: tuple, ru
 def test_wrong_arguments() -> None:
     x = te.placeholder((4, 6), name="x")
     for call, message in (
-        (lambda: topi.add(x, te.placeholder((5,))), r"shapes \(4, 6\) and \(5,\) do not go together"),
+        (lambda: topi.add(x, te.placeholder((5,))), r"shapes \(4, 6\) and \(5,\) cannot be broadcast together"),
         (lambda: topi.sum(x, 2), "axis must be an int from -2 to 1, got 2"),
         (lambda: topi.transpose(x, (0, 0)), "axes must name each of 2 dimensions once"),
         (lambda: topi.split(x, 4, 1), "6 elements cannot be split into 4 equal parts"),

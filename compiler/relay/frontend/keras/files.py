@@ -34,7 +34,7 @@ def load(path: str | os.PathLike[str]) -> Model:
     """
     name = os.fspath(path)
     if name.endswith(".keras") and os.path.isfile(name) and not zipfile.is_zipfile(name):
-        raise ModelError(f"from_keras: {name!r} cannot be read: a .keras file is a zip archive, and this one is none")
+        raise ModelError(f"from_keras: {name!r} cannot be read: a .keras file is a zip archive, and this one is not")
     try:
         model: Model = keras.saving.load_model(path, compile=False, safe_mode=True)
         return model

@@ -156,4 +156,6 @@ class Layer:
             If they have.
         """
         if self.option("data_format", "channels_last") != "channels_last":
-            raise ConversionError("data_format 'channels_first' is not converted; layout='NCHW' makes such a module")
+            raise ConversionError(
+                "data_format 'channels_first' is not supported; use layout='NCHW' to get an NCHW module"
+            )

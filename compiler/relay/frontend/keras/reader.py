@@ -127,8 +127,8 @@ def read_model(model: ModelSource) -> Model:
         raise ArgumentError(f"from_keras: model must be a keras.Model or the path of a .keras file, got {show(model)}")
     if not is_model(model):
         raise ModelError(
-            f"from_keras: model {model.name!r} has no graph of layers: expected a functional or sequential model of "
-            "Keras 3 that is built; a subclassed one is first called on keras.Input and wrapped in keras.Model"
+            f"from_keras: model {model.name!r} has no graph of layers: expected a built functional or sequential"
+            f" Keras 3 model; to import a subclassed model, call it on keras.Input and wrap it in keras.Model"
         )
     return model
 
@@ -138,8 +138,8 @@ def _loaded(path: str | os.PathLike[str]) -> Model:
         from compiler.relay.frontend.keras.files import load
     except ModuleNotFoundError as exc:
         raise UnavailableError(
-            f"relay.frontend.from_keras: the package {exc.name}, with which such files are read, is not installed; "
-            "pip install -e '.[keras]' installs it"
+            f"relay.frontend.from_keras: reading this file needs the package {exc.name}; install it with pip"
+            f" install -e '.[keras]'"
         ) from exc
     return load(path)
 

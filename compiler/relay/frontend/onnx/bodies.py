@@ -83,7 +83,7 @@ def body_of(node: onnx.NodeProto, domain: str, opset: int, inputs: Sequence[Any]
         made = schema.get_context_dependent_function_with_opset_version(version, _resolved(node, attributes), types)
         function.ParseFromString(made)
     if not function.node:
-        raise ConversionError("nothing converts this combination of inputs and attributes")
+        raise ConversionError("this combination of inputs and attributes is not supported")
     defaults = {name: attribute_value(attr.default_value, {}) for name, attr in schema.attributes.items()}
     return Body(function, {name: value for name, value in defaults.items() if value is not None})
 

@@ -179,5 +179,5 @@ def _given_shape(given: Any, declared: list[Any] | None, what: str) -> list[Any]
 
 def _extent(value: Any, what: str) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
-        raise ArgumentError(f"from_onnx: extents of {what} must be ints that are not negative, got {show(value)}")
+        raise ArgumentError(f"from_onnx: extents of {what} must be non-negative ints, got {show(value)}")
     return int(value)

@@ -26,7 +26,7 @@ Scope = dict[str, Any]
 """Expressions by the names of a graph's values; a subgraph's scope begins as a copy of that around it."""
 
 _MISFITS = (ValueError, IndexError, KeyError, TypeError, OverflowError, ZeroDivisionError, MemoryError)
-"""What NumPy and Python say when a node's attributes or inputs do not go together."""
+"""What NumPy and Python say when a node's attributes or inputs are inconsistent."""
 
 
 class Importer:
@@ -106,7 +106,9 @@ class Importer:
 
     def _subgraph(self, graph: onnx.GraphProto, values: Sequence[Any], scope: Scope) -> list[Any]:
         if len(graph.input) > len(values):
-            raise ModelError(f"its graph {graph.name!r} takes {len(graph.input)} inputs, but gets {len(values)}")
+            raise ModelError(
+                f"its graph {graph.name!r} takes {len(graph.input)} inputs, but is called with {len(values)}"
+            )
         inner = dict(scope)
         inner.update({item.name: value for item, value in zip(graph.input, values, strict=False)})
         return self.graph(graph, inner)
@@ -117,7 +119,9 @@ class Importer:
         given = self._attributes(proto)
         defaults = {attr.name: attribute_value(attr, {}) for attr in function.attribute_proto}
         if len(inputs) > len(function.input):
-            raise ModelError(f"function {function.name!r} takes {len(function.input)} inputs, but gets {len(inputs)}")
+            raise ModelError(
+                f"function {function.name!r} takes {len(function.input)} inputs, but is called with {len(inputs)}"
+            )
         scope: Scope = dict.fromkeys(function.input)
         scope.update(zip(function.input, inputs, strict=False))
         with (
@@ -157,7 +161,7 @@ class Importer:
     @contextmanager
     def _within(self, opsets: dict[str, int], bindings: dict[str, Any]) -> Iterator[None]:
         if self._depth >= MAX_DEPTH:
-            raise ModelError(f"functions call each other more than {MAX_DEPTH} levels deep, or in a circle")
+            raise ModelError(f"functions call each other more than {MAX_DEPTH} levels deep, or recursively")
         around = self._opsets, self._bindings
         self._opsets, self._bindings = {**self._opsets, **opsets}, bindings
         self._depth += 1
@@ -204,7 +208,7 @@ def _label(proto: onnx.NodeProto) -> str:
 
 def _lookup(scope: Scope, name: str, who: str) -> Any:
     if name not in scope:
-        raise ModelError(f"from_onnx: {who} takes {name!r}, which no node, input or initializer gives")
+        raise ModelError(f"from_onnx: {who} takes {name!r}, which no node, input or initializer defines")
     return scope[name]
 
 
@@ -223,4 +227,4 @@ def _naming(label: str, operator: str) -> Iterator[None]:
     except TVMError as exc:
         raise ConversionError(f"{where}: {exc}") from exc
     except _MISFITS as exc:
-        raise ConversionError(f"{where}: its inputs and attributes do not go together ({exc})") from exc
+        raise ConversionError(f"{where}: its inputs and attributes are inconsistent ({exc})") from exc

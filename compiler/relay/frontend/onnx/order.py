@@ -38,7 +38,7 @@ def in_order(nodes: Sequence[Any]) -> list[Any]:
                 heapq.heappush(ready, user)
     if len(ordered) < len(nodes):
         names = [nodes[i].name or next(iter(nodes[i].output), "") for i, count in enumerate(waiting) if count]
-        raise ModelError(f"from_onnx: nodes depend on each other in a circle: {', '.join(map(repr, names[:5]))}")
+        raise ModelError(f"from_onnx: the graph has a cycle: {', '.join(map(repr, names[:5]))}")
     return ordered
 
 
@@ -47,7 +47,7 @@ def _makers(nodes: Sequence[Any]) -> dict[str, int]:
     for i, node in enumerate(nodes):
         for name in filter(None, node.output):
             if name in maker:
-                raise ModelError(f"from_onnx: two nodes give {name!r}")
+                raise ModelError(f"from_onnx: two nodes define {name!r}")
             maker[name] = i
     return maker
 

@@ -85,7 +85,7 @@ def _take_in_external_data(proto: onnx.ModelProto, directory: str, name: str) ->
     try:
         onnx.load_external_data_for_model(proto, directory)
     except (onnx.checker.ValidationError, ValueError, OSError) as exc:
-        raise ModelError(f"from_onnx: {name} keeps elements in another file, which cannot be read: {exc}") from None
+        raise ModelError(f"from_onnx: {name} stores elements in another file, which cannot be read: {exc}") from None
 
 
 _OTHER_FILES = {
@@ -146,7 +146,7 @@ def opset_imports(proto: onnx.NodeProto, override: int | None = None) -> dict[st
     version = versions.setdefault("", OLDEST_OPSET) if not versions else versions.get("")
     newest = onnx.defs.onnx_opset_version()
     if version is not None and version > newest:
-        raise ModelError(f"from_onnx: operator set {version} is newer than {newest}, the newest that is known here")
+        raise ModelError(f"from_onnx: operator set {version} is newer than {newest}, the newest supported one")
     return versions
 
 
@@ -208,8 +208,8 @@ def tensor_array(tensor: onnx.TensorProto, in_bytes: bool = False) -> np.ndarray
     dtype = _IN_BYTES[tensor.data_type] if is_small else dtype_name(tensor.data_type, what)
     if tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data:
         raise ModelError(
-            f"{what} keeps its elements in another file: give the path of the model, with that file beside it, or save "
-            "the model without external data"
+            f"{what} stores its elements in another file: pass the path of the model with that file beside it, or"
+            f" save the model without external data"
         )
     if any(d < 0 for d in tensor.dims):
         raise ModelError(f"{what} has the negative extent {min(tensor.dims)}")

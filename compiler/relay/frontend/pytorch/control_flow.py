@@ -64,7 +64,9 @@ def _undecided(importer: Importer) -> Iterator[None]:
     finally:
         importer.views.branch_depth -= 1
     if any(_contents(now) != before for now, before in held):
-        raise ConversionError("a list or dict changes inside a branch or loop that is decided by the running program")
+        raise ConversionError(
+            "a list or dict changes inside a branch or loop whose condition is known only at run time"
+        )
 
 
 def _contents(value: list[Any] | dict[Any, Any]) -> list[tuple[Any, int]]:
@@ -80,10 +82,10 @@ def _scalar(x: Any) -> Any:
 def _unified(a: Any, b: Any) -> tuple[Any, Any]:
     """Return the values of two branches as expressions of one data type."""
     if not all(isinstance(v, (RelayExpr, bool, int, float)) for v in (a, b)):
-        raise ConversionError("both branches of an if must give tensors or numbers")
+        raise ConversionError("both branches of an if must return tensors or numbers")
     left, right = tensor(a), tensor(b)
     if dtype_of(left) != dtype_of(right):
-        raise ConversionError(f"the branches of an if give {dtype_of(left)} and {dtype_of(right)}")
+        raise ConversionError(f"the branches of an if return {dtype_of(left)} and {dtype_of(right)}")
     return left, right
 
 
@@ -115,7 +117,7 @@ def _unrolled(importer: Importer, body: torch.Block, trips: int, going: Any, car
     turn = 0
     while turn < trips and going:
         if turn == MAX_TURNS:
-            raise ConversionError(f"loops of more than {MAX_TURNS} turns are not unrolled, got {trips}")
+            raise ConversionError(f"loops of more than {MAX_TURNS} iterations are not unrolled, got {trips}")
         importer.bind(list(body.inputs()), [turn, *carried])
         going, *carried = importer.block(body)
         turn += 1

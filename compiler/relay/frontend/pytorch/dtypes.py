@@ -51,7 +51,7 @@ def dtype_name(value: Any) -> str:
     name = _CODES.get(value, "") if isinstance(value, int) else str(value).removeprefix("torch.")
     name = {"float": "float32", "int": "int32", "double": "float64", "half": "float16", "long": "int64"}.get(name, name)
     if name not in _CODES.values():
-        raise ConversionError(f"data type {value!r} is not supported; there are {', '.join(_CODES.values())}")
+        raise ConversionError(f"data type {value!r} is not supported; expected one of {', '.join(_CODES.values())}")
     return name
 
 

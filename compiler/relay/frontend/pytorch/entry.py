@@ -77,7 +77,7 @@ def from_pytorch(
         if exc.name != "torch":
             raise
         raise UnavailableError(
-            "relay.frontend.from_pytorch: PyTorch is not installed; pip install -e '.[pytorch]' installs it"
+            "relay.frontend.from_pytorch: PyTorch is not installed; install it with pip install -e '.[pytorch]'"
         ) from exc
     _check_custom(custom_convert_map)
     begin_import()

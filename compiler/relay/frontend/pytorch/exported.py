@@ -55,7 +55,7 @@ def import_program(
     inputs = input_variables(infos, [node.name for node in given], dtypes, default)
     if any(isinstance(described, dict) for described in inputs):
         raise ArgumentError(
-            "from_pytorch: the tensors of a dict are inputs of their own in an exported program: "
+            "from_pytorch: in an exported program the tensors of a dict are separate inputs: "
             f"{', '.join(node.name for node in given)}"
         )
     values.update(zip(given, inputs, strict=True))

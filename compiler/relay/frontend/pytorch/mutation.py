@@ -88,7 +88,9 @@ class Views:
     def _written(self, old: RelayExpr, new: Any) -> Any:
         """Put new elements in the place of old ones, and return the tensor that has them."""
         if self.branch_depth:
-            raise ConversionError("an operator in place inside a branch or loop that is decided by the running program")
+            raise ConversionError(
+                "an in-place operator inside a branch or loop whose condition is known only at run time"
+            )
         if dtype_of(new) != dtype_of(old):
             new = ops.cast(new, dtype_of(old))
         if dims_of(new) != dims_of(old):
@@ -105,7 +107,7 @@ class Views:
                 places = view.of(places)
             array = known(places)
             if array is None:
-                raise ConversionError("an operator in place on a part whose bounds only the running program knows")
+                raise ConversionError("an in-place operator on a part whose bounds are known only at run time")
             flat = reshape(root, [-1]) if rank_of(root) != 1 else root
             updates = reshape(new, [-1]) if rank_of(new) != 1 else new
             written = ops.scatter_elements(flat, constant(array.reshape(-1), "int64"), updates, axis=0)

@@ -81,7 +81,7 @@ def _script(
     span: Span,
 ) -> tuple[list[Any], Any]:
     if not hasattr(model, "forward"):
-        raise ModelError(f"from_pytorch: {model.original_name} has several forms of forward: wrap it in a module")
+        raise ModelError(f"from_pytorch: {model.original_name} has several overloads of forward: wrap it in a module")
     graph = model.forward.graph.copy()
     torch._C._jit_pass_inline(graph)
     importer = Importer(model, weights, custom, span)

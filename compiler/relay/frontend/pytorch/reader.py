@@ -130,7 +130,7 @@ def _load_script(file: io.BytesIO) -> torch.jit.ScriptModule:
 
 def _load_program(file: io.BytesIO) -> torch.export.ExportedProgram:
     if any(_OPAQUE in member.filename for member in _members(file.getvalue()) or ()):
-        raise ValueError("it holds pickled objects of Python, which may run any code")
+        raise ValueError("it contains pickled Python objects, which can run arbitrary code")
     with _tensors_only():
         return torch.export.load(file)
 
@@ -179,12 +179,12 @@ def input_infos_of(model: Model) -> list[tuple[str, tuple[tuple[int, ...], str]]
         shape = kind.sizes() if kind.kind() == "TensorType" else None
         if kind.kind() == "DictType":
             raise ArgumentError(
-                f"from_pytorch: the model does not say the shapes of its input {name!r}, a dict: give input_infos, "
+                f"from_pytorch: the model does not specify the shapes of its input {name!r}, a dict: give input_infos, "
                 f"such as [({name!r}, {{'key': (1, 3, 224, 224)}})]"
             )
         if shape is None or None in shape or kind.dtype() is None:
             raise ArgumentError(
-                f"from_pytorch: the model does not say the shape of its input {name!r}: give input_infos, such as "
+                f"from_pytorch: the model does not specify the shape of its input {name!r}: give input_infos, such as "
                 f"[({name!r}, (1, 3, 224, 224))]"
             )
         infos.append((name, (tuple(int(extent) for extent in shape), str(kind.dtype()).removeprefix("torch."))))

@@ -172,7 +172,7 @@ class Importer:
         if convert is not None:
             return convert
         if takes_plain(schema):
-            raise ConversionError("it is not supported on numbers that only the running program knows")
+            raise ConversionError("it is not supported on numbers known only at run time")
         self._check_operators(_all_nodes(self._graph))
         raise UnsupportedOperatorError("from_pytorch", {kind: []})
 

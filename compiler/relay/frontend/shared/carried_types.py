@@ -36,12 +36,12 @@ def stable_types(
         if all(_same(a, b) for a, b in zip(before, joined, strict=True)):
             return before
         before = joined
-    raise ConversionError("the extents of its carried values do not settle")
+    raise ConversionError("the extents of its loop-carried values do not converge")
 
 
 def _joined(before: TensorType, after: TensorType, index: int) -> TensorType:
     if before.dtype != after.dtype or len(before.dims) != len(after.dims):
-        raise ConversionError(f"carried value {index} is {before} before a turn and {after} after it")
+        raise ConversionError(f"loop-carried value {index} is {before} before an iteration and {after} after it")
     dims = [joined_dim(a, b) for a, b in zip(before.dims, after.dims, strict=True)]
     return TensorType(tuple(dims), before.dtype)
 

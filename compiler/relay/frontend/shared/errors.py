@@ -15,7 +15,7 @@ MAX_PLACES = 5
 _MISFITS = (
     ValueError, IndexError, KeyError, TypeError, OverflowError, ZeroDivisionError, MemoryError, AttributeError,
 )  # fmt: skip
-"""What Python and NumPy say when the arguments of a node do not go together."""
+"""What Python and NumPy say when the arguments of a node are inconsistent."""
 
 
 class ModelError(TVMError):
@@ -70,4 +70,4 @@ def naming_node(importer: str, label: str) -> Iterator[None]:
             raise
         raise ConversionError(f"{importer}: {label}: {exc}") from exc
     except _MISFITS as exc:
-        raise ConversionError(f"{importer}: {label}: its arguments do not go together ({exc})") from exc
+        raise ConversionError(f"{importer}: {label}: its arguments are inconsistent ({exc})") from exc

@@ -127,7 +127,7 @@ def expand(x: RelayExpr, wanted: Any) -> Any:
 def pad(x: RelayExpr, around: Any, mode: str = "constant", fill: Any = None) -> Any:
     """Pad each axis before and after; negative numbers cut off."""
     if mode not in _MODES:
-        raise ConversionError(f"mode {mode!r} is unknown; there are {', '.join(_MODES)}")
+        raise ConversionError(f"mode {mode!r} is unknown; expected one of {', '.join(_MODES)}")
     if mode != "constant":
         return _pad_by_index(x, around, mode)
     for axis, (before, after) in enumerate(around):

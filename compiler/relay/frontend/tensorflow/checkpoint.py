@@ -89,7 +89,7 @@ class Checkpoint:
         number = entry.shard_id
         if number not in self._shards:
             if not 0 <= number < self._count:
-                raise ModelError(f"from_tensorflow: variable {key!r} lies in file {number} of {self._count}")
+                raise ModelError(f"from_tensorflow: variable {key!r} is in file {number} of {self._count}")
             self._shards[number] = self._shard(number, self._count)
         content = self._shards[number][entry.offset : entry.offset + entry.size] if entry.offset >= 0 else b""
         if len(content) != entry.size:
@@ -112,7 +112,7 @@ def _entries(index: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Return keys and values of a table, block after block."""
     if len(index) < _FOOTER_BYTES or struct.unpack("<Q", index[-8:])[0] != _MAGIC:
         raise ModelError(
-            f"from_tensorflow: the index of the checkpoint ({len(index):,} bytes) is none, or its end is missing"
+            f"from_tensorflow: the index of the checkpoint ({len(index):,} bytes) is not one, or is truncated"
         )
     footer = index[-_FOOTER_BYTES:]
     _, at = _handle(footer, 0)

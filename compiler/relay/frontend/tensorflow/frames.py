@@ -232,4 +232,4 @@ class Flow:
             return list(TopologicalSorter(graph).static_order())
         except CycleError as exc:
             circle = ", ".join(map(repr, exc.args[1][:5]))
-            raise ModelError(f"from_tensorflow: nodes depend on each other in a circle: {circle}") from None
+            raise ModelError(f"from_tensorflow: the graph has a cycle: {circle}") from None

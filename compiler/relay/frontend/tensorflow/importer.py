@@ -116,7 +116,9 @@ def _variable(node: Message, given: Sequence[int] | None) -> Var:
     attributes = attributes_of(node)
     own = attributes.get("shape")
     if given is None and own is None:
-        raise ArgumentError(f"from_tensorflow: the graph does not say the shape of input {node.name!r}: give `shape`")
+        raise ArgumentError(
+            f"from_tensorflow: the graph does not specify the shape of input {node.name!r}: give `shape`"
+        )
     if given is not None and own and len(given) != len(own):
         raise ArgumentError(
             f"from_tensorflow: input {node.name!r} has {len(own)} dimensions, shape gives {show(given)}"
@@ -171,11 +173,13 @@ class _Library:
         if name not in self._functions:
             raise ModelError(f"function {name!r} is not in the graph's library")
         if name in self._running:
-            raise ModelError(f"function {name!r} calls itself, which is not supported")
+            raise ModelError(f"function {name!r} is recursive, which is not supported")
         function = self._functions[name]
         names = [argument.name for argument in function.signature.input_arg]
         if len(names) != len(arguments):
-            raise ModelError(f"function {name!r} has {len(names)} parameters, but gets {len(arguments)} arguments")
+            raise ModelError(
+                f"function {name!r} has {len(names)} parameters, but is called with {len(arguments)} arguments"
+            )
         values: Values = {n: [x] for n, x in zip(names, arguments, strict=True)}
         nodes = {node.name: node for node in function.node_def}
         returned = {entry.key: entry.value for entry in function.ret}
@@ -220,13 +224,13 @@ class _Walk:
             needs[name] = [source for source in taken if source not in given]
             for source in needs[name]:
                 if source not in self._nodes:
-                    raise ModelError(f"from_tensorflow: node {name!r} takes {source!r}, which no node gives")
+                    raise ModelError(f"from_tensorflow: node {name!r} takes {source!r}, which no node defines")
             left += needs[name]
         try:
             return list(TopologicalSorter(needs).static_order())
         except CycleError as exc:
             circle = ", ".join(map(repr, exc.args[1][:5]))
-            raise ModelError(f"from_tensorflow: nodes depend on each other in a circle: {circle}") from None
+            raise ModelError(f"from_tensorflow: the graph has a cycle: {circle}") from None
 
     def convert(self, order: Sequence[str], values: Values) -> None:
         """Enter the results of nodes, each after those that it uses, among the values."""

@@ -65,7 +65,7 @@ def element(elements: RelayExpr, index: RelayExpr) -> Any:
         If nothing was stored yet, so that its shape is unknown.
     """
     if _is_unknown(elements):
-        raise ConversionError("it reads a list in which nothing was stored yet, and whose elements' shape is unknown")
+        raise ConversionError("it reads an empty list whose element shape is unknown")
     return ops.take(elements, index, axis=0)
 
 

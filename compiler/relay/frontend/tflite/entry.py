@@ -62,8 +62,8 @@ def from_tflite(
         if exc.name != "tflite":
             raise
         raise UnavailableError(
-            "relay.frontend.from_tflite: the package tflite, which reads such files, is not installed; "
-            "pip install -e '.[tflite]' installs it"
+            "relay.frontend.from_tflite: reading this file needs the package tflite; install it with pip install"
+            " -e '.[tflite]'"
         ) from exc
     begin_import()
     span = mint("graph", "TensorFlow Lite", mint_use("from_tflite", _VOCABULARY))

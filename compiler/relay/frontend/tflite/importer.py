@@ -125,7 +125,7 @@ def _shape(tensor: TensorInfo, given: Sequence[int] | None) -> tuple[int, ...]:
 
 def _value(graph: Subgraph, values: Mapping[int, Any], number: int) -> Any:
     if number not in values:
-        raise ModelError(f"from_tflite: tensor {graph.tensors[number].name!r} is used before a node gives it")
+        raise ModelError(f"from_tflite: tensor {graph.tensors[number].name!r} is used before a node defines it")
     return values[number]
 
 
@@ -165,12 +165,14 @@ class _Program:
         arguments : sequence of Expr
         """
         if not 0 <= number < len(self._graphs):
-            raise ModelError(f"graph {number} is named, but there are {len(self._graphs)}")
+            raise ModelError(f"graph {number} is referenced, but there are {len(self._graphs)}")
         if number in self._running:
-            raise ModelError(f"graph {number} runs itself, which is not supported")
+            raise ModelError(f"graph {number} is recursive, which is not supported")
         graph = self._graphs[number]
         if len(graph.inputs) != len(arguments):
-            raise ModelError(f"graph {number} has {len(graph.inputs)} inputs, but gets {len(arguments)} arguments")
+            raise ModelError(
+                f"graph {number} has {len(graph.inputs)} inputs, but is called with {len(arguments)} arguments"
+            )
         values = {-1: None, **self.constants(number), **dict(zip(graph.inputs, arguments, strict=True))}
         self._running.append(number)
         try:

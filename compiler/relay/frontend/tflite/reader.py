@@ -111,7 +111,7 @@ def reading() -> Iterator[None]:
     try:
         yield
     except (struct.error, IndexError, TypeError, ValueError, OverflowError, AttributeError, MemoryError) as exc:
-        raise ModelError(f"from_tflite: the model is damaged: a part of it lies outside of the file ({exc})") from None
+        raise ModelError(f"from_tflite: the model is damaged: a part of it is outside of the file ({exc})") from None
 
 
 def called(operation: Operation) -> list[int]:
@@ -187,14 +187,16 @@ def _numbers(table: tflite.SubGraph | tflite.Operator, field: str, count: int) -
     numbers = tuple(int(getattr(table, field)(i)) for i in range(length))
     for number in numbers:
         if not -1 <= number < count:
-            raise ModelError(f"from_tflite: tensor {number} is named, but there are {count:,}")
+            raise ModelError(f"from_tflite: tensor {number} is referenced, but there are {count:,}")
     return numbers
 
 
 def _operation(model: tflite.Model, operator: tflite.Operator, count: int) -> Operation:
     number = operator.OpcodeIndex()
     if number >= model.OperatorCodesLength():
-        raise ModelError(f"from_tflite: operator code {number} is named, but there are {model.OperatorCodesLength()}")
+        raise ModelError(
+            f"from_tflite: operator code {number} is referenced, but there are {model.OperatorCodesLength()}"
+        )
     code = model.OperatorCodes(number)
     builtin = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
     name = _OPERATORS.get(builtin, f"operator {builtin}")
@@ -239,7 +241,7 @@ def _tensor(model: tflite.Model, tensor: tflite.Tensor) -> TensorInfo:
 
 def _buffer(model: tflite.Model, number: int) -> np.ndarray[Any, Any] | None:
     if number >= model.BuffersLength():
-        raise ModelError(f"from_tflite: buffer {number} is named, but there are {model.BuffersLength():,}")
+        raise ModelError(f"from_tflite: buffer {number} is referenced, but there are {model.BuffersLength():,}")
     buffer = model.Buffers(number)
     return buffer.DataAsNumpy() if buffer.DataLength() else None
 

@@ -40,7 +40,7 @@ def _relation(types: Types, attrs: Conv2DBackwardWeightAttrs) -> Type:
     if attrs.channels is not None:
         check_same_extent(attrs.channels, y["C"], "channels and the channels of grad")
     if attrs.kernel_size is None:
-        raise RelationError("kernel_size must be given: several weights give results of one shape")
+        raise RelationError("kernel_size must be given: the result's shape does not determine it")
     if y["C"] % attrs.groups or x["C"] % attrs.groups:
         raise RelationError(f"the channels {y['C']} and {x['C']} must be multiples of groups={attrs.groups}")
     w = {"O": y["C"], "I": x["C"] // attrs.groups, **dict(zip("HW", attrs.kernel_size, strict=True))}

@@ -74,7 +74,7 @@ def _transformed_shape(weight: TensorType, tile_size: int) -> tuple[Any, ...]:
     size = tuple(constant(e, "winograd") for e in spatial)
     plain = _plain(len(size), size)
     if len(set(size[plain:])) > 1:
-        raise RelationError(f"the window must be as high as wide, got {weight}")
+        raise RelationError(f"the window must be square, got {weight}")
     return (*[e + tile_size - 1 for e in size[plain:]], *size[:plain], outputs, inputs)
 
 
@@ -97,7 +97,7 @@ def _weight_reference(attrs: ConvWinogradWeightTransformAttrs, weight: Array) ->
 def _window(attrs: ConvAttrs) -> tuple[tuple[int, ...], int]:
     """Return the extents of the window and the number of output channels."""
     if attrs.channels is None or attrs.kernel_size is None:
-        raise RelationError("channels and kernel_size must be given: the transformed weight does not tell them")
+        raise RelationError("channels and kernel_size must be given: the transformed weight does not determine them")
     return attrs.kernel_size, attrs.channels
 
 

@@ -59,7 +59,7 @@ def _extent(extent: Dim, kernel: Any, attrs: ConvTransposeAttrs, d: int, rank: i
     more = attrs.output_padding[d]
     size: Dim = transposed_extent(extent, around, kernel, attrs.strides[d], attrs.dilation[d], more)
     if isinstance(size, int) and size < 1:
-        raise RelationError(f"a padding of {around} leaves nothing of the result")
+        raise RelationError(f"a padding of {around} leaves an empty result")
     return size
 
 

@@ -56,7 +56,7 @@ def _prior_relation(types: Types, attrs: MultiBoxPriorAttrs) -> Type:
     if not isinstance(height, int) or not isinstance(width, int):
         raise RelationError(f"the height and the width of data must be known, got {data}")
     if not attrs.sizes or not attrs.ratios or len(attrs.steps) != 2 or len(attrs.offsets) != 2:
-        raise RelationError("there must be a size, a ratio, two steps and two offsets")
+        raise RelationError("sizes, ratios, two steps and two offsets must be given")
     return TensorType((1, height * width * (len(attrs.sizes) + len(attrs.ratios) - 1), 4), data.dtype)
 
 

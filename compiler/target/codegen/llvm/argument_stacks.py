@@ -44,7 +44,7 @@ def struct_set(e: Emitter, n: Call) -> ir.Value:
 def _field(e: Emitter, n: Call) -> tuple[ir.Value, Field]:
     structure, number, which = n.args[:3]
     if not isinstance(number, IntImm) or not isinstance(which, IntImm):
-        raise BuildError(f"LLVM code generation: {n} names a field whose number is not a constant")
+        raise BuildError(f"LLVM code generation: {n} must select a field by a constant")
     field = Field(which.value)
     offset = ir.Constant(I32, field.offset + number.value * field.structure_bytes)
     return e.state.builder.gep(e.visit(structure), [offset], inbounds=True, source_etype=I8), field
@@ -54,7 +54,7 @@ def call_packed_lowered(e: Emitter, n: Call) -> ir.Value:
     """Write the call of a registered function whose arguments lie on the stacks."""
     name, values, kinds, begin, end = n.args
     if not isinstance(begin, IntImm) or not isinstance(end, IntImm):
-        raise BuildError(f"LLVM code generation: {n} takes the positions of its arguments as constants")
+        raise BuildError(f"LLVM code generation: {n} must give the positions of its arguments as constants")
     rows = (_behind(e, values, I64, begin.value), _behind(e, kinds, I32, begin.value), end.value - begin.value)
     return call_rows(e, name, rows, n.dtype)
 

@@ -105,10 +105,10 @@ class Expressions(Functor):
         return constant(register_type(n.dtype), n.value)
 
     def visit_StringImm(self, n: StringImm) -> ir.Value:
-        raise BuildError(f"LLVM code generation: the string {n.value!r} has no value in machine code")
+        raise BuildError(f"LLVM code generation: the string {n.value!r} cannot be used as a value")
 
     def visit_Node(self, n: PrimExpr) -> ir.Value:
-        raise BuildError(f"LLVM code generation: {type(n).__name__} must be lowered before code is made")
+        raise BuildError(f"LLVM code generation: {type(n).__name__} must be lowered before code generation")
 
     # arithmetic
 
@@ -254,7 +254,7 @@ class Expressions(Functor):
         picked = []
         for index in n.indices:
             if not isinstance(index, IntImm) or not 0 <= index.value < len(lanes):
-                raise BuildError(f"LLVM code generation: a shuffle picks lanes by constants, got {index}")
+                raise BuildError(f"LLVM code generation: a shuffle must select lanes by constants, got {index}")
             value, lane = lanes[index.value]
             picked.append(value if lane is None else builder.extract_element(value, ir.Constant(I32, lane)))
         if len(picked) == 1:
@@ -310,7 +310,7 @@ class Expressions(Functor):
         handler = INTRINSICS.get(n.op.name) if isinstance(n.op, Op) else None
         if handler is None:
             name = n.op.name if isinstance(n.op, Op) else getattr(n.op, "name_hint", type(n.op).__name__)
-            raise BuildError(f"LLVM code generation: no code is known for a call of {name}")
+            raise BuildError(f"LLVM code generation: calls of {name} are not supported")
         return handler(self, n)
 
 

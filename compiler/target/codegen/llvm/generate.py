@@ -190,10 +190,13 @@ def codegen(module: IRModule, target: Target) -> Generated:
         If the module contains what this target cannot do.
     """
     if target.kind != "llvm":
-        raise BuildError(f"build: no code is made for {target.kind} ({KINDS[target.kind].doc}); use an llvm target")
+        raise BuildError(
+            f"build: code generation does not support target {target.kind}"
+            f" ({KINDS[target.kind].doc}); use an llvm target"
+        )
     functions = [(var.name_hint, func) for var, func in module.items() if isinstance(func, PrimFunc)]
     if not functions:
-        raise BuildError("build: the module contains no function of loop IR")
+        raise BuildError("build: the module contains no PrimFunc")
     instruments = active_instruments()
     observed = bool(instruments)
     started = time.perf_counter()

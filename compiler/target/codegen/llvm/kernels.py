@@ -209,7 +209,7 @@ class _KernelExpressions(Expressions):
         if n.op is WARP_ACTIVEMASK:
             return call(declare(name, I32, []), [])
         if dt.bits(n.dtype) != 32 or dt.lanes(n.dtype) != 1:
-            raise BuildError(f"build: threads of a warp exchange values of 32 bits, got {n.dtype}")
+            raise BuildError(f"build: threads of a warp can only exchange 32-bit values, got {n.dtype}")
         mask, value, lane = (self.visit(argument) for argument in n.args[:3])
         exchange = declare(f"{name}.{suffix(value.type)}", value.type, [I32, value.type, I32, I32])
         return call(exchange, [mask, value, lane, ir.Constant(I32, _LAST_LANE)])
@@ -297,8 +297,8 @@ def _require_code(text: str, target: Target, device: LLVMDevice, module: IRModul
         if not own and not re.match(device.functions, name):
             place = next((user_place(n.span) for n in _extern_calls(module) if _calls(n, name)), "")
             raise BuildError(
-                f"build: target {target.kind!r} has no code for {name}{place}; target 'cuda' or 'opencl' calls the "
-                "device's own function"
+                f"build: target {target.kind!r} has no code for {name}{place}; use target 'cuda' or 'opencl',"
+                f" which call the device's own function"
             )
 
 

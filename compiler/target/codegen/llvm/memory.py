@@ -49,7 +49,7 @@ class Memory:
         elif isinstance(index, Broadcast):
             value = self._state.splat(self._load_at(buffer, index.value, buffer.dtype), count)
         elif count < 0:
-            raise BuildError(f"LLVM code generation: scalable vectors are accessed side by side only, got {index}")
+            raise BuildError(f"LLVM code generation: scalable vectors must access contiguous elements, got {index}")
         elif isinstance(index, Ramp) and is_const_int(index.stride, -1):
             first = index.base - (count - 1)
             value = self._reversed(self._load_at(buffer, first, dt.with_lanes(buffer.dtype, count)))
@@ -71,7 +71,7 @@ class Memory:
             align = self._alignment(buffer, base)
             self._state.builder.store(value, self.address(buffer, base), align=align)
         elif count < 0:
-            raise BuildError(f"LLVM code generation: scalable vectors are accessed side by side only, got {index}")
+            raise BuildError(f"LLVM code generation: scalable vectors must access contiguous elements, got {index}")
         elif isinstance(index, Ramp) and is_const_int(index.stride, -1):
             first = index.base - (count - 1)
             align = self._alignment(buffer, first)
@@ -110,7 +110,7 @@ class Memory:
     def _pointer(self, buffer: Buffer) -> ir.Value:
         pointer = self._state.values.get(buffer.data)
         if pointer is None:
-            raise BuildError(f"LLVM code generation: buffer {buffer.name} is used where it does not exist")
+            raise BuildError(f"LLVM code generation: buffer {buffer.name} is used outside of its scope")
         return pointer
 
     def _element(self, pointer: ir.Value, buffer: Buffer, index: ir.Value, unsigned: bool) -> ir.Value:
@@ -181,7 +181,7 @@ def _first_of_row(buffer: Buffer, index: PrimExpr) -> PrimExpr:
         return index.base
     if not dt.is_vector(index.dtype) and dt.is_vector(buffer.dtype):
         return index
-    raise BuildError(f"LLVM code generation: only elements side by side can be accessed with a predicate, got {index}")
+    raise BuildError(f"LLVM code generation: only contiguous elements can be accessed with a predicate, got {index}")
 
 
 def flat_index(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> PrimExpr:

@@ -56,7 +56,7 @@ class Statements(Functor):
         Functor.visit(self, n)
 
     def visit_Node(self, n: Stmt) -> None:
-        raise BuildError(f"LLVM code generation: {type(n).__name__} must be lowered before code is made")
+        raise BuildError(f"LLVM code generation: {type(n).__name__} must be lowered before code generation")
 
     def visit_SeqStmt(self, n: SeqStmt) -> None:
         for item in n.seq:

@@ -24,12 +24,13 @@ def return_value(e: Emitter, n: Call) -> ir.Value:
     """Write ``tir.ret``: store the value where the caller expects it and leave the function."""
     state, builder = e.state, e.state.builder
     if state.in_parallel:
-        raise BuildError("LLVM code generation: a parallel loop cannot return from its function")
+        raise BuildError("LLVM code generation: cannot return from inside a parallel loop")
     if state.result is not None and n.args:
         (value,) = n.args
         if returned_type(value.dtype) != state.returns:
             raise BuildError(
-                f"LLVM code generation: {state.function.name} returns values of types {state.returns} and {value.dtype}"
+                f"LLVM code generation: {state.function.name} returns values of different types, {state.returns}"
+                f" and {value.dtype}"
             )
         passed = dt.is_bool(value.dtype) or value.dtype == "handle"
         wide = e.visit(value) if passed else e.convert(e.visit(value), value.dtype, state.returns)
@@ -59,11 +60,13 @@ def call_function(e: Emitter, n: Call, callee: DeclaredFunction, args: Sequence[
     """
     state, builder, signature = e.state, e.state.builder, callee.signature
     if callee.func.buffer_map:
-        raise BuildError(f"LLVM code generation: {signature.name} is called from a function, and takes buffers")
+        raise BuildError(
+            f"LLVM code generation: {signature.name} takes buffers and cannot be called from another function"
+        )
     if len(args) != len(callee.func.params):
         raise BuildError(f"{signature.name}: expected {counted(len(callee.func.params), 'argument')}, got {len(args)}")
     if signature.threads and state.threads is None:
-        raise BuildError(f"{signature.name}: a function with parallel loops is called from a parallel loop")
+        raise BuildError(f"{signature.name}: a function with parallel loops cannot be called from a parallel loop")
     values = [_argument(e, a, p.dtype) for a, p in zip(args, callee.func.params, strict=True)]
     slot = state.alloca(I64, 8, "returned") if signature.returns else None
     if slot is not None:

@@ -171,7 +171,7 @@ class Expressions(Functor):
         self.out.write(quoted(n.value))
 
     def visit_Node(self, n: PrimExpr, *args: int) -> None:
-        raise BuildError(f"code generation: {type(n).__name__} must be lowered before source code is made")
+        raise BuildError(f"code generation: {type(n).__name__} must be lowered before code generation")
 
     # arithmetic
 
@@ -307,7 +307,7 @@ class Expressions(Functor):
             called = name or getattr(n.op, "name_hint", type(n.op).__name__)
             raise BuildError(
                 f"code generation: target {self.language.name!r} has no code for a call of {called}"
-                f"{user_place(n.span)}; say it by other operators, or compute it on the host"
+                f"{user_place(n.span)}; express it with other operators, or compute it on the host"
             )
 
     def _operator(self, n: Call, sign: str) -> None:

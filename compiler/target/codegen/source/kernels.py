@@ -141,8 +141,8 @@ class _KernelFacts(StmtVisitor):
             return counts[0], counts[1], counts[2]
         if rules.needs_constant_threads:
             raise TargetError(
-                f"build: kernel {name!r} has {', '.join(map(str, extents))} threads a block, and the program must say "
-                "how many; split the axis by a constant and bind the inner part to threadIdx"
+                f"build: kernel {name!r} has {', '.join(map(str, extents))} threads per block, and the number"
+                f" must be constant; split the axis by a constant and bind the inner part to threadIdx"
             )
         return None
 
@@ -228,7 +228,7 @@ class KernelStatements(Statements):
         shape, layout = (said.get(key, "") for key in _FRAGMENT_KEYS)
         if not shape or (not layout and scope != ACCUMULATOR):
             raise BuildError(
-                f"build: nothing says the shape and layout of the fragments {n.buffer_var.name} of scope {scope!r}"
+                f"build: the shape and layout are unknown for the fragments {n.buffer_var.name} of scope {scope!r}"
                 f"{user_place(n.span)}; load and store them by intrinsics of tensor cores"
             )
         count = elements // elements_of_fragment(scope, shape)

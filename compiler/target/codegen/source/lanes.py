@@ -215,13 +215,13 @@ class _Lanes(Mutator):
     def _picked(self, e: Shuffle, index: PrimExpr) -> PrimExpr:
         """Return the lane that a constant picks from several vectors."""
         if not isinstance(index, IntImm):
-            raise BuildError(f"code generation: a shuffle picks lanes by constants, got {index}")
+            raise BuildError(f"code generation: a shuffle must select lanes by constants, got {index}")
         number = index.value
         for vector in e.vectors:
             if number < dt.lanes(vector.dtype):
                 return self.lane(vector, const(number))
             number -= dt.lanes(vector.dtype)
-        raise BuildError(f"code generation: a shuffle picks lane {index} of vectors that have no such lane")
+        raise BuildError(f"code generation: a shuffle selects lane {index}, which its vectors do not have")
 
     def _lane_of_BufferLoad(self, e: BufferLoad, lane: PrimExpr) -> PrimExpr:
         _check_fixed(e, e.dtype)
@@ -244,7 +244,7 @@ class _Lanes(Mutator):
             upper = self.lane(e.args[1], lane - half)
             return Call(dtype, builtin.IF_THEN_ELSE, (lane < half, self.lane(e.args[0], lane), upper))
         if any(dt.lanes(a.dtype) not in (1, count) for a in e.args):
-            raise BuildError(f"code generation: {e} has vectors of several lengths, which are computed lane by lane")
+            raise BuildError(f"code generation: {e} mixes vectors of different lengths")
         return Call(dtype, e.op, tuple(self.lane(a, lane) for a in e.args))
 
     def _element(

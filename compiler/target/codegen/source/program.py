@@ -113,15 +113,15 @@ class Program:
         """
         if not (name.isascii() and name.isidentifier()) or name in KEYWORDS:
             raise BuildError(
-                f"call_extern: {name!r}{user_place(span)} is not a function name: letters, digits and underscores, "
-                "and no word of the language"
+                f"call_extern: {name!r}{user_place(span)} is not a function name: letters, digits and"
+                f" underscores, and not a keyword of the language"
             )
         built_in = self.language.built_in
         if built_in is not None and not built_in.fullmatch(name):
             raise BuildError(
-                f"call_extern: {name!r}{user_place(span)} is no function of target {self.language.name!r}, whose "
-                "programs can call none from elsewhere; compute it by operators, or call one of the language's own, "
-                "such as fma, clamp or smoothstep"
+                f"call_extern: {name!r}{user_place(span)} is not a function of target {self.language.name!r},"
+                f" whose programs cannot call external functions; compute it with operators, or call one of the"
+                f" language's own, such as fma, clamp or smoothstep"
             )
         if name in self.language.reserved:
             return name  # the headers declare it

@@ -68,12 +68,12 @@ def _compiled(text: str, options: tuple[str, ...]) -> bytes:
     """Return what the C compiler makes of a program."""
     compiler = next((command for command in _COMPILERS if shutil.which(command)), None)
     if compiler is None:
-        raise BuildError(f"build: no C compiler is here ({', '.join(_COMPILERS)}); get_source gives the program")
+        raise BuildError(f"build: no C compiler was found ({', '.join(_COMPILERS)}); use get_source for the program")
     with tempfile.TemporaryDirectory() as folder:
         source, result = Path(folder, "module.c"), Path(folder, "module.out")
         source.write_text(text)
         command = [compiler, *_OPTIONS, *options, "-o", str(result), str(source), "-lm"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
         if done.returncode:
-            raise BuildError(f"build: {compiler} refuses the program: {done.stderr.strip()[:1000]}")
+            raise BuildError(f"build: {compiler} rejects the program: {done.stderr.strip()[:1000]}")
         return result.read_bytes()

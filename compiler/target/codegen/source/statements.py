@@ -74,7 +74,7 @@ class Statements(Functor):
             Functor.visit(self, n)
 
     def visit_Node(self, n: Stmt) -> None:
-        raise BuildError(f"code generation: {type(n).__name__} must be lowered before source code is made")
+        raise BuildError(f"code generation: {type(n).__name__} must be lowered before code generation")
 
     def _line(self, *parts: str | PrimExpr) -> None:
         self.expressions.write(*parts)
@@ -194,7 +194,7 @@ class Statements(Functor):
             kind = returned_type(value.dtype)
             if kind != self._returns:
                 raise BuildError(
-                    f"code generation: a function returns values of types {self._returns} and {value.dtype}"
+                    f"code generation: a function returns values of different types, {self._returns} and {value.dtype}"
                 )
             passed = "int64" if dt.is_bool(kind) else kind
             self._line(f"*result = ({self.program.language.type(passed)})(", value, ");")
@@ -269,7 +269,8 @@ class Statements(Functor):
         signature = callee.signature
         if callee.func.buffer_map or len(args) != len(callee.func.params):
             raise BuildError(
-                f"code generation: {signature.name} is called with {len(args)} numbers and pointers, and takes others"
+                f"code generation: {signature.name} is called with {len(args)} numbers and pointers, which do not"
+                f" match its parameters"
             )
         value = self.names.fresh("value")
         if signature.returns:

@@ -105,7 +105,7 @@ def _word(n: PrimExpr, choices: tuple[str, ...]) -> str:
     """Return a word that is a part of the program, which must be one of some."""
     if isinstance(n, StringImm) and n.value in choices:
         return n.value
-    raise BuildError(f"build: tensor cores know {', '.join(choices)}, got {n}{user_place(n.span)}")
+    raise BuildError(f"build: tensor cores support {', '.join(choices)}, got {n}{user_place(n.span)}")
 
 
 def _load(e: Expressions, n: Call, level: int) -> None:

@@ -156,7 +156,7 @@ def _check_complete_below(state: ScheduleState, loop: StmtSRef, block: StmtSRef)
         if isinstance(around.stmt, For) and around.loop.loop_var in reduced:
             raise ArgumentError(
                 f"write_at: block {block.block.name_hint!r} is a reduction over loop {around.loop.loop_var.name!r}, "
-                "which is not inside of the loop that copies the result"
+                "which must be inside of the loop that copies the result"
             )
 
 

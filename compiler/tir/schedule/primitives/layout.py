@@ -261,7 +261,7 @@ def transform_block_layout(state: ScheduleState, block: StmtSRef, index_map: Ind
         refuse(
             state.mod,
             "The index map is not bijective",
-            f"The {index_map} over the axes of block {{0}} is not one to one",
+            f"The {index_map} over the axes of block {{0}} is not bijective",
             block.block,
         )
     kinds = [_kind(state, block, index_map, index) for index in index_map.final_indices]

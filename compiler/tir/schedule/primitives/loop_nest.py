@@ -387,14 +387,14 @@ def _check_order_free(state: ScheduleState, block: StmtSRef) -> None:
 def _extents(loop: For, factors: Sequence[int | PrimExpr | None]) -> list[PrimExpr]:
     """Return the extents of the loops that a loop is split into."""
     if sum(factor is None for factor in factors) > 1:
-        raise ArgumentError("split: at most one of factors is None")
+        raise ArgumentError("split: at most one of factors may be None")
     if not factors:
         raise ArgumentError("split: expected factors, got none")
     dtype = loop.loop_var.dtype
     given: PrimExpr = const(1, dtype)
     for factor in factors:
         if isinstance(factor, int) and factor <= 0:
-            raise ArgumentError(f"split: factors are positive, got {show(factor)}")
+            raise ArgumentError(f"split: factors must be positive, got {show(factor)}")
         if factor is not None:
             size = const(factor, dtype) if isinstance(factor, int) else convert(factor).astype(dtype)
             given = size if is_const_int(given, 1) else given * size

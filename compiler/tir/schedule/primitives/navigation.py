@@ -34,7 +34,9 @@ class _FunctionName(Role):
         if value is not None:
             return str(value)
         if sch.func_working_on is None:
-            raise ArgumentError(f"{operation}: there are several functions; give func_name, or choose one by work_on")
+            raise ArgumentError(
+                f"{operation}: the module has several functions; pass func_name, or choose one with work_on"
+            )
         return sch.func_working_on.name_hint
 
 
@@ -61,7 +63,7 @@ def get_block(sch: Schedule, name: str, func_name: str | None = None) -> StmtSRe
     state = sch.state
     root = None if func_name is None else state.root_of_function(func_name)
     if root is None:
-        raise ArgumentError(f"get_block: no function of the program is called {func_name!r}")
+        raise ArgumentError(f"get_block: the program has no function {func_name!r}")
     blocks = [s for s in state.subtree(root) if s.is_block and s.block.name_hint == name]
     if not blocks:
         refuse(

@@ -80,7 +80,7 @@ def _implemented(block: Block, intrin: TensorIntrin, matching: Matching) -> Bloc
     for described, param in zip(intrin.desc.params, intrin.impl.params, strict=True):
         buffer = intrin.desc.buffer_map.get(described)
         if buffer is None:
-            raise ArgumentError("tensorize: the parameters of an intrinsic are buffers")
+            raise ArgumentError("tensorize: the parameters of an intrinsic must be buffers")
         if buffer in matching.buffers:
             own = renewal.buffer(intrin.impl.buffer_map[param])
             matches.append(MatchBufferRegion(own, matching.region(buffer)))

@@ -168,7 +168,7 @@ class IRBuilder:
         if self.frames:
             self.frames[-1].take(built)
         elif self._result is not None:
-            raise ArgumentError("IRBuilder: the result has been set already; a builder builds one thing")
+            raise ArgumentError("IRBuilder: the result has already been set; a builder builds one module or function")
         else:
             self._result = built
 

@@ -142,7 +142,7 @@ class IfFrame(TIRFrame):
         self.branches: dict[type[BranchFrame], Stmt] = {}
 
     def take(self, built: object) -> None:
-        raise ArgumentError("T.If: statements stand in T.Then or T.Else")
+        raise ArgumentError("T.If: statements must be in T.Then or T.Else")
 
     def finish(self, builder: IRBuilder) -> None:
         if ThenFrame not in self.branches:
@@ -160,10 +160,10 @@ class BranchFrame(TIRFrame):
         around = frames[-2] if len(frames) > 1 else None
         if not isinstance(around, IfFrame):
             frames.pop()
-            raise ArgumentError(f"{self.word}: expected directly inside of T.If")
+            raise ArgumentError(f"{self.word}: must be directly inside of T.If")
         if type(self) in around.branches:
             frames.pop()
-            raise ArgumentError(f"{self.word}: the T.If around it has one already")
+            raise ArgumentError(f"{self.word}: the enclosing T.If already has one")
         return self
 
     def finish(self, builder: IRBuilder) -> None:
@@ -233,9 +233,9 @@ class BlockInitFrame(TIRFrame):
     def finish(self, builder: IRBuilder) -> None:
         block = builder.innermost(BlockFrame)
         if block is None:
-            raise ArgumentError("T.init: expected directly inside of T.block")
+            raise ArgumentError("T.init: must be directly inside of T.block")
         if block.init is not None:
-            raise ArgumentError("T.init: the block has one already")
+            raise ArgumentError("T.init: the block already has one")
         block.init = self.body
 
 

@@ -39,7 +39,7 @@ def ir_module() -> IRModuleFrame:
 def _module(word: str) -> IRModuleFrame:
     frame = IRBuilder.current().enclosing(IRModuleFrame)
     if frame is None:
-        raise ArgumentError(f"I.{word}: expected inside of I.ir_module")
+        raise ArgumentError(f"I.{word}: must be inside of I.ir_module")
     return frame
 
 
@@ -63,7 +63,7 @@ def decl_function(func_name: str, func_signature: PrimFunc) -> GlobalVar:
     """
     frame = _module("decl_function")
     if func_name in frame.module:
-        raise ArgumentError(f"I.decl_function: the module has a function {func_name!r} already")
+        raise ArgumentError(f"I.decl_function: the module already has a function {func_name!r}")
     frame.define(func_name, func_signature)
     return frame.module.get_global_var(func_name)
 
@@ -103,7 +103,7 @@ def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> Non
     """
     frame = _module("module_attrs")
     if frame.attrs and not allow_overwrite:
-        raise ArgumentError("I.module_attrs: the module has attributes already")
+        raise ArgumentError("I.module_attrs: the module already has attributes")
     frame.attrs = unwrapped(attrs)
 
 
@@ -139,7 +139,7 @@ def module_set_attr(attr_key: str, attr_value: object, allow_overwrite: bool = F
     """
     frame = _module("module_set_attr")
     if attr_key in frame.attrs and not allow_overwrite:
-        raise ArgumentError(f"I.module_set_attr: the module has an attribute {attr_key!r} already")
+        raise ArgumentError(f"I.module_set_attr: the module already has an attribute {attr_key!r}")
     frame.attrs[attr_key] = unwrapped(attr_value)
 
 
@@ -158,7 +158,7 @@ def module_global_infos(global_infos: Mapping[str, Sequence[Any]]) -> None:
     """
     frame = _module("module_global_infos")
     if frame.global_infos:
-        raise ArgumentError("I.module_global_infos: the module has global infos already")
+        raise ArgumentError("I.module_global_infos: the module already has global infos")
     frame.global_infos = {kind: list(infos) for kind, infos in global_infos.items()}
 
 

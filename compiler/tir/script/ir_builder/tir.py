@@ -121,7 +121,7 @@ def prim_func(is_private: bool = False) -> PrimFuncFrame:
 def _function(word: str) -> PrimFuncFrame:
     frame = IRBuilder.current().enclosing(PrimFuncFrame)
     if frame is None:
-        raise ArgumentError(f"T.{word}: expected inside of T.prim_func")
+        raise ArgumentError(f"T.{word}: must be inside of T.prim_func")
     return frame
 
 
@@ -164,7 +164,7 @@ def func_name(name: str) -> None:
     """
     frame = _function("func_name")
     if frame.name:
-        raise ArgumentError(f"T.func_name: the function has the name {frame.name!r} already")
+        raise ArgumentError(f"T.func_name: the function is already named {frame.name!r}")
     frame.name = name
 
 
@@ -183,7 +183,7 @@ def func_attr(attrs: Mapping[str, Any]) -> None:
     frame = _function("func_attr")
     repeated = set(attrs) & set(frame.attrs)
     if repeated:
-        raise ArgumentError(f"T.func_attr: the function has an attribute {min(repeated)!r} already")
+        raise ArgumentError(f"T.func_attr: the function already has an attribute {min(repeated)!r}")
     frame.attrs.update(words.func_attr(attrs).attrs)
 
 
@@ -418,7 +418,7 @@ def _domain_of_loop(value: PrimExpr) -> Range:
         for var, dom in zip(opened.vars, opened.doms, strict=True) if isinstance(opened, ForFrame) else ():
             if var is value:
                 return dom
-    raise ArgumentError(f"T.axis.remap: takes variables of loops, got {value}")
+    raise ArgumentError(f"T.axis.remap takes loop variables, got {value}")
 
 
 # statements

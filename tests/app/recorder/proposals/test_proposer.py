@@ -191,7 +191,7 @@ def test_loops_are_bound_for_a_gpu() -> None:
     script = edited(script, bound.edit)
     assert 's[C].bind(i, te.thread_axis("blockIdx.x"))\n' in script
     assert not {"vectorize", "parallel", "unroll", "bind to blockIdx.x"} & {p.label for p in proposals(script, 0, 0)}
-    assert "no loop among the cores" in labelled(proposals(script, 0, 1), "parallel").refused
+    assert "has no parallel CPU loops" in labelled(proposals(script, 0, 1), "parallel").refused
     assert not [p.gain for p in proposals(script, 0, 1) if "cores" in p.gain or "moves" in p.gain], "those of a CPU"
     twice = labelled(proposals(script, 0, 1), "bind to blockIdx.x").refused
     assert "both bound to blockIdx.x, so that" in twice, "a line that is not written yet has no number"
@@ -200,7 +200,7 @@ def test_loops_are_bound_for_a_gpu() -> None:
 def test_no_loop_runs_in_parallel_inside_of_one_that_does() -> None:
     script = BLUR.replace("f = ", "s[blur].parallel(s[blur].op.axis[0])\nf = ")
     refused = labelled(proposals(script, 1, 1), "parallel").refused
-    assert refused.endswith("would run in parallel inside of a loop whose iterations the threads share already")
+    assert refused.endswith("would run in parallel inside a loop that is already parallel")
 
 
 def test_an_output_that_nothing_reads_has_no_place_to_choose() -> None:

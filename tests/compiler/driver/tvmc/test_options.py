@@ -192,7 +192,7 @@ def test_a_program_of_the_virtual_machine_is_a_package(tmp_path: Path) -> None:
     np.testing.assert_array_equal(result.outputs["output_0"], np.maximum(data, 0))
     np.testing.assert_array_equal(result.outputs["output_1"], data.sum(0))
     assert len(result.times.results) == 2
-    with pytest.raises(tvmc.TVMCException, match="needs its inputs"):
+    with pytest.raises(tvmc.TVMCException, match="needs all of its inputs"):
         tvmc.run(package)
 
 

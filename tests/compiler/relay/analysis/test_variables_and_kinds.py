@@ -84,7 +84,7 @@ def test_kinds() -> None:
     [
         (lambda box: TupleType((box,)), "Box inside of .* is of kind AdtHandle, not Type"),
         (lambda box: box(box), "Box inside of .* is of kind AdtHandle, not Type"),
-        (lambda box: TypeCall(F32, (F32,)), "which is not the name of a data type"),
+        (lambda box: TypeCall(F32, (F32,)), "which is not a data type"),
         (lambda box: box(F32, F32), "Box takes 1 types, got 2"),
         (lambda box: relay.GlobalTypeVar("Nowhere")(F32), "the module does not define the type Nowhere"),
     ],

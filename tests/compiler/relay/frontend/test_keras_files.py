@@ -134,5 +134,5 @@ def test_a_model_without_a_graph_is_refused() -> None:
         def call(self, x: Any) -> Any:
             return x
 
-    with pytest.raises(ModelError, match="has no graph of layers: expected a functional or sequential model"):
+    with pytest.raises(ModelError, match="has no graph of layers: expected a built functional or sequential"):
         relay.frontend.from_keras(Own(name="own"))

@@ -103,7 +103,9 @@ def test_other_importers_say_how_to_come_by_onnx():
         "from_oneflow",
         "from_paddle",
     ):
-        with pytest.raises(UnavailableError, match=rf"relay\.frontend\.{name}: .* relay\.frontend\.from_onnx"):
+        with pytest.raises(
+            UnavailableError, match=rf"relay\.frontend\.{name} is not available: .* relay\.frontend\.from_onnx"
+        ):
             getattr(frontend, name)(object())
 
 
@@ -121,7 +123,7 @@ def test_a_path_is_read(tmp_path):
 
 def test_nodes_in_a_circle():
     nodes = [_node("Add", "x", "b", output="a", name="p"), _node("Relu", "a", output="b", name="q"), _node("Relu", "b")]
-    with pytest.raises(ModelError, match="in a circle: 'p', 'q'"):
+    with pytest.raises(ModelError, match="the graph has a cycle: 'p', 'q'"):
         from_onnx(_model(nodes))
 
 
@@ -134,7 +136,7 @@ def test_functions_in_a_circle():
     function = helper.make_function(
         "own", "F", ["a"], ["b"], [helper.make_node("F", ["a"], ["b"], domain="own")], [helper.make_opsetid("own", 1)]
     )
-    with pytest.raises(ModelError, match="in a circle"):
+    with pytest.raises(ModelError, match="or recursively"):
         from_onnx(_model([_node("F", "x", domain="own")], functions=[function]))
 
 
@@ -183,11 +185,11 @@ def test_external_data_elsewhere_is_refused(tmp_path):
     (tmp_path / "secret").write_bytes(b"\0" * 24)
     inner = tmp_path / "models"
     inner.mkdir()
-    with pytest.raises(ModelError, match="in another file: give the path of the model, with that file beside it"):
+    with pytest.raises(ModelError, match="in another file: pass the path of the model with that file beside it"):
         from_onnx(_with_external_weight("secret"))
     for location in (str(tmp_path / "secret"), "../secret", "none"):
         (inner / "model.onnx").write_bytes(_with_external_weight(location).SerializeToString())
-        with pytest.raises(ModelError, match=r"model.onnx' keeps elements in another file, which cannot be read"):
+        with pytest.raises(ModelError, match=r"model.onnx' stores elements in another file, which cannot be read"):
             from_onnx(inner / "model.onnx")
 
 
@@ -204,7 +206,7 @@ def test_an_extent_of_minus_one_is_free():
         ({"z": (1, 2)}, "names 'z', which is not an input of the model; inputs: 'x'"),
         ({"x": (1, 2, 3)}, "has 2 dimensions"),
         ({"x": (2, 4)}, "has extent 3 where shape gives 4"),
-        ({"x": (-2, 3)}, "must be ints that are not negative"),
+        ({"x": (-2, 3)}, "must be non-negative ints"),
         ({"x": "2, 3"}, "must be a tuple of ints"),
     ],
 )
@@ -239,7 +241,7 @@ def test_values_that_must_be_known():
         (_node("Relu", "x", "x"), "must have 1 inputs, got 2"),
         (_node("Concat", "x", axis="front"), "'axis' must be of kind INT, got STRING"),
         (_node("Concat", "x"), "'axis' must be given"),
-        (_node("Relu", "nothing"), "takes 'nothing', which no node, input or initializer gives"),
+        (_node("Relu", "nothing"), "takes 'nothing', which no node, input or initializer defines"),
         (_node("Transpose", "x", perm=[0, 0]), "node 'n' .Transpose."),
         (_node("Transpose", "x", perm=[5, 1]), "node 'n' .Transpose."),
         (_node("Reshape", "x", "s"), "cannot become"),

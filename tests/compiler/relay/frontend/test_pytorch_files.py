@@ -59,7 +59,7 @@ def test_a_file_is_read_with_the_shapes_that_it_names(make: Callable[[], bytes],
 
 def test_a_scripted_model_does_not_know_its_shapes() -> None:
     data = stored(torch.jit.save, torch.jit.script(torch.nn.ReLU()))
-    with pytest.raises(ArgumentError, match="does not say the shape of its input 'input': give input_infos"):
+    with pytest.raises(ArgumentError, match="does not specify the shape of its input 'input': give input_infos"):
         relay.frontend.from_pytorch(data)
     mod, _ = relay.frontend.from_pytorch(data, [("x", (3,))])
     assert "nn.relu" in str(mod)

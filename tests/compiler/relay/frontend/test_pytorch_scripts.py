@@ -202,7 +202,7 @@ def test_dicts_of_tensors_are_inputs_by_their_keys(batch):
         ([("b", {"x": (1, 2)}), ("s", (2,))], "a dict has no 'values': its keys are 'x'"),
         ([("b", {"values": (1, 2)}), ("s", {"x": (2,)})], "gives a dict for input 'scale', which is Tensor"),
         ([("s", {"x": (1, 2)}), ("s_x", (2,))], "input_infos names 's_x' twice"),
-        (None, "does not say the shapes of its input 'batch', a dict"),
+        (None, "does not specify the shapes of its input 'batch', a dict"),
     ],
 )
 def test_dicts_that_are_described_otherwise_are_refused(batch, infos, message):
@@ -213,6 +213,6 @@ def test_dicts_that_are_described_otherwise_are_refused(batch, infos, message):
 def test_exported_programs_have_the_tensors_of_a_dict_as_inputs(batch):
     model, inputs, _ = batch
     program = torch.export.export(model, inputs)
-    with pytest.raises(ArgumentError, match=r"inputs of their own in an exported program: batch_offset, batch_values"):
+    with pytest.raises(ArgumentError, match=r"a dict are separate inputs: batch_offset, batch_values"):
         relay.frontend.from_pytorch(program, [("batch", {"offset": (2,)}), ("x", (2,)), ("y", (2,))])
     assert [p.name_hint for p in relay.frontend.from_pytorch(program)[0]["main"].params][-1] == "scale"

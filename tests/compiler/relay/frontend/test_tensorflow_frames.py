@@ -121,7 +121,7 @@ def without(nodes: tuple[str, ...], name: str, instead: str) -> Any:
 @pytest.mark.parametrize(
     ("graph", "output", "message"),
     [
-        (without(BRANCH, "no", "no = Neg merge"), "merge", "depend on each other in a circle"),
+        (without(BRANCH, "no", "no = Neg merge"), "merge", "the graph has a cycle"),
         (without(LOOP, "next", "next = Identity body"), "exit", "'merge'.* takes 'next', no NextIteration"),
         (without(LOOP, "merge", "merge = Merge start start"), "exit", "'merge'.* takes 'start', no NextIteration"),
         (without(LOOP, "switch", "switch = Identity merge"), "exit", "the loop 'loop' has 0 conditions"),

@@ -92,5 +92,5 @@ def test_the_first_turn_of_a_loop_says_what_the_elements_are(turns: int) -> None
 
 def test_a_list_that_nothing_was_stored_in_is_refused() -> None:
     unread = ("x = Placeholder", *LIST[1:5], "all = TensorListStack empty unknown")
-    with pytest.raises(ConversionError, match="it stacks a list in which nothing was stored"):
+    with pytest.raises(ConversionError, match="it stacks an empty list"):
         run(unread, ["all"])

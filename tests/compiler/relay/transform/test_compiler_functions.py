@@ -64,7 +64,7 @@ def test_functions_of_the_module_are_marked_as_compiled_elsewhere():
     [
         (', global_symbol="foo"', "", "no global_symbol"),
         ('"bar"', '"foo"', "two different functions have the global_symbol 'foo'"),
-        ('="foo"', '="compiled"', "the module has a function 'compiled' already"),
+        ('="foo"', '="compiled"', "the module already has a function 'compiled'"),
     ],
 )
 def test_global_symbols_that_name_no_one_function_are_refused(old, new, message):

@@ -101,7 +101,7 @@ def test_programs_compute_the_same_without_functions_as_values(name):
 def test_functions_of_higher_order_are_refused():
     mod = relay.transform.InferType()(relay.fromtext(f'#[version = "0.0.5"]{LIST}'))
     for name in ("compose", "map", "id"):
-        with pytest.raises(tvm.error.TVMError, match="must neither be generic nor of higher order"):
+        with pytest.raises(tvm.error.TVMError, match="must be neither polymorphic nor higher-order"):
             relay.transform.Defunctionalization(mod[name], mod)
 
 

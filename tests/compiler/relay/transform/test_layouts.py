@@ -252,7 +252,7 @@ def test_values_that_are_called_something_else_are_not_permuted() -> None:
     [
         ({"nn.rely": ["NHWC"]}, "no operator is named 'nn.rely'"),
         ({"nn.conv2d": "NHWC"}, "nn.conv2d: expected a list of layouts, got 'NHWC'"),
-        ({"nn.conv2d": ["N?WC"]}, "expected one such as NCHW"),
+        ({"nn.conv2d": ["N?WC"]}, "expected a layout such as NCHW"),
     ],
 )
 def test_what_cannot_be_converted_is_named(layouts: Any, message: str) -> None:

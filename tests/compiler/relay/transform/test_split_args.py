@@ -56,5 +56,5 @@ def test_values_stay(axis: int, limit: int) -> None:
 
 
 def test_the_result_is_a_parameter_too() -> None:
-    with pytest.raises(ArgumentError, match="max_function_args must be 2 or more"):
+    with pytest.raises(ArgumentError, match="max_function_args must be at least 2"):
         transform.SplitArgs(1)(_module(2, 0))

@@ -112,5 +112,5 @@ def test_the_limit_of_accesses() -> None:
 def test_refusals() -> None:
     with pytest.raises(ArgumentError, match="sanitize: expected"):
         sanitize(program("C[0] = n"), [])
-    with pytest.raises(LoweringError, match="must have one extent"):
+    with pytest.raises(LoweringError, match="must have the same extent"):
         check("with T.launch_thread('threadIdx.x', 32) as ty:\n    C[ty] = 1")

@@ -121,11 +121,11 @@ def test_a_step_that_is_refused_changes_nothing(program: Program, step: Any, mes
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        (lambda s: s.split(s.get_loops("C")[0], factors=[None, None]), "at most one of factors is None"),
-        (lambda s: s.split(s.get_loops("C")[0], factors=[0, 2]), "factors are positive"),
+        (lambda s: s.split(s.get_loops("C")[0], factors=[None, None]), "at most one of factors may be None"),
+        (lambda s: s.split(s.get_loops("C")[0], factors=[0, 2]), "factors must be positive"),
         (lambda s: s.split(s.get_block("C"), factors=[2]), "must be a loop of the schedule"),
         (lambda s: s.fuse(), "expected loops, got none"),
-        (lambda s: s.get_block("C", "other"), "no function of the program is called 'other'"),
+        (lambda s: s.get_block("C", "other"), "the program has no function 'other'"),
         (lambda s: s.work_on("other"), "no function is named 'other'"),
         (lambda s: s.cache_read("C", "Z", "local"), "block 'C' reads A, B, got 'Z'"),
         (lambda s: s.transform_layout("C", 3, lambda i: i), "buffer must be"),

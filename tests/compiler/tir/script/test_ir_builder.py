@@ -168,9 +168,9 @@ def test_a_module() -> None:
         caller = I.decl_function("caller", stand_in)
         I.def_function("caller", PrimFunc((), T.words.evaluate(2)))
         assert I.module_get_attr("version") == 2
-        with pytest.raises(ArgumentError, match="'version' already"):
+        with pytest.raises(ArgumentError, match="already has an attribute 'version'"):
             I.module_set_attr("version", 3)
-        with pytest.raises(ArgumentError, match="'caller' already"):
+        with pytest.raises(ArgumentError, match="already has a function 'caller'"):
             I.decl_function("caller", stand_in)
         with pytest.raises(ArgumentError, match="'unknown' is not declared"):
             I.def_function("unknown", stand_in)
@@ -258,18 +258,18 @@ def foreign_parameter() -> None:
 
 
 MISTAKES: dict[Callable[[], object], str] = {
-    then_outside: "T.Then: expected directly inside of T.If",
-    statement_in_if: "statements stand in T.Then or T.Else",
+    then_outside: "T.Then: must be directly inside of T.If",
+    statement_in_if: "statements must be in T.Then or T.Else",
     where_twice: "duplicate declaration, the previous one is",
-    two_results: "the result has been set already",
+    two_results: "the result has already been set",
     nameless: "expected T.func_name",
-    named_twice: "the name 'f' already",
+    named_twice: "the function is already named 'f'",
     function_in_a_loop: "ForFrame: takes no PrimFunc",
     foreign_parameter: "expected a parameter of the function",
     lambda: T.reads(): "must be called at the top of a T.block",
-    lambda: T.init().__enter__().__exit__(None): "T.init: expected directly inside of T.block",
-    lambda: T.func_attr({}): "expected inside of T.prim_func",
-    lambda: I.module_attrs({}): "expected inside of I.ir_module",
+    lambda: T.init().__enter__().__exit__(None): "T.init: must be directly inside of T.block",
+    lambda: T.func_attr({}): "must be inside of T.prim_func",
+    lambda: I.module_attrs({}): "must be inside of I.ir_module",
 }
 
 

@@ -53,7 +53,7 @@ def test_a_call_has_the_type_that_the_function_returns():
 
 
 def test_the_type_behind_the_arrow_is_one():
-    with pytest.raises(tvm.TVMError, match="'f' returns a type such as T"):
+    with pytest.raises(tvm.TVMError, match="'f' must be annotated with a return type such as T"):
         from_source("@T.prim_func\ndef f(x: T.int32) -> 5:\n    return x\n")
     pointer = from_source('@T.prim_func\ndef f(x: T.handle("int8")) -> T.handle("int8", "shared"):\n    T.ret(x)\n')
     assert pointer.ret_type == tvm.ir.PointerType(tvm.ir.PrimType("int8"), "shared")

@@ -61,7 +61,9 @@ def test_what_is_stored_tells_the_type_of_a_bare_pointer() -> None:
 def test_a_block_states_what_it_accesses_by_pointers() -> None:
     block = "for i in range(4):\n    with T.block():\n        vi = T.axis.S(4, i)\n        {}B[vi] = {}"
     load = 'T.load("float32", A.data, vi)'
-    with pytest.raises(ScriptError, match=r"uses 'A' by its pointer: say what it accesses by T\.reads and T\.writes"):
+    with pytest.raises(
+        ScriptError, match=r"uses 'A' by its pointer: declare what it accesses with T\.reads and T\.writes"
+    ):
         program(block.format("", load))
     program(block.format("T.reads(A[0:4, 0:8])\n        T.writes(B[vi])\n        ", load))
 
@@ -69,7 +71,7 @@ def test_a_block_states_what_it_accesses_by_pointers() -> None:
 def test_older_words() -> None:
     body = 'p = T.buffer_var("float32", "global")\nwith T.let(p, A.data):\n    p[0] = 1.0'
     assert type(program(body).body).__name__ == "LetStmt"  # type: ignore[attr-defined]
-    with pytest.raises(ScriptError, match="an index is an integer, got float32"):
+    with pytest.raises(ScriptError, match="an index must be an integer, got float32"):
         program("B[0.5] = 1.0")
 
 

@@ -143,7 +143,7 @@ def test_a_macro_is_read_where_it_is_used() -> None:
             A[i] = 1.0
 
     assert_structural_equal(main, expected.with_attr("global_symbol", "main"))
-    with pytest.raises(ArgumentError, match="is used as a statement of a TVMScript program"):
+    with pytest.raises(ArgumentError, match="may only be used as a statement in TVMScript"):
         store(None, 1)
 
 
@@ -393,24 +393,28 @@ def test_a_node_comes_from_its_line() -> None:
         ("for i in [1, 2]:\n    A[i] = 1.0", 3, "expected range, T.serial"),
         ('for i in T.serial("1", "4"):\n    A[i] = 1.0', 3, "a loop runs over integers"),
         ("for i in T.parallel(2.5):\n    A[i] = 1.0", 3, "a loop runs over integers, got T.float32(2.5) of float32"),
-        ("for i in range(0, 4, 2):\n    A[i] = 1.0", 3, "a loop's step is 1"),
+        ("for i in range(0, 4, 2):\n    A[i] = 1.0", 3, "the step of a loop must be 1"),
         ("A[0] = A[1] // 2.0", 3, "operands must be integers, got float32"),
         ("A[0:n] = A[0:4]", 3, "the length of a slice must be a constant"),
         ("A[0] = 1.0 if 1 < n < 3 else 2.0", 3, "comparisons do not chain"),
-        ("n += 1", 3, "variables do not change"),
-        ("with T.block('b') as x:\n    A[0] = 1.0", 3, "a block gives nothing"),
-        ("T.reads(A[0])", 3, "T.reads stands in a block"),
-        ("with T.block('b'):\n    T.reads(A[0])\n    T.reads(A[1])\n    A[0] = 1.0", 5, "a block says T.reads once"),
+        ("n += 1", 3, "variables are immutable"),
+        ("with T.block('b') as x:\n    A[0] = 1.0", 3, "a block has no value"),
+        ("T.reads(A[0])", 3, "T.reads must be in a block"),
+        (
+            "with T.block('b'):\n    T.reads(A[0])\n    T.reads(A[1])\n    A[0] = 1.0",
+            5,
+            "a block may have T.reads only once",
+        ),
         (
             "with T.block('b'):\n    v = T.axis.S(4, 0)\n    v = T.axis.S(4, 1)\n    A[v] = 1.0",
             5,
-            "an axis 'v' already",
+            "already has an axis 'v'",
         ),
-        ("with T.block('b'):\n    [v] = T.axis.remap('S', [n])\n    A[v] = 1.0", 4, "takes variables of loops, got n"),
-        ("with T.block('b'):\n    v = T.axis.S(A, n)\n    A[v] = 1.0", 4, "the domain is an extent or a range"),
+        ("with T.block('b'):\n    [v] = T.axis.remap('S', [n])\n    A[v] = 1.0", 4, "takes loop variables, got n"),
+        ("with T.block('b'):\n    v = T.axis.S(A, n)\n    A[v] = 1.0", 4, "the domain must be an extent or a range"),
         ("with T.block('b'):\n    B = T.match_buffer(A[0:4], (5,))\n    B[0] = 1.0", 4, "has 5 elements, its region 4"),
-        ("B = T.alloc_buffer('(4,)')", 3, "the shape is a tuple of extents"),
-        ("T.realize(A[0:4])", 3, "this holds for the rest of its block, and nothing follows"),
+        ("B = T.alloc_buffer('(4,)')", 3, "the shape must be a tuple of extents"),
+        ("T.realize(A[0:4])", 3, "this applies to the rest of its block, and nothing follows"),
         ("A[0] = T.sqrtt(A[1])", 3, "T has no attribute 'sqrtt'; did you mean 'sqrt'?"),
         ("T.store(n, 0, 1.0)", 3, "'n' is not a pointer but a variable of int32"),
         ("x = {i: i for i in range(3)}", 3, "dictcomp is not part of TVMScript"),
@@ -421,13 +425,13 @@ def test_a_node_comes_from_its_line() -> None:
             4,
             "only the last index of an access may be a vector",
         ),
-        ("A[0]", 3, "this does nothing"),
-        ("T.serial(3)", 3, "this does nothing"),
+        ("A[0]", 3, "this statement has no effect"),
+        ("T.serial(3)", 3, "this statement has no effect"),
         ("A.__class__", 3, "'__class__' is private"),
         ("m: T.int32", 3, "a variable needs a value"),
         ("A[0] = T.call_extern(A[1])", 3, "the data type comes first"),
         ("for i in T.thread_binding(4):\n    A[i] = 1.0", 3, 'expected thread="threadIdx.x"'),
-        ("x = y = n", 3, "one assignment has one target"),
+        ("x = y = n", 3, "an assignment must have one target"),
         ("A[0] = (1.0", 3, "not Python"),
         ("A[0] = T.float32(n=1)", 3, "unexpected keyword argument 'n'"),
     ],
@@ -443,11 +447,11 @@ def test_an_error_names_the_line(text: str, line: int, message: str) -> None:
     ("text", "message"),
     [
         ("@T.prim_func\ndef main(A):\n    pass", "'A' needs a type such as T.int32"),
-        ("@T.prim_func\ndef main(n: T.int32 = 3):\n    pass", "parameters are plain names with types"),
+        ("@T.prim_func\ndef main(n: T.int32 = 3):\n    pass", "parameters must be plain names with types"),
         ("def main(n: T.int32):\n    pass", "'main' needs the decorator @T.prim_func"),
         ("import os", "expected one function or one module"),
-        ("from os import path", "a program imports from tvm.script only"),
-        ("@I.ir_module\nclass Module:\n    x = 3", "a module has functions, I.module_attrs and"),
+        ("from os import path", "a program may import from tvm.script only"),
+        ("@I.ir_module\nclass Module:\n    x = 3", "a module may contain only functions, I.module_attrs and"),
     ],
 )
 def test_a_program_that_is_no_function(text: str, message: str) -> None:
@@ -507,7 +511,7 @@ def test_an_error_in_a_file_shows_its_line() -> None:
         (lambda: T.prim_func(3), "T.prim_func: expected a function, got 3"),
         (lambda: ir_module(3), "ir_module: expected a class, got 3"),  # type: ignore[arg-type]
         (lambda: from_source(""), "expected a function or a module, got neither"),
-        (lambda: from_source(len), "the source of .* is not to be had"),
+        (lambda: from_source(len), "the source of .* cannot be found"),
         (lambda: T.Let(1, {}), "expected T.Let"),
     ],
 )
@@ -537,5 +541,5 @@ def test_several_values_are_bound_at_once() -> None:
 
 
 def test_parameters_have_names_of_their_own() -> None:
-    with pytest.raises(ScriptError, match="there is a parameter 'a' already"):
+    with pytest.raises(ScriptError, match="there is already a parameter 'a'"):
         from_source("@T.prim_func\ndef f(a: T.handle, a: T.handle):\n    T.evaluate(0)")

@@ -66,7 +66,7 @@ def test_two_coprocessors_are_refused() -> None:
         with ib.new_scope():
             ib.scope_attr(te.thread_axis((0, 1), name), "coproc_scope", 1)
             A[0] = 1.0
-    with pytest.raises(LoweringError, match="works with one coprocessor, got cop, other"):
+    with pytest.raises(LoweringError, match="may use only one coprocessor, got cop, other"):
         apply(PrimFunc((), ib.get()), CoProcSync())
 
 

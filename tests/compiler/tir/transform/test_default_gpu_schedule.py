@@ -72,5 +72,5 @@ def test_what_is_scheduled_or_for_a_cpu_stays() -> None:
     assert bindings(again) == bindings(once)
     on_cpu = func.with_attr("target", Target("llvm"))
     assert apply(on_cpu, DefaultGPUSchedule()).body is on_cpu.body
-    with pytest.raises(LoweringError, match="says no target, and there is no current one"):
+    with pytest.raises(LoweringError, match="has no target, and there is no current one"):
         apply(func, DefaultGPUSchedule())

@@ -88,10 +88,10 @@ def test_other_loops_and_annotations_stay() -> None:
     [
         ([0], [0, 1], "has 2 blocks, got 1 numbers in software_pipeline_stage"),
         ([0, 1], [0], "has 2 blocks, got 1 numbers in software_pipeline_order"),
-        ([0, 1], [1, 1], "two blocks have one position"),
+        ([0, 1], [1, 1], "two blocks have the same position"),
         ([1, 0], [0, 1], "block 1 depends on block 0"),
         ([0, 0], [1, 0], "block 1 depends on block 0"),
-        ([-1, 0], [0, 1], "stages begin at 0"),
+        ([-1, 0], [0, 1], "stages must begin at 0"),
     ],
 )
 def test_what_cannot_be_is_refused(stages: list[int], order: list[int], message: str) -> None:

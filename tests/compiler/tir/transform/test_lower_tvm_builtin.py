@@ -135,7 +135,7 @@ def test_what_cannot_be_lowered_is_refused() -> None:
         (tir.Evaluate(tir.call_packed("f", A)), "Unknown device id"),
         (tir.Evaluate(tir.call_intrin("handle", "tir.tvm_stack_make_shape", 1)), "outside of CallNodes"),
         (tir.While(tir.call_packed("f", 1) > 0, tir.Evaluate(0)), "condition of a while loop"),
-        (tir.Evaluate(tir.call_packed("f", tir.Broadcast(tir.const(1.0), 4))), "no vectors"),
+        (tir.Evaluate(tir.call_packed("f", tir.Broadcast(tir.const(1.0), 4))), "cannot take vectors"),
     )
     for body, message in cases:
         with pytest.raises(LoweringError, match=message):

@@ -109,7 +109,7 @@ with T.launch_thread("threadIdx.x", 64) as tx:
         (kernel(64, "a * 32 + tx + 1", "b * 32 + tx"), "which is not in its part"),
         (by_vectors("tx", "tx"), "must lie in the part of one thread"),
         (by_vectors("tx * 2", "62 - tx * 2"), "of another thread must be read one by one"),
-        (kernel(64, "tx * 2 + a", "tx"), "at a place of its thread's part that threads differ in"),
+        (kernel(64, "tx * 2 + a", "tx"), "at an offset within its thread's part that differs between threads"),
         (kernel(64, "a * 32 + tx", "tx").without_attr("target"), "Require the target attribute"),
     ],
 )

@@ -156,8 +156,8 @@ def test_accumulators_are_registers_of_a_thread() -> None:
     [
         ("matrixC", (32, 12), "a multiple of 16 x 8, got 32 x 12"),
         ("matrixA", (16, 16), "a multiple of 32 x 8, got 16 x 16"),
-        ("matrixA", (32, 16), "by instructions alone"),
-        ("matrixB", (32, 32), "by instructions alone"),
+        ("matrixA", (32, 16), "only be accessed by instructions"),
+        ("matrixB", (32, 32), "only be accessed by instructions"),
     ],
 )
 def test_operands_of_other_shapes_and_accesses(matrix: str, shape: tuple[int, int], message: str) -> None:

@@ -63,7 +63,7 @@ def test_one_axis_has_one_extent() -> None:
         """,
         TWO,
     )
-    with pytest.raises(ArgumentError, match=r"bound to 'threadIdx\.x' must have one extent"):
+    with pytest.raises(ArgumentError, match=r"bound to 'threadIdx\.x' must have the same extent"):
         apply(func, UnifyThreadBinding())
 
 

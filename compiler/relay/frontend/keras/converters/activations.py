@@ -136,7 +136,9 @@ def activation(layer: Layer, x: RelayExpr, function: str | Mapping[str, Any]) ->
     if function in _ALONG_CHANNELS:
         return _ALONG_CHANNELS[function](x, axis=layer.axis(-1, rank_of(x)))
     if function not in _FUNCTIONS:
-        raise ConversionError(f"activation function {function!r} is not supported; there are {', '.join(_FUNCTIONS)}")
+        raise ConversionError(
+            f"activation function {function!r} is not supported; expected one of {', '.join(_FUNCTIONS)}"
+        )
     return _FUNCTIONS[function](x)
 
 
@@ -160,7 +162,7 @@ def _configured(x: RelayExpr, function: Mapping[str, Any]) -> Any:
     name, config = function.get("class_name"), function.get("config")
     if name not in _LAYERS or not isinstance(config, Mapping):
         raise ConversionError(
-            f"activation {name or 'of a Python function'} is not supported; there are {', '.join(_LAYERS)}"
+            f"activation {name or 'of a Python function'} is not supported; expected one of {', '.join(_LAYERS)}"
         )
 
     def option(key: str, default: object = None) -> object:

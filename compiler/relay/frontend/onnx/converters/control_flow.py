@@ -45,8 +45,8 @@ def _joined(index: int, yes: TensorType, no: TensorType) -> TensorType:
     """Return the type of an output whichever branch is taken: extents that differ are unknown."""
     if yes.dtype != no.dtype or len(yes.dims) != len(no.dims):
         raise ConversionError(
-            f"output {index} is {yes} in one branch and {no} in the other, which only a run can tell: data type and "
-            "number of dimensions must be the same"
+            f"output {index} is {yes} in one branch and {no} in the other, and the condition is known only at run"
+            f" time: data type and number of dimensions must agree"
         )
     dims = [joined_dim(a, b) for a, b in zip(yes.dims, no.dims, strict=True)]
     return TensorType(tuple(dims), yes.dtype)
@@ -88,7 +88,7 @@ def _unrolled(node: Node) -> list[Any] | None:
         if goes_on is None:
             return None
         if turn >= MAX_TURNS:
-            raise ConversionError(f"loops of more than {MAX_TURNS} turns are not unrolled")
+            raise ConversionError(f"loops of more than {MAX_TURNS} iterations are not unrolled")
         going = constant(True) if condition is None else condition
         condition, *outputs = node.run(body, [constant(turn, "int64"), going, *carried])
         carried = outputs[: len(carried)]
@@ -96,7 +96,7 @@ def _unrolled(node: Node) -> list[Any] | None:
             so_far.append(item)
         turn += 1
     if turn == 0 and results:
-        raise ConversionError("a loop without turns, whose collected outputs are empty, is not supported")
+        raise ConversionError("a loop without iterations, whose scan outputs are empty, is not supported")
     return [*carried, *(_stacked(items) for items in collected)]
 
 
@@ -119,10 +119,10 @@ def _scan(node: Node) -> Any:
     axes = [a % rank_of(x) for a, x in zip(node.attr("scan_input_axes", [0] * count), scanned, strict=True)]
     turns = {static_dims(x, "a scanned input")[axis] for x, axis in zip(scanned, axes, strict=True)}
     if len(turns) != 1:
-        raise ConversionError(f"scanned inputs must have one length, got {sorted(turns)}")
+        raise ConversionError(f"scan inputs must have the same length, got {sorted(turns)}")
     length = turns.pop()
     if length > MAX_TURNS:
-        raise ConversionError(f"loops of more than {MAX_TURNS} turns are not unrolled")
+        raise ConversionError(f"loops of more than {MAX_TURNS} iterations are not unrolled")
     back = node.attr("scan_input_directions", [0] * count)
     results = len(body.output) - len(states)
     collected: list[list[Any]] = [[] for _ in range(results)]

@@ -225,7 +225,7 @@ def _dropout(node: Node) -> Any:
     x = node.inputs[0]
     mode = node.value(2, "training_mode")
     if mode is not None and bool(mode) and (node.input(1) is None or float(node.value(1, "ratio")) > 0):
-        raise ConversionError("dropout while training draws random numbers, which is not supported")
+        raise ConversionError("dropout in training mode draws random numbers, which is not supported")
     if not node.wants(1):
         return x
     dims = static_dims(x, "the input")

@@ -137,7 +137,7 @@ def _sampled(x: RelayExpr, places: list[Any], mode: str, outside: str) -> Any:
         return blend(x, places, outside)
     if mode == "cubic":
         return _weighted(x, places, outside, (-1, 0, 1, 2), _cubic(-0.75))
-    raise ConversionError(f"mode {mode!r} is unknown; there are nearest, linear and cubic")
+    raise ConversionError(f"mode {mode!r} is unknown; expected one of nearest, linear and cubic")
 
 
 @converter("MaxRoiPool")

@@ -63,7 +63,7 @@ _REDUCTIONS = {"none": "update", "add": "add", "mul": "mul", "min": "min", "max"
 def _reduction(node: Node) -> str:
     name = node.attr("reduction", "none")
     if name not in _REDUCTIONS:
-        raise ConversionError(f"reduction {name!r} is unknown; there are {', '.join(_REDUCTIONS)}")
+        raise ConversionError(f"reduction {name!r} is unknown; expected one of {', '.join(_REDUCTIONS)}")
     return _REDUCTIONS[name]
 
 

@@ -80,7 +80,7 @@ def _parts(node: Node, query: RelayExpr, key: RelayExpr | None, value: RelayExpr
     heads = heads_of(query, count), heads_of(key, shared), heads_of(value, shared)
     lengths = [static_dims(part, "query, key or value")[2] for part in heads]
     if len(set(lengths)) > 1:
-        raise ConversionError(f"queries, keys and values must be as many, got {lengths}")
+        raise ConversionError(f"queries, keys and values must have the same length, got {lengths}")
     return heads
 
 

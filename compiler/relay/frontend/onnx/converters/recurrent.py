@@ -53,7 +53,7 @@ def _activation(given: str) -> Callable[..., Any]:
     operators = {name.lower(): name for name in onnx_operators()}
     function = one_to_one(operators.get(given.lower(), given))
     if function is None:
-        raise ConversionError(f"activation {given!r} is unknown; there are {', '.join(sorted(_WITH_PARAMETERS))}")
+        raise ConversionError(f"activation {given!r} is unknown; expected one of {', '.join(sorted(_WITH_PARAMETERS))}")
     return lambda x, a, b: function(x)
 
 

@@ -51,7 +51,7 @@ def _by_scales(node: Node, scales: Sequence[float]) -> Any:
 def _method(node: Node) -> str:
     mode = node.attr("mode", "nearest")
     if mode not in _METHODS:
-        raise ConversionError(f"mode {mode!r} is unknown; there are {', '.join(_METHODS)}")
+        raise ConversionError(f"mode {mode!r} is unknown; expected one of {', '.join(_METHODS)}")
     return _METHODS[mode]
 
 

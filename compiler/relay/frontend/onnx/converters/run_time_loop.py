@@ -76,7 +76,7 @@ def _known_dims(item: RelayExpr) -> tuple[int, ...]:
     dims = type_of(item).dims
     if not all(isinstance(d, int) for d in dims):
         raise ConversionError(
-            "the extents of what a turn adds to the outputs must be known while importing; give `shape`"
+            "the extents of what an iteration appends to the outputs must be known while importing; give `shape`"
         )
     return tuple(int(d) for d in dims if isinstance(d, int))
 

@@ -167,7 +167,7 @@ def _cut(x: RelayExpr, axis: int, start: int, end: int, step: int) -> Any:
     extent, values = dims_of(x)[axis], partial_of(x) if rank_of(x) == 1 else None
     if not isinstance(extent, int):
         if step != 1:
-            raise ConversionError(f"slicing axis {axis}, whose extent is unknown, needs step 1, got {step}")
+            raise ConversionError(f"slicing axis {axis} of unknown extent requires step 1, got {step}")
         return ops.strided_slice(x, [start], [min(end, 2**31 - 1)], strides=[1], axes=[axis])
     taken = range(extent)[start:end:step]
     rest = None if values is None else values[start:end:step]

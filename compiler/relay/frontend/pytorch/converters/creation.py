@@ -182,6 +182,6 @@ def _hann_window(window_length: int, periodic: bool = True, dtype: Any = None) -
 @converter("bincount")
 def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     if minlength == 0 or weights is not None:
-        raise ValueError("its number of bins must be given, and every element counts as one")
+        raise ValueError("the number of bins must be given, and weights are not supported")
     ones = ops.ones(static_shape(x), "int64")
     return ops.scatter_elements(ops.zeros([minlength], "int64"), x, ones, axis=0, reduction="add")

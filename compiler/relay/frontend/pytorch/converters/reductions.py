@@ -199,7 +199,7 @@ def vector_norm(
 @converter("linalg_norm")
 def _linalg_norm(x: RelayExpr, ord: Any = None, dim: Dim = None, keepdim: bool = False, dtype: Any = None) -> Any:
     if ord is not None and rank_of(x) != 1 and not (isinstance(dim, int) or (dim is not None and len(dim) == 1)):
-        raise ValueError("norms of matrices other than Frobenius's are not supported")
+        raise ValueError("matrix norms other than the Frobenius norm are not supported")
     return vector_norm(x, ord, None, dim, keepdim, dtype)
 
 

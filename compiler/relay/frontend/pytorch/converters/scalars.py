@@ -130,7 +130,7 @@ def _contains(values: Any, **others: Any) -> Any:
 def _getitem(values: Any, idx: Any = None, i: Any = None, key: Any = None, n: Any = None) -> Any:
     index = next(v for v in (idx, i, key, n) if v is not None)
     if is_expression(index) and known(index) is None:
-        raise ConversionError("an element of a list is taken whose number only the running program knows")
+        raise ConversionError("a list is indexed by a number known only at run time")
     if isinstance(values, dict) and index not in values:
         raise ConversionError(f"a dict has no {index!r}: its keys are {', '.join(map(repr, values))}")
     return values[number(index, "the index") if is_expression(index) else index]

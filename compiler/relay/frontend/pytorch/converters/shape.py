@@ -305,7 +305,7 @@ def _bound(value: Any) -> Any:
 
 
 def _slice_at_run_time(x: Any, axis: int, first: Any, last: Any, step: int) -> Any:
-    """Cut out a part whose bounds only the running program knows."""
+    """Cut out a part whose bounds are known only at run time."""
     rank = rank_of(x)
     shape = ops.shape_of(x, dtype="int64")
     own = size(x, axis)

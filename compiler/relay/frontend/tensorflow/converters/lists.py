@@ -23,7 +23,7 @@ def _reserve(node: Node) -> Any:
 @converter("TensorListFromTensor", "TensorListStack")
 def _same(node: Node) -> Any:
     if dims_of(node.inputs[0])[1:] == (0,):
-        raise ConversionError("it stacks a list in which nothing was stored, and whose elements' shape is unknown")
+        raise ConversionError("it stacks an empty list whose element shape is unknown")
     return node.inputs[0]
 
 

@@ -16,7 +16,7 @@ def _non_max_suppression(node: Node) -> Any:
     (most,) = node.ints(2, "the number of boxes")
     with_scores = node.operation.operator.endswith("V5")
     if with_scores and node.value(5, "the softness").any():
-        raise ConversionError("scores that overlapping boxes lower (soft_nms_sigma) are not supported")
+        raise ConversionError("soft non-maximum suppression (soft_nms_sigma) is not supported")
     chosen, count = best_boxes(boxes, scores, limit, overlap, least)
     chosen, values = filled_up(chosen, count, scores, most)
     return [chosen, values, count] if with_scores else [chosen, count]

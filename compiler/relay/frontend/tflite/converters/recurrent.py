@@ -54,7 +54,7 @@ def _sequence_rnn(node: Node) -> Any:
 
 def _without_second_input(node: Node, first: int) -> None:
     if any(x is not None for x in node.inputs[first:]):
-        raise ConversionError("a second input of a layer of two directions is not supported")
+        raise ConversionError("a second input of a bidirectional layer is not supported")
 
 
 def _both(node: Node, forward: RelayExpr, backward: RelayExpr) -> Any:

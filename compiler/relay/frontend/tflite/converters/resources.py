@@ -29,7 +29,7 @@ def _handle(node: Node) -> Any:
 def _assign(node: Node) -> Any:
     (number,), value = node.ints(0, "the variable"), node.inputs[1]
     if not node.variables.is_open:
-        raise ConversionError("a variable that keeps a value from run to run is not supported, only initialized ones")
+        raise ConversionError("variables that persist between runs are not supported, only initialized ones")
     node.variables.values[number] = value
     return []
 

@@ -121,7 +121,7 @@ def _pad_quantized(node: Node) -> Any:
     zero = quantization_of(source).zero_point.reshape(-1)[0]
     fill = node.input(2) if node.input(2) is not None else constant(zero, target.dtype)
     if not quantization_of(source).same_as(target.quantization):
-        raise ConversionError("a result of another scale than that of its input is not supported")
+        raise ConversionError("a result whose scale differs from its input's is not supported")
     return pad(node.inputs[0], _around(node), "constant", fill)
 
 

@@ -166,7 +166,7 @@ def _pad(node: Node) -> Any:
 def _spread(x: RelayExpr, steps: list[int], fill: RelayExpr) -> Any:
     value = known(fill)
     if value is None:
-        raise ConversionError("what stands between elements must be known while importing, but is computed from inputs")
+        raise ConversionError("the padding between elements must be known while importing, but is computed from inputs")
     bounded(*((d - 1) * s + 1 for d, s in zip(static_dims(x, "the input"), steps, strict=True)))
     return ops.nn.dilate(x, steps, float(value.item()))
 
