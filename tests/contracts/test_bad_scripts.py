@@ -116,10 +116,10 @@ BAD = [
         12,
     ),
     BadScript(
-        "part of TVM that is not here",
+        "part of TVM that is not provided",
         "import tvm\ntvm.meta_schedule.tasks()\n",
         "UnavailableError",
-        "schedules are not searched for in TensorIR",
+        "TensorIR schedules are not searched automatically",
         2,
     ),
     BadScript(
