@@ -32,8 +32,7 @@ def install() -> None:
     if not any(isinstance(finder, AliasFinder) for finder in sys.meta_path):
         for name in [n for n in sys.modules if n == ALIAS or n.startswith(ALIAS + ".")]:
             del sys.modules[name]
-        sys.meta_path.insert(0, AliasFinder(ALIAS, ALIAS))
-        sys.meta_path.extend(AliasFinder(older, newer) for older, newer in OLDER_PACKAGES.items())
+        sys.meta_path[:0] = [AliasFinder(ALIAS, ALIAS), *(AliasFinder(*names) for names in OLDER_PACKAGES.items())]
         sys.meta_path.append(Explainer())
 
 
@@ -52,6 +51,13 @@ class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self._alias = alias
         self._public = public
 
+    def _is_programs_own(self, fullname: str) -> bool:
+        """Return whether a program has a package of that name itself."""
+        if fullname == self._alias:
+            return importlib.machinery.PathFinder.find_spec(fullname) is not None
+        package = sys.modules.get(self._alias)
+        return package is not None and not package.__name__.startswith(_PACKAGE)
+
     def _public_name(self, fullname: str) -> str:
         return self._public + fullname[len(self._alias) :]
 
@@ -59,6 +65,8 @@ class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         if fullname != self._alias and not fullname.startswith(self._alias + "."):
+            return None
+        if self._alias in OLDER_PACKAGES and self._is_programs_own(fullname):
             return None
         public = self._public_name(fullname)
         if unavailable(public):

@@ -11,7 +11,7 @@ from functools import partial
 
 from compiler.ir.deprecation import deprecated
 from compiler.ir.extension import extension_point
-from compiler.older_names import OLDER
+from compiler.older_names import OLDER, OLDER_MODULES
 from compiler.unavailable import UNAVAILABLE, unavailable_module
 
 __all__ = ["COMPLETED_BY", "PUBLIC", "module_of", "note_older"]
@@ -25,6 +25,7 @@ STANDARD_MODULES = {
 """What ``IRModule.import_from_std`` knows: functions that complete a module."""
 
 PUBLIC = {
+    **OLDER_MODULES,
     "tvm._ffi": "compiler.runtime.ffi",
     "tvm._ffi.base": "compiler.runtime.ffi_base",
     "tvm._ffi.runtime_ctypes": "compiler.runtime.c_types",
@@ -550,7 +551,7 @@ def extend() -> None:
         extension_point(parent).add(name, partial(_load_older, older), listed=False)
     for public, place in PUBLIC.items():
         parent, _, name = public.rpartition(".")
-        extension_point(parent).add(name, partial(load, place))
+        extension_point(parent).add(name, partial(load, place), listed=public not in OLDER_MODULES)
     for name, place in STANDARD_MODULES.items():
         extension_point("standard modules").add(name, partial(load, place))
     for public in UNAVAILABLE:

@@ -145,8 +145,6 @@ _TUNING = {
 
 _MACHINES = {
     "tvm.exec": _NO_RPC,
-    "tvm.ir_pass": "passes on loops are in tvm.tir.transform, and functions of statements in tvm.tir.stmt_functor",
-    "tvm.make": "the nodes are constructed by their classes in tvm.tir",
     **_each("tvm.rpc", "base client minrpc proxy server testing tracker", _NO_RPC),
     "tvm.runtime.disco": _NO_CLUSTER,
     "tvm.micro": _NO_BOARD,

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from compiler.ir.deprecation import deprecated
+from compiler.ir.pass_base import Pass
 from compiler.ir.pass_context import PassContext
+from compiler.tir.stmt import Stmt
+from compiler.tir.transform import prim_func_pass
 
 __all__ = ["build_config", "relay_build_config"]
 
@@ -41,11 +44,25 @@ def relay_build_config(
     return PassContext(opt_level, list(required_pass or ()), list(disabled_pass or ()))
 
 
-def build_config(**options: object) -> PassContext:
+def _of_functions(added: Pass | Callable[[Stmt], Stmt]) -> Pass:
+    """Return a pass over functions for a function over statements."""
+    if isinstance(added, Pass):
+        return added
+    of_functions: Pass = prim_func_pass(
+        lambda func, mod, ctx: func.with_body(added(func.body)), opt_level=0, name=added.__name__
+    )
+    return of_functions
+
+
+def build_config(
+    *, add_lower_pass: Sequence[tuple[int, Pass | Callable[[Stmt], Stmt]]] = (), **options: object
+) -> PassContext:
     """Return what passes over loops run in, as ``tvm.transform.PassContext`` does.
 
     Parameters
     ----------
+    add_lower_pass : sequence of (int, Pass or callable), optional
+        Passes of the program's own, or functions over statements, each with the phase after which it is carried out.
     **options : object
         Options of 0.6, such as ``auto_unroll_max_step`` and ``disable_vectorize``.
 
@@ -59,6 +76,8 @@ def build_config(**options: object) -> PassContext:
         If there is no such option.
     """
     deprecated("tvm.build_config", "tvm.transform.PassContext")
+    if add_lower_pass:
+        options["add_lower_pass"] = [(phase, _of_functions(added)) for phase, added in add_lower_pass]
     unroll = {_UNROLL[name]: value for name, value in options.items() if name in _UNROLL}
     config = {f"tir.{name}" if name in _PREFIXED else name: v for name, v in options.items() if name not in _UNROLL}
     return PassContext(config={**config, **({"tir.UnrollLoop": unroll} if unroll else {})})

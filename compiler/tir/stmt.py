@@ -8,6 +8,7 @@ from dataclasses import field
 from enum import IntEnum
 from typing import Any, ClassVar, SupportsIndex, overload
 
+from compiler.ir.deprecation import deprecated
 from compiler.ir.error import expected
 from compiler.ir.extension import public_module
 from compiler.ir.node import node
@@ -31,6 +32,7 @@ from compiler.tir.statement import Stmt
 
 __all__ = [
     "COPROC_UOP_SCOPE",
+    "IMPORT_LLVM",
     "RUN_ONCE",
     "THREAD_KEYS",
     "Allocate",
@@ -131,6 +133,7 @@ class AttrStmt(Stmt):
 
 
 THREAD_KEYS = ("thread_extent", "virtual_thread")
+IMPORT_LLVM = "pragma_import_llvm"
 """Attributes whose subject is an axis that begins to exist there: real threads, and virtual ones."""
 
 COPROC_UOP_SCOPE = "coproc_uop_scope"
@@ -410,6 +413,11 @@ class For(Stmt):
         The thread axis of a ``THREAD_BINDING`` loop.
     annotations : mapping of str to object
         Hints for passes, e.g. ``pragma_unroll_explicit``.
+
+    Notes
+    -----
+    Releases before 0.8 had a number between kind and body, ``For(var, 0, 8, For.Vectorized, 0, body)``, which said
+    nothing; it may still stand there.
     """
 
     children: ClassVar[tuple[str, ...]] = ("min", "extent", "body")
@@ -423,7 +431,21 @@ class For(Stmt):
     thread_binding: IterVar | None = None
     annotations: Mapping[str, Any] = field(default_factory=dict)
 
+    Serial: ClassVar[ForKind] = ForKind.SERIAL
+    Parallel: ClassVar[ForKind] = ForKind.PARALLEL
+    Vectorized: ClassVar[ForKind] = ForKind.VECTORIZED
+    Unrolled: ClassVar[ForKind] = ForKind.UNROLLED
+
+    @property
+    def for_type(self) -> ForKind:
+        """How the iterations are carried out, as releases before 0.8 called it."""
+        return self.kind
+
     def __post_init__(self) -> None:
+        if isinstance(self.body, int) and isinstance(self.thread_binding, Stmt):
+            deprecated("For(var, min, extent, kind, 0, body)", "For(var, min, extent, kind, body)")
+            object.__setattr__(self, "body", self.thread_binding)
+            object.__setattr__(self, "thread_binding", None)
         if type(self.kind) is not ForKind:
             object.__setattr__(self, "kind", ForKind(self.kind))
         if not isinstance(self.min, PrimExpr):

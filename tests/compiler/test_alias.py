@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import sys
+from pathlib import Path
 
 import pytest
 
 import compiler
 from compiler import alias
+from compiler.ir.deprecation import deprecated
 from compiler.ir.error import UnavailableError
 
 
@@ -84,3 +86,23 @@ def test_installing_twice_changes_nothing() -> None:
 def test_unknown_names_are_explained(statement: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         exec(statement, {})
+
+
+def test_a_package_that_stood_beside_tvm_is_loaded_once() -> None:
+    deprecated.cache_clear()
+    with pytest.warns(DeprecationWarning, match=r"topi is deprecated: use tvm\.topi"):
+        topi = importlib.import_module("topi")
+    assert topi is importlib.import_module("tvm.topi")
+    assert importlib.import_module("topi.nn") is importlib.import_module("tvm.topi.nn")
+
+
+def test_a_program_may_have_a_package_of_that_name_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "topi").mkdir()
+    (tmp_path / "topi" / "__init__.py").write_text("")
+    (tmp_path / "topi" / "nn.py").write_text("own = True")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [n for n in sys.modules if n.partition(".")[0] == "topi"]:
+        monkeypatch.delitem(sys.modules, name)
+    assert importlib.import_module("topi.nn").own
+    monkeypatch.delitem(sys.modules, "topi.nn")
+    monkeypatch.delitem(sys.modules, "topi")

@@ -19,6 +19,7 @@ from compiler.runtime.threads import openmp
 from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.function import declare_functions, write_function
+from compiler.target.codegen.llvm.imported import with_imported
 from compiler.target.codegen.llvm.missing_types import placing_missing_types
 from compiler.target.codegen.llvm.restore_locations import restore_locations
 from compiler.target.codegen.llvm.state import ModuleState
@@ -251,7 +252,7 @@ def emit(
         for name, _ in in_order:
             write_function(shared, shared.functions[name])
     signatures = [msgspec.structs.replace(declared[name], messages=shared.messages) for name, _ in functions]
-    return signatures, tidy(str(llvm))
+    return signatures, with_imported(tidy(str(llvm)), shared.imported, target)
 
 
 _QUOTED = re.compile(r'([%@])"([A-Za-z_.$][\w.$]*)"', re.ASCII)

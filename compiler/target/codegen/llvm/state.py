@@ -61,6 +61,8 @@ class ModuleState:
         Whether parallel loops call an OpenMP runtime; otherwise they are written as serial ones.
     functions : dict of str to DeclaredFunction
         By their names in the module, and by the names of their symbols.
+    imported : list of str
+        LLVM IR that loops bring by the pragma ``import_llvm``, or the paths of files of it.
     """
 
     module: ir.Module
@@ -69,6 +71,7 @@ class ModuleState:
     parallel: bool
     functions: dict[str, DeclaredFunction] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
+    imported: list[str] = field(default_factory=list)
 
     def declare(self, name: str, result: ir.Type, args: Sequence[ir.Type]) -> ir.Function:
         """Return the external function of that name, declared at its first use."""

@@ -23,6 +23,7 @@ from compiler.target.codegen.llvm.types import I32, I64, POINTER, constant, memo
 from compiler.tir.buffer import BufferLoad
 from compiler.tir.stmt import (
     COPROC_UOP_SCOPE,
+    IMPORT_LLVM,
     RUN_ONCE,
     THREAD_KEYS,
     Allocate,
@@ -87,6 +88,8 @@ class Statements(Functor):
         if n.attr_key in THREAD_KEYS:
             axis = n.node.var.name if isinstance(n.node, IterVar) else str(n.node)
             raise BuildError(_THREADS.format(axis))
+        if n.attr_key == IMPORT_LLVM and isinstance(n.value, StringImm):
+            self.state.shared.imported.append(n.value.value)
         if n.attr_key == COPROC_UOP_SCOPE:
             self._once(n)
         else:
