@@ -240,7 +240,7 @@ PUBLIC = {
     "tvm.script": "compiler.tir.script",
     **{
         f"tvm.script.tir.{name}": f"compiler.tir.script.ir_builder.tir:{name}"
-        for name in ("Else", "If", "Then", "While", "arg", "func_name", "func_ret")
+        for name in ("arg", "func_name", "func_ret")
     },
     "tvm.script.tir.target": "compiler.target.target:Target",
     "tvm.script.tir.llvm_lookup_intrinsic_id": "compiler.target.codegen:llvm_lookup_intrinsic_id",

@@ -9,8 +9,9 @@ from __future__ import annotations
 import copy
 import copyreg
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from functools import wraps
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from compiler.ir.origin import Span, current_span, derived_from
@@ -35,6 +36,33 @@ def node(cls: type[T]) -> type[T]:
         A class of the same name.
     """
     return dataclass(slots=True, eq=False, repr=False)(cls)
+
+
+def older_names(**names: str) -> Callable[[type[T]], type[T]]:
+    """Let a node's constructor also take arguments under the names that they had in older releases.
+
+    Parameters
+    ----------
+    **names
+        The older name, and the one that the field has.
+
+    Returns
+    -------
+    callable
+        A class decorator, above :func:`node`.
+    """
+
+    def accepting(cls: type[T]) -> type[T]:
+        init: Callable[..., None] = cls.__init__
+
+        @wraps(init)
+        def renamed(self: T, *args: object, **options: object) -> None:
+            init(self, *args, **{names.get(name, name): value for name, value in options.items()})
+
+        cls.__init__ = renamed  # type: ignore[method-assign,assignment]
+        return cls
+
+    return accepting
 
 
 @node

@@ -514,16 +514,23 @@ class Target:
         _STACK.pop()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Target) and str(self) == str(other)
+        return isinstance(other, Target) and self._sorted_texts() == other._sorted_texts()
 
     def __hash__(self) -> int:
-        return hash(str(self))
+        return hash(self._sorted_texts())
 
     def __str__(self) -> str:
+        return " ".join(self._texts())
+
+    def _texts(self) -> list[str]:
+        """Return the kind, the keys and the options that were given, as they are written."""
         made = self.description
         keys = [option_text("keys", made.keys)] if made.keys else []
-        given = [option_text(key, value) for key, value in made.given.items() if key != "tag"]
-        return " ".join([self.kind, *keys, *given])
+        return [self.kind, *keys, *[option_text(key, value) for key, value in made.given.items() if key != "tag"]]
+
+    def _sorted_texts(self) -> tuple[str, ...]:
+        """Return what two targets have in common that are equal: options may be given in any order."""
+        return tuple(sorted(self._texts()))
 
     __repr__ = __str__
 

@@ -347,6 +347,7 @@ def decl_buffer(
     """
     if buffer_type not in _BUFFER_TYPES:
         raise ArgumentError(f"decl_buffer: buffer_type must be '' or 'auto_broadcast', got {show(buffer_type)}")
+    dt.parse(dtype)
     dims = as_exprs(shape)
     separators = as_exprs(axis_separators if axis_separators is not None else ())
     _check_separators(separators, len(dims))

@@ -47,7 +47,9 @@ CALL_LLVM_INTRIN = register_op(
 CALL_LLVM_PURE_INTRIN = register_op(
     "tir.call_llvm_pure_intrin", prints_dtype=True, doc="Calls an intrinsic of LLVM that has no effect."
 )
-CALL_PACKED = register_op("tir.call_packed", effect=CallEffect.UPDATE_STATE, doc="Calls a registered Python function.")
+CALL_PACKED = register_op(
+    "tir.tvm_call_packed", effect=CallEffect.UPDATE_STATE, doc="Calls a registered Python function."
+)
 STACK_MAKE_SHAPE = register_op("tir.tvm_stack_make_shape", effect=CallEffect.READ_STATE, doc="Extents as one value.")
 STACK_MAKE_ARRAY = register_op(
     "tir.tvm_stack_make_array", effect=CallEffect.READ_STATE, doc="An array for a called function, on the stack."

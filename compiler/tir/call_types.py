@@ -18,7 +18,6 @@ _DTYPES = {
     "tir.anylist_setitem_call_cpacked": "int32",
     "tir.anylist_setitem_call_packed": "int32",
     "tir.assume": "bool",
-    "tir.call_packed": "int32",
     "tir.clz": "int32",
     "tir.create_barriers": "void",
     "tir.end_profile_intrinsic": "handle",

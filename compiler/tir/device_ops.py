@@ -17,9 +17,6 @@ STRUCT_GET = register_op(
     doc="A field of an argument's structure.",
 )
 STRUCT_SET = register_op("tir.tvm_struct_set", effect=CallEffect.UPDATE_STATE, doc="Sets a field of a structure.")
-TVM_CALL_PACKED = register_op(
-    "tir.tvm_call_packed", effect=CallEffect.UPDATE_STATE, doc="Calls a registered function by its name."
-)
 CALL_PACKED_LOWERED = register_op(
     "tir.tvm_call_packed_lowered",
     effect=CallEffect.UPDATE_STATE,

@@ -94,6 +94,13 @@ class PrimFunc(BaseFunc):
         object.__setattr__(self, "buffer_map", buffers)
 
     @property
+    def __name__(self) -> str:
+        """What the function is called."""
+        if "global_symbol" not in self.attrs:
+            raise AttributeError("PrimFunc: a private function has no __name__")
+        return str(self.attrs["global_symbol"])
+
+    @property
     def is_from_schedule(self) -> bool:
         """Whether the function was lowered from a schedule of tensor expressions."""
         return bool(self.attrs.get(FROM_SCHEDULE))

@@ -51,6 +51,7 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
     binary,
+    const,
     is_const_int,
 )
 from compiler.ir.scriptable import ScriptOptions
@@ -73,6 +74,10 @@ PRECEDENCE: dict[type[BinaryOp], int] = {
     **dict.fromkeys((Add, Sub), SUM),
     **dict.fromkeys((Mul, Div, FloorDiv, FloorMod), PRODUCT),
 }
+_OPERATOR_NAMES = {
+    f"tir.tvm_{name}": name for name in ("call_cpacked", "call_cpacked_lowered", "call_packed", "call_packed_lowered")
+}
+"""Operators that programs call otherwise."""
 _FUNCTIONS = {Min: "T.min", Max: "T.max", Mod: "T.truncmod"}
 _IMMEDIATES = (IntImm, FloatImm)
 _ITER_TYPES = (
@@ -255,7 +260,7 @@ class ExprPrinter(Functor):
     def visit_Call(self, n: Call, level: int) -> None:
         op = n.op
         if isinstance(op, Op):
-            function = "T." + op.name.removeprefix("tir.")
+            function = "T." + _OPERATOR_NAMES.get(op.name, op.name.removeprefix("tir."))
             if op.prints_dtype:
                 dtype = f'"{n.dtype}"'
                 self._call(function, *((*n.args, dtype) if op.dtype_is_last else (dtype, *n.args)))
@@ -461,6 +466,8 @@ class ExprPrinter(Functor):
             self.expr(v)
         elif isinstance(v, bool):
             self.out.write(f"T.bool({v})")
+        elif isinstance(v, float):
+            self.expr(const(v, "float32"))
         elif isinstance(v, str):
             self.out.write(string_text(v))
         elif isinstance(v, Mapping):

@@ -82,5 +82,5 @@ def type_text(kind: Type) -> str:
     """
     if not isinstance(kind, PointerType):
         return f"T.{getattr(kind, 'dtype', 'handle')}"
-    scope = f', "{kind.storage_scope}"' if kind.storage_scope not in ("", "global") else ""
+    scope = f', "{kind.storage_scope}"' if kind.storage_scope else ""
     return f'T.handle("{kind.element_type.dtype}"{scope})'

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, SupportsIndex, overload
 from compiler.ir.deprecation import deprecated
 from compiler.ir.error import expected
 from compiler.ir.extension import public_module
-from compiler.ir.node import node
+from compiler.ir.node import node, older_names
 from compiler.ir.primexpr import (
     ExprLike,
     IntImm,
@@ -396,6 +396,7 @@ class Evaluate(Stmt):
             object.__setattr__(self, "value", convert(self.value))
 
 
+@older_names(min_val="min")
 @node
 class For(Stmt):
     """A loop.

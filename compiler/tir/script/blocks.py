@@ -10,7 +10,7 @@ from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.primexpr import ExprLike, IterVar, PrimExpr, Range, const, convert
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.script.buffer_words import new_buffer
-from compiler.tir.script.definitions import Declaration, extent_between, regions, unwrapped
+from compiler.tir.script.definitions import Declaration, declared_in_program, extent_between, regions, unwrapped
 
 __all__ = ["alloc_buffer", "axis", "block", "block_attr", "init", "reads", "where", "writes"]
 
@@ -313,7 +313,7 @@ def alloc_buffer(
     axis_separators: Sequence[int] | None = None,
     *,
     dtypes: str | None = None,
-) -> AllocatedBuffer:
+) -> Any:
     """Allocate a buffer for the block, or for the function: ``B = T.alloc_buffer((16, 16))``.
 
     Parameters
@@ -326,8 +326,8 @@ def alloc_buffer(
     Returns
     -------
     AllocatedBuffer
-        Named by the variable that it is assigned to.
+        Named by the variable that it is assigned to; the buffer itself in a function of Python that a program calls.
     """
     dtype = dtypes or dtype
     given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators)
-    return AllocatedBuffer(lambda name: new_buffer(name, *given))
+    return declared_in_program(AllocatedBuffer(lambda name: new_buffer(name, *given)), "buffer")

@@ -25,6 +25,7 @@ from compiler.tir.script.definitions import (
     MatchedBuffer,
     Scope,
     Wrap,
+    declared,
     regions,
     unwrapped,
 )
@@ -88,7 +89,7 @@ class BufferWord:
         offset_factor: int = 0,
         buffer_type: str = "default",
         axis_separators: Sequence[int] | None = None,
-    ) -> BufferDeclaration:
+    ) -> Any:
         """Declare a buffer: the type of a parameter, or a view of memory that exists already.
 
         Parameters
@@ -116,8 +117,8 @@ class BufferWord:
 
         Returns
         -------
-        BufferDeclaration
-            Named by the parameter or variable that it is given to.
+        BufferDeclaration or Buffer
+            In a program named by the parameter or variable that it is given to.
 
         Examples
         --------
@@ -125,9 +126,9 @@ class BufferWord:
         >>> B_1 = T.Buffer((16,), data=B)                   # a view
         """
         given = (shape, dtype, data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators)
-        return BufferDeclaration(lambda name: new_buffer(name, *given))
+        return declared(BufferDeclaration(lambda name: new_buffer(name, *given)), "buffer")
 
-    def __getitem__(self, args: Any) -> BufferDeclaration:
+    def __getitem__(self, args: Any) -> Any:
         """Declare a buffer as older releases write it: ``T.Buffer[(16, 16), "float32"]``.
 
         Parameters
@@ -351,7 +352,7 @@ def prefetch(target: object, *args: ExprLike) -> Stmt | PrimExpr:
     return call_op(PREFETCH, target, *args)
 
 
-def buffer_var(dtype: str, storage_scope: str = "global") -> Declaration:
+def buffer_var(dtype: str, storage_scope: str = "global") -> Any:
     """Declare a pointer, as older releases write ``T.handle(dtype, storage_scope)``.
 
     Parameters
@@ -365,7 +366,8 @@ def buffer_var(dtype: str, storage_scope: str = "global") -> Declaration:
     -------
     Declaration
     """
-    return Declaration(lambda name: Var(name, "handle", PointerType(PrimType(dtype), storage_scope)))
+    pointer = PointerType(PrimType(dtype), storage_scope)
+    return declared(Declaration(lambda name: Var(name, "handle", pointer)), "v")
 
 
 buffer_decl = Buffer

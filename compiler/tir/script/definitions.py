@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
+from compiler.ir.context_stack import ContextStack
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.lanes import vscale_factor
 from compiler.ir.primexpr import (
@@ -29,9 +31,10 @@ from compiler.ir.primexpr import (
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
-from compiler.tir.stmt import For, ForKind, Stmt
+from compiler.tir.stmt import Evaluate, For, ForKind, SeqStmt, Stmt, no_op
 
 __all__ = [
+    "Branch",
     "BufferDeclaration",
     "BufferSlice",
     "DataType",
@@ -42,9 +45,13 @@ __all__ = [
     "MatchedBuffer",
     "Scope",
     "Wrap",
+    "declared",
+    "declared_in_program",
     "declared_variable",
     "extent_between",
+    "reading",
     "regions",
+    "sequence_of",
     "unwrapped",
 ]
 
@@ -57,6 +64,65 @@ class Declaration:
     """A variable or buffer that no statement defines; it is called what it is assigned to."""
 
     make: Callable[[str], Var | IterVar | Buffer]
+
+
+def declared(declaration: Declaration, name: str) -> Any:
+    """Return what a word of the language gives: a declaration to the program that uses it, else what it declares.
+
+    Parameters
+    ----------
+    declaration : Declaration
+    name : str
+        What a variable or a buffer is called that no program names.
+
+    Returns
+    -------
+    Declaration, or Var, IterVar or Buffer
+        The declaration, where the program that is being read uses the word itself, and names what it declares.
+    """
+    return declaration.make(name) if _READERS.current() is None else declared_in_program(declaration, name)
+
+
+def declared_in_program(declaration: Declaration, name: str) -> Any:
+    """Return what a word gives that has a meaning in a program alone, as :func:`declared` does there."""
+    reader = _READERS.current()
+    if reader is None or not reader.calls_python:
+        return declaration
+    return reader.declare_unnamed(declaration, name)
+
+
+class Reader(Protocol):
+    """What reads a program.
+
+    Attributes
+    ----------
+    calls_python : bool
+        Whether a function of Python runs that the program calls: what it declares has no name.
+    """
+
+    calls_python: bool
+
+    def declare_unnamed(self, declaration: Declaration, name: str) -> Var | IterVar | Buffer:
+        """Make what a function of Python declares a part of the program."""
+        ...
+
+
+_READERS: ContextStack[Reader] = ContextStack("script_readers")
+
+
+@contextmanager
+def reading(reader: Reader) -> Iterator[None]:
+    """Let the words of the language declare for a program while it is read.
+
+    Parameters
+    ----------
+    reader : Reader
+    """
+    _READERS.push(reader)
+    try:
+        yield
+    finally:
+        _READERS.pop()
 
 
 @dataclass(frozen=True)
@@ -97,6 +163,22 @@ class Scope:
     def unnamed(cls, wrap: Wrap) -> Scope:
         """Return a scope that gives the name it is assigned to nothing to stand for."""
         return cls(lambda name: (None, wrap))
+
+
+@dataclass(frozen=True)
+class Branch:
+    """``with T.If(condition):``, and ``with T.Then():`` or ``with T.Else():`` in it.
+
+    Attributes
+    ----------
+    word : str
+        ``If``, ``Then`` or ``Else``.
+    condition : PrimExpr or None
+        That of an ``If``.
+    """
+
+    word: str
+    condition: PrimExpr | None = None
 
 
 @dataclass(frozen=True)
@@ -152,7 +234,7 @@ class DataType:
         """
         if value is None:
             kind = SizeVar if is_size_var else Var
-            return Declaration(lambda name: kind(name, self.dtype))
+            return declared(Declaration(lambda name: kind(name, self.dtype)), "v")  # type: ignore[no-any-return]
         if isinstance(value, str):
             if not dt.is_float(self.dtype):
                 raise ArgumentError(f"T.{self.dtype}: expected a number, got {show(value)}")
@@ -176,7 +258,7 @@ class HandleType(DataType):
 
     def __call__(self, dtype: Any = None, storage_scope: Any = "global") -> Declaration:
         pointer = None if dtype is None else PointerType(PrimType(dtype), storage_scope)
-        return Declaration(lambda name: Var(name, "handle", pointer))
+        return declared(Declaration(lambda name: Var(name, "handle", pointer)), "v")  # type: ignore[no-any-return]
 
 
 class BufferSlice(ExprOperators):
@@ -219,10 +301,10 @@ def declared_variable(name: str, kind: object) -> Var:
         return Var(name, kind)
     if isinstance(kind, DataType):
         return kind.variable(name)
-    declared = kind.make(name) if isinstance(kind, Declaration) else None
-    if not isinstance(declared, Var):
+    made = kind.make(name) if isinstance(kind, Declaration) else kind
+    if not isinstance(made, Var):
         raise ArgumentError(f"expected the type of a variable such as T.int32, got {show(kind)}")
-    return declared
+    return made
 
 
 def _ramp(part: slice) -> PrimExpr:
@@ -258,6 +340,8 @@ def regions(target: object) -> tuple[Buffer, tuple[Range, ...]]:
 def _range(part: PrimExpr | slice) -> Range:
     if not isinstance(part, slice):
         return Range.from_fields(part, const(1, part.dtype))
+    if part.step not in (None, 1):
+        raise ArgumentError(f"a region has no gaps: expected a step of 1, got {show(part.step)}")
     low = convert(part.start)
     return Range.from_fields(low, extent_between(low, convert(part.stop)))
 
@@ -273,8 +357,30 @@ def extent_between(low: PrimExpr, high: PrimExpr) -> PrimExpr:
     return Analyzer().simplify(high - low)
 
 
+def sequence_of(stmts: Sequence[Stmt]) -> Stmt:
+    """Return statements in order as one; among others, ``T.evaluate(0)`` is left out.
+
+    Parameters
+    ----------
+    stmts : sequence of Stmt
+
+    Returns
+    -------
+    Stmt
+    """
+    flat = [part for stmt in stmts for part in (stmt.seq if isinstance(stmt, SeqStmt) else (stmt,))]
+    kept = [stmt for stmt in flat if not (isinstance(stmt, Evaluate) and is_const_int(stmt.value, 0))]
+    if len(kept) > 1:
+        return SeqStmt(tuple(kept))
+    if kept:
+        return kept[0]
+    return flat[0] if len(flat) == 1 else no_op()
+
+
 def unwrapped(value: Any) -> Any:
-    """Return an attribute's value as Python's own: truth values, lists and mappings of them."""
+    """Return an attribute's value as Python's own: truth values, floats, lists and mappings of them."""
+    if isinstance(value, FloatImm) and value.dtype == "float32":
+        return float(value.value)
     if isinstance(value, IntImm) and value.dtype == "bool":
         return bool(value.value)
     if isinstance(value, Mapping):

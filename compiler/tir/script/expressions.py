@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import operator
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from compiler.ir import dtype as dt
@@ -21,6 +20,7 @@ from compiler.ir.primexpr import (
     And,
     Call,
     CommReducer,
+    ExprLike,
     Let,
     Not,
     Or,
@@ -38,7 +38,17 @@ from compiler.tir.builtin import IF_THEN_ELSE
 from compiler.tir.script import expression_words
 from compiler.tir.script.definitions import BufferSlice, Declaration, Scope
 from compiler.tir.script.macros import Macro
-from compiler.tir.script.operators import BINARY, BITWISE, COMPARISONS, binary_node, call_op, folded_binary, is_symbolic
+from compiler.tir.script.operators import (
+    BINARY,
+    BITWISE,
+    COMPARISONS,
+    PYTHON_COMPARISONS,
+    PYTHON_OPERATORS,
+    binary_node,
+    call_op,
+    folded_binary,
+    is_symbolic,
+)
 from compiler.tir.script.source import ScriptError, Source
 from compiler.tir.stmt import Stmt
 
@@ -75,6 +85,7 @@ _BUILTINS = {
 """What programs may use of Python: what computes with values and reaches nothing else."""
 
 
+_PACKAGE = __name__.partition(".")[0]
 _SCRIPT_ROOM = __name__.rpartition(".")[0]
 """The modules ``T`` and ``I``, of which a program sees only what is public."""
 
@@ -88,12 +99,21 @@ class Expressions:
         For errors.
     environment : mapping of str to object
         What the user's file defines around the program.
+
+    Attributes
+    ----------
+    names : dict
+        What the program defines, as far as it is visible.
+    calls_python : bool
+        Whether a function of Python runs that the program calls.
     """
 
     def __init__(self, source: Source, environment: Mapping[str, Any]) -> None:
         self.source = source
         self.names: dict[str, Any] = {}
+        self.calls_python = False
         self._environment = environment
+        self._called: ast.AST = source.tree
 
     @contextmanager
     def at(self, n: ast.AST) -> Iterator[None]:
@@ -221,23 +241,21 @@ class Expressions:
     # operators
 
     def _BinOp(self, n: ast.BinOp) -> Any:
-        a, b = self.value(n.left), self.value(n.right)
+        return self.operated(n, self.value(n.left), self.value(n.right))
+
+    def operated(self, n: ast.BinOp | ast.AugAssign, a: ExprLike, b: ExprLike) -> Any:
+        """Return what an operator makes of two values."""
         kind = type(n.op)
-        if kind in BINARY:
-            python, node = BINARY[kind]
-            if not (is_symbolic(a) or is_symbolic(b)):
-                return self._python(n, python, a, b)
-            with self.errors(n):
-                return folded_binary(node, a, b)
-        if isinstance(n.op, ast.Pow) and not (is_symbolic(a) or is_symbolic(b)):
-            return self._python(n, operator.pow, a, b)
-        if kind not in BITWISE:
-            raise self.source.error(n, f"{described(n.op)} is not part of TVMScript")
-        python, name = BITWISE[kind]
         if not (is_symbolic(a) or is_symbolic(b)):
-            return self._python(n, python, a, b)
+            if kind not in PYTHON_OPERATORS:
+                raise self.source.error(n, f"{described(n.op)} is not part of TVMScript")
+            return self._python(n, PYTHON_OPERATORS[kind], a, b)
         with self.errors(n):
-            return bitwise(name, a, b)
+            if kind in BITWISE:
+                return bitwise(BITWISE[kind], a, b)
+            if kind not in BINARY:
+                raise self.source.error(n, f"{described(n.op)} is not part of TVMScript")
+            return folded_binary(BINARY[kind], a, b)
 
     def _UnaryOp(self, n: ast.UnaryOp) -> Any:
         value = self.value(n.operand)
@@ -266,10 +284,11 @@ class Expressions:
     def _Compare(self, n: ast.Compare) -> Any:
         if len(n.ops) > 1:
             raise self.source.error(n, "comparisons do not chain: write `a < b and b < c`")
-        if type(n.ops[0]) not in COMPARISONS:
-            raise self.source.error(n, f"{described(n.ops[0])} is not part of TVMScript")
-        python, node = COMPARISONS[type(n.ops[0])]
         a, b = self.value(n.left), self.value(n.comparators[0])
+        kind = type(n.ops[0])
+        if kind in PYTHON_COMPARISONS:
+            return self._python(n, PYTHON_COMPARISONS[kind], a, b)
+        python, node = COMPARISONS[kind]
         if not (is_symbolic(a) or is_symbolic(b)):
             return self._python(n, python, a, b)
         with self.errors(n):
@@ -308,10 +327,15 @@ class Expressions:
     def indices(self, n: ast.expr) -> tuple[Any, ...]:
         """Return the indices of a subscript: expressions, and slices of them."""
         parts = n.elts if isinstance(n, ast.Tuple) else [n]
-        return tuple([self._slice(p) if isinstance(p, ast.Slice) else self._index(p) for p in parts])
+        indices: list[Any] = []
+        for part in parts:
+            if isinstance(part, ast.Starred):
+                indices += [self._index(part, convert(item)) for item in self._items([part])]
+            else:
+                indices.append(self._slice(part) if isinstance(part, ast.Slice) else self._index(part, self.expr(part)))
+        return tuple(indices)
 
-    def _index(self, n: ast.expr) -> PrimExpr:
-        index = self.expr(n)
+    def _index(self, n: ast.expr, index: PrimExpr) -> PrimExpr:
         if dt.is_float(dt.element(index.dtype)):
             raise self.source.error(n, f"an index must be an integer, got {index.dtype}")
         return index
@@ -330,10 +354,20 @@ class Expressions:
         args, options = self._items(n.args), self._options(n)
         if isinstance(function, Macro):
             return self.expanded(n, function, args, options)
-        with self.errors(n):
+        with self.errors(n), self._calling(n, function):
             if function in (expression_words.load, expression_words.store):
                 return self.pointer_access(n, function, args, options)
             return function(*args, **options)
+
+    @contextmanager
+    def _calling(self, n: ast.Call, function: object) -> Iterator[None]:
+        """Note that a function of Python runs, which may declare variables and buffers of the program."""
+        around = self.calls_python, self._called
+        self.calls_python, self._called = _is_users_own(function), n
+        try:
+            yield
+        finally:
+            self.calls_python, self._called = around
 
     def _options(self, n: ast.Call) -> dict[str, Any]:
         """Return the arguments of a call that have names."""
@@ -404,7 +438,7 @@ class Expressions:
             var = self.names[names[0].id] = Var(names[0].id, value.dtype)
             return Let(var, value, self.expr(n.args[0]))
 
-    def _python(self, n: ast.expr, python: Any, a: Any, b: Any) -> Any:
+    def _python(self, n: ast.AST, python: Any, a: Any, b: Any) -> Any:
         with self.errors(n):
             _check_size(n, a, b)
             return python(a, b)
@@ -420,7 +454,13 @@ class Expressions:
             raise self.source.error(n, str(error)) from error
 
 
-def _check_size(n: ast.expr, a: Any, b: Any) -> None:
+def _is_users_own(function: object) -> bool:
+    """Return whether a function, method or class is one of the user's program."""
+    is_python = isinstance(function, (FunctionType, MethodType, type))
+    return is_python and not str(function.__module__).startswith((_PACKAGE, "builtins"))
+
+
+def _check_size(n: ast.AST, a: Any, b: Any) -> None:
     """Refuse to compute what would not fit into memory: long repetitions, large powers and shifts."""
     kind = type(getattr(n, "op", None))
     if not isinstance(b, int):
@@ -442,12 +482,8 @@ def described(n: ast.AST) -> str:
         "Await": "await",
         "ClassDef": "a class",
         "FunctionDef": "a function inside of a function",
-        "In": "in",
-        "Is": "is",
-        "IsNot": "is not",
         "MatMult": "@",
         "NamedExpr": ":=",
-        "NotIn": "not in",
         "Pow": "**",
         "Try": "try",
     }

@@ -21,7 +21,7 @@ from compiler.ir.primexpr import Call, ExprLike, PrimExpr, Var, as_exprs
 from compiler.ir.types import PrimType, Type
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
-from compiler.tir.script.definitions import DataType, Declaration, unwrapped
+from compiler.tir.script.definitions import DataType, Declaration, reading, unwrapped
 from compiler.tir.script.macros import Macro
 from compiler.tir.script.source import Source, without_collections
 from compiler.tir.script.statements import Statements
@@ -276,7 +276,9 @@ def _module(source: Source, n: ast.ClassDef, environment: Mapping[str, Any]) -> 
     functions = [f for f in n.body if isinstance(f, ast.FunctionDef)]
     variables = {f.name: GlobalVar(f.name) for f in functions}
     outer = _Function(source, environment)
-    callees = SimpleNamespace(**{f.name: _callee(variables[f.name], _return_type(outer, f)) for f in functions})
+    with reading(outer):
+        types = {f.name: _return_type(outer, f) for f in functions}
+    callees = SimpleNamespace(**{name: _callee(variables[name], ret_type) for name, ret_type in types.items()})
     names = {**environment, n.name: callees, "Module": callees, "cls": callees}
     facts: dict[str, dict[str, Any]] = {"attrs": {}, "global_infos": {}}
     for other in n.body:
@@ -364,7 +366,7 @@ class _Function(Statements):
 
     def read(self, n: ast.FunctionDef, private: bool | None = None) -> PrimFunc:
         """Return the function; without ``private``, its decorator says whether it is."""
-        with self.at(n), self._depth_limit(n):
+        with reading(self), self.at(n), self._depth_limit(n):
             private = self._private(n) if private is None else private
             self.attrs, self.buffer_map, self._free = {}, {}, set()
             self.begin_blocks(n)

@@ -46,29 +46,47 @@ from compiler.ir.primexpr import (
 from compiler.tir.call_types import call_dtype
 
 __all__ = [
-    "BINARY", "BITWISE", "COMPARISONS", "FOLDING_FUNCTIONS", "FUNCTIONS", "binary_node", "call_op", "folded_binary",
-    "is_symbolic",
+    "BINARY", "BITWISE", "COMPARISONS", "FOLDING_FUNCTIONS", "FUNCTIONS", "PYTHON_COMPARISONS", "PYTHON_OPERATORS",
+    "binary_node", "call_op", "folded_binary", "is_symbolic",
 ]  # fmt: skip
 
 PythonOperator = Callable[[Any, Any], Any]
 
-BINARY: dict[type[ast.operator], tuple[PythonOperator, type[BinaryOp]]] = {
-    ast.Add: (operator.add, Add),
-    ast.Sub: (operator.sub, Sub),
-    ast.Mult: (operator.mul, Mul),
-    ast.Div: (operator.truediv, Div),
-    ast.FloorDiv: (operator.floordiv, FloorDiv),
-    ast.Mod: (operator.mod, FloorMod),
+PYTHON_OPERATORS: dict[type[ast.operator], PythonOperator] = {
+    ast.Add: operator.add,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.LShift: operator.lshift,
+    ast.MatMult: operator.matmul,
+    ast.Mod: operator.mod,
+    ast.Mult: operator.mul,
+    ast.Pow: operator.pow,
+    ast.RShift: operator.rshift,
+    ast.Sub: operator.sub,
 }
-"""Python's binary operators, with what they do to numbers and the node that they make of expressions."""
+"""What Python's binary operators do to values of the program's text."""
 
-BITWISE: dict[type[ast.operator], tuple[PythonOperator, str]] = {
-    ast.BitAnd: (operator.and_, "bitwise_and"),
-    ast.BitOr: (operator.or_, "bitwise_or"),
-    ast.BitXor: (operator.xor, "bitwise_xor"),
-    ast.LShift: (operator.lshift, "shift_left"),
-    ast.RShift: (operator.rshift, "shift_right"),
+BINARY: dict[type[ast.operator], type[BinaryOp]] = {
+    ast.Add: Add,
+    ast.Sub: Sub,
+    ast.Mult: Mul,
+    ast.Div: Div,
+    ast.FloorDiv: FloorDiv,
+    ast.Mod: FloorMod,
 }
+"""The nodes that they make of expressions."""
+
+BITWISE: dict[type[ast.operator], str] = {
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor",
+    ast.LShift: "shift_left",
+    ast.RShift: "shift_right",
+}
+"""The bitwise operators by the names of their functions."""
 
 COMPARISONS: dict[type[ast.cmpop], tuple[PythonOperator, type[BinaryOp]]] = {
     ast.Eq: (operator.eq, EQ),
@@ -78,6 +96,14 @@ COMPARISONS: dict[type[ast.cmpop], tuple[PythonOperator, type[BinaryOp]]] = {
     ast.Gt: (operator.gt, GT),
     ast.GtE: (operator.ge, GE),
 }
+
+PYTHON_COMPARISONS: dict[type[ast.cmpop], PythonOperator] = {
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda item, items: operator.contains(items, item),
+    ast.NotIn: lambda item, items: not operator.contains(items, item),
+}
+"""Python's comparisons that ask about values of the program's text, not of its run."""
 
 FUNCTIONS: dict[str, type[BinaryOp]] = {
     **{kind.__name__: kind for kind in (Add, And, Div, EQ, FloorDiv, FloorMod, GE, GT, LE, LT, Max, Min)},

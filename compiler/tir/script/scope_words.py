@@ -17,10 +17,12 @@ from compiler.ir.primexpr import (
 )
 from compiler.ir.primexpr import Range as RangeNode
 from compiler.tir.script.definitions import (
+    Branch,
     Declaration,
     FunctionAttributes,
     Scope,
     Wrap,
+    declared,
     declared_variable,
     unwrapped,
 )
@@ -31,10 +33,15 @@ from compiler.tir.stmt import (
     Stmt,
 )
 from compiler.tir.stmt import LetStmt as LetStmtNode
+from compiler.tir.stmt import While as WhileNode
 
 __all__ = [
     "Assert",
+    "Else",
+    "If",
     "LetStmt",
+    "Then",
+    "While",
     "attr",
     "env_thread",
     "evaluate",
@@ -107,6 +114,54 @@ def launch_thread(thread: str | IterVar, extent: ExprLike) -> Scope:
         return axis.var, lambda body: AttrStmt(axis, key, count, body)
 
     return Scope(enter)
+
+
+def While(condition: ExprLike) -> Scope:
+    """Run a block as long as a condition holds: ``with T.While(i[0] < n):``.
+
+    Parameters
+    ----------
+    condition : PrimExpr
+
+    Returns
+    -------
+    Scope
+    """
+    return Scope.unnamed(lambda body: WhileNode(convert(condition), body))
+
+
+def If(condition: ExprLike) -> Branch:
+    """Begin a branch, whose ``with T.Then():`` and ``with T.Else():`` stand inside.
+
+    Parameters
+    ----------
+    condition : PrimExpr
+
+    Returns
+    -------
+    Branch
+    """
+    return Branch("If", const(condition, "bool") if isinstance(condition, (bool, int)) else convert(condition))
+
+
+def Then() -> Branch:
+    """Begin what runs where the condition of the ``T.If`` around it holds.
+
+    Returns
+    -------
+    Branch
+    """
+    return Branch("Then")
+
+
+def Else() -> Branch:
+    """Begin what runs where the condition of the ``T.If`` around it does not hold.
+
+    Returns
+    -------
+    Branch
+    """
+    return Branch("Else")
 
 
 def Assert(condition: ExprLike, message: str) -> Scope:
@@ -201,7 +256,7 @@ def evaluate(value: ExprLike) -> Stmt:
     return Evaluate(convert(value))
 
 
-def var(dtype: str) -> Declaration:
+def var(dtype: str) -> Any:
     """Declare a free variable, as older releases write ``T.int32()``.
 
     Parameters
@@ -213,4 +268,4 @@ def var(dtype: str) -> Declaration:
     -------
     Declaration
     """
-    return Declaration(lambda name: Var(name, dtype))
+    return declared(Declaration(lambda name: Var(name, dtype)), "v")

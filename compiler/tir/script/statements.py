@@ -9,12 +9,13 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import counted, show
-from compiler.ir.primexpr import Call, PrimExpr, Range, Var, cast, convert
+from compiler.ir.primexpr import Call, IterVar, PrimExpr, Range, Var, cast, convert
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.builtin import RET
 from compiler.tir.script.block_statements import BlockStatements
 from compiler.tir.script.blocks import AllocatedBuffer, AxisDeclaration, BlockFact, BlockScope, InitScope
 from compiler.tir.script.definitions import (
+    Branch,
     BufferSlice,
     DataType,
     Declaration,
@@ -23,11 +24,11 @@ from compiler.tir.script.definitions import (
     MatchedBuffer,
     Scope,
     Wrap,
+    sequence_of,
 )
 from compiler.tir.script.expressions import described
 from compiler.tir.script.loops import serial
 from compiler.tir.script.macros import Macro, MetaVariable
-from compiler.tir.script.operators import BINARY, folded_binary
 from compiler.tir.stmt import (
     AssertStmt,
     BufferStore,
@@ -37,7 +38,6 @@ from compiler.tir.stmt import (
     SeqStmt,
     Stmt,
     While,
-    no_op,
 )
 
 __all__ = ["Statements"]
@@ -81,9 +81,7 @@ class Statements(BlockStatements):
                 with self.at(n):
                     stmts.append(read(rest))
                 break
-        if len(stmts) == 1:
-            return stmts[0]
-        return SeqStmt(tuple(stmts)) if stmts else no_op()
+        return sequence_of(stmts)
 
     def statement(self, n: ast.stmt) -> Stmt | Wrap | None:
         """Return a statement, what puts one around the rest of the block, or None where nothing is computed."""
@@ -107,18 +105,38 @@ class Statements(BlockStatements):
             return self._bind_each(n, target.elts, values)
         return self._bind(target, self.value(n.value))
 
-    def _bind_each(self, n: ast.Assign, targets: Sequence[ast.expr], values: Any) -> Wrap | None:
+    def _bind_each(self, n: ast.AST, targets: Sequence[ast.expr], values: object) -> Wrap | None:
         """Give a name to each of several definitions or values."""
+        return _nested([self._bind(target, value) for target, value in self._shares(n, targets, values)])
+
+    def _shares(self, n: ast.AST, targets: Sequence[ast.expr], values: object) -> list[tuple[ast.expr, Any]]:
+        """Return what each of several targets gets; one with a star gets a list of what the others leave."""
+        star = next((index for index, target in enumerate(targets) if isinstance(target, ast.Starred)), None)
+        if isinstance(values, (tuple, list)) and star is not None and len(values) >= len(targets) - 1:
+            end = len(values) - (len(targets) - star - 1)
+            values = [*values[:star], list(values[star:end]), *values[end:]]
         if not isinstance(values, (tuple, list)) or len(values) != len(targets):
             got = len(values) if isinstance(values, (tuple, list)) else show(values)
             raise self.source.error(n, f"expected {counted(len(targets), 'value')}, got {got}")
-        bound = [self._bind(target, value) for target, value in zip(targets, values, strict=True)]
-        wraps = [wrap for wrap in bound if wrap is not None]
-        return (lambda rest: reduce(lambda body, wrap: wrap(body), reversed(wraps), rest)) if wraps else None
+        return list(zip(targets, values, strict=True))
 
     def _bind(self, target: ast.expr, value: Any) -> Wrap | None:
+        """Give names to what a target gets: one, one for each part of a tuple, or a list of them."""
+        if isinstance(target, (ast.Tuple, ast.List)):
+            return self._bind_each(target, target.elts, value)
+        if isinstance(target, ast.Starred):
+            return self._bind_items(target, self._target(target.value), value)
+        return self._bind_name(target, self._target(target), value)
+
+    def _bind_items(self, target: ast.AST, name: str, values: Sequence[Any]) -> Wrap | None:
+        """Let a name stand for several definitions or values, which are called after it: ``name_0``, ``name_1``."""
+        names = [f"{name}_{index}" for index in range(len(values))]
+        wrap = _nested([self._bind_name(target, part, value) for part, value in zip(names, values, strict=True)])
+        self.names[name] = [self.names[part] for part in names]
+        return wrap
+
+    def _bind_name(self, target: ast.AST, name: str, value: Any) -> Wrap | None:
         """Give a name to what a definition defines, or bind a variable to a value."""
-        name = self._target(target)
         if isinstance(value, MetaVariable):
             self.names[name] = value.value
             return None
@@ -137,14 +155,26 @@ class Statements(BlockStatements):
         if isinstance(value, Buffer):
             self.names[name] = value
             return None
+        if isinstance(value, (tuple, list)):
+            return self._bind_items(target, name, value)
         bound = self._converted(target, value)
-        return self._let_statement(target, Var(name, bound.dtype), bound)
+        return self._let_statement(name, Var(name, bound.dtype), bound)
 
-    def _declare(self, target: ast.expr, name: str, value: Declaration) -> None:
+    def _declare(self, target: ast.AST, name: str, value: Declaration) -> None:
         """Make the variable or buffer of a name."""
         if isinstance(value, AllocatedBuffer) and isinstance(self.names.get(name), Buffer):
             raise self.source.error(target, f"there is already a buffer {name!r}")
         declared = self.names[name] = value.make(name)
+        self._declared(target, value, declared)
+
+    def declare_unnamed(self, declaration: Declaration, name: str) -> Var | IterVar | Buffer:
+        """Make what a function of Python declares that the program calls."""
+        made = declaration.make(name)
+        self._declared(self._called, declaration, made)
+        return made
+
+    def _declared(self, target: ast.AST, value: Declaration, declared: object) -> None:
+        """Note a variable or buffer that was declared."""
         if isinstance(declared, Var):
             self._free.add(declared)
             return
@@ -159,8 +189,8 @@ class Statements(BlockStatements):
             else:
                 self.buffer_map[value.source] = declared
 
-    def _let_statement(self, target: ast.expr, var: Var, value: PrimExpr) -> Wrap:
-        self.names[self._target(target)] = var
+    def _let_statement(self, name: str, var: Var, value: PrimExpr) -> Wrap:
+        self.names[name] = var
         return lambda body: LetStmt(var, value, body)
 
     def _target(self, n: ast.expr) -> str:
@@ -177,7 +207,7 @@ class Statements(BlockStatements):
             raise self.source.error(n, "expected the type of a variable, such as T.int32")
         if dt.is_float(var.dtype) or dt.is_integral(var.dtype):
             value = cast(var.dtype, value)
-        return self._let_statement(n.target, var, value)
+        return self._let_statement(self._target(n.target), var, value)
 
     def variable(self, annotation: ast.expr | None, name: str, at: ast.AST) -> Var | Buffer:
         """Return the variable or buffer of a name that an annotation describes."""
@@ -217,10 +247,9 @@ class Statements(BlockStatements):
             raise self.source.error(n, str(error)) from error
 
     def _AugAssign(self, n: ast.AugAssign) -> Stmt:
-        if not isinstance(n.target, ast.Subscript) or type(n.op) not in BINARY:
+        if not isinstance(n.target, ast.Subscript):
             raise self.source.error(n, "variables are immutable; store to a buffer instead, as in `A[i] += 1`")
-        load = self.expr(n.target)
-        return self._store(n.target, folded_binary(BINARY[type(n.op)][1], load, self.value(n.value)))
+        return self._store(n.target, self.operated(n, self.expr(n.target), self.value(n.value)))
 
     def _Expr(self, n: ast.Expr) -> Stmt | Wrap | None:
         value = self.value(n.value)
@@ -237,7 +266,7 @@ class Statements(BlockStatements):
             case FunctionAttributes():
                 self.attrs.update(value.attrs)
                 return None
-            case Call():
+            case PrimExpr():
                 return Evaluate(value)
         raise self.source.error(n, f"this statement has no effect: {show(value)}")
 
@@ -282,18 +311,30 @@ class Statements(BlockStatements):
             raise self.source.error(n.orelse[0], "a loop cannot have an else")
         loops = self._loops(n.iter)
         targets = n.target.elts if isinstance(n.target, ast.Tuple) else [n.target]
-        if len(targets) != len(loops):
+        if len(targets) != len(loops) and not any(isinstance(target, ast.Starred) for target in targets):
             raise self.source.error(n.target, f"expected {len(loops)} loop variables, got {len(targets)}")
         with self.scope():
-            variables = []
-            for target, loop in zip(targets, loops, strict=True):
-                var = self._loop_variable(self._target(target), loop.extent.dtype)
-                self.loop_range(var, Range.from_fields(loop.min, loop.extent))
-                variables.append(var)
+            variables: list[Var] = []
+            for target, part in self._shares(n.target, targets, loops):
+                variables += self._loop_variables(target, part)
+            self.open_loops += 1
             body = self.sequence(n.body)
+            self.open_loops -= 1
             for var, loop in reversed(list(zip(variables, loops, strict=True))):
                 body = loop.around(var, body)
         return body
+
+    def _loop_variables(self, target: ast.expr, part: Loop | list[Loop]) -> list[Var]:
+        """Return the variable of a loop, or of each of those that a target with a star stands for."""
+        name = self._target(target.value if isinstance(target, ast.Starred) else target)
+        parts = part if isinstance(part, list) else [part]
+        names = [f"{name}_{index}" for index in range(len(parts))] if isinstance(part, list) else [name]
+        variables = [self._loop_variable(text, p.extent.dtype) for text, p in zip(names, parts, strict=True)]
+        for var, loop in zip(variables, parts, strict=True):
+            self.loop_range(var, Range.from_fields(loop.min, loop.extent))
+        if isinstance(part, list):
+            self.names[name] = variables
+        return variables
 
     def _loop_variable(self, name: str, dtype: str) -> Var:
         """Return a loop's variable: one that was declared before, for attributes that name it, or a new one."""
@@ -337,7 +378,24 @@ class Statements(BlockStatements):
             case [InitScope()]:
                 self.read_init(n)
                 return None
+            case [Branch(word="If", condition=PrimExpr() as condition)]:
+                return self._branches(n, condition)
         return self._with_scopes(n, values)
+
+    def _branches(self, n: ast.With, condition: PrimExpr) -> Stmt:
+        """Return what ``T.Then`` and ``T.Else`` in a ``T.If`` say."""
+        cases: dict[str, Stmt] = {}
+        for inner in n.body:
+            one = inner.items if isinstance(inner, ast.With) else []
+            branch = self.value(one[0].context_expr) if len(one) == 1 else None
+            if not isinstance(inner, ast.With) or not isinstance(branch, Branch) or branch.condition is not None:
+                raise self.source.error(inner, "expected with T.Then(): or with T.Else(): in a T.If")
+            if branch.word in cases:
+                raise self.source.error(inner, f"the T.If has a T.{branch.word} already")
+            cases[branch.word] = self.block(inner.body)
+        if "Then" not in cases:
+            raise self.source.error(n, "expected a T.Then in the T.If, got none")
+        return IfThenElse(condition, cases["Then"], cases.get("Else"))
 
     def _with_scopes(self, n: ast.With, values: Sequence[Any]) -> Stmt:
         with self.scope():
@@ -355,3 +413,9 @@ class Statements(BlockStatements):
             for wrap in reversed(wraps):
                 body = wrap(body)
         return body
+
+
+def _nested(wraps: Sequence[Wrap | None]) -> Wrap | None:
+    """Return what puts several statements around the rest of a block, the first outermost."""
+    present = [wrap for wrap in wraps if wrap is not None]
+    return (lambda rest: reduce(lambda body, wrap: wrap(body), reversed(present), rest)) if present else None

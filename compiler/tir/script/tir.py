@@ -7,7 +7,7 @@ Besides the words below, ``T`` has each data type (``T.float32``, ``T.int32x4``)
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, partial, wraps
 from typing import Any
 
 from compiler.ir import dtype as dt
@@ -64,6 +64,7 @@ _PREFIX = "tir."
 _OPERATORS = {
     "call_cpacked": "tvm_call_cpacked",
     "call_cpacked_lowered": "tvm_call_cpacked_lowered",
+    "call_packed": "tvm_call_packed",
     "call_packed_lowered": "tvm_call_packed_lowered",
 }
 """Operators that programs call otherwise."""
@@ -77,8 +78,13 @@ _CLASSES = {
     "ptr": HandleType(),
 }
 """Nodes and types under the names of older releases."""
-_FOLDING = ("abs", "call_intrin", "infinity", "isfinite", "isinf", "max_value", "min_value")
-"""Functions that make constants and calls of several operators."""
+_FOLDING = ("call_intrin", "infinity", "max_value", "min_value")
+"""Functions that make constants and calls of several operators, from a data type."""
+_OF_OPERANDS = (
+    *("abs", "bitwise_and", "bitwise_or", "bitwise_xor", "call_packed", "ceil", "floor", "isfinite", "isinf"),
+    *("isnan", "nearbyint", "reinterpret", "round", "shift_left", "shift_right", "trunc"),
+)
+"""Functions that fold constants and refuse operands of other types."""
 handle = HandleType()
 
 
@@ -91,6 +97,8 @@ def _word(name: str) -> Any:
         return partial(folded_binary, FOLDING_FUNCTIONS[name])
     if name in _FOLDING:
         return getattr(_ops, name)
+    if name in _OF_OPERANDS:
+        return _of_operands(getattr(_ops, name))
     if name in _CLASSES:
         return _CLASSES[name]
     op = registered_ops().get(_PREFIX + _OPERATORS.get(name, name))
@@ -101,6 +109,16 @@ def _word(name: str) -> Any:
     except TVMError:
         return None
     return DataType(name)
+
+
+def _of_operands(function: Callable[..., PrimExpr]) -> Callable[..., PrimExpr]:
+    """Return a function that also takes the data type of its result behind the operands, as older releases write it."""
+
+    @wraps(function)
+    def word(*args: object, dtype: str | None = None) -> PrimExpr:
+        return function(dtype, *args) if function is _ops.reinterpret and dtype is not None else function(*args)
+
+    return word
 
 
 def _documented(function: Callable[..., PrimExpr], doc: str) -> Callable[..., PrimExpr]:

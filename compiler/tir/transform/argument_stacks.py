@@ -12,13 +12,13 @@ from compiler.ir.primexpr import Call, PrimExpr, StringImm, Var, const
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer, decl_buffer
 from compiler.tir.builtin import CALL_PACKED, STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
-from compiler.tir.device_ops import CALL_CPACKED, STACK_ALLOCA, TVM_CALL_PACKED
+from compiler.tir.device_ops import CALL_CPACKED, STACK_ALLOCA
 from compiler.tir.stmt import DeclBuffer, For, ForKind, LetStmt, Stmt
 from compiler.tir.trace import CALL_TRACE_PACKED
 
 __all__ = ["ArgumentStacks", "StackSizes", "packed_arguments"]
 
-_CALLS = (CALL_PACKED, TVM_CALL_PACKED, CALL_CPACKED, CALL_TRACE_PACKED)
+_CALLS = (CALL_PACKED, CALL_CPACKED, CALL_TRACE_PACKED)
 
 
 def packed_arguments(call: Call) -> tuple[PrimExpr, ...]:

@@ -34,7 +34,6 @@ from compiler.tir.device_ops import (
     STRUCT_GET,
     STRUCT_SET,
     THROW_LAST_ERROR,
-    TVM_CALL_PACKED,
 )  # fmt: skip
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
@@ -60,7 +59,6 @@ MAX_STACK_ALLOCATION = 1024
 """Allocations of so many bytes, and larger ones, are requested from the runtime."""
 _LOWERED: dict[object, Op] = {
     CALL_PACKED: CALL_PACKED_LOWERED,
-    TVM_CALL_PACKED: CALL_PACKED_LOWERED,
     CALL_CPACKED: CALL_CPACKED_LOWERED,
     CALL_TRACE_PACKED: CALL_TRACE_PACKED_LOWERED,
 }

@@ -268,3 +268,10 @@ def test_indices_that_are_no_affine_map_stay() -> None:
     i, j = Var("i"), Var("j")
     (simplified,) = iter_map_simplify([i * j + j // 8], {i: Range(0, 4), j: Range(0, 8)})
     assert str(simplified) == "i * j + j // 8"
+
+
+def test_parts_of_one_iterator_side_by_side_are_the_iterator() -> None:
+    i = Var("i")
+    for whole in (i // 32 * 32 + i % 32, i % 8 + i // 8 % 4 * 8 + i // 32 * 32):
+        (simplified,) = iter_map_simplify([whole], {i: Range(0, 128)})
+        assert simplified is i

@@ -426,7 +426,6 @@ INTRINSICS: dict[str, Handler] = {
     "tir.tvm_static_handle": _static_handle,
     "tir.ret": return_value,
     "tir.call_extern": _extern,
-    "tir.call_packed": call_packed,
     "tir.tvm_call_packed": call_packed,
     "tir.tvm_call_trace_packed": call_traced,
     "tir.call_pure_extern": _extern,

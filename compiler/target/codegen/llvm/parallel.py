@@ -20,7 +20,7 @@ from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, Literal
 from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import CALL_PACKED
-from compiler.tir.device_ops import CALL_PACKED_LOWERED, TVM_CALL_PACKED
+from compiler.tir.device_ops import CALL_PACKED_LOWERED
 from compiler.tir.stmt import Allocate, AssertStmt, BufferStore, For
 from compiler.tir.trace import CALL_TRACE_PACKED
 
@@ -183,7 +183,7 @@ def _may_fail(n: Node) -> bool:
     return failures.may_fail
 
 
-_PACKED_CALLS = (CALL_PACKED, TVM_CALL_PACKED, CALL_PACKED_LOWERED, CALL_TRACE_PACKED)
+_PACKED_CALLS = (CALL_PACKED, CALL_PACKED_LOWERED, CALL_TRACE_PACKED)
 
 
 class _Failures(Visitor):

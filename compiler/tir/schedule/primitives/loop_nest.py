@@ -10,7 +10,7 @@ from operator import mul
 from compiler.arith import Analyzer
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.origin import current_span, derived_from
-from compiler.ir.primexpr import FloorDiv, FloorMod, IterVar, PrimExpr, Range, Var, const, convert, is_const_int
+from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
 from compiler.ir.substitute import substitute, uses_var
 from compiler.tir.block import Block
 from compiler.tir.op import ceildiv
@@ -74,13 +74,11 @@ def split(
     ------
     ScheduleError
         If the loop has annotations, is bound to threads, or does not start at 0; if all factors are given and are
-        not known to make as many iterations as the loop has.
-    ArgumentError
-        If more than one factor is None, or one is not positive.
+        not known to make as many iterations as the loop has; if more than one factor is None, or one is not positive.
     """
     old = loop.loop
     check_plain(state, loop)
-    extents = _extents(old, factors)
+    extents = _extents(state, old, factors)
     if all(factor is not None for factor in factors):
         _check_nothing_left_over(state, loop, extents)
     analyzer = Analyzer()
@@ -134,11 +132,13 @@ def fuse(state: ScheduleState, *loops: StmtSRef, preserve_unit_iters: bool = Tru
         total = total * extent
     names = "_".join(sref.loop.loop_var.name for sref in loops)
     fused = Var(f"{names}_fused", outer.loop_var.dtype)
-    rest: PrimExpr = fused
     values: dict[Var, PrimExpr] = {}
+    inside: PrimExpr = const(1, fused.dtype)
     for sref, extent in zip(reversed(loops), reversed(extents), strict=True):
-        values[sref.loop.loop_var] = FloorMod(rest, extent)
-        rest = FloorDiv(rest, extent)
+        around = inside * extent
+        digit = fused if sref is loops[0] else fused % around
+        values[sref.loop.loop_var] = const(0, extent.dtype) if is_const_int(extent, 1) else digit // inside
+        inside = around
     body = substitute(inner.body, values)
     (result,) = _replace_nest(state, loops[0], inner, [fused], [simplify(total)], body, preserve_unit_iters)
     return result
@@ -384,17 +384,23 @@ def _check_order_free(state: ScheduleState, block: StmtSRef) -> None:
 # building
 
 
-def _extents(loop: For, factors: Sequence[int | PrimExpr | None]) -> list[PrimExpr]:
+def _extents(state: ScheduleState, loop: For, factors: Sequence[int | PrimExpr | None]) -> list[PrimExpr]:
     """Return the extents of the loops that a loop is split into."""
     if sum(factor is None for factor in factors) > 1:
-        raise ArgumentError("split: at most one of factors may be None")
+        refuse(state.mod, "Only one factor can be None", "Only one factor can be specified as -1 or none", loop)
     if not factors:
         raise ArgumentError("split: expected factors, got none")
     dtype = loop.loop_var.dtype
     given: PrimExpr = const(1, dtype)
-    for factor in factors:
+    for position, factor in enumerate(factors):
         if isinstance(factor, int) and factor <= 0:
-            raise ArgumentError(f"split: factors must be positive, got {show(factor)}")
+            refuse(
+                state.mod,
+                "All the constant factors are required to be positive",
+                "All the constant factors are required to be positive. However, the factor at position "
+                f"{position} is {show(factor)}",
+                loop,
+            )
         if factor is not None:
             size = const(factor, dtype) if isinstance(factor, int) else convert(factor).astype(dtype)
             given = size if is_const_int(given, 1) else given * size

@@ -10,22 +10,13 @@ from typing import Any, NoReturn
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.primexpr import And, Not, Or, PrimExpr
-from compiler.tir.script.operators import BINARY, BITWISE, COMPARISONS
+from compiler.tir.script.operators import COMPARISONS, PYTHON_COMPARISONS, PYTHON_OPERATORS
 
 __all__ = ["ExprEvaluator", "eval_assign", "eval_expr"]
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    **{kind: function for kind, (function, _) in BINARY.items()},
-    **{kind: function for kind, (function, _) in BITWISE.items()},
-    ast.Pow: operator.pow,
-    ast.MatMult: operator.matmul,
-}
 _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     **{kind: function for kind, (function, _) in COMPARISONS.items()},
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
+    **PYTHON_COMPARISONS,
 }
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.UAdd: operator.pos,
@@ -130,7 +121,7 @@ class ExprEvaluator(ast.NodeVisitor):
         return _UNARY[type(node.op)](self.visit(node.operand))
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
-        return _BINARY[type(node.op)](self.visit(node.left), self.visit(node.right))
+        return PYTHON_OPERATORS[type(node.op)](self.visit(node.left), self.visit(node.right))
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         result = self.visit(node.values[0])

@@ -14,9 +14,9 @@ from compiler.tir.analysis.block_access import get_block_access_region
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
-from compiler.tir.script.definitions import Loop, Scope, Wrap
+from compiler.tir.script.definitions import Loop, Scope, Wrap, sequence_of
 from compiler.tir.script.ir_builder.base import IRBuilder, IRBuilderFrame
-from compiler.tir.stmt import IfThenElse, SeqStmt, Stmt, While, no_op
+from compiler.tir.stmt import IfThenElse, Stmt, While
 from compiler.tir.stmt_functor import StmtMutator
 
 __all__ = [
@@ -52,9 +52,7 @@ class TIRFrame(IRBuilderFrame):
     @property
     def body(self) -> Stmt:
         """The statements as one."""
-        if len(self.stmts) == 1:
-            return self.stmts[0]
-        return SeqStmt(tuple(self.stmts)) if self.stmts else no_op()
+        return sequence_of(self.stmts)
 
 
 class ScopeFrame(TIRFrame):

@@ -216,11 +216,11 @@ class _BufferWord:
     """
 
     def __call__(self, *args: object, **options: object) -> BufferNode:
-        made: BufferNode = _described(words.Buffer, args, options).make("buffer")
+        made: BufferNode = _described(words.Buffer, args, options)
         return made
 
     def __getitem__(self, args: object) -> BufferNode:
-        made = words.Buffer[args].make("buffer")
+        made = words.Buffer[args]
         assert isinstance(made, BufferNode)
         return made
 

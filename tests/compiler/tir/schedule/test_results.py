@@ -195,3 +195,19 @@ def test_axes_of_fused_and_split_loops_are_written_as_tvm_writes_them() -> None:
     unit = CHAIN.schedule()
     unit.split(unit.fuse(*loops(unit, "B")), factors=[1, None])
     assert "(i_j_fused_0 * 192 + i_j_fused_1) // 16" in unit.mod.script()
+
+
+def test_fused_loops_stand_in_regions_without_a_quotient_of_a_quotient() -> None:
+    @T.prim_func
+    def copy(A: T.Buffer((4, 8, 16)), B: T.Buffer((4, 8, 16))) -> None:
+        for i, j, k in T.grid(4, 8, 16):
+            with T.block("row"):
+                T.reads(A[i, j, k])
+                T.writes(B[i, j, k])
+                B[i, j, k] = A[i, j, k]
+
+    sch: Any = tvm.tir.Schedule(copy)
+    sch.fuse(*sch.get_loops("row"))
+    region = sch.get(sch.get_block("row")).reads[0].region
+    f = "i_j_k_fused"
+    assert [str(r.min) for r in region] == [f"{f} // 128", f"{f} % 128 // 16", f"{f} % 16"]

@@ -190,7 +190,7 @@ def test_statements_without_a_function() -> None:
     assert realize.block.annotations[DETECT_ACCESS].value == 2
     with IRBuilder() as builder, T.serial(3) as i:
         T.evaluate(i)
-        T.evaluate(0)
+        T.evaluate(i + 1)
     assert isinstance(builder.get().body, SeqStmt)
 
 

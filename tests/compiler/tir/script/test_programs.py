@@ -425,7 +425,6 @@ def test_a_node_comes_from_its_line() -> None:
             4,
             "only the last index of an access may be a vector",
         ),
-        ("A[0]", 3, "this statement has no effect"),
         ("T.serial(3)", 3, "this statement has no effect"),
         ("A.__class__", 3, "'__class__' is private"),
         ("m: T.int32", 3, "a variable needs a value"),
