@@ -9,13 +9,13 @@ from compiler.arith import Analyzer
 from compiler.ir.error import ScheduleError
 from compiler.ir.node import rebuild
 from compiler.ir.origin import NO_SPAN, Span, derived_from
-from compiler.ir.primexpr import CommReducer, IntImm, IterVar, PrimExpr, Reduce, Var, is_const_int
+from compiler.ir.primexpr import CommReducer, IntImm, IterVar, Min, PrimExpr, Reduce, Var, is_const_int
 from compiler.ir.substitute import substitute, uses_var
 from compiler.te.compute_body import reads_tensors, reducer_at
 from compiler.te.cross_thread import reduce_across_threads
 from compiler.te.guards import bound_predicates, guarded_condition
 from compiler.te.message_passing import derived_axes, pass_up_index
-from compiler.te.operation import ComputeOp, has_dependent_domains
+from compiler.te.operation import ComputeOp, domain, has_dependent_domains
 from compiler.te.primitives import line_of
 from compiler.te.relations.relation import Domains, Values
 from compiler.te.stage import IterVarAttr, Stage
@@ -141,7 +141,22 @@ class StageLoops:
 
     def _at(self, e: PrimExpr, values: Values) -> PrimExpr:
         """Return what a part of a domain is in the loops, where domains of reductions depend on the elements."""
-        return substitute(e, by_var(values, self.stage.op.axis)) if self.dependent else e
+        if not self.dependent:
+            return e
+        axes = self.stage.op.axis
+        return substitute(e, by_var({axis: self._within_domain(axis, values[axis]) for axis in axes}, axes))
+
+    def _within_domain(self, axis: IterVar, value: PrimExpr) -> PrimExpr:
+        """Return the value of an axis, and the last one of its domain where the loops run past that.
+
+        The guards around the body skip such an iteration, but a reduction that is as long as its element says would
+        still run too far, and with it the stages that are computed inside.
+        """
+        for dom in (self.domains[axis], domain(axis)):
+            last = dom.min + dom.extent - 1
+            if not self.analyzer.can_prove(value <= last):
+                value = Min(value, last)
+        return value
 
     def _kind(self, axis: IterVar, attr: IterVarAttr | None) -> ForKind:
         kind = ForKind.SERIAL if attr is None else _KIND.get(attr.iter_type, ForKind.SERIAL)

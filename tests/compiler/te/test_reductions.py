@@ -98,6 +98,25 @@ def test_what_a_triangular_sum_reads_is_computed_where_it_is_read() -> None:
     _check(s, [X, Z], [x], np.cumsum(2 * x))
 
 
+@pytest.mark.parametrize("factor", [2, 3, 4, 5])
+def test_a_triangular_reduction_does_not_run_too_far_where_a_split_leaves_a_remainder(factor: int) -> None:
+    """What is computed in its loop would read elements that do not exist; the guard skips only the sum itself."""
+    X = te.placeholder((5,), name="X")
+    Y = te.compute((5,), lambda i: X[i] * 2.0, name="Y")
+    Z = te.compute((5,), lambda i: Y[i] + 1.0, name="Z")
+
+    def head(i: Var) -> Any:
+        k = te.reduce_axis((0, i + 1), name="k")
+        return te.sum(Z[k], axis=k)
+
+    C = te.compute((5,), head, name="C")
+    s = te.create_schedule(C.op)
+    s[C].split(C.op.axis[0], factor=factor)
+    s[Z].compute_at(s[C], C.op.reduce_axis[0])
+    x = RNG.normal(size=5).astype("float32")
+    _check(s, [X, C], [x], np.cumsum(2 * x + 1))
+
+
 @pytest.mark.parametrize("factor", [4, 3])
 def test_elements_are_computed_inside_of_a_reduction_whose_domain_depends_on_others(factor: int) -> None:
     A = te.placeholder((6, 6, 8), name="A")
