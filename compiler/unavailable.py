@@ -76,7 +76,12 @@ _RELAY = {
     "tvm.relay._ffi_api": _NO_FFI,
     "tvm.relay._make": _NO_FFI,
     "tvm.relay.backend.StorageInfo": _ONE_MEMORY_PLAN,
+    **{
+        f"tvm.relay.{name}": "the functions of a partitioned module say which operators go to which compiler here"
+        for name in ("analysis.operations_distribution", "transform.suffixes")
+    },
     "tvm.relay.backend.contrib": _NO_BOARD,
+    "tvm.relay.debug": "relay.op.debug calls the function that a program gives it here, and opens no debugger",
     "tvm.relay.backend.te_compiler.lower": (
         "there is no single entry point; lower a model with relay.build, or one function with te_compiler.get().lower"
     ),

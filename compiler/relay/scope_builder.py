@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.error import ArgumentError, show
@@ -12,7 +11,31 @@ from compiler.relay.expr import ExprLike, If, Let, Var, as_expr
 
 __all__ = [
     "ScopeBuilder",
+    "WithScope",
 ]
+
+
+class WithScope:
+    """What a method returns that opens a scope: a context manager.
+
+    Parameters
+    ----------
+    enter_value : object
+        What ``with`` binds.
+    exit_cb : callable
+        Called where the scope ends without an error.
+    """
+
+    def __init__(self, enter_value: Any, exit_cb: Callable[[], None]) -> None:
+        self._enter_value = enter_value
+        self._exit_cb = exit_cb
+
+    def __enter__(self) -> Any:
+        return self._enter_value
+
+    def __exit__(self, ptype: type[BaseException] | None, value: BaseException | None, trace: object) -> None:
+        if value is None:
+            self._exit_cb()
 
 
 class ScopeBuilder:
@@ -89,8 +112,7 @@ class ScopeBuilder:
         """
         return expr.type_annotation if isinstance(expr, Var) else getattr(expr, "checked_type_", None)
 
-    @contextmanager
-    def if_scope(self, cond: ExprLike) -> Iterator[None]:
+    def if_scope(self, cond: ExprLike) -> WithScope:
         """Open the scope of a branch that is taken where a condition holds; :meth:`else_scope` must follow.
 
         Parameters
@@ -100,18 +122,22 @@ class ScopeBuilder:
 
         Returns
         -------
-        context manager
+        WithScope
         """
-        yield from self._branch()
-        self._scopes[-1].pending = (cond, self._last)
 
-    @contextmanager
-    def else_scope(self) -> Iterator[None]:
+        def leave() -> None:
+            branch = self._scopes.pop().build()
+            self._scopes[-1].pending = (cond, branch)
+
+        self._scopes.append(_Scope())
+        return WithScope(None, leave)
+
+    def else_scope(self) -> WithScope:
         """Open the scope of the other branch; the ``if`` becomes the value of the scope around.
 
         Returns
         -------
-        context manager
+        WithScope
 
         Raises
         ------
@@ -122,8 +148,12 @@ class ScopeBuilder:
         if scope.pending is None:
             raise ArgumentError("ScopeBuilder.else_scope: must follow an if_scope")
         (cond, true_branch), scope.pending = scope.pending, None
-        yield from self._branch()
-        self._end(If(cond, true_branch, self._last))
+
+        def leave() -> None:
+            self._end(If(cond, true_branch, self._scopes.pop().build()))
+
+        self._scopes.append(_Scope())
+        return WithScope(None, leave)
 
     def get(self) -> Any:
         """Return what was built.
@@ -139,11 +169,6 @@ class ScopeBuilder:
             If a scope has no value.
         """
         return self._scopes[-1].build()
-
-    def _branch(self) -> Iterator[None]:
-        self._scopes.append(_Scope())
-        yield
-        self._last = self._scopes.pop().build()
 
     def _end(self, value: ExprLike) -> None:
         if self._scopes[-1].result is not None:

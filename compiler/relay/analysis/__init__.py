@@ -15,7 +15,7 @@ from compiler.relay.analysis.kinds import (
     free_type_vars,
     type_parts,
 )
-from compiler.relay.analysis.layers import count_layers, search_fc_transpose
+from compiler.relay.analysis.layers import LayerCounter, count_layers, search_fc_transpose
 from compiler.relay.analysis.mac_count import get_total_mac_number
 from compiler.relay.analysis.matching import unmatched_cases
 from compiler.relay.analysis.memory_traffic import MemoryTraffic, memory_traffic
@@ -30,6 +30,7 @@ __all__ = [
     "CallGraph",
     "Effects",
     "Feature",
+    "LayerCounter",
     "MemoryTraffic",
     "all_dtypes",
     "all_type_vars",

@@ -10,7 +10,41 @@ from compiler.relay.analysis.traversal import operands, post_order
 from compiler.relay.expr import GraphExpr, Var
 from compiler.relay.operator import call_of, op_name
 
-__all__ = ["count_layers", "search_fc_transpose"]
+__all__ = ["LayerCounter", "count_layers", "search_fc_transpose"]
+
+
+class LayerCounter:
+    """Finds how many of some operators lie one behind the other at most.
+
+    Parameters
+    ----------
+    valid_ops : sequence of str
+        The names of the operators.
+    """
+
+    def __init__(self, valid_ops: Sequence[str]) -> None:
+        self.valid_ops = valid_ops
+        self._depth: dict[GraphExpr, int] = {}
+
+    def visit(self, expr: GraphExpr) -> None:
+        """Look at an expression.
+
+        Parameters
+        ----------
+        expr : Expr
+        """
+        for part in post_order(expr):
+            below = max((self._depth[operand] for operand in operands(part)), default=0)
+            self._depth[part] = below + (op_name(part) in self.valid_ops)
+
+    def count(self) -> int:
+        """Return the largest number of calls on a path through what was looked at.
+
+        Returns
+        -------
+        int
+        """
+        return max(self._depth.values(), default=0)
 
 
 def count_layers(expr: GraphExpr | IRModule, valid_ops: Sequence[str]) -> int:
@@ -33,11 +67,9 @@ def count_layers(expr: GraphExpr | IRModule, valid_ops: Sequence[str]) -> int:
         If ``expr`` is a module without ``main``.
     """
     root: GraphExpr = expr["main"] if isinstance(expr, IRModule) else expr
-    depth: dict[GraphExpr, int] = {}
-    for part in post_order(root):
-        below = max((depth[operand] for operand in operands(part)), default=0)
-        depth[part] = below + (op_name(part) in valid_ops)
-    return depth[root]
+    counter = LayerCounter(valid_ops)
+    counter.visit(root)
+    return counter.count()
 
 
 def search_fc_transpose(expr: GraphExpr) -> list[str]:

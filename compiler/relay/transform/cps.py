@@ -18,7 +18,7 @@ from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.inference.solver import substitute_types
 from compiler.relay.transform.rewriter import is_primitive
-from compiler.relay.transform.to_a_normal_form import ToANormalForm
+from compiler.relay.transform.to_a_normal_form import normal_form
 from compiler.relay.type_functor import TypeMutator
 
 __all__ = ["to_cps", "un_cps"]
@@ -66,13 +66,19 @@ def to_cps(func: Function, mod: IRModule | None = None) -> Function:
         expected("to_cps", "func", "a Function", type(func).__name__)
     module = IRModule() if mod is None else mod
     main = GlobalVar(_MAIN)
-    normal = ToANormalForm()(infer_module(module.with_functions({**dict(module.items()), main: func})))
+    typed = infer_module(module.with_functions({**dict(module.items()), main: func}))
+    normal = typed.with_functions({var: _normal(each) for var, each in typed.items()})
     styles = _Module(infer_module(normal))
     styles.convert(main)
     converted = styles.functions.pop(main)
     for var, new in styles.functions.items():
         module[styles.names[var]] = new
     return converted
+
+
+def _normal(func: Any) -> Any:
+    """Return a function of a graph with a name for each value."""
+    return rebuild(func, body=normal_form(func.body)) if isinstance(func, Function) else func
 
 
 def un_cps(func: Function) -> Function:

@@ -5,6 +5,8 @@ Each takes a call on integers, and what the integers of its operands stand for; 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,13 @@ from compiler.relay.op.qnn.arithmetic import is_same
 from compiler.relay.op.qnn.quantize import quantize_array
 from compiler.relay.operator import call_op, op_name
 from compiler.relay.transform.fake_quantization import (
+    Rule,
     TensorAffineType,
     TupleAffineType,
     TypeMap,
     integer_rule,
     optional_rule,
+    register_fake_quantization_to_integer,
 )
 from compiler.relay.transform.rewriter import dims_of
 
@@ -246,35 +250,120 @@ def _both(expr: Call, types: TypeMap) -> list[tuple[Any, TensorAffineType]] | No
     return result
 
 
-@integer_rule("add", "subtract", "multiply")
-def _arithmetic(expr: Call, types: TypeMap) -> Result:
-    both, t = _both(expr, types), _type(expr, types)
-    if both is None or t is None or any(own.dtype != t.dtype for _, own in both):
-        return None
-    name = {"multiply": "qnn.mul"}.get(op_name(expr), f"qnn.{op_name(expr)}")
-    (lhs, left), (rhs, right) = both
-    parameters = (left.scale, left.zero_point, right.scale, right.zero_point, t.scale, t.zero_point)
-    return [call_op(name, lhs, rhs, *parameters, lhs_axis=left.axis, rhs_axis=right.axis), t]
+def _arithmetic(op: Callable[..., Any]) -> Rule:
+    """Return the rule by which ``op``, of two tensors with their scales and zero points, stands for an operator."""
+
+    def rule(expr: Call, types: TypeMap) -> Result:
+        both, t = _both(expr, types), _type(expr, types)
+        if both is None or t is None or any(own.dtype != t.dtype for _, own in both):
+            return None
+        (lhs, left), (rhs, right) = both
+        parameters = (left.scale, left.zero_point, right.scale, right.zero_point, t.scale, t.zero_point)
+        return [op(lhs, rhs, *parameters, lhs_axis=left.axis, rhs_axis=right.axis), t]
+
+    return rule
 
 
-@integer_rule("minimum", "maximum")
-def _bound(expr: Call, types: TypeMap) -> Result:
-    both, t = _both(expr, types), _type(expr, types)
-    if both is None or t is None:
-        return None
-    return [call_op(op_name(expr), *(requantized(arg, own, t) for arg, own in both)), t]
+def _of_one_type(op: Callable[..., Any]) -> Rule:
+    """Return the rule by which ``op`` stands for an operator once both operands are of the type of the result."""
+
+    def rule(expr: Call, types: TypeMap) -> Result:
+        both, t = _both(expr, types), _type(expr, types)
+        if both is None or t is None:
+            return None
+        return [op(*(requantized(arg, own, t) for arg, own in both)), t]
+
+    return rule
 
 
-# functions of single numbers
+def _function(op: Callable[..., Any]) -> Rule:
+    """Return the rule by which ``op``, of a tensor with its scale and zero point, stands for an operator."""
+
+    def rule(expr: Call, types: TypeMap) -> Result:
+        t, result = _type(expr.args[0], types), _type(expr, types)
+        if t is None or result is None or t.dtype != result.dtype:
+            return None
+        return [op(expr.args[0], t.scale, t.zero_point, result.scale, result.zero_point), result]
+
+    return rule
 
 
-@integer_rule("sqrt", "rsqrt", "exp", "erf", "sigmoid", "tanh", "log", "abs")
-def _function(expr: Call, types: TypeMap) -> Result:
-    t, result = _type(expr.args[0], types), _type(expr, types)
-    if t is None or result is None or t.dtype != result.dtype:
-        return None
-    parameters = (t.scale, t.zero_point, result.scale, result.zero_point)
-    return [call_op(f"qnn.{op_name(expr)}", expr.args[0], *parameters), result]
+for _name, _qnn in (("add", "add"), ("subtract", "subtract"), ("multiply", "mul")):
+    integer_rule(_name)(_arithmetic(partial(call_op, f"qnn.{_qnn}")))
+for _name in ("minimum", "maximum"):
+    integer_rule(_name)(_of_one_type(partial(call_op, _name)))
+for _name in ("sqrt", "rsqrt", "exp", "erf", "sigmoid", "tanh", "log", "abs"):
+    integer_rule(_name)(_function(partial(call_op, f"qnn.{_name}")))
+
+
+def register_unary_identity(op_name: str) -> Any:
+    """Let ``FakeQuantizationToInteger`` apply an operator of one tensor, which only moves numbers, to the integers.
+
+    Parameters
+    ----------
+    op_name : str
+
+    Returns
+    -------
+    callable
+        The rule.
+    """
+    return register_fake_quantization_to_integer(op_name, _same_numbers)
+
+
+def register_unary_qnn(op_name: str, op: Callable[..., Any]) -> Any:
+    """Let ``FakeQuantizationToInteger`` compute an operator of one tensor by another one on integers.
+
+    Parameters
+    ----------
+    op_name : str
+    op : callable
+        ``op(x, scale, zero_point, output_scale, output_zero_point)``, such as ``relay.qnn.op.sqrt``.
+
+    Returns
+    -------
+    callable
+        The rule.
+    """
+    return register_fake_quantization_to_integer(op_name, _function(op))
+
+
+def register_binary_identity(op_name: str, op: Callable[..., Any]) -> Any:
+    """Let ``FakeQuantizationToInteger`` apply an operator of two tensors to integers of the type of its result.
+
+    Parameters
+    ----------
+    op_name : str
+    op : callable
+        ``op(lhs, rhs)``, such as ``relay.maximum``.
+
+    Returns
+    -------
+    callable
+        The rule.
+    """
+    return register_fake_quantization_to_integer(op_name, _of_one_type(op))
+
+
+def register_binary_qnn(op_name: str, op: Callable[..., Any]) -> Any:
+    """Let ``FakeQuantizationToInteger`` compute an operator of two tensors by another one on integers.
+
+    Parameters
+    ----------
+    op_name : str
+    op : callable
+        ``op(lhs, rhs, lhs_scale, lhs_zero_point, rhs_scale, rhs_zero_point, output_scale, output_zero_point, lhs_axis,
+        rhs_axis)``, such as ``relay.qnn.op.add``.
+
+    Returns
+    -------
+    callable
+        The rule.
+    """
+    return register_fake_quantization_to_integer(op_name, _arithmetic(op))
+
+
+# probabilities
 
 
 @optional_rule("nn.softmax")

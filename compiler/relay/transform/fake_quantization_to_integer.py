@@ -27,11 +27,23 @@ from compiler.relay.transform.fake_quantization import (
 from compiler.relay.transform.fake_quantization import (
     register_optional_fake_quantization_to_integer as register_optional_fake_quantization_to_integer,
 )
-from compiler.relay.transform.fake_quantization_rules import requantized
+from compiler.relay.transform.fake_quantization_rules import (
+    register_binary_identity,
+    register_binary_qnn,
+    register_unary_identity,
+    register_unary_qnn,
+    requantized,
+)
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.ty import TensorType
 
-__all__ = ["FakeQuantizationToInteger"]
+__all__ = [
+    "FakeQuantizationToInteger",
+    "register_binary_identity",
+    "register_binary_qnn",
+    "register_unary_identity",
+    "register_unary_qnn",
+]
 
 _QUANTIZE, _DEQUANTIZE = "qnn.quantize", "qnn.dequantize"
 

@@ -19,9 +19,10 @@ from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.operator import call_op
 from compiler.relay.transform.dynamic_to_static import DynamicToStatic
+from compiler.relay.transform.infer_type import InferType
 from compiler.relay.ty import TensorType, TupleType
 
-__all__ = ["FlexibleShapeDispatch"]
+__all__ = ["FlexibleShapeDispatch", "flexible_dispatch", "override_shape", "specialize_body"]
 
 
 class FlexibleShapeDispatch(ModulePass, required=("InferType",)):
@@ -71,8 +72,12 @@ class FlexibleShapeDispatch(ModulePass, required=("InferType",)):
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         main, func = mod.get_global_var("main"), mod["main"]
-        func = infer_module(mod.with_functions({**mod.functions, main: self._copy(func, AnyDim())}))[main]
-        copies = {bucket: (GlobalVar(f"main_{bucket}"), self._copy(func, bucket)) for bucket in self.buckets}
+        any_extent = _copy(func, self.axis, AnyDim(), self._indices)
+        func = infer_module(mod.with_functions({**mod.functions, main: any_extent}))[main]
+        copies = {
+            bucket: (GlobalVar(f"main_{bucket}"), _copy(func, self.axis, bucket, self._indices))
+            for bucket in self.buckets
+        }
         dynamic = GlobalVar("main_dynamic")
         others = {var: other for var, other in mod.items() if var is not main}
         made = {**others, **dict(copies.values()), dynamic: func, main: self._dispatch(func, dynamic, copies)}
@@ -97,19 +102,6 @@ class FlexibleShapeDispatch(ModulePass, required=("InferType",)):
             result = If(fits, self._cut(Call(var, tuple(args)), func.ret_type, extent), result)
         return Function(params, result)
 
-    def _copy(self, func: Function, bucket: int | AnyDim) -> Function:
-        """Return the program for one extent."""
-        params = []
-        for i, param in enumerate(func.params):
-            t = param.checked_type
-            if i in self._indices:
-                if not isinstance(t, TensorType) or not -len(t.dims) <= self.axis < len(t.dims):
-                    raise ArgumentError(f"FlexibleShapeDispatch: parameter {i} has no axis {self.axis}, it is {t}")
-                axis = self.axis % len(t.dims)
-                t = TensorType((*t.dims[:axis], bucket, *t.dims[axis + 1 :]), t.dtype)
-            params.append(Var(param.name_hint, t))
-        return Function(tuple(params), bind(func.body, dict(zip(func.params, params, strict=True))), None)
-
     def _fixed(self, data: Var, t: Any, extent: Call, bucket: int) -> Call:
         """Return an input as one of a known shape, lengthened where it must be."""
         if not self.auto_pad:
@@ -129,3 +121,98 @@ class FlexibleShapeDispatch(ModulePass, required=("InferType",)):
         zero, one = const(0, "int32"), const(1, "int32")
         places = call_op("arange", zero, extent, one, dtype="int32")
         return call_op("take", call, places, axis=self.axis)
+
+
+def _copy(func: Function, axis: int, dim: int | AnyDim, indices: Sequence[int]) -> Function:
+    """Return a program for one extent of some of its parameters."""
+    params = []
+    for i, param in enumerate(func.params):
+        t = param.checked_type
+        if i in indices:
+            if not isinstance(t, TensorType) or not -len(t.dims) <= axis < len(t.dims):
+                raise ArgumentError(f"FlexibleShapeDispatch: parameter {i} has no axis {axis}, it is {t}")
+            t = override_shape(t, axis, dim)
+        params.append(Var(param.name_hint, t))
+    return Function(tuple(params), bind(func.body, dict(zip(func.params, params, strict=True))), None)
+
+
+def override_shape(tensor_type: TensorType, axis: int, dim: int | AnyDim) -> TensorType:
+    """Return a type of tensors with another extent.
+
+    Parameters
+    ----------
+    tensor_type : TensorType
+    axis : int
+        Which extent.
+    dim : int or Any
+
+    Returns
+    -------
+    TensorType
+    """
+    dims = list(tensor_type.dims)
+    dims[axis] = dim
+    return TensorType(tuple(dims), tensor_type.dtype)
+
+
+def specialize_body(
+    mod: IRModule,
+    function: Function,
+    axis: int,
+    dim: int | AnyDim,
+    input_indices: Sequence[int] = (0,),
+    affects_output: bool = True,
+) -> tuple[GlobalVar, list[TensorType]]:
+    """Add a copy of a function for one extent of its inputs to a module.
+
+    Parameters
+    ----------
+    mod : IRModule
+    function : Function
+        Type-checked.
+    axis : int
+        Of which axis of the inputs.
+    dim : int or Any
+        The extent.
+    input_indices : sequence of int
+        Which parameters have it.
+    affects_output : bool
+        Whether the type of the result, where the function states it, has it along the same axis.
+
+    Returns
+    -------
+    tuple of GlobalVar and list of TensorType
+        The copy, ``main_4`` for an extent of 4, and the types of its parameters.
+    """
+    copy = _copy(function, axis, dim, input_indices)
+    if isinstance(function.ret_type, TensorType):
+        result = override_shape(function.ret_type, axis, dim) if affects_output else function.ret_type
+        copy = Function(copy.params, copy.body, result)
+    var = GlobalVar(f"main_{'dynamic' if isinstance(dim, AnyDim) else dim}")
+    mod[var] = copy
+    return var, [param.type_annotation for param in copy.params]  # type: ignore[misc]
+
+
+def flexible_dispatch(
+    mod: IRModule,
+    buckets: Sequence[int],
+    axis: int = 0,
+    auto_pad: bool = False,
+    pad_value: float = 0,
+    input_indices: Sequence[int] | None = None,
+    affects_output: bool = True,
+) -> IRModule:
+    """Return a module whose ``main`` goes on in copies for some extents; see :class:`FlexibleShapeDispatch`.
+
+    Parameters
+    ----------
+    mod : IRModule
+    buckets, axis, auto_pad, pad_value, input_indices, affects_output
+        As of the pass.
+
+    Returns
+    -------
+    IRModule
+    """
+    dispatch = FlexibleShapeDispatch(buckets, axis, auto_pad, pad_value, input_indices, affects_output)
+    return dispatch(InferType()(mod))

@@ -28,7 +28,7 @@ from compiler.relay.operator import RelayOp
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
 from compiler.relay.transform.beta_reduce import beta_reduced
 from compiler.relay.transform.gradient_values import apply, map_tensors, ones, operator_gradient, zeros
-from compiler.relay.transform.to_a_normal_form import ToANormalFormExpr
+from compiler.relay.transform.to_a_normal_form import normal_form
 from compiler.relay.ty import RefType, TensorType, TupleType
 
 _NOTHING = TupleType(())
@@ -58,7 +58,7 @@ def higher_order(func: Function, mod: IRModule | None) -> Function:
 
 def _typed(func: Function, mod: IRModule | None) -> Function:
     """Return a function in A-normal form, with the types of all expressions."""
-    body = ToANormalFormExpr(beta_reduced(func.body))
+    body = normal_form(beta_reduced(func.body))
     typed = Function(func.params, body, func.ret_type, func.type_params, func.attrs)
     infer_expr(typed, mod)
     return typed

@@ -7,13 +7,14 @@ from typing import Any
 
 from compiler.ir.expr import RelayExpr
 from compiler.ir.instrument import report_rewrite
-from compiler.ir.node import same_items
+from compiler.ir.node import rebuild, same_items
 from compiler.ir.op import Op
 from compiler.ir.origin import derived_from
 from compiler.relay.analysis import with_operands
-from compiler.relay.analysis.scopes import Scope, Scopes, is_atom, scoped_operands
+from compiler.relay.analysis.scopes import Scope, Scopes, is_atom, is_kernel, scoped_operands
 from compiler.relay.analysis.traversal import post_order
 from compiler.relay.expr import Call, Constant, GraphExpr, Let, Var
+from compiler.relay.function import Function
 
 
 class LetInsertion:
@@ -29,17 +30,25 @@ class LetInsertion:
     other_names : bool
         Whether a ``let`` that only gives a variable or a constant another name stays; what comes after it in the same
         scope uses that name.
+    kernels : bool
+        Whether the kernels that are called are bound, in each scope that calls them.
     """
 
     def __init__(
-        self, must_bind: Callable[[Any, Scopes], bool], constants: bool = False, other_names: bool = False
+        self,
+        must_bind: Callable[[Any, Scopes], bool],
+        constants: bool = False,
+        other_names: bool = False,
+        kernels: bool = False,
     ) -> None:
         self._must_bind = must_bind
+        self._kernels = kernels
         self._constants = constants
         self._other_names = other_names
 
     def _is_atom(self, expr: GraphExpr) -> bool:
-        return is_atom(expr) and not (self._constants and isinstance(expr, Constant))
+        bound = (self._constants and isinstance(expr, Constant)) or (self._kernels and isinstance(expr, Function))
+        return is_atom(expr) and not bound
 
     def apply(self, expr: GraphExpr) -> Any:
         """Return the expression with lets; the same object where nothing changed."""
@@ -47,6 +56,7 @@ class LetInsertion:
         self._bindings: dict[Scope, list[tuple[Var, Any]]] = {}
         self._lets: dict[Var, Let] = {}
         self._names: dict[Any, Var] = {}
+        self._called: dict[tuple[Scope, Any], Var] = {}
         for part in self._scopes.order:
             if isinstance(part, Let):
                 self._lets[part.var] = part
@@ -71,6 +81,8 @@ class LetInsertion:
         ]
         with derived_from(part.span):
             value = with_scoped_operands(part, operands)
+            if self._kernels and isinstance(value, Call) and isinstance(value.op, Function) and is_kernel(value.op):
+                value = rebuild(value, op=self._kernel(value.op, self._scopes.of[part]))
             name = self._names.get(part)
             if name is None:
                 if not self._must_bind(part, self._scopes):
@@ -78,6 +90,14 @@ class LetInsertion:
                 name = Var("x")
         self._bindings.setdefault(self._scopes.of[part], []).append((name, value))
         return name
+
+    def _kernel(self, func: Function, scope: Scope) -> Var:
+        """Return the variable of a kernel that is called in a scope."""
+        key = (scope, func)
+        if key not in self._called:
+            self._called[key] = Var("x")
+            self._bindings.setdefault(scope, []).append((self._called[key], func))
+        return self._called[key]
 
     def _alias(self, part: GraphExpr) -> Any:
         """Return the value of a variable that is only another name for it."""

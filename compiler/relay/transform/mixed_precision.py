@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.ir.op import Op, register_op_attr
@@ -22,6 +22,8 @@ __all__ = [
     "MIXED_PRECISION_RULE",
     "Conversion",
     "conversion_of",
+    "get_generic_out_dtypes",
+    "register_func_to_op_list",
     "register_mixed_precision_conversion",
 ]
 
@@ -204,3 +206,42 @@ def register_mixed_precision_conversion(op_name: str, func: Rule | None = None, 
         The function, or the decorator that sets it.
     """
     return register_op_attr(op_name, MIXED_PRECISION_RULE, func, level)
+
+
+def register_func_to_op_list(list_ops: Sequence[str]) -> Callable[[Rule], Rule]:
+    """Return the decorator that sets what becomes of the calls of several operators.
+
+    Parameters
+    ----------
+    list_ops : sequence of str
+        Their names.
+
+    Returns
+    -------
+    callable
+        It sets a rule as :func:`register_mixed_precision_conversion` does, and returns it.
+    """
+
+    def register(func: Rule) -> Rule:
+        for name in list_ops:
+            register_mixed_precision_conversion(name, func)
+        return func
+
+    return register
+
+
+def get_generic_out_dtypes(call_node: Call, mixed_precision_type: str) -> list[str]:
+    """Return the data types of sums and of the result that serve for most operators: the chosen one.
+
+    Parameters
+    ----------
+    call_node : Call
+        A call of the operator; the answer does not depend on it.
+    mixed_precision_type : str
+        The chosen type.
+
+    Returns
+    -------
+    list of str
+    """
+    return [mixed_precision_type, mixed_precision_type]

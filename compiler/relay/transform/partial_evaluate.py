@@ -40,7 +40,7 @@ from compiler.relay.transform.partial_values import (
     KnownTuple,
     Value,
 )
-from compiler.relay.transform.to_a_normal_form import ToANormalFormExpr
+from compiler.relay.transform.to_a_normal_form import normal_form
 
 __all__ = [
     "PartialEvaluate",
@@ -128,7 +128,7 @@ class _Evaluator:
 
     def _body(self, func: Function) -> Any:
         if func not in self._bodies:
-            self._bodies[func] = ToANormalFormExpr(func.body)
+            self._bodies[func] = normal_form(func.body)
         return self._bodies[func]
 
     # expressions

@@ -16,7 +16,7 @@ from compiler.relay.function import Function
 from compiler.relay.operator import call_op, op_name
 from compiler.relay.transform.forward_rewrite import ForwardRewrite, Marked, Rule, check_constant, marked
 from compiler.relay.transform.function_pass import FunctionPass
-from compiler.relay.transform.quantize_config import QAnnotateKind, current_qconfig
+from compiler.relay.transform.quantize_config import QAnnotateKind, QuantizeContext
 from compiler.relay.ty import scalar_type
 
 __all__ = ["SIMULATED", "QAnnotateExpr", "QuantizeAnnotate", "annotate"]
@@ -101,8 +101,7 @@ class _Notes:
     def __init__(self) -> None:
         self.params: list[Var] = []
         self._quantized: dict[tuple[Any, QAnnotateKind], Call] = {}
-        self._convolutions = 0
-        self.stopped = False
+        self._context = QuantizeContext()
 
     def quantized(self, arg: Any, kind: QAnnotateKind) -> Any:
         """Return a value quantized as a kind, the same for all who need it so."""
@@ -123,13 +122,11 @@ class _Notes:
 
     def skips(self, call: Call) -> bool:
         """Return whether an operator stays in floating point by the options."""
-        config, name = current_qconfig(), op_name(call)
-        if self.stopped:
-            return True
-        if name == "nn.conv2d" and config.skip_conv_layers is not None:
-            self._convolutions += 1
-            return self._convolutions - 1 in [int(number) for number in config.skip_conv_layers]
-        return name == "nn.dense" and config.skip_dense_layer
+        return self._context.check_to_skip(call)
+
+    def stop(self) -> None:
+        """Leave out all operators from here on."""
+        self._context.stop_quantize()
 
 
 def _kind(arg: Any) -> QAnnotateKind | None:
@@ -193,7 +190,7 @@ def _last(notes: _Notes, call: Call, args: Sequence[Any]) -> Call | None:
     """A global average: nothing after it is quantized."""
     if notes.skips(call) or not marked(args[0]):
         return None
-    notes.stopped = True
+    notes.stop()
     return Call(call.op, (_plain(args[0]),), call.attrs)
 
 

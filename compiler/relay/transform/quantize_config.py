@@ -8,8 +8,18 @@ from enum import IntEnum
 from types import TracebackType
 
 from compiler.ir.error import ArgumentError, did_you_mean
+from compiler.relay.expr import Call
+from compiler.relay.operator import op_name
 
-__all__ = ["QAnnotateKind", "QConfig", "current_qconfig", "kind2str", "qconfig"]
+__all__ = [
+    "QAnnotateKind",
+    "QConfig",
+    "QuantizeContext",
+    "current_qconfig",
+    "kind2str",
+    "qconfig",
+    "quantize_context",
+]
 
 
 class QAnnotateKind(IntEnum):
@@ -173,3 +183,58 @@ def current_qconfig() -> QConfig:
     QConfig
     """
     return _CURRENT[-1]
+
+
+class QuantizeContext:
+    """Which operators were annotated so far, and whether annotation has ended."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self._convolutions = 0
+        self._stopped = False
+
+    def check_to_skip(self, ref_call: Call) -> bool:
+        """Return whether an operator stays in floating point by the current options, and count it.
+
+        Parameters
+        ----------
+        ref_call : Call
+
+        Returns
+        -------
+        bool
+        """
+        config, name = current_qconfig(), op_name(ref_call)
+        if self._stopped:
+            return True
+        if name == "nn.conv2d" and config.skip_conv_layers is not None:
+            self._convolutions += 1
+            return self._convolutions - 1 in [int(number) for number in config.skip_conv_layers]
+        return name == "nn.dense" and bool(config.skip_dense_layer)
+
+    def stop_quantize(self) -> None:
+        """Let all operators from here on stay in floating point."""
+        self._stopped = True
+
+    def __enter__(self) -> QuantizeContext:
+        self.reset()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """End nothing: what was counted stays until the next time."""
+
+
+_CONTEXT = QuantizeContext()
+
+
+def quantize_context() -> QuantizeContext:
+    """Return the one context that programs share; ``with`` begins it anew.
+
+    Returns
+    -------
+    QuantizeContext
+    """
+    return _CONTEXT

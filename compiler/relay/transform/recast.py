@@ -15,7 +15,7 @@ from compiler.relay.inference import infer_expr
 from compiler.relay.operator import call_op, op_name
 from compiler.relay.ty import TensorType
 
-__all__ = ["recast"]
+__all__ = ["RecastMutator", "recast"]
 
 
 def recast(
@@ -61,11 +61,9 @@ def recast_expr(
     expr: RelayExpr, dtype: str, out_dtype: str, names: Sequence[str], skip_layers: Sequence[int]
 ) -> RelayExpr:
     """Return an expression with some operators in another data type, as :func:`recast` says."""
-    infer_expr(expr)
-    layers = count_layers(expr, names)
-    skipped = {layer % layers for layer in skip_layers} if layers else set()
-    chosen = {call for call, layer in _layers(expr, names, layers).items() if layer not in skipped}
-    result: RelayExpr = bottom_up(_Recaster(chosen, dtype, out_dtype), expr)
+    mutator = RecastMutator(dtype, out_dtype, names, count_layers(expr, names), skip_layers)
+    mutator.choose(expr)
+    result: RelayExpr = bottom_up(mutator, expr)
     return result
 
 
@@ -83,16 +81,52 @@ def _layers(expr: GraphExpr, names: Sequence[str], count: int) -> dict[Call, int
     return layers
 
 
-class _Recaster(ExprMutator):
-    def __init__(self, chosen: set[Call], dtype: str, out_dtype: str) -> None:
+class RecastMutator(ExprMutator):
+    """Lets some operators of an expression compute in another data type.
+
+    Parameters
+    ----------
+    dtype, out_dtype : str
+        As of :func:`recast`.
+    valid_ops : sequence of str
+        The operators.
+    valid_op_count : int
+        How many of them lie one behind the other.
+    skip_layers : sequence of int
+        Which of these stay.
+    """
+
+    def __init__(
+        self, dtype: str, out_dtype: str, valid_ops: Sequence[str], valid_op_count: int, skip_layers: Sequence[int]
+    ) -> None:
         super().__init__()
-        self._chosen = chosen
         self._dtype = dtype
         self._out_dtype = out_dtype
+        self._names = valid_ops
+        self._count = valid_op_count
+        self._skipped = {layer % valid_op_count for layer in skip_layers} if valid_op_count else set()
+        self._chosen: set[Call] | None = None
+
+    def choose(self, expr: RelayExpr) -> None:
+        """Number the layers of a whole expression, whose types are inferred for it.
+
+        Parameters
+        ----------
+        expr : Expr
+        """
+        infer_expr(expr)
+        layers = _layers(expr, self._names, self._count)
+        self._chosen = {call for call, layer in layers.items() if layer not in self._skipped}
+
+    def visit(self, expr: GraphExpr) -> Any:
+        """Return an expression rewritten; the first one that is visited is the whole."""
+        if self._chosen is None and isinstance(expr, RelayExpr):
+            self.choose(expr)
+        return super().visit(expr)
 
     def visit_call(self, call: Call) -> Any:
         new = super().visit_call(call)
-        if call not in self._chosen:
+        if self._chosen is None or call not in self._chosen:
             return new
         attrs = new.attrs.with_values(out_dtype=self._out_dtype) if "out_dtype" in new.attrs else new.attrs
         t = call.checked_type

@@ -21,7 +21,8 @@ __all__ = [
 class ToANormalForm(FunctionPass, opt_level=1):
     """Bind every value with a let, in the order of evaluation, so that operands are variables only.
 
-    Level 1.  What is shared is evaluated once, where all of its users can see it.
+    Level 1.  What is shared is evaluated once, where all of its users can see it.  Kernels have names too, and stay as
+    they are.
 
     References
     ----------
@@ -46,7 +47,7 @@ class ToANormalForm(FunctionPass, opt_level=1):
     adds_types: ClassVar[bool] = False
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
-        return rebuild(func, body=ToANormalFormExpr(func.body))
+        return rebuild(func, body=normal_form(func.body, kernels=True))
 
 
 def ToANormalFormExpr(e: GraphExpr) -> Any:
@@ -55,10 +56,18 @@ def ToANormalFormExpr(e: GraphExpr) -> Any:
     Parameters
     ----------
     e : Expr
+        Of a function, the body.
 
     Returns
     -------
     Expr
         The same where it is in that form already.
     """
-    return LetInsertion(lambda part, scopes: True, constants=True).apply(e)
+    if isinstance(e, Function):
+        return rebuild(e, body=normal_form(e.body, kernels=True))
+    return normal_form(e, kernels=True)
+
+
+def normal_form(e: GraphExpr, kernels: bool = False) -> Any:
+    """Return an expression in A-normal form; with ``kernels``, those that are called have names as well."""
+    return LetInsertion(lambda part, scopes: True, constants=True, kernels=kernels).apply(e)

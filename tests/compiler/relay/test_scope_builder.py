@@ -39,3 +39,13 @@ def test_what_is_missing_is_said() -> None:
         sb.ret(relay.const(1))
     with pytest.raises(ArgumentError, match="an else_scope is missing"):
         sb.get()
+
+
+def test_a_scope_ends_only_where_nothing_was_raised() -> None:
+    ended: list[str] = []
+    with relay.scope_builder.WithScope("inside", lambda: ended.append("scope")) as value:
+        assert (value, ended) == ("inside", [])
+    assert ended == ["scope"]
+    with pytest.raises(KeyError), relay.scope_builder.WithScope(None, lambda: ended.append("again")):
+        raise KeyError
+    assert ended == ["scope"]

@@ -19,7 +19,15 @@ from compiler.relay.transform import (
     SimplifyInference,
 )
 from compiler.relay.transform.quantize_annotate import QAnnotateExpr, QuantizeAnnotate, annotate
-from compiler.relay.transform.quantize_config import QAnnotateKind, QConfig, current_qconfig, kind2str, qconfig
+from compiler.relay.transform.quantize_config import (
+    QAnnotateKind,
+    QConfig,
+    QuantizeContext,
+    current_qconfig,
+    kind2str,
+    qconfig,
+    quantize_context,
+)
 from compiler.relay.transform.quantize_partition import QPartitionExpr, QuantizePartition, partition
 from compiler.relay.transform.quantize_realize import QRealizeIntExpr, QuantizeRealize, realize
 
@@ -30,6 +38,7 @@ __all__ = [
     "QPartitionExpr",
     "QRealizeIntExpr",
     "QuantizeAnnotate",
+    "QuantizeContext",
     "QuantizePartition",
     "QuantizeRealize",
     "annotate",
@@ -41,6 +50,7 @@ __all__ = [
     "prerequisite_optimize",
     "qconfig",
     "quantize",
+    "quantize_context",
     "realize",
 ]
 

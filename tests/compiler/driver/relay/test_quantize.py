@@ -165,3 +165,15 @@ def test_a_weight_must_be_known() -> None:
     mod, _ = network()
     with pytest.raises(ArgumentError, match="a weight must be a constant"):
         quantized(mod, {})
+
+
+def test_a_context_counts_the_layers_that_are_left_out() -> None:
+    x = relay.var("x", shape=(1, 4, 8, 8))
+    layer = relay.nn.conv2d(x, relay.var("w", shape=(4, 4, 3, 3)))
+    with qtz.qconfig(skip_conv_layers=[1]), qtz.quantize_context() as context:
+        assert [context.check_to_skip(layer) for _ in range(3)] == [False, True, False]
+        assert not context.check_to_skip(relay.exp(x))
+        context.stop_quantize()
+        assert context.check_to_skip(layer)
+    with qtz.qconfig(skip_conv_layers=[1]), context:
+        assert not context.check_to_skip(layer)

@@ -135,6 +135,10 @@ def test_layers_are_counted_along_the_longest_path() -> None:
     x = relay.var("x", shape=(4,))
     deep, flat = relay.exp(relay.exp(relay.log(x))), relay.exp(x)
     assert analysis.count_layers(relay.add(deep, flat), ["exp", "log"]) == 3
+    counter = analysis.LayerCounter(["exp"])
+    for part in (flat, deep):
+        counter.visit(part)
+    assert counter.count() == 2
     assert analysis.count_layers(tvm.IRModule.from_expr(relay.add(deep, flat)), ["exp"]) == 2
 
 

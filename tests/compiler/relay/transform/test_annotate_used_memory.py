@@ -82,3 +82,25 @@ def @main(%x: Tensor[(4, 4), int8]) {{
 def test_functions_that_are_kernels_stay_as_they_are() -> None:
     mod = relay.transform.InferType()(relay.fromtext(f'#[version = "0.0.5"]\ndef @g{KERNEL[3:]}'))
     tvm.ir.assert_structural_equal(relay.transform.AnnotateUsedMemory()(mod), mod)
+
+
+def test_kernels_that_are_called_without_a_name_get_one() -> None:
+    def kernel() -> Any:
+        p = relay.var("p", shape=(4, 4), dtype="int8")
+        return relay.Function([p], relay.nn.relu(p)).with_attr("Primitive", 1)
+
+    x, shared = relay.var("x", shape=(4, 4), dtype="int8"), kernel()
+    body = shared(kernel()(shared(x)))
+    normal = relay.transform.ToANormalForm()(relay.transform.InferType()(tvm.IRModule.from_expr(body)))
+    main = relay.transform.AnnotateUsedMemory()(normal)["main"]
+    body, used, called = main.body, [], []
+    while isinstance(body, relay.Let):
+        if isinstance(body.value, relay.Function):
+            used.append([int(number) for number in body.value.attrs["used_memory"]])
+        else:
+            called.append(body.value.op)
+        body = body.body
+    assert used == [[32, 32], [32]]
+    assert called[0] is called[2] is not called[1]
+    back = relay.transform.ToGraphNormalForm()(normal)["main"].body
+    assert isinstance(back.op, relay.Function)

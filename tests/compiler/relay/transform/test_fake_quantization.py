@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from compiler import relay
 from compiler.ir.error import ArgumentError
 from compiler.relay.analysis import post_order
 from compiler.relay.operator import get, op_name
+from compiler.relay.transform import fake_quantization_to_integer as rules
 from compiler.relay.transform.fake_quantization import TensorAffineType, register_fake_quantization_to_integer
 from tests.compiler.relay.op.example import evaluate
 from tests.compiler.relay.op.examples.quantized import point, scale
@@ -160,3 +162,21 @@ def test_without_an_end_only_where_asked() -> None:
     assert tvm.ir.structural_equal(relay.transform.FakeQuantizationToInteger()(mod), mod)
     rewritten = relay.transform.FakeQuantizationToInteger(use_qat=True)(mod)
     assert names(rewritten) - {""} == {"qnn.dense", "maximum", "qnn.dequantize"}
+
+
+def test_programs_say_which_operators_on_integers_stand_for_others() -> None:
+    def body(made: Any) -> Any:
+        mod = tvm.IRModule.from_expr(qnn.quantize(made, scale(0.5), point(0), out_dtype="int8"))
+        return relay.transform.FakeQuantizationToInteger()(relay.transform.InferType()(mod))["main"].body
+
+    x, y = real("x"), real("y", s=0.5)
+    for name, made, register, found in (
+        ("reverse", relay.reverse(x, 1), rules.register_unary_identity, "qnn.requantize"),
+        ("cos", relay.cos(x), partial(rules.register_unary_qnn, op=qnn.tanh), "qnn.tanh"),
+        ("power", relay.power(x, y), partial(rules.register_binary_identity, op=relay.bitwise_or), "bitwise_or"),
+        ("mod", relay.mod(x, y), partial(rules.register_binary_qnn, op=qnn.subtract), "qnn.subtract"),
+    ):
+        assert op_name(body(made)) == "qnn.quantize"
+        register(name)
+        assert op_name(body(made)) == found
+        get(name).reset_attr("FTVMFakeQuantizationToInteger")

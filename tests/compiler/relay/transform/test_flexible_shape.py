@@ -5,6 +5,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
+from compiler.relay.transform import flexible_shape
 
 
 def _dispatched(params, body, **options):
@@ -54,3 +55,13 @@ def test_an_axis_that_no_input_has_is_refused():
     x = relay.var("x", shape=(relay.Any(),))
     with pytest.raises(tvm.error.TVMError, match="parameter 0 has no axis 1"):
         _dispatched([x], relay.exp(x), buckets=[2], axis=1)
+
+
+def test_the_steps_of_a_dispatch_are_functions():
+    x = relay.var("x", shape=(2, 3))
+    mod = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x], relay.nn.relu(x))))
+    var, types = flexible_shape.specialize_body(mod, mod["main"], 0, 7, [0])
+    assert (var.name_hint, types) == ("main_7", [relay.TensorType((7, 3))])
+    assert relay.transform.InferType()(mod)["main_7"].ret_type == types[0]
+    dispatched = flexible_shape.flexible_dispatch(mod, [4], auto_pad=True)
+    np.testing.assert_allclose(_run(dispatched, np.ones((3, 3), "float32")), np.ones((3, 3)))

@@ -108,3 +108,17 @@ def test_the_meaning_stays(dtype: str) -> None:
     runs = [relay.create_executor("debug", mod=m).evaluate()(*arrays) for m in (mod, ToMixedPrecision(dtype)(mod))]
     for a, b in zip(*runs, strict=True):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=5e-3, atol=5e-3)
+
+
+def test_a_rule_may_be_set_for_several_operators() -> None:
+    def never(call: Any, dtype: str) -> list[Any]:
+        return [mixed_precision.MIXED_PRECISION_NEVER, *mixed_precision.get_generic_out_dtypes(call, "float32")]
+
+    names = ["nn.relu", "tanh"]
+    try:
+        mixed_precision.register_func_to_op_list(names)(never)
+        mod = ToMixedPrecision("float16")(module(relay.tanh(relay.nn.relu(dense()))))
+        assert dtypes(mod) == {"nn.dense": "float16", "nn.relu": "float32", "tanh": "float32"}
+    finally:
+        for name in names:
+            get(name).reset_attr(mixed_precision.MIXED_PRECISION_RULE)

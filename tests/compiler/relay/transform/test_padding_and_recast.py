@@ -11,6 +11,7 @@ import compiler as tvm
 from compiler.driver.relay.data_dep_optimization import simplify_fc_transpose
 from compiler.ir.error import ArgumentError
 from compiler.relay.analysis import list_op_freqs
+from compiler.relay.transform.recast import RecastMutator
 from tests.compiler.relay.transform.reading import after, module_of, relay, shown, transform
 from tests.properties.graphs import evaluate, random_inputs
 
@@ -191,3 +192,11 @@ def test_a_convolution_of_blocks_is_a_dilated_one(
 )
 def test_a_convolution_of_blocks_that_is_no_dilated_one_stays(out: Any) -> None:
     assert "batch_to_space_nd" in shown(means_the_same(out, transform.FlattenAtrousConv()))
+
+
+def test_the_mutator_of_recast_rewrites_the_expression_that_it_is_given() -> None:
+    x = relay.var("x", shape=(1, 4, 8, 8))
+    layers = relay.nn.conv2d(relay.nn.conv2d(x, weight()), weight())
+    made = RecastMutator("float16", "float32", ["nn.conv2d"], 2, [0]).visit(layers)
+    assert shown(made).count("cast") == 3
+    assert shown(made).startswith("cast(nn.conv2d(cast(nn.conv2d(x, w)), cast(w)))")
