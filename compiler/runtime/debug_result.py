@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.runtime.device import Device
@@ -49,15 +49,17 @@ class DebugResult:
         os.makedirs(self.path, exist_ok=True)
         graph = json.loads(graph_json)
         self._rows = graph["node_row_ptr"]
+        self._tensors: dict[str, NDArray] = {}
         self.nodes: list[dict[str, Any]] = []
         names = [node["name"] for node in graph["nodes"]]
-        shapes, dtypes = graph["attrs"]["shape"][1], graph["attrs"]["dltype"][1]
+        self._shapes: list[list[int]] = graph["attrs"]["shape"][1]
+        self._dtypes: list[str] = graph["attrs"]["dltype"][1]
         for node, row in zip(graph["nodes"], self._rows, strict=False):
             attrs = node.get("attrs", {})
             called = "param" if node["op"] == "null" else attrs.get("func_name", node["op"])
             inputs = [names[given[0]] for given in node["inputs"]]
-            typed = {**attrs, "T": f"type: {dtypes[row]}"}
-            self.nodes.append({**node, "op": called, "inputs": inputs, "attrs": typed, "shape": shapes[row]})
+            typed = {**attrs, "T": f"type: {self._dtypes[row]}"}
+            self.nodes.append({**node, "op": called, "inputs": inputs, "attrs": typed, "shape": self._shapes[row]})
         self._write(GRAPH_DUMP_FILE_NAME, {**graph, "nodes": self.nodes})
 
     def write_trace(self, seconds: Sequence[float]) -> None:
@@ -83,13 +85,65 @@ class DebugResult:
         values : sequence of sequence of NDArray
             All results of each node.
         """
-        arrays = {
+        self._tensors = {
             f"{node['name']}____topo-index:{index}____output-num:{number}": value
             for index, (node, results) in enumerate(zip(self.nodes, values, strict=True))
             for number, value in enumerate(results)
         }
         with open(os.path.join(self.path, TENSORS_FILE_NAME), "wb") as file:
-            file.write(save_param_dict(arrays))
+            file.write(save_param_dict(self._tensors))
+
+    def get_graph_nodes(self) -> list[dict[str, Any]]:
+        """Return the nodes in the order of the graph.
+
+        Returns
+        -------
+        list of dict
+            Each with ``name``, ``op`` (``param`` for inputs and parameters), ``inputs``, ``attrs`` and ``shape``.
+        """
+        return self.nodes
+
+    def get_graph_node_shapes(self) -> list[list[int]]:
+        """Return the shape of every result of the nodes.
+
+        Returns
+        -------
+        list of list of int
+        """
+        return self._shapes
+
+    def get_graph_node_dtypes(self) -> list[str]:
+        """Return the data type of every result of the nodes.
+
+        Returns
+        -------
+        list of str
+        """
+        return self._dtypes
+
+    def get_graph_node_output_num(self, node: Mapping[str, Any]) -> int:
+        """Return how many results a node has.
+
+        Parameters
+        ----------
+        node : mapping of str
+            One of :meth:`get_graph_nodes`.
+
+        Returns
+        -------
+        int
+        """
+        return 1 if node["op"] == "param" else int(node["attrs"]["num_outputs"])
+
+    def get_output_tensors(self) -> dict[str, NDArray]:
+        """Return the results of the nodes in the last run.
+
+        Returns
+        -------
+        dict of str to NDArray
+            By names such as ``add____topo-index:2____output-num:0``.
+        """
+        return self._tensors
 
     def table(self, measured: Sequence[Sequence[float]]) -> str:
         """Return a table of the kernels, the longest first.

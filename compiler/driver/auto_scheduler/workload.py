@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.autotvm.task.workload import deserialize_args, serialize_args
+from compiler.driver.auto_scheduler.dag_text import operation_text
 from compiler.ir.error import ArgumentError, expected
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, convert
 from compiler.te.flops import schedule_flops
@@ -131,10 +132,10 @@ class ComputeDAG:
     tensors : list of Tensor
         The parameters of the function: inputs, then outputs.
     ops : list of Operation
-        In the order of the data.
+        Each behind those that it reads, which come in the order in which it reads them.
     outputs : list of Operation
         Those that no other one reads.
-    flop_ct : int
+    flop_ct : float
         Floating-point operations of a call.
     """
 
@@ -149,11 +150,12 @@ class ComputeDAG:
         self.tensors = list(compute_or_sche)
         if not self.tensors or not all(isinstance(t, Tensor) for t in self.tensors):
             expected("ComputeDAG", "compute_or_sche", "a list of tensors, a schedule or the key of a workload", None)
-        last = create_schedule([t.op for t in self.tensors])
+        given_ops = [stage.op for stage in create_schedule([t.op for t in self.tensors]).stages]
+        read = {t.op for op in given_ops for t in op.input_tensors}
+        self.outputs = [op for op in given_ops if op not in read]
+        last = create_schedule(self.outputs)
         self.ops: list[Operation] = [stage.op for stage in last.stages]
-        read = {t.op for op in self.ops for t in op.input_tensors}
-        self.outputs = [op for op in self.ops if op not in read]
-        self.flop_ct = schedule_flops(last) or 0
+        self.flop_ct = float(schedule_flops(last) or 0)
 
     def consumers(self, op: Operation) -> list[Operation]:
         """Return the operations that read another one.
@@ -177,10 +179,11 @@ class ComputeDAG:
             JSON: a digest, and the shapes of the parameters.
         """
         shapes = [[e.value if isinstance(e, IntImm) else str(e) for e in map(convert, t.shape)] for t in self.tensors]
-        return json.dumps([hashlib.md5(str(self).encode(), usedforsecurity=False).hexdigest(), *shapes])
+        described = "".join(_definition(op) for op in self.ops)
+        return json.dumps([hashlib.md5(described.encode(), usedforsecurity=False).hexdigest(), *shapes])
 
     def __str__(self) -> str:
-        return "".join(_definition(op) for op in self.ops)
+        return "".join(operation_text(op) for op in self.ops)
 
 
 def extent_of(axis: IterVar) -> PrimExpr:
@@ -199,7 +202,7 @@ def extent_of(axis: IterVar) -> PrimExpr:
 
 
 def _definition(op: Operation) -> str:
-    """Return an operation as a line: ``C(i, j) += (A[i, k] * B[k, j])``."""
+    """Return all that an operation is known by, its data types and extents too."""
     if not isinstance(op, ComputeOp):
         shape = ", ".join(map(str, op.output(0).shape))
         return f"{op.name} = {type(op).__name__.removesuffix('Op').upper()} [{shape}], {op.output(0).dtype}\n"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from compiler.ir.error import ArgumentError
@@ -17,30 +18,28 @@ __all__ = ["PassPrintingInstrument", "PassTimingInstrument", "PrintAfterAll", "P
 
 
 class PassTimingInstrument(PassInstrument):
-    """Measures how long each pass takes, nested passes included; at the end of its context it forgets all of them.
-
-    Attributes
-    ----------
-    timings : list of (int, str, float)
-        Depth, name and seconds of each pass, in the order in which they ended.
-    """
+    """Measures how long each pass takes, nested passes included; at the end of its context it forgets all of them."""
 
     def __init__(self) -> None:
-        self._started: list[float] = []
-        self.timings: list[tuple[int, str, float]] = []
+        self._roots: list[_Timing] = []
+        self._running: list[_Timing] = []
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-        self._started.append(time.perf_counter())
+        timing = _Timing(info.name, time.perf_counter())
+        (self._running[-1].nested if self._running else self._roots).append(timing)
+        self._running.append(timing)
 
     def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
-        seconds = time.perf_counter() - self._started.pop()
-        self.timings.append((len(self._started), info.name, seconds))
+        timing = self._running.pop()
+        timing.seconds = time.perf_counter() - timing.started
 
     def pass_failed(self, mod: IRModule, info: PassInfo, error: BaseException) -> None:
-        self._started.pop()
+        failed = self._running.pop()
+        (self._running[-1].nested if self._running else self._roots).remove(failed)
 
     def exit_pass_ctx(self) -> None:
-        self.timings.clear()
+        self._roots.clear()
+        self._running.clear()
 
     def render(self) -> str:
         """Return the timings as text.
@@ -48,9 +47,30 @@ class PassTimingInstrument(PassInstrument):
         Returns
         -------
         str
-            A line for each pass, in the order in which they ended, nested ones indented; times in microseconds.
+            A line for each pass, those that it carried out beneath it and indented by a tab: its time and, in brackets,
+            what of it is not theirs, in microseconds; its share of all time and of that of the pass around it.
         """
-        return "\n".join(f"{'  ' * depth}{name}: {seconds * 1e6:.0f}us" for depth, name, seconds in self.timings)
+        total = sum(timing.seconds for timing in self._roots)
+        return "".join(line for timing in self._roots for line in timing.lines(total, total, 0))
+
+
+@dataclass(slots=True, eq=False)
+class _Timing:
+    """How long one pass took."""
+
+    name: str
+    started: float
+    seconds: float = 0.0
+    nested: list[_Timing] = field(default_factory=list)
+
+    def lines(self, total: float, around: float, depth: int) -> Iterator[str]:
+        """Yield the line of the pass, then those of the passes that it carried out."""
+        alone = self.seconds - sum(timing.seconds for timing in self.nested)
+        share, part = (100 * self.seconds / whole if whole else 0.0 for whole in (total, around))
+        times = f"{self.seconds * 1e6:.0f}us [{alone * 1e6:.0f}us] ({share:.2f}%; {part:.2f}%)"
+        yield "\t" * depth + f"{self.name}: {times}\n"
+        for timing in self.nested:
+            yield from timing.lines(total, self.seconds, depth + 1)
 
 
 class PassPrintingInstrument(PassInstrument):

@@ -165,7 +165,9 @@ def test_timing_is_rendered_by_nesting() -> None:
     timing = instrument.PassTimingInstrument()
     with PassContext(instruments=[timing]):
         Sequential([note("one"), note("two")], name="all")(IRModule())
-        assert [line.split(":")[0] for line in timing.render().splitlines()] == ["  one", "  two", "all"]
+        lines = timing.render().splitlines()
+    assert [line.split(":")[0] for line in lines] == ["all", "\tone", "\ttwo"]
+    assert re.fullmatch(r"all: \d+us \[\d+us\] \(100\.00%; 100\.00%\)", lines[0])
     assert timing.render() == ""
 
 

@@ -55,6 +55,25 @@ def test_results_inside_of_the_graph(module: debug_executor.GraphModuleDebug) ->
         module.debug_get_output("nowhere")
 
 
+def test_what_is_known_of_the_nodes_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    x = relay.var("x", shape=(2, 4))
+    halves = relay.split(relay.nn.relu(x), 2, axis=1)
+    lib = relay.build(IRModule.from_expr(relay.Function([x], halves.tuple_value)), "llvm")
+    made = debug_executor.create(lib.get_graph_json(), lib.get_lib(), tvm.cpu(0))
+    made.set_input(x=np.arange(8, dtype="float32").reshape(2, 4))
+    made.run()
+    assert "Total_time" in capsys.readouterr().out
+    datum = made.debug_datum
+    assert datum is not None
+    given, split = datum.get_graph_nodes()
+    assert (given["op"], given["name"], split["inputs"]) == ("param", "x", ["x"])
+    assert [datum.get_graph_node_output_num(node) for node in (given, split)] == [1, 2]
+    assert datum.get_graph_node_shapes() == [[2, 4], [2, 2], [2, 2]]
+    assert datum.get_graph_node_dtypes() == ["float32"] * 3
+    results = datum.get_output_tensors()
+    assert results[f"{split['name']}____topo-index:1____output-num:1"].numpy().tolist() == [[2, 3], [6, 7]]
+
+
 def test_a_run_leaves_its_graph_times_and_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     x = relay.var("x", shape=(2, 4))
     halves = relay.split(relay.nn.relu(x), 2, axis=1)

@@ -109,7 +109,7 @@ def cache_read(
         readers = chosen or consumers_of(state, writer)
         place = place_behind(writer, scope, readers)
         region = region_below(state, writer, buffer, place.around)
-    copy = renamed_buffer(buffer, f"{buffer.name}_{storage_scope.replace('.', '_')}", storage_scope)
+    copy = renamed_buffer(buffer, f"{buffer.name}_{storage_scope}", storage_scope)
     stage = copy_stage(buffer, copy, region)
     readers = [reader for reader in readers if reader is not writer]
     return insert_stage(state, scope, Insertion(place, stage, copy), ReplaceBuffers({buffer: copy}), readers)
@@ -163,7 +163,7 @@ def cache_write(
     chosen = list(consumer_blocks or ())
     place = place_behind(block, scope, consumers_of(state, block))
     region = region_below(state, block, buffer, place.around)
-    copy = renamed_buffer(buffer, f"{buffer.name}_{storage_scope.replace('.', '_')}", storage_scope)
+    copy = renamed_buffer(buffer, f"{buffer.name}_{storage_scope}", storage_scope)
     stage = copy_stage(copy, buffer, region)
     replace = ReplaceBuffers({buffer: copy})
     return insert_stage(state, scope, Insertion(place, stage, copy), replace, [block, *chosen])
@@ -217,7 +217,7 @@ def cache_inplace(state: ScheduleState, block: StmtSRef, read_buffer_index: int,
         union(sets, analyzer) for sets in zip(*[accessed_box(realize, r, {}, analyzer) for r in accesses], strict=True)
     ]
     region = [side.cover_range(all, analyzer) for side, all in zip(sides, full_region(buffer), strict=True)]
-    copy = renamed_buffer(buffer, f"{buffer.name}_{storage_scope.replace('.', '_')}", storage_scope)
+    copy = renamed_buffer(buffer, f"{buffer.name}_{storage_scope}", storage_scope)
     before, after = copy_stage(buffer, copy, region), copy_stage(copy, buffer, region)
     replace = ReplaceBuffers({buffer: copy})
     around = _Around(realize, before, after, replace)

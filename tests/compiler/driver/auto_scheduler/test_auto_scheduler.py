@@ -97,7 +97,7 @@ def test_the_model_expects_most_of_states_like_the_fast_ones():
     task = auto_scheduler.SearchTask(func=scheduled_product, args=(64, 64, 64), target="llvm")
     rng, model = random.Random(0), auto_scheduler.XGBModel()
     states = [task.compute_dag.sketch.sample(rng) for _ in range(60)]
-    costs = {state: 1.0 + sum(state.decisions[3][:6]) for state in states}  # small tiles are fast
+    costs = {state: 1.0 + sum(state.decisions[2][:6]) for state in states}  # small tiles are fast
     inputs = [auto_scheduler.MeasureInput(task, state) for state in states[:40]]
     results = [auto_scheduler.MeasureResult((costs[inp.state],), 0, "", 0.0, 0.0) for inp in inputs]
     model.update(inputs, results)
@@ -202,3 +202,32 @@ def test_callbacks_follow_the_search_and_records_are_distilled(
     assert best is not None
     assert read.state == best.state
     assert auto_scheduler.dump_record_to_string(auto_scheduler.MeasureInput(task, read.state), result) == line
+
+
+def test_a_graph_is_printed_a_line_for_each_value():
+    dag = auto_scheduler.ComputeDAG(scheduled_product(8, 8, 4))
+    assert str(dag).splitlines() == [
+        "A = PLACEHOLDER [8, 4]",
+        "B = PLACEHOLDER [4, 8]",
+        "product(i, j) += A[i, k] * B[k, j]",
+        "C = PLACEHOLDER [8, 8]",
+        "D(i, j) = product[i, j] + C[i, j]",
+    ]
+    assert dag.flop_ct == 2 * 8 * 8 * 4 + 8 * 8
+    a, k = te.placeholder((4, 6), name="A"), te.reduce_axis((0, 6), name="k")
+    largest = te.compute((4,), lambda i: te.max(a[i, k], axis=k, where=k < 3), name="largest")
+    both = te.compute((4,), lambda i: (largest[i], largest[i] * 2.0), name="both")
+    assert str(auto_scheduler.ComputeDAG([a, *both])).splitlines()[1:] == [
+        "largest(i) max= A[i, k] where k < 3",
+        "both.v0(i) = largest[i]",
+        "both.v1(i) = largest[i] * 2f",
+    ]
+
+
+def test_keys_of_workloads_tell_data_types_apart():
+    def doubled(dtype):
+        a = te.placeholder((4,), dtype, name="A")
+        return auto_scheduler.ComputeDAG([a, te.compute((4,), lambda i: a[i] + a[i], name="B")])
+
+    assert str(doubled("int8")) == str(doubled("float32"))
+    assert doubled("int8").workload_key() != doubled("float32").workload_key()

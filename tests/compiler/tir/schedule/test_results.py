@@ -211,3 +211,12 @@ def test_fused_loops_stand_in_regions_without_a_quotient_of_a_quotient() -> None
     region = sch.get(sch.get_block("row")).reads[0].region
     f = "i_j_k_fused"
     assert [str(r.min) for r in region] == [f"{f} // 128", f"{f} % 128 // 16", f"{f} % 16"]
+
+
+def test_blocks_that_copy_are_named_by_their_memory() -> None:
+    sch = MATMUL.schedule()
+    sch.cache_read("C", 0, "shared.dyn")
+    sch.cache_write("C", 0, "wmma.accumulator")
+    for name in ("A_shared.dyn", "C_wmma.accumulator"):
+        assert sch.get(sch.get_block(name)).name_hint == name
+    assert "A_shared_dyn = T.alloc_buffer((" in sch.mod.script()

@@ -1,0 +1,51 @@
+"""The operations of a graph as text, a line for each value, as ``print(task.compute_dag)`` shows them."""
+
+from __future__ import annotations
+
+from compiler.ir.primexpr import Add, Max, Min, Mul, PrimExpr, Reduce, is_const_int
+from compiler.ir.text import TextBuilder
+from compiler.te.operation import ComputeOp
+from compiler.te.tensor import Operation
+from compiler.tir.printer_loops import LoopPrinter
+
+__all__ = ["operation_text"]
+
+_UPDATES: dict[type[PrimExpr], str] = {Add: "+=", Mul: "*=", Max: "max=", Min: "min="}
+
+
+def operation_text(op: Operation) -> str:
+    """Return what an operation computes.
+
+    Parameters
+    ----------
+    op : Operation
+
+    Returns
+    -------
+    str
+        Lines such as ``C(i, j) += A[i, k]*B[k, j]`` and ``A = PLACEHOLDER [64, 64]``.
+    """
+    if not isinstance(op, ComputeOp):
+        shape = ", ".join(map(str, op.output(0).shape))
+        return f"{op.name} = {type(op).__name__.removesuffix('Op').upper()} [{shape}]\n"
+    axes = ", ".join(axis.var.name for axis in op.axis)
+    several = len(op.body) > 1
+    lines = (f"{op.name}{f'.v{k}' if several else ''}({axes}) {_value_text(body)}\n" for k, body in enumerate(op.body))
+    return "".join(lines)
+
+
+def _value_text(body: PrimExpr) -> str:
+    """Return how a value is assigned, or what a reduction combines with it."""
+    if not isinstance(body, Reduce):
+        return f"= {_text(body)}"
+    update = _UPDATES.get(type(body.combiner.result[body.value_index]), "reduce=")
+    source = body.source[body.value_index]
+    condition = "" if is_const_int(body.condition, 1) else f" where {_text(body.condition)}"
+    return f"{update} {_text(source)}{condition}"
+
+
+def _text(expr: PrimExpr) -> str:
+    out = TextBuilder()
+    LoopPrinter(out).expr(expr)
+    out.newline()
+    return out.text().rstrip()
