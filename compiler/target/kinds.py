@@ -117,6 +117,7 @@ KINDS: dict[str, KindFacts] = {
     "aocl_sw_emu": KindFacts("Intel FPGAs, emulated", ("aocl", "hls"), {}),
     "hybrid": KindFacts("hybrid script", ("hybrid",), {}),
     "composite": KindFacts("several devices together", (), {"devices": list}),
+    "test": KindFacts("what tests ask targets of; there is no code for it", (), {}),
 }
 """The names that a target string may begin with."""
 
@@ -132,9 +133,10 @@ class TargetKind(str):
         return str(self)
 
     @property
-    def options(self) -> list[str]:
-        """The options that targets of this kind take."""
-        return [*_COMMON, *KINDS[self].options]
+    def options(self) -> dict[str, str]:
+        """The options that targets of this kind take, with their types under TVM's names."""
+        names = {**_COMMON, **KINDS[self].options}
+        return {option: option_type(self, option).__name__ for option in names}
 
     @staticmethod
     def options_from_name(kind_name: str) -> dict[str, str]:
@@ -153,8 +155,7 @@ class TargetKind(str):
         TargetError
             If there is no such kind.
         """
-        kind = kind_named(kind_name)
-        return {option: option_type(kind, option).__name__ for option in kind.options}
+        return kind_named(kind_name).options
 
 
 def kind_named(name: str) -> TargetKind:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from compiler.ir.error import TargetError, show
 from compiler.target.kinds import KINDS, TargetKind, kind_named, option_type
+from compiler.target.m_profile import is_m_profile
 from compiler.target.tags import tagged
 
 __all__ = ["Description", "Option", "describe", "option_text"]
@@ -161,7 +162,7 @@ def _words(key: str, value: object) -> list[str]:
     if isinstance(value, str):
         return [word for word in value.split(",") if word]
     if isinstance(value, (list, tuple)):
-        return [str(word) for word in value]
+        return [json.dumps(word) if isinstance(word, Mapping) else str(word) for word in value]
     raise TargetError(f"Target: -{key} must be a comma-separated list, got {show(value)}")
 
 
@@ -178,10 +179,18 @@ def keys_of(made: Description) -> list[str]:
     """
     device = made.given.get("device")
     devices = [str(device)] if device else []
+    arm = ["arm_cpu", "cpu"] if _is_arm(made) else []
     if made.keys:
-        return list(dict.fromkeys([*made.keys, *devices]))
-    is_arm = str(made.given.get("mtriple", "")).startswith("aarch64")
-    return list(dict.fromkeys([*devices, *(["arm_cpu"] if is_arm else []), *KINDS[made.kind].keys]))
+        return list(dict.fromkeys([*made.keys, *arm, *devices]))
+    return list(dict.fromkeys([*arm, *devices, *KINDS[made.kind].keys]))
+
+
+def _is_arm(made: Description) -> bool:
+    """Return whether a target names a processor of Arm's, of any profile."""
+    if made.kind not in ("llvm", "c"):
+        return False
+    triple, cpu = (str(made.given.get(key, "")) for key in ("mtriple", "mcpu"))
+    return triple.startswith(("aarch64", "arm")) or is_m_profile(cpu)
 
 
 def option_text(key: str, value: object) -> str:

@@ -39,6 +39,14 @@ _JETSON = {
 }
 _REGISTERS = {"sm_53": 32768, "sm_62": 32768, "sm_87": 65536}
 """Registers of a block where they are not 65536."""
+_JETSON_CPUS = {
+    "jetson-orin-nano": ("cortex-a78", 6),
+    "jetson-agx-orin-32gb": ("cortex-a78", 8),
+    "jetson-agx-orin-64gb": ("cortex-a78", 12),
+    "jetson-agx-xavier": ("carmel", 8),
+    "jetson-xavier-nx": ("carmel", 6),
+}
+"""The processors beside the GPUs of these boards, with their numbers of cores."""
 _C5_SIZES = {"large": 1, "xlarge": 2, "2xlarge": 4, "4xlarge": 8, "9xlarge": 18}
 """Machines with CPUs of Skylake's generation, with their numbers of cores; larger ones have Cascade Lake's."""
 _C5_LARGER = {"12xlarge": 24, "18xlarge": 36, "24xlarge": 48}
@@ -54,6 +62,13 @@ def _nvidia(arch: str) -> dict[str, object]:
         "thread_warp_size": 32,
         "registers_per_block": _REGISTERS.get(arch, 65536),
     }
+
+
+def _jetson(name: str, arch: str) -> dict[str, object]:
+    if name not in _JETSON_CPUS:
+        return _nvidia(arch)
+    cpu, cores = _JETSON_CPUS[name]
+    return {**_nvidia(arch), "host": {"kind": "llvm", "mtriple": "aarch64-linux-gnu", "mcpu": cpu, "num-cores": cores}}
 
 
 def _raspberry(triple: str, cpu: str) -> dict[str, object]:
@@ -76,7 +91,7 @@ _TAGS: dict[str, dict[str, object]] = {
     **{f"nvidia/geforce-{name}": _nvidia(arch) for arch, names in _GEFORCE.items() for name in names},
     **{f"nvidia/nvidia-{name}": _nvidia(arch) for arch, names in _DATA_CENTER.items() for name in names},
     **{f"nvidia/{name}": _nvidia(arch) for arch, names in _DATA_CENTER.items() for name in names},
-    **{f"nvidia/{name}": _nvidia(arch) for arch, names in _JETSON.items() for name in names},
+    **{f"nvidia/{name}": _jetson(name, arch) for arch, names in _JETSON.items() for name in names},
     **{f"aws/cpu/c5.{size}": _cpu("skylake-avx512", cores) for size, cores in _C5_SIZES.items()},
     **{f"aws/cpu/c5.{size}": _cpu("cascadelake", cores) for size, cores in _C5_LARGER.items()},
     "raspberry-pi/4b-aarch64": _raspberry("aarch64-linux-gnu", "cortex-a72"),

@@ -17,6 +17,7 @@ from compiler.runtime.device import Device, device
 from compiler.runtime.native_code import host_cpu, host_features, host_triple
 from compiler.target import vector_registers
 from compiler.target.kinds import KINDS, TargetKind
+from compiler.target.m_profile import is_m_profile, m_profile_features, split_cpu
 from compiler.target.options import Description, Options, describe, keys_of, option_text
 from compiler.target.target_features import TargetFeatures
 
@@ -88,7 +89,8 @@ class Target:
             return host_cpu(), ",".join([*host_attributes(), *self.mattr])
         if self.mcpu == "native":
             raise TargetError(f"Target: -mcpu=native is this machine, which is not a {self.triple}")
-        return self.mcpu, ",".join(self.mattr)
+        cpu, extensions = split_cpu(self.mcpu)
+        return cpu, ",".join(map(_llvm_feature, [*extensions, *self.mattr]))
 
     def _text(self, option: str) -> str:
         return str(self.attrs.get(option, ""))
@@ -156,7 +158,10 @@ class Target:
     @property
     def features(self) -> TargetFeatures:
         """Facts about the processor as attributes, such as ``has_sve``."""
-        return TargetFeatures(self.triple if "mtriple" in self.attrs else "", self.cpu, self.llvm_features)
+        known = (
+            m_profile_features(self.mcpu, self.mattr) if is_m_profile(self.mcpu) else {"is_test": self.kind == "test"}
+        )
+        return TargetFeatures(self.triple if "mtriple" in self.attrs else "", self.cpu, self.llvm_features, known)
 
     @property
     def num_cores(self) -> int:
@@ -548,6 +553,16 @@ def _host(host: object) -> Target | None:
 
 extension_point("current target").add("target", Target.current)
 register_codec(Target, "Target", lambda target: {"target": target.export()}, lambda fields: Target(fields["target"]))
+
+
+_WITHOUT = {f"+no{name}": f"-{name}" for name in (
+    "crypto", "dotprod", "dsp", "fullfp16", "i8mm", "mve", "mve.fp", "neon", "sme", "sve", "sve2",
+)}  # fmt: skip
+"""What Arm's compilers take for the lack of a feature, and what LLVM does."""
+
+
+def _llvm_feature(feature: str) -> str:
+    return _WITHOUT.get(feature, feature)
 
 
 def _architecture(triple: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from compiler.target.processor_features import used_features
 
@@ -16,20 +16,25 @@ class TargetFeatures:
     """Facts about a processor as attributes; None for those that are no matter of its architecture.
 
     Of Arm's processors they are ``is_aarch64``, ``has_asimd``, ``has_dotprod``, ``has_fp16_simd``, ``has_matmul_i8``,
-    ``has_sve`` and ``has_sme``.
+    ``has_sve`` and ``has_sme``; of the M profile ``has_dsp`` and ``has_mve``.
 
     Parameters
     ----------
     triple, cpu, features : str
         What LLVM is asked for.
+    known : mapping of str to bool
+        What is known without LLVM.
     """
 
-    def __init__(self, triple: str, cpu: str, features: str) -> None:
+    def __init__(self, triple: str, cpu: str, features: str, known: Mapping[str, bool]) -> None:
         self._triple = triple
+        self._known = known
         self._machine: Callable[[], frozenset[str]] = lambda: used_features(triple, cpu, features)
         self._stated = features.split(",")
 
     def __getattr__(self, name: str) -> bool | None:
+        if name in self._known:
+            return self._known[name]
         architecture = self._triple.split("-")[0]
         aarch64 = architecture in ("aarch64", "arm64")
         if not aarch64 and not architecture.startswith(("arm", "thumb")):

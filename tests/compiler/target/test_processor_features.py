@@ -37,6 +37,32 @@ def test_arms_processors_tell_their_features_as_attributes():
     assert (newer.has_sve, newer.has_matmul_i8, newer.has_fp16_simd, newer.has_sme) == (True, True, True, False)
     assert Target("llvm -mtriple=armv8a-linux-gnueabihf").features.has_asimd
     assert Target("llvm -mtriple=x86_64--").features.has_sve is None
+    assert not Target("llvm -mtriple=aarch64-linux-gnu -mattr=+v9a,+nosve").features.has_sve
+
+
+@pytest.mark.parametrize(
+    ("cpu", "has_dsp", "has_mve"),
+    [
+        ("cortex-m3", False, False),
+        ("cortex-m33", True, False),
+        ("cortex-m33+nodsp", False, False),
+        ("cortex-m55", True, True),
+        ("cortex-m55+nomve", True, False),
+    ],
+)
+def test_the_m_profile_is_known_by_its_names(cpu, has_dsp, has_mve):
+    for kind in ("c", "llvm"):
+        target = Target(f"{kind} -mcpu={cpu}")
+        assert target.keys == ["arm_cpu", "cpu"]
+        assert (target.features.has_dsp, target.features.has_mve) == (has_dsp, has_mve)
+    assert Target("llvm -mcpu=cortex-m55 -mattr=+nodsp").features.has_dsp is False
+    made = Target("llvm -mtriple=thumbv8m.main-none-eabi -mcpu=cortex-m33+nodsp")
+    assert (made.cpu, made.llvm_features) == ("cortex-m33", "-dsp")
+
+
+def test_targets_of_tests_have_a_feature():
+    assert Target("test").features.is_test
+    assert not Target("cuda").features.is_test
 
 
 def test_targets_with_their_hosts():
@@ -46,3 +72,16 @@ def test_targets_with_their_hosts():
     assert {str(target.kind): name for target, name in targets.items()} == {"cuda": "first", "llvm": "second"}
     assert all(target.host == host for target in targets)
     assert tvm.target.TargetKind.options_from_name("llvm")["mcpu"] == "str"
+
+
+def test_any_arm_triple_belongs_to_arms_targets():
+    for triple in ("aarch64-linux-gnu", "armv7l-linux-gnueabihf", "arm64-apple-macos"):
+        assert Target(f"llvm -mtriple={triple}").keys == ["arm_cpu", "cpu"]
+    assert Target("llvm -keys=mine -mtriple=aarch64-linux-gnu").keys == ["mine", "arm_cpu", "cpu"]
+    assert Target("nvidia/jetson-agx-xavier").host.keys == ["arm_cpu", "cpu"]
+
+
+def test_a_composite_target_takes_mappings():
+    made = Target({"kind": "composite", "devices": ["llvm", {"kind": "cuda", "arch": "sm_80"}]})
+    assert [(device.kind.name, device.arch) for device in made.attrs["devices"]] == [("llvm", ""), ("cuda", "sm_80")]
+    assert "mcpu" in Target("llvm").kind.options

@@ -1,0 +1,66 @@
+"""Arm's processors of the M profile, and what their names and features say about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["is_m_profile", "m_profile_features", "split_cpu"]
+
+_WITH_DSP = ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m35p", "cortex-m55", "cortex-m85")
+_WITH_MVE = ("cortex-m55", "cortex-m85")
+_CPUS = ("cortex-m0", "cortex-m0plus", "cortex-m3", *_WITH_DSP)
+
+
+def split_cpu(mcpu: str) -> tuple[str, list[str]]:
+    """Take a name apart that says what its processor has or lacks.
+
+    Parameters
+    ----------
+    mcpu : str
+        E.g. ``cortex-m33+nodsp``.
+
+    Returns
+    -------
+    name : str
+    extensions : list of str
+        Each with its sign: ``+nodsp``.
+    """
+    name, *extensions = mcpu.split("+")
+    return name, [f"+{extension}" for extension in extensions]
+
+
+def is_m_profile(mcpu: str) -> bool:
+    """Return whether a processor is one of the M profile.
+
+    Parameters
+    ----------
+    mcpu : str
+        Its name, which may say what it lacks.
+
+    Returns
+    -------
+    bool
+    """
+    return split_cpu(mcpu)[0] in _CPUS
+
+
+def m_profile_features(mcpu: str, mattr: Sequence[str]) -> dict[str, bool]:
+    """Return what schedules ask about a processor of the M profile.
+
+    Parameters
+    ----------
+    mcpu : str
+        Its name, which may say what it lacks.
+    mattr : sequence of str
+        Features, each with its sign.
+
+    Returns
+    -------
+    dict of str to bool
+        ``has_dsp``, instructions for signals, and ``has_mve``, vectors.
+    """
+    name, extensions = split_cpu(mcpu)
+    stated = {*extensions, *mattr}
+    has_dsp = name in _WITH_DSP and stated.isdisjoint({"+nodsp", "-dsp"})
+    has_mve = name in _WITH_MVE and stated.isdisjoint({"+nomve", "+nomve.fp", "-mve", "-mve.fp", "+nodsp"})
+    return {"has_dsp": has_dsp, "has_mve": has_mve}
