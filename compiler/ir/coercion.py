@@ -166,7 +166,7 @@ def convert(value: ExprLike) -> PrimExpr:
     Parameters
     ----------
     value : PrimExpr, IterVar, Tensor of rank 0, number or str
-        An axis stands for its variable, a tensor of rank 0 for its element.
+        An axis stands for its variable, a tensor of rank 0 for its element, memory of an IR builder for its pointer.
 
     Returns
     -------
@@ -183,7 +183,9 @@ def convert(value: ExprLike) -> PrimExpr:
         return StringImm(value)
     as_object = getattr(value, "asobject", None)
     if as_object is not None:
-        return as_object()  # type: ignore[no-any-return]
+        thing = as_object()
+        pointer: PrimExpr = thing if isinstance(thing, PrimExpr) else thing.data
+        return pointer
     if isinstance(value, (bool, int, float, np.generic)):
         return const(value)
     raise DTypeError(f"expected an expression or a number, got {type(value).__name__} {show(value)}")

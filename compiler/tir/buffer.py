@@ -299,7 +299,7 @@ def decl_buffer(
     shape: ExprLike,
     dtype: str = "float32",
     name: str = "buffer",
-    data: Var | None = None,
+    data: Var | Buffer | None = None,
     strides: ExprLike = (),
     elem_offset: ExprLike = None,
     scope: str = "global",
@@ -318,8 +318,8 @@ def decl_buffer(
         Type of one element.
     name : str
         What it is called in texts, and so is its pointer.
-    data : Var, optional
-        The pointer; a new variable when left out.
+    data : Var or Buffer, optional
+        The pointer, or a buffer with it; a new variable when left out.
     strides : sequence of int or PrimExpr, optional
         In elements; compact rows when left out.
     elem_offset : int or PrimExpr, optional
@@ -348,8 +348,7 @@ def decl_buffer(
     if buffer_type not in _BUFFER_TYPES:
         raise ArgumentError(f"decl_buffer: buffer_type must be '' or 'auto_broadcast', got {show(buffer_type)}")
     dt.parse(dtype)
-    dims = as_exprs(shape)
-    separators = as_exprs(axis_separators if axis_separators is not None else ())
+    dims, separators = as_exprs(shape), as_exprs(axis_separators if axis_separators is not None else ())
     _check_separators(separators, len(dims))
     index_dtype = dims[0].dtype if dims else "int32"
     rows = as_exprs(strides if strides is not None else ())
@@ -359,7 +358,8 @@ def decl_buffer(
         offset = convert(elem_offset)
     else:
         offset = Var(f"{name}_elem_offset", index_dtype) if offset_factor else const(0, index_dtype)
-    pointer = data if data is not None else Var(name, "handle", PointerType(PrimType(dtype), scope or "global"))
+    kind = PointerType(PrimType(dtype), scope or "global")
+    pointer = Var(name, "handle", kind) if data is None else getattr(data, "data", data)
     return Buffer(
         pointer,
         dtype,

@@ -82,14 +82,14 @@ class BufferVar:
         """The name of the memory."""
         return self.buffer.name
 
-    def asobject(self) -> Var:
-        """Return the pointer.
+    def asobject(self) -> Buffer:
+        """Return the memory as a buffer; among the operands of calls it stands for its pointer.
 
         Returns
         -------
-        Var
+        Buffer
         """
-        return self.buffer.data
+        return self.buffer
 
     def __getitem__(self, index: ExprLike) -> PrimExpr:
         return BufferLoad(self.buffer, self._indices(index))
@@ -289,14 +289,14 @@ class IRBuilder:
         Parameters
         ----------
         node : Node or str
-            What the fact is about, e.g. an axis or the pointer of a buffer.
+            What the fact is about, e.g. an axis or the pointer of a buffer; a buffer stands for its pointer.
         attr_key : str
             Which fact, e.g. ``thread_extent``.
         value : PrimExpr, number or str
             What the fact says.
         """
         fact = StringImm(value) if isinstance(value, str) else convert(value)
-        subject = StringImm(node) if isinstance(node, str) else node
+        subject = StringImm(node) if isinstance(node, str) else node.data if isinstance(node, Buffer) else node
         self.emit(lambda body: AttrStmt(subject, attr_key, fact, body))
 
     def let(self, var_name: str, value: ExprLike) -> Var:

@@ -8,11 +8,13 @@ from dataclasses import field
 from enum import IntEnum
 from typing import Any, ClassVar, SupportsIndex, overload
 
+from compiler.ir import dtype as dt
 from compiler.ir.deprecation import deprecated
 from compiler.ir.error import expected
 from compiler.ir.extension import public_module
 from compiler.ir.node import node, older_names
 from compiler.ir.primexpr import (
+    NE,
     ExprLike,
     IntImm,
     IterVar,
@@ -22,6 +24,7 @@ from compiler.ir.primexpr import (
     as_exprs,
     bound_value,
     check_bound_value,
+    const,
     convert,
     require_condition,
 )
@@ -360,7 +363,7 @@ class IfThenElse(Stmt):
     Parameters
     ----------
     condition : PrimExpr or bool
-        Of type ``bool``, one lane.
+        Of type ``bool``, one lane; an integer holds where it is not zero.
     then_case : Stmt
         What runs where the condition holds.
     else_case : Stmt, optional
@@ -374,7 +377,7 @@ class IfThenElse(Stmt):
     else_case: Stmt | None = None
 
     def __post_init__(self) -> None:
-        require_condition(self, "condition")
+        _require_branch_condition(self)
 
 
 @node
@@ -479,7 +482,7 @@ class While(Stmt):
     body: Stmt
 
     def __post_init__(self) -> None:
-        require_condition(self, "condition")
+        _require_branch_condition(self)
         if isinstance(self.condition, IntImm):
             expected("While", "condition", "an expression that changes", self.condition)
 
@@ -503,6 +506,16 @@ class Prefetch(Stmt):
     def __post_init__(self) -> None:
         if type(self.bounds) is not tuple:
             object.__setattr__(self, "bounds", tuple(self.bounds))
+
+
+def _require_branch_condition(n: IfThenElse | While) -> None:
+    """Make a condition of an integer, as in C, and check that there is one."""
+    condition = n.condition
+    if isinstance(condition, PrimExpr) and condition.dtype != "bool" and dt.is_integral(condition.dtype):
+        zero = const(0, condition.dtype)
+        truth = const(condition.value != 0, "bool") if isinstance(condition, IntImm) else NE(condition, zero)
+        object.__setattr__(n, "condition", truth)
+    require_condition(n, "condition")
 
 
 def _bound(value: ExprLike, loop_var: Var) -> PrimExpr:

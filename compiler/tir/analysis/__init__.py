@@ -18,6 +18,10 @@ from compiler.tir.analysis.memory import (
     calculate_workspace_bytes,
     used_buffers,
 )
+from compiler.tir.analysis.memory_constraints import (
+    apply_prim_func_arg_and_result_memory_constraints,
+    get_prim_func_arg_and_result_memory_constraints,
+)
 from compiler.tir.analysis.purity import assert_pure_function, is_pure_function
 from compiler.tir.analysis.verify import is_lowered, verify_memory, verify_ssa
 from compiler.tir.analysis.verify_gpu_code import verify_gpu_code
@@ -26,6 +30,7 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, Stmt
 
 __all__ = [
+    "apply_prim_func_arg_and_result_memory_constraints",
     "assert_pure_function",
     "calculate_allocated_bytes",
     "calculate_constant_bytes",
@@ -36,6 +41,7 @@ __all__ = [
     "find_anchor_block",
     "get_block_access_region",
     "get_block_read_write_region",
+    "get_prim_func_arg_and_result_memory_constraints",
     "is_lowered",
     "is_pure_function",
     "undefined_vars",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from compiler.arith import iter_map_simplify
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import BoundError, LoweringError
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import rebuild
-from compiler.ir.primexpr import IntImm, PrimExpr, Ramp, Var, cast, const, is_const_int
-from compiler.ir.substitute import substitute
+from compiler.ir.primexpr import FloorDiv, FloorMod, IntImm, PrimExpr, Ramp, Range, Var, cast, const, is_const_int
+from compiler.ir.substitute import post_order_visit, substitute
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer, BufferLoad, compact_strides
 from compiler.tir.stmt import BufferStore
@@ -102,9 +103,16 @@ class FlatMemory:
     ----------
     analyzer : Analyzer
         Simplifies the linear indices.
+
+    Attributes
+    ----------
+    loops : dict of Var to Range
+        The loops around the accesses, as far as they are known: quotients and remainders by symbolic extents, as in
+        ``i // n * n + i % n``, cancel in them.
     """
 
     def __init__(self, analyzer: Analyzer) -> None:
+        self.loops: dict[Var, Range] = {}
         self._analyzer = analyzer
         self._views: dict[Buffer, _View] = {}
         self._linear_indices: dict[tuple[Any, ...], tuple[Exprs, PrimExpr]] = {}
@@ -216,6 +224,7 @@ class FlatMemory:
         if view is None:
             strides = buffer.strides or compact_strides(buffer.shape)
             flat = rebuild(flatten_buffer(buffer), data=self.pointer(buffer.data))
+            flat = rebuild(flat, shape=tuple([self.simplify(dim) for dim in flat.shape]))
             view = self._views[buffer] = _View(flat, None, strides, buffer.elem_offset)
         return view
 
@@ -266,6 +275,8 @@ class FlatMemory:
         if view.offset is not None:
             index = index + view.offset
         index = self.simplify(index)
+        if self.loops and _divides_by_symbol(index):
+            (index,) = iter_map_simplify((index,), self.loops)
         if ramp is None:
             return index
         return Ramp(index, self.simplify(ramp.stride * cast(ramp.stride.dtype, view.strides[-1])), ramp.lanes)
@@ -281,3 +292,15 @@ class FlatMemory:
         flat = self.flat(n.buffer)
         stored = cast(storage_dtype(value.dtype), value) if flat.dtype != n.buffer.dtype else value
         return rebuild(n, buffer=flat, value=stored, indices=self.flat_indices(n.buffer, indices))
+
+
+def _divides_by_symbol(index: PrimExpr) -> bool:
+    """Return whether an index has a quotient or a remainder by something that is no number."""
+    divides = False
+
+    def look(n: Any) -> None:
+        nonlocal divides
+        divides = divides or (isinstance(n, (FloorDiv, FloorMod)) and not isinstance(n.b, IntImm))
+
+    post_order_visit(index, look)
+    return divides

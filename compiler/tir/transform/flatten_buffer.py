@@ -11,7 +11,7 @@ from compiler.ir.transform import PassContext
 from compiler.tir.block import Block
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.function import PrimFunc
-from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, Stmt
+from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, DeclBuffer, For, Stmt
 from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.flat_memory import FlatMemory, storage_dtype
 from compiler.tir.transform.grouped_memory import GroupedMemory, compact_parameters
@@ -55,6 +55,12 @@ class FlattenBuffer(PrimFuncPass):
 class _Flatten(StmtExprMutator):
     def __init__(self, memory: FlatMemory) -> None:
         self._memory = memory
+
+    def visit_For(self, n: For) -> Stmt:
+        self._memory.loops[n.loop_var] = Range.from_fields(n.min, n.extent)
+        new: Stmt = self.visit_Node(n)
+        self._memory.loops.pop(n.loop_var)
+        return new
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
         dtype = storage_dtype(n.dtype)

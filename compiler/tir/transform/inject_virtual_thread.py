@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from compiler.ir import dtype as dt
 from compiler.ir.error import LoweringError, show
 from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node, rebuild
 from compiler.ir.origin import inheriting
-from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var, const
-from compiler.ir.substitute import substitute
+from compiler.ir.primexpr import Call, IntImm, IterVar, PrimExpr, Ramp, Var, const
+from compiler.ir.substitute import post_order_visit, substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.allocations import element_count
 from compiler.tir.analysis.features import features
+from compiler.tir.arithmetic import floordiv
 from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.builtin import ACCESS_PTR, is_call
+from compiler.tir.device_ops import CONTEXT_ID
 from compiler.tir.function import PrimFunc
 from compiler.tir.renewal import Renewal
 from compiler.tir.stmt import (
@@ -34,6 +38,8 @@ from compiler.tir.stmt import (
 from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
 
+_WRITES = 2
+"""The bit of an address that memory is written through."""
 UNROLL_BELOW = 16
 """Fewer virtual threads than this are written out one after the other; more become a loop."""
 
@@ -49,6 +55,15 @@ class InjectVirtualThread(PrimFuncPass):
         B = T.allocate([8])                       for i in range(8):
         for i in range(8):                   →        B[i] = A[i]
             B[i] = A[vthread * 32 + i]                B[8 + i] = A[32 + i]
+
+    What calls write through ``T.tvm_access_ptr`` counts as well.  Threads of an axis with another name, such as
+    ``cthread``, share no memory that is allocated inside, and ``T.tvm_context_id()`` is their number.
+
+    Raises
+    ------
+    LoweringError
+        If the number of threads is no constant, or the pointer of memory that each thread has for itself is used
+        otherwise than by loads, stores and ``T.tvm_access_ptr``.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
@@ -66,9 +81,30 @@ class _FindThreads(StmtMutator):
             raise LoweringError(f"InjectVirtualThread: the number of threads must be constant, got {show(n.value)}")
         if not isinstance(n.node, IterVar):
             raise LoweringError(f"InjectVirtualThread: expected a thread axis, got {show(n.node)}")
-        touched = _touched(body, n.node.var)
+        if not n.node.thread_tag.startswith("vthread"):
+            body = _ContextIds(n.node.var).visit(body)
+            touched = _allocated(body)
+        else:
+            touched = _touched(body, n.node.var)
         with inheriting(n.span):
             return _Inject(n.node.var, n.value.value, touched).visit(body)
+
+
+class _ContextIds(StmtExprMutator):
+    """Puts the number of a thread in the place of ``tvm_context_id``."""
+
+    def __init__(self, var: Var) -> None:
+        self._var = var
+
+    def visit_Call(self, n: Call) -> PrimExpr:
+        return self._var if n.op is CONTEXT_ID else self.visit_Node(n)
+
+
+def _allocated(body: Stmt) -> set[Var]:
+    """Return the pointers allocated in a statement."""
+    accesses = _Accesses()
+    accesses.visit(body)
+    return accesses.allocated
 
 
 def _touched(body: Stmt, var: Var) -> set[Var]:
@@ -101,6 +137,10 @@ class _Accesses(Visitor):
         uses = _uses(n.value).union(*map(_uses, n.indices))
         self.stores.append((n.buffer.data, uses.union(*self._around)))
 
+    def visit_Evaluate(self, n: Evaluate) -> None:
+        uses = _uses(n.value).union(*self._around)
+        self.stores += [(data, uses) for data in _written_through_pointers(n.value)]
+
     def visit_IfThenElse(self, n: IfThenElse) -> None:
         self._within(_uses(n.condition), n.then_case, n.else_case)
 
@@ -119,6 +159,20 @@ class _Accesses(Visitor):
             if body is not None:
                 self.visit(body)
         self._around.pop()
+
+
+def _written_through_pointers(e: PrimExpr) -> list[Var]:
+    """Return the memory whose addresses are handed to calls that may write it."""
+    written: list[Var] = []
+
+    def look(n: Any) -> None:
+        if is_call(n, ACCESS_PTR) and isinstance(n.args[1], Var):
+            mask = n.args[4]
+            if not isinstance(mask, IntImm) or mask.value & _WRITES:
+                written.append(n.args[1])
+
+    post_order_visit(e, look)
+    return written
 
 
 def _uses(e: Any) -> set[Var]:
@@ -188,13 +242,32 @@ class _Inject(StmtExprMutator):
         buffer, predicate = self._shared(n.buffer), self._visit_optional(n.predicate)
         return rebuild(n, buffer=buffer, indices=indices, predicate=predicate)
 
+    def visit_Call(self, n: Call) -> PrimExpr:
+        if n.op is not ACCESS_PTR or n.args[1] not in self._own:
+            return self.visit_Node(n)
+        kind, data, offset, extent, mask = n.args
+        assert isinstance(data, Var)
+        part = floordiv(self._sizes[data], const(dt.lanes(kind.dtype)))
+        own = self._var * part + self.visit(offset)
+        return rebuild(n, args=(kind, data, own, self.visit(extent), mask))
+
+    def visit_Var(self, n: Var) -> PrimExpr:
+        if n in self._own:
+            raise LoweringError(
+                f"InjectVirtualThread: {n.name!r} is memory that each virtual thread has for itself; pass a part of it "
+                "to a call by T.tvm_access_ptr or T.address_of"
+            )
+        return n
+
     def _moved(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> tuple[Buffer, tuple[PrimExpr, ...]]:
         """Return the access to the thread's own part of the memory."""
         size = self._sizes[buffer.data]
         view = self._buffers.get(buffer)
         if view is None:
             view = self._buffers[buffer] = rebuild(buffer, shape=(size * self._count,))
-        return view, (self._var * size + indices[0],)
+        own, index = self._var * size, indices[0]
+        moved = Ramp(own + index.base, index.stride, index.lanes) if isinstance(index, Ramp) else own + index
+        return view, (moved,)
 
     def _shared(self, buffer: Buffer) -> Buffer:
         """Return the view of memory that the threads share; its shape does not depend on them."""

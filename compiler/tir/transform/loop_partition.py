@@ -304,10 +304,11 @@ class _Partition(StmtMutator):
         return b if self._proved(b <= a) else self._analyzer.simplify(binary(Min, a, b))
 
     def _piece_loop(self, n: For, piece: _Piece, recurse: bool) -> Stmt:
-        """Return the loop over one piece; a single iteration needs no loop."""
+        """Return the loop over one piece; a single iteration needs none, unless something is stated of the loop."""
         body = _Decide(piece.decided).visit(n.body)
         var = Var(n.loop_var.name, n.loop_var.dtype, span=n.loop_var.span)
-        single = isinstance(piece.extent, IntImm) and piece.extent.value == 1 and not self._keep_single
+        kept = self._keep_single or n.annotations
+        single = isinstance(piece.extent, IntImm) and piece.extent.value == 1 and not kept
         value = piece.begin if single else _shifted(piece.begin, var)
         with inheriting(n.span):
             body = substitute(body, {n.loop_var: value})

@@ -53,6 +53,7 @@ def test_while_and_attributes() -> None:
     with ib.while_loop(A[0, 0] < 3):
         A[0, 0] = A[0, 0] + 1
     ib.scope_attr(A.asobject(), "volatile_scope", 1)
+    assert A.asobject().data.name == "A"
     ib.assert_(A[0, 0] == 3, "three")  # noqa: PT009  no unittest
     ib.emit(tir.Evaluate(0))
     stmt = ib.get()
@@ -60,6 +61,8 @@ def test_while_and_attributes() -> None:
     loop, attribute = stmt.body.seq
     assert isinstance(loop, tir.While)
     assert (attribute.attr_key, type(attribute.body)) == ("volatile_scope", tir.AssertStmt)
+    assert attribute.node is A.asobject().data
+    assert tir.decl_buffer((4,), "int32", data=A.asobject()).data is attribute.node
 
 
 def unclosed() -> None:

@@ -7,6 +7,7 @@ import textwrap
 import pytest
 
 from compiler.ir.error import LoweringError
+from compiler.ir.module import IRModule
 from compiler.ir.transform import Sequential
 from compiler.tir.analysis import verify_ssa
 from compiler.tir.transform import InjectVirtualThread, Simplify
@@ -268,3 +269,50 @@ def test_threads_compute_what_a_loop_computes(threads: int, body: str) -> None:
 def test_the_number_of_threads_must_be_constant() -> None:
     with pytest.raises(LoweringError, match="number of threads must be constant, got n"):
         apply(program('v = T.launch_thread("vthread", n)\nC[v] = v'), InjectVirtualThread())
+
+
+POINTERS = """
+v = T.int32()
+T.attr(T.iter_var(v, (0, 2), "ThreadIndex", "{axis}"), "virtual_thread", 2)
+L = T.allocate([4], "int32")
+L_1 = T.Buffer((4,), "int32", data=L)
+T.call_extern("int32", "fill", POINTER, v, T.tvm_context_id(dtype="int32"))
+C[v] = L_1[1]
+""".replace("POINTER", 'T.tvm_access_ptr(T.type_annotation("int32"), L, 1, 2, 2)')
+
+
+def test_each_thread_hands_out_pointers_to_its_own_memory() -> None:
+    text = INJECT(apply_to(POINTERS.format(axis="vthread"))).script()
+    assert "L = T.allocate([8]" in text
+    for thread in range(2):
+        pointer = f'T.tvm_access_ptr(T.type_annotation("int32"), L, {thread * 4 + 1}, 2, 2)'
+        assert f'T.call_extern("int32", "fill", {pointer}, {thread}, T.tvm_context_id(dtype="int32"))' in text
+        assert f"C[{thread}] = L_1[{thread * 4 + 1}]" in text
+
+
+def test_threads_of_other_axes_share_nothing_and_know_their_number() -> None:
+    text = INJECT(apply_to(POINTERS.format(axis="cthread"))).script()
+    assert "L, 1, 2, 2), 0, 0)" in text
+    assert "L, 5, 2, 2), 1, 1)" in text
+
+
+def test_vectors_stay_ramps() -> None:
+    statements = """
+v = T.launch_thread("vthread", 2)
+L = T.allocate([4], "int32")
+L_1 = T.Buffer((4,), "int32", data=L)
+L_1[0:4] = T.Broadcast(v, 4)
+"""
+    assert (
+        "L_1[T.Mul(1, 4):T.Mul(1, 4) + 4] = T.Broadcast(1, 4)" in InjectVirtualThread()(apply_to(statements)).script()
+    )
+
+
+def test_a_bare_pointer_to_memory_of_its_own_is_refused() -> None:
+    statements = POINTERS.format(axis="vthread") + 'T.call_extern("int32", "use", L)\n'
+    with pytest.raises(LoweringError, match="'L' is memory that each virtual thread has for itself"):
+        INJECT(apply_to(statements))
+
+
+def apply_to(statements: str) -> IRModule:
+    return IRModule({"main": program(statements, params=PARAMS)})

@@ -255,3 +255,22 @@ def test_a_hint_needs_no_marked_conditions() -> None:
 def test_what_only_evaluates_a_value_is_cut_as_well() -> None:
     func = program("for i in range(n):\n    T.evaluate(T.Select(T.likely(i < 5), n, 3))")
     assert len(nodes(apply(func, LoopPartition()), For)) == 2
+
+
+def test_a_loop_of_one_iteration_stays_where_something_is_stated_of_it() -> None:
+    assert_pass(
+        LoopPartition(partition_const_loop=True),
+        """
+        for i in T.serial(10, annotations={"pragma_x": 1}):
+            if T.likely(i < 1):
+                C[i] = A[0]
+            else:
+                C[i] = A[i - 1]
+        """,
+        """
+        for i in T.serial(1, annotations={"pragma_x": 1}):
+            C[i] = A[0]
+        for i in T.serial(9, annotations={"pragma_x": 1}):
+            C[i + 1] = A[i + 1 - 1]
+        """,
+    )

@@ -324,3 +324,14 @@ def test_groups_of_dimensions_between_axis_separators(separated: str, shape: lis
     store = func.body
     assert isinstance(store, BufferStore)
     assert ([int(d) for d in store.buffer.shape], [int(i) for i in store.indices]) == (shape, index)
+
+
+def test_indices_that_symbolic_extents_were_divided_out_of_are_joined_again() -> None:
+    params = "A: T.handle, B: T.handle, n: T.int32"
+    header = "A_1 = T.match_buffer(A, (32, n, n))\nB_1 = T.match_buffer(B, (32, n, n))\n"
+    loop = "for i in range(n * n * 32):\n"
+    index = "i // (n * n), i % (n * n) // n, i % n"
+    before = program(header + loop + f"    B_1[{index}] = A_1[{index}]", params=params)
+    text = str(apply(before, FlattenBuffer()))
+    assert "T.Buffer((n * n * 32,), data=A_1.data)" in text
+    assert "[i] = " in text
