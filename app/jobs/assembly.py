@@ -50,12 +50,10 @@ MAX_TRACE = 4_000
 """Characters of the recorder's traceback in the log."""
 MAX_LAST_LINE = 500
 """Characters of a traceback's last line that are shown."""
-_DAMAGED = (
-    "the script changed Python itself, or closed what its process writes to, so that the explorer could not go on"
-)
-_LEFT = "the script ended its own process before its end"
+_DAMAGED = "the script changed Python itself or closed its process's output, so the explorer could not continue"
+_LEFT = "the script ended its own process early"
 _REST_SHOWN = "; what was done until then is shown"
-_LEFT_NOTE = "the script left its process before its end"
+_LEFT_NOTE = "the script left its process early"
 Describe = Callable[[Outcome, int | None, str], Problem]
 Severity = Literal["error", "warning"]
 
@@ -76,7 +74,7 @@ def _memory(outcome: Outcome, line: int | None, who: str) -> Problem:
 
 
 def _output(outcome: Outcome, line: int | None, who: str) -> Problem:
-    message = f"what {who} gave back was more than can be shown: {outcome.detail}"
+    message = f"what {who} returned is too large to show: {outcome.detail}"
     return Problem(kind="OutputLimit", message=message, line=line)
 
 

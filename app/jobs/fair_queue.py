@@ -390,7 +390,7 @@ class FairQueue:
         return used >= 2.0 * other + self.quantum_seconds
 
     def _use(self, ticket: Ticket, now: float) -> tuple[float, float]:
-        """Return the slot time that a ticket's address and its tab have used lately."""
+        """Return the slot time that a ticket's address and its tab have recently used."""
         return self._clients[ticket.flow.client].at(now), self._tabs[ticket.flow].at(now)
 
     # waiting

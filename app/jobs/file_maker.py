@@ -23,7 +23,7 @@ from app.sandbox import Job
 from app.spool import Spool
 
 NOTHING = "the script built nothing"
-BROKEN_OFF = "the file did not come whole: the process that made it ended too early"
+BROKEN_OFF = "the file is incomplete: the process that built it ended early"
 MEMORY_BYTES = 1 << 18
 """Size of a file that is kept in memory; larger ones lie on the disk."""
 

@@ -9,7 +9,7 @@ from app.jobs.fair_queue import FairQueue
 from app.jobs.launcher import Launcher
 from app.proposals import Proposed, Subject
 
-NOTHING = "the script makes no schedule"
+NOTHING = "the script creates no schedule"
 
 
 class Proposer:

@@ -99,7 +99,7 @@ class RecordedPrograms:
             results, problems = reader.collect(kind)
         if results:
             return results[-1], ""
-        return None, problems[0].message if problems else "the process that works on it ended without a result"
+        return None, problems[0].message if problems else "its process ended without a result"
 
 
 def _said(problem: Problem) -> str:

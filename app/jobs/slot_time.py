@@ -1,4 +1,4 @@
-"""How much of the slots somebody has used lately: slot seconds, of which half are forgotten after a while.
+"""How much of the slots somebody has recently used: slot seconds, of which half are forgotten after a while.
 
 Schedulers of time-sharing systems call this decay usage: J. L. Hellerstein, "Achieving Service Rate Objectives with
 Decay Usage Scheduling", IEEE Transactions on Software Engineering 19(8), 1993.
@@ -13,7 +13,7 @@ HALF_LIFE_SECONDS = 60.0
 
 
 class SlotTime:
-    """The slot seconds that a client, or one of its tabs, has used lately.
+    """The slot seconds that a client, or one of its tabs, has recently used.
 
     Parameters
     ----------

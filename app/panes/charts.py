@@ -266,7 +266,7 @@ def _compared(
             continue
         if m.step in reference:
             earlier = reference[m.step]
-            compared.append(("reference", at, _rate(earlier, rated), f"{earlier.name}: the ladder that was kept"))
+            compared.append(("reference", at, _rate(earlier, rated), f"{earlier.name}: the kept ladder"))
         if m.step in single:
             compared.append(("single", at, _rate(single[m.step], rated), f"{m.name}: on one thread"))
         if m.step in others.predictions and m.step > 0:
@@ -381,7 +381,7 @@ def climb(measurements: Sequence[Measurement]) -> list[tuple[float, float] | Non
 
 
 def _factor_words(factors: tuple[float, float] | None) -> list[str]:
-    return [f"{number(factors[0])}× the step before", f"{number(factors[1])}× the first"] if factors else []
+    return [f"{number(factors[0])}× the previous step", f"{number(factors[1])}× the first"] if factors else []
 
 
 def _line_name(m: Measurement, measurements: Sequence[Measurement]) -> str:

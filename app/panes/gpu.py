@@ -30,7 +30,7 @@ class LaunchRows:
         return [
             f"{count(launch.blocks, 'block')} of {count(launch.threads, 'thread')}",
             f"{flops}{space}FLOP" if launch.flops else "no floating-point operation",
-            f"{size(launch.moved)} asked of global memory{times} the least possible {size(launch.least)}",
+            f"{size(launch.moved)} requested from global memory{times} the minimum of {size(launch.least)}",
             f"{number(intensity(launch))} FLOP/byte",
         ]
 
@@ -88,11 +88,11 @@ def access_title(access: MemoryAccess) -> str:
 def access_cost(access: MemoryAccess) -> str:
     """Return what an access costs a warp: sectors of global memory, ways of a conflict of shared memory."""
     if not access.pattern:
-        return "known to a run only"
+        return "known only at run time"
     if access.scope == "global":
         sectors = f"{number(access.sectors)} {'sector' if access.sectors == 1 else 'sectors'}"
         more = access.sectors > access.least_sectors
-        return f"{sectors}, {number(access.least_sectors)} would do" if more else sectors
+        return f"{sectors}, {number(access.least_sectors)} would suffice" if more else sectors
     return "no bank conflict" if access.ways <= 1 else f"{access.ways}-way bank conflict"
 
 

@@ -82,8 +82,8 @@ class DeviceRow:
         asked, least = launch.flops / launch.moved, launch.flops / launch.least
         points = [
             ("least", least, attainable(least), "if each byte were moved once"),
-            ("asked", asked, attainable(asked), "as its warps ask for bytes, caches left out"),
-            ("filled", asked, self._filled, "and with the places that its blocks leave empty"),
+            ("asked", asked, attainable(asked), "counting the bytes that its warps request, without caches"),
+            ("filled", asked, self._filled, "and with idle slots in the last wave"),
         ]
         return [
             Point(across.place(x), up.place(y / _GIGA), label, f"at most {self._rate(y)} {why}")
@@ -125,9 +125,10 @@ class DeviceRow:
     def _blocks(self) -> str:
         processors, waves = self.device.processors, self._waves
         idle = max(0, processors - self.launch.blocks)
+        filled = f"{number(waves.count)} {'wave' if waves.count == 1 else 'waves'}"
         return (
-            f"{count(self.launch.blocks, 'block')} on {processors} processors: {number(waves.count)} waves, "
-            f"{waves.efficiency:.0%} of their places used" + (f", {count(idle, 'processor')} idle." if idle else ".")
+            f"{count(self.launch.blocks, 'block')} on {processors} processors: {filled}, "
+            f"{waves.efficiency:.0%} of their slots used" + (f", {count(idle, 'processor')} idle." if idle else ".")
         )
 
     @property
@@ -135,7 +136,7 @@ class DeviceRow:
         threads = min(self._resident * self.launch.threads, self.device.resident_threads)
         known = "as it was compiled" if self.launch.resident_blocks else "if registers and shared memory allow it"
         share = threads / self.device.resident_threads
-        return f"Occupancy {share:.0%}: {count(self._resident, 'block')} of a processor at once, {known}."
+        return f"Occupancy {share:.0%}: {count(self._resident, 'block')} per processor at once, {known}."
 
 
 def intensity(launch: KernelLaunch) -> float:

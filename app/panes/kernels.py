@@ -132,7 +132,7 @@ def race_words(race: ModelRace) -> str:
         (race.original_seconds, race.original_spread), (race.seconds, race.spread)
     ))  # fmt: skip
     quartiles = f"{race.low:.2f} to {race.high:.2f}"
-    by_turns = f"in {count(race.rounds, 'round')} by turns"
+    by_turns = f"in {count(race.rounds, 'alternating round')}"
     faster = f"{race.ratio:.2f}× as fast ({quartiles} {by_turns})"
     if race.low <= 1 <= race.high:  # a figure would be taken for one
         faster = f"no difference beyond the noise ({quartiles}× as fast {by_turns})"

@@ -42,8 +42,8 @@ def _nothing(pane: Pane, selection: Selection) -> None:
     return None
 
 
-_KERNEL_DECLARED = "No line of the loop IR made this one: it declares the kernel, its memory or what it needs"
-_ADDED = "No line of the script made this one: it is boilerplate, or a pass added it"
+_KERNEL_DECLARED = "This line does not come from the loop IR: it declares the kernel, its memory or what it needs"
+_ADDED = "This line does not come from the script: it is boilerplate, or a pass added it"
 
 COPIES = 2
 """Of a pane whose texts are worth seeing side by side."""
@@ -57,7 +57,7 @@ _ORIGINALS = (
         template="panes/_source.html",
         producer=_answer,
         redrawn=False,
-        unlinked="No code comes from this line alone: it names something, or begins or runs what other lines say",
+        unlinked="No code comes from this line alone: it names something, or sets up or runs what other lines define",
     ),
     Pane(
         name="loops",
@@ -66,7 +66,7 @@ _ORIGINALS = (
         size=37,
         template="panes/_loops.html",
         producer=produce_listing,
-        empty="Nothing lowered yet. Make a schedule with te.create_schedule or tir.Schedule, or call tvm.lower.",
+        empty="Nothing lowered yet. Create a schedule with te.create_schedule or tir.Schedule, or call tvm.lower.",
         copies=COPIES,
         listing=True,
         unlinked=_ADDED,
@@ -88,7 +88,7 @@ _ORIGINALS = (
         machine="cpu",
         copies=COPIES,
         listing=True,
-        unlinked="No line of the loop IR made this one: it is a declaration, an attribute or a blank line",
+        unlinked="This line does not come from the loop IR: it is a declaration, an attribute or a blank line",
         flows=True,
         group="llvm",
         stepped=True,
@@ -109,7 +109,7 @@ _ORIGINALS = (
         copies=COPIES,
         copy_template="panes/_assembly_copy.html",
         listing=True,
-        unlinked="No line of the loop IR made this one: it enters or leaves the function, saves registers, or holds"
+        unlinked="This line does not come from the loop IR: it enters or leaves the function, saves registers, or holds"
         " a constant",
         flows=True,
         group="assembly",
@@ -143,7 +143,7 @@ _ORIGINALS = (
         size=66,
         template="panes/_gpu.html",
         producer=produce_gpu,
-        empty="What is known of kernels without a GPU appears here.",
+        empty="What can be said about GPU kernels without running them on a GPU appears here.",
         machine="device",
     ),
     Pane(
@@ -257,8 +257,8 @@ _ORIGINALS = (
         size=100,
         template="panes/_player.html",
         producer=_nothing,
-        empty="The loops of the last function run here step by step, in a small size: the elements that they read and"
-        " write, and what modelled caches make of it.",
+        empty="The loops of the last function run here step by step, at a small size: the elements they read and"
+        " write, and how simulated caches respond.",
         redrawn=False,
         on_demand=True,
         open=False,
@@ -270,8 +270,8 @@ _ORIGINALS = (
         size=66,
         template="panes/_conformance.html",
         producer=_nothing,
-        empty="Each row is the whole script, compiled for one machine at one level of LLVM’s optimisation. A machine"
-        " shows its assembly; links keep the rows.",
+        empty="Each row is the whole script, compiled for one machine at one level of LLVM’s optimisation. Click"
+        " a machine to see its assembly; links preserve the rows.",
         redrawn=False,
         on_demand=True,
         open=False,

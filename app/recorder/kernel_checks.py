@@ -139,13 +139,13 @@ class _Checks:
             against = "the definition without its schedule"
         elif self._interpreted is not None:
             expected = self._interpreted
-            against = "the interpreter, thread by thread: no definition without threads is there"
+            against = "the interpreter, thread by thread: there is no definition without threads"
         else:
             return (
                 "unchecked",
                 None,
                 (
-                    "no definition without threads is there, and the program is too large for the interpreter; "
+                    "there is no definition without threads, and the program is too large for the interpreter; "
                     f"it runs at most {SANITIZED[self._mode]:,} accesses"
                 ),
             )

@@ -225,11 +225,11 @@ def _aligned(small: Sequence[str], original: Sequence[str]) -> list[int]:
 def _models(trace: AccessTrace, share: float, on_gpu: bool) -> list[CacheModel]:
     """Return what this machine's caches make of a trace and, of a smaller computation, what smaller caches do."""
     own = CACHES or TYPICAL
-    where = "as the operating system describes them" if CACHES else "of a common size: this machine does not say"
+    where = "as the operating system describes them" if CACHES else "of typical sizes: this machine reports none"
     where += ", a CPU’s and not a GPU’s" if on_gpu else ""
     models = [_model(trace, own, "This machine’s caches", f"{where}; empty at first, no prefetching")]
     if share < 1:
-        note = f"as small against the data as the machine’s are, as far as that goes; lines of {SMALL_LINE} bytes"
+        note = f"scaled down with the data, as far as possible; lines of {SMALL_LINE} bytes"
         models.append(_model(trace, _in_proportion(own, share), "Caches in proportion", note))
     return models
 

@@ -126,7 +126,7 @@ def _problems_of_links(services: Services, links: str) -> Iterator[str]:
     if links == "failing":
         yield "the database of the links does not answer"
     if services.links.damage is not None:
-        yield f"{services.links.damage}; the log says which backup there is"
+        yield f"{services.links.damage}; the log names the newest backup"
 
 
 def _problems_of_storage(services: Services, storage: Storage | None) -> Iterator[str]:

@@ -72,7 +72,7 @@ def _http_error(error: HTTPException) -> Response:
         return _json(status, ErrorDetail(code="unknown_host", message="this server does not answer to that host name"))
     if isinstance(error, MethodNotAllowed) and error.valid_methods:
         expected = ", ".join(sorted(error.valid_methods))
-        message = f"{request.method} is not possible here"
+        message = f"{request.method} is not allowed here"
     response = _answer(status, error.name, ErrorDetail(code=code, message=message, expected=expected))
     if expected:
         response.headers["Allow"] = expected

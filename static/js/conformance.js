@@ -76,7 +76,7 @@ function draw() {
 function add() {
   const chosen = $("#conformance-machine").value;
   const row = { machine: chosen === "shown" ? state.options.assembly : chosen, level: Number($("#conformance-level").value) };
-  if (rows.some(({ machine, level }) => machine === row.machine && level === row.level)) return toast("This row is there already");
+  if (rows.some(({ machine, level }) => machine === row.machine && level === row.level)) return toast("This row already exists");
   if (rows.length >= MAX_ROWS) return toast(`At most ${MAX_ROWS} rows`);
   rows.push(row);
   keep();

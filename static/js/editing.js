@@ -40,7 +40,7 @@ async function bind(view, name) {
   try {
     view.dispatch({ effects: bindings.reconfigure((await BINDINGS[name]?.()) ?? []) });
   } catch {
-    toast("These keys could not be loaded");
+    toast("These key bindings could not be loaded");
   }
 }
 
@@ -49,7 +49,7 @@ async function bind(view, name) {
 export function leaveEditor(view) {
   const frame = view.dom.parentElement;
   frame.focus();
-  announce("Left the editor; Enter goes back to it, Tab goes on");
+  announce("Left the editor: press Enter to return to it, Tab to move on");
   return true;
 }
 

@@ -54,7 +54,7 @@ function open(view) {
   explain(view.state, position).then((tooltip) => {
     if (view.state.selection.main.head !== position) return;
     if (!tooltip) {
-      announce("No documentation for what is at the cursor");
+      announce("No documentation for the name at the cursor");
       return;
     }
     const { article } = tooltip;

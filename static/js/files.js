@@ -34,7 +34,7 @@ async function take(files) {
     return;
   }
   if (files.some(({ name }) => name.length > LONGEST_NAME)) {
-    toast(`The name of a file may have ${LONGEST_NAME} characters`);
+    toast(`A file name may have at most ${LONGEST_NAME} characters`);
     return;
   }
   const small = files.filter((file) => file.size <= SMALL && !isModel(file.name));
@@ -43,7 +43,7 @@ async function take(files) {
   if (model) editor.text = modelScript(model.name);
   const size = [...state.files.values(), ...small].reduce((sum, file) => sum + file.size, 0);
   if (size > MOST) {
-    toast("Attached files may be 32 MB together");
+    toast("Attached files may total at most 32 MB");
     return;
   }
   for (const file of small) state.files.set(file.name, file);

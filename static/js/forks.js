@@ -37,7 +37,7 @@ async function open(name) {
   attach(ORIGINAL, original || script);
   if (script.includes("te.create_schedule")) attach(`${name}${MODEL}`, editor.text);
   editor.text = script;
-  toast(`Edit the schedule: Run measures it in turns with ${ORIGINAL}`);
+  toast(`Edit the schedule: Run measures it in alternation with ${ORIGINAL}`);
 }
 
 const opened = () => [...state.files.keys()].find((name) => name.endsWith(MODEL))?.slice(0, -MODEL.length);
@@ -77,12 +77,12 @@ function arrived() {
 /** A race that a link holds, in words; whoever made the link may have written anything. */
 function told({ numbers: [seconds, original, low, ratio, high, rounds], date }) {
   const when = `${date.replace("T", " ").slice(0, 16)} UTC`;
-  if (!rounds) return `Kept from ${when}: the model’s outputs differed from those without these kernels.`;
+  if (!rounds) return `Measured ${when}: the model’s outputs differed from those without these kernels.`;
   const quartiles = `${low.toFixed(2)} to ${high.toFixed(2)}`;
   const faster = low <= 1 && high >= 1
     ? `no difference beyond the noise (${quartiles}× as fast in ${rounds} rounds)`
     : `${ratio.toFixed(2)}× as fast (${quartiles} in ${rounds} rounds)`;
-  return `Kept from ${when}: ${time(original)} before, ${time(seconds)} with these kernels: ${faster}. Run measures it here.`;
+  return `Measured ${when}: ${time(original)} before, ${time(seconds)} with these kernels: ${faster}. Run measures it here.`;
 }
 
 const time = (seconds) => (seconds < 1e-3 ? `${Number((seconds * 1e6).toPrecision(3))} µs` : `${Number((seconds * 1e3).toPrecision(3))} ms`);

@@ -27,7 +27,7 @@ export async function format(view) {
     const after = await formatted(before);
     if (view.state.doc.toString() !== before) return;
     if (after === before) {
-      announce("The script is formatted already");
+      announce("The script is already formatted");
       return;
     }
     const { doc, selection } = view.state;

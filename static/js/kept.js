@@ -21,7 +21,7 @@ export async function keepLink(pane, link) {
   const id = /^[\w-]+$/.exec(link.trim().replace(/[?#].*$/, "").replace(/\/+$/, "").replace(/^.*\//, ""))?.[0];
   const answer = id && (await ask(`/api/links/${id}/texts`, { method: "POST" }));
   if (!answer?.ok) {
-    toast(answer?.status === 404 ? `There is no link ${id}` : "This link cannot be compared with now");
+    toast(answer?.status === 404 ? `There is no link ${id}` : "This link cannot be compared with right now");
     return false;
   }
   const { texts } = await answer.json();

@@ -86,7 +86,7 @@ function toggleRun() {
   run();
 }
 
-const ELSEWHERE = "What the Assembly pane shows for other CPUs is only to look at.";
+const ELSEWHERE = "The Assembly pane’s other CPUs are for inspection only.";
 
 /** The header names the target of what is shown; the one of the options holds where the script names none. */
 export function describeOptions() {
@@ -98,7 +98,7 @@ export function describeOptions() {
   if (level !== 3) words.push(`O${level}`);
   $("#options-summary").textContent = words.join(" · ");
   $("#target-hint").textContent = own
-    ? `The script names its own target, ${used}, and is built for it. This one holds where a script names none. ${ELSEWHERE}`
+    ? `The script names its own target, ${used}, and is built for it. This one applies to scripts that name none. ${ELSEWHERE}`
     : `The script is built, measured and run for this target. ${ELSEWHERE}`;
 }
 

@@ -95,7 +95,7 @@ export function setOpen(pane, open) {
   if (open) now.delete(pane);
   else now.add(pane);
   if (NAMES.every((other) => now.has(other) || levelOf(other) !== level() || absent(paneOf(other)))) {
-    toast("One pane stays open");
+    toast("At least one pane must stay open");
     menu();
     return;
   }
@@ -118,7 +118,7 @@ export function duplicate(pane) {
   const shut = closed();
   const free = PANES.find(({ name, copy_of: original }) => original && original === (copied || pane) && shut.has(name));
   if (!free) {
-    toast(`${title} cannot be opened once more`);
+    toast(`${title} cannot be opened again`);
     return null;
   }
   if (pane in state.view) state.view[free.name] = state.view[pane];
@@ -150,7 +150,7 @@ function makeMenu() {
     });
     $("#panes-form").append(element("label", {}, box, title));
   }
-  const reset = element("button", { type: "button", class: "small", id: "reset-layout" }, "Default places");
+  const reset = element("button", { type: "button", class: "small", id: "reset-layout" }, "Default layout");
   reset.addEventListener("click", resetArrangement);
   $("#panes-form").append(reset);
   menu();

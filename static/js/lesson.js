@@ -209,7 +209,7 @@ async function watch() {
   if (missed > 1) {
     clearInterval(watching);
     $("#lesson-problem").hidden = false;
-    $("#lesson-problem").textContent = "The file of this lesson is gone; the page shows it as it was. Load the page anew once it is there again.";
+    $("#lesson-problem").textContent = "The file of this lesson is gone; the page shows it as it was. Reload the page once it is back.";
   }
   if (!response?.ok) return;
   const { revision, errors } = await response.json();

@@ -174,7 +174,7 @@ function pin(place) {
   if (isEmpty(place.footprint)) {
     pinned = null;
     show(null);
-    toast(paneOf(place.pane)?.unlinked || "Nothing was made from this line");
+    toast(paneOf(place.pane)?.unlinked || "Nothing came of this line");
     return;
   }
   pinned = place;

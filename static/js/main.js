@@ -62,7 +62,7 @@ function retitle() {
   document.title = docstring ? `${title} · Strata` : "Strata";
 }
 
-/** What was typed at this address before, in any tab, is one click away, and Undo takes it back. */
+/** What was typed at this address before, in any tab, is one click away, and Undo reverts it. */
 function offerDrafts() {
   const drafts = lastDrafts().filter((draft) => draft !== editor.text);
   const button = $("#restore");

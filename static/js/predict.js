@@ -39,12 +39,12 @@ export function togglePredicting(measure) {
   }
   const listed = steps();
   if (!listed.length) {
-    toast("There is nothing to predict: the script makes no schedule with steps");
+    toast("There is nothing to predict: the script has no schedule with steps");
     return;
   }
   $("#ladder-predict").setAttribute("aria-expanded", "true");
   const form = element("form", { class: "predict", id: "predict", "aria-label": "Your predictions" },
-    element("p", { class: "hint" }, "How many times as fast as the unscheduled definition is the program after each step? Draw the bars, then measure."),
+    element("p", { class: "hint" }, "How much faster than the unscheduled definition is the program after each step? Draw the bars, then measure."),
     ...listed.map(slider),
     element("div", { class: "buttons" }, element("button", { type: "submit", class: "primary small" }, "Measure"), element("button", { type: "button", class: "small", id: "predict-clear" }, "Cancel")));
   form.addEventListener("submit", (event) => {

@@ -24,7 +24,7 @@ export async function openMenu(button, asked = propose(placeOf(button)), first =
   handle = button;
   const turn = opened += 1;
   menu.setAttribute("aria-label", button.getAttribute("aria-label"));
-  menu.replaceChildren(element("p", { class: "hint", role: "status" }, "Trying what it can take …"));
+  menu.replaceChildren(element("p", { class: "hint", role: "status" }, "Trying what can be applied …"));
   menu.hidden = false;
   place(menu);
   menu.focus();
@@ -43,7 +43,7 @@ function fill(menu, { script, proposals, problem }) {
   const legal = proposals.filter(({ edit }) => edit);
   const paying = legal.filter(({ gain }) => gain);
   const parts = [
-    section("Might pay", paying.map((proposal) => choice(proposal, proposal.gain, script))),
+    section("Might help", paying.map((proposal) => choice(proposal, proposal.gain, script))),
     section(paying.length ? "Also possible" : "Possible", legal.filter(({ gain }) => !gain).map((proposal) => choice(proposal, "", script))),
   ];
   if (handle.dataset.loop) parts.push(factorForm());

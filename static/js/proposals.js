@@ -53,7 +53,7 @@ export function apply(proposal, script) {
   if (!proposal.edit) {
     toast(`Cannot ${proposal.label}: ${proposal.refused}`);
   } else if (script !== editor.text) {
-    toast("The script has changed meanwhile: ask again");
+    toast("The script has changed in the meantime; try again");
   } else {
     editor.replaceLines(proposal.edit);
     announce(`Wrote ${written(proposal.edit)}`);

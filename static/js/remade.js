@@ -26,14 +26,14 @@ function verdict(then, now, outputs) {
   const panes = Object.keys(then.outputs).filter((pane) => then.outputs[pane] !== outputs[pane]);
   if (panes.length) return `recompiled; output differs in ${panes.join(", ")}`;
   if (then.compiler === now.compiler && then.cpu === now.cpu) return "";
-  return Object.keys(then.outputs).length ? "recompiled; the same output" : "recompiled; made elsewhere";
+  return Object.keys(then.outputs).length ? "recompiled; the same output" : "recompiled; the link was created elsewhere";
 }
 
 function say(words) {
   const box = $("#remade");
   const who = ({ compiler, cpu }) => [`Strata ${compiler}`, cpu].filter(Boolean).join(" on ");
   box.textContent = words;
-  box.title = `Made with ${who(made)}; this is ${who(state.here)}`;
+  box.title = `Created with ${who(made)}; this is ${who(state.here)}`;
   box.hidden = false;
   if (narrow.matches) toast(words);
 }

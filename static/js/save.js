@@ -62,7 +62,7 @@ async function copyText(pane) {
   const answer = await ask(`/listings/${$(`#body-${pane}`).dataset.listing}/file`);
   if (unreached(answer)) return toast((await answer.json()).error.message);
   if (!answer.ok) return toast("This text has expired; compile again to copy it");
-  return copy(await answer.text(), `Copied ${paneOf(pane).title}`, "This browser does not let the page copy; save the text instead");
+  return copy(await answer.text(), `Copied ${paneOf(pane).title}`, "This browser does not allow the page to copy; save the text instead");
 }
 
 async function copy(text, done, refused) {
@@ -81,14 +81,14 @@ function fileButton(kind, model = false) {
 }
 
 async function saveFile({ form, title }, model) {
-  toast(`Making the file: ${title} …`);
+  toast(`Building the file: ${title} …`);
   const file = { form, model, unit: model ? state.view.of_graph : state.view.unit };
   const name = await saved("/api/files", { ...await workspaceJson(editor.text), file });
   if (name) toast(`Saved ${name}`);
 }
 
 async function savePage() {
-  toast("Making the page …");
+  toast("Building the page …");
   const measurements = ladder.measurements ?? readJson("answer").measurements;
   const name = await saved("/api/export", { workspace: await workspaceJson(editor.text), view: linkedView(), measurements });
   if (name) toast(`Saved ${name}: it opens without a server or a network`);
@@ -112,5 +112,5 @@ async function saved(address, request) {
 async function copyScript() {
   const { target, threads } = state.options;
   const prologue = `import os\n\nos.environ.setdefault("TVM_NUM_THREADS", "${threads ?? 1}")  # shown for ${target || "llvm -mcpu=native"}\n\n`;
-  await copy(prologue + editor.text, "Copied the script", "This browser does not let the page copy; /code of the link has the script");
+  await copy(prologue + editor.text, "Copied the script", "This browser does not allow the page to copy; /code of the link has the script");
 }

@@ -93,7 +93,7 @@ function aim(event) {
   drag.proposal = proposal;
   for (const other of $$(".aimed")) other.classList.remove("aimed", "between");
   const tip = $("#drop-tip");
-  const text = drag.answer?.problem || (proposal ? told(proposal) : drag.answer ? "" : "Trying what it can take …");
+  const text = drag.answer?.problem || (proposal ? told(proposal) : drag.answer ? "" : "Trying what can be applied …");
   tip.hidden = !text;
   tip.textContent = text;
   tip.classList.toggle("refusal", Boolean(drag.answer?.problem || proposal?.refused));

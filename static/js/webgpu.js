@@ -30,7 +30,7 @@ export function startWebGPU() {
 /** Why there is nothing to run on, or null. */
 function lacking() {
   if (navigator.gpu) return null;
-  if (!isSecureContext) return `WebGPU is there for pages that come by https or from this very machine; this page comes from ${location.host}.`;
+  if (!isSecureContext) return `WebGPU is only available to pages served over https or from this machine; this page comes from ${location.host}.`;
   return `This browser has no WebGPU. ${MISSING}`;
 }
 
@@ -76,7 +76,7 @@ function begin(program) {
 
 /** End a worker that tells nothing any more. */
 function watch() {
-  if (performance.now() - running.news > PATIENCE_SECONDS * 1000) end(`The GPU has not responded for ${PATIENCE_SECONDS} s; the run was given up.`);
+  if (performance.now() - running.news > PATIENCE_SECONDS * 1000) end(`The GPU has not responded for ${PATIENCE_SECONDS} s; the run was cancelled.`);
 }
 
 const NEWS = {
@@ -87,11 +87,11 @@ const NEWS = {
   running: ({ step, share }) => say(`Running ${row(step).label} …${share === undefined ? "" : ` ${Math.round(100 * share)} %`}`),
   measured: measured,
   problem: ({ step, message, slow }) => {
-    row(step).problem = slow ? `given up: ${message}` : message;
+    row(step).problem = slow ? `cancelled: ${message}` : message;
   },
   missing: () => end(`The browser has WebGPU, but no GPU for it: its driver may be on the browser's blocklist. ${MISSING}`),
-  lost: () => end("The GPU was lost; the next run asks for it anew."),
-  slow: () => end("A kernel took too long, so that no other was started. The steps before it are slower as a rule."),
+  lost: () => end("The GPU was lost; the next run requests it again."),
+  slow: () => end("A kernel took too long, so no other was started. Earlier steps are usually slower."),
   failed: ({ message }) => end(`It failed: ${message}`),
   done: () => end(""),
 };
@@ -169,7 +169,7 @@ function drawn(one, first, fastest) {
 
 function provenance() {
   const when = shown.date.replace("T", " ").slice(0, 16);
-  if (shown.fromLink) return `From the link: measured in the browser of whoever shared it, ${when} UTC, on ${shown.adapter || "a GPU that is not named"}; ${shown.clock}. Nobody has checked it.`;
+  if (shown.fromLink) return `From the link: measured in the browser of whoever shared it, ${when} UTC, on ${shown.adapter || "an unnamed GPU"}; ${shown.clock}. It has not been verified.`;
   if (!shown.clock) return "";
   const repeated = shown.rows.some(({ repeats }) => repeats > 1) ? "; the median of the repeats, ± their interquartile range" : "";
   return `Measured by your browser on your GPU, not by this server: ${shown.clock}${repeated}.`;

@@ -69,7 +69,7 @@ def test_a_kernel_goes_back_into_its_model_and_into_the_link(
     expect(page.locator("#shared-link")).to_have_value(re.compile(r"/z/"))
     other = open_page(page.locator("#shared-link").input_value(), 1680, 980)
     expect(other.locator(BADGE)).to_have_count(1)
-    expect(other.locator("#race")).to_contain_text("Kept from")
+    expect(other.locator("#race")).to_contain_text("Measured")
     expect(other.locator("#race")).to_contain_text("× as fast")
     unwrap(other)
     other.click(f".own-kernels [data-open-kernel$={KERNEL}]")

@@ -251,7 +251,7 @@ def test_a_file_of_a_long_name_can_be_taken_away_and_one_that_is_too_long_is_ref
     page = open_page(fixed)
     for length in (121, 120):
         page.set_input_files("#attach", [{"name": "n" * length, "mimeType": "text/plain", "buffer": b"x"}])
-    expect(page.locator("#toast")).to_have_text("The name of a file may have 120 characters")
+    expect(page.locator("#toast")).to_have_text("A file name may have at most 120 characters")
     expect(page.locator(".file")).to_have_text("n" * 120 + "✕")
     page.click(".file button")
     expect(page.locator(".file")).to_have_count(0)
@@ -501,7 +501,7 @@ def test_the_forms_of_a_link_and_its_deletion(fixed: str, open_page: Callable[..
     [
         ({"outputs": '{"Loop IR": "0", "Assembly": "1"}'}, "output differs in Loop IR, Assembly"),
         pytest.param({"compiler": "0.0.1"}, "the same output", marks=pytest.mark.long),
-        pytest.param({"cpu": "Another CPU", "outputs": "{}"}, "made elsewhere", marks=pytest.mark.long),
+        pytest.param({"cpu": "Another CPU", "outputs": "{}"}, "created elsewhere", marks=pytest.mark.long),
         ({}, ""),
     ],
 )
@@ -592,5 +592,5 @@ def test_lines_that_come_from_no_line_of_the_script_are_shown_with_the_reason(
     page = open_page(fixed, 1680, 980)
     page.get_by_role("button", name="traced to the script").first.click()
     expect(page.locator("#body-loops .l.cursor")).to_have_count(1)
-    expect(page.locator("#toast")).to_contain_text("No line of the script made this one")
+    expect(page.locator("#toast")).to_contain_text("This line does not come from the script")
     expect(page.locator(".l.related")).to_have_count(0)

@@ -94,7 +94,7 @@ def test_the_caches_count_what_was_accessed(explorer: str, open_page: Callable[.
         misses = page.locator("#player-live table").nth(1).locator("td:nth-child(3)").all_inner_texts()
         assert sum(served[1:]) == sum(int(count.replace(",", "")) for count in misses)
         assert served[0] > 0
-    expect(page.locator("#player-cache")).to_contain_text("A model, not a measurement")
+    expect(page.locator("#player-cache")).to_contain_text("Simulated, not measured")
 
 
 def test_the_line_that_runs_lights_its_instructions(explorer: str, open_page: Callable[..., Page]) -> None:

@@ -195,7 +195,7 @@ def test_a_kernel_that_takes_too_long_is_survived(explorer: str, open_page: Call
     loop = "for (var again = 0; again < 2000000; again++) { B[0] = B[0] * 0.5f + 1.0f; }\n    B["
     edited(page, replaced("    B[", f"    {loop}"))
     run(page, SCALE)
-    expect(page.locator("#webgpu-rows tr")).to_contain_text("given up: it takes longer than 0.2 s")
+    expect(page.locator("#webgpu-rows tr")).to_contain_text("cancelled: it takes longer than 0.2 s")
     expect(page.locator("#webgpu-state")).to_contain_text("took too long")
     page.click("#theme-button", timeout=SLOW_MS)  # the page answers, once the emulated GPU can draw again
     assert page.evaluate("document.documentElement.dataset.theme") in ("light", "dark")
@@ -217,7 +217,7 @@ def test_a_lost_gpu_is_told_and_asked_for_anew(explorer: str, open_page: Callabl
     page = open_page(explorer)
     rewritten(page, "run", {"async first(progress) {": "async first(progress) { this.device.destroy();"})
     run(page, SCALE)
-    expect(page.locator("#webgpu-state")).to_contain_text("The GPU was lost; the next run asks for it anew.")
+    expect(page.locator("#webgpu-state")).to_contain_text("The GPU was lost; the next run requests it again.")
     page.unroute_all()
     page.click("#webgpu-run")
     expect(page.locator("#webgpu-rows tr")).to_contain_text("✓", timeout=SLOW_MS)

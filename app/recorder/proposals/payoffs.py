@@ -55,7 +55,7 @@ class Payoffs:
         """Return why to unroll a loop that is innermost or almost."""
         if extent is None or not 1 < extent <= MAX_UNROLLED:
             return ""
-        return f"only {extent} iterations: no counter is left, and values stay in registers from one to the next"
+        return f"only {extent} iterations: no loop counter remains, and values stay in registers from one to the next"
 
     def split(self, loop: Var, extent: int | None, factor: int) -> str:
         """Return why to split a loop by a factor."""
@@ -81,7 +81,7 @@ class Payoffs:
         """Return why to fuse the outermost loop of a nest with the next."""
         if self._on_device or extent is None or extent >= 2 * CORES:
             return ""
-        return f"the outermost loop has {extent} iterations, few to share out among {CORES} cores"
+        return f"the outermost loop has {extent} iterations, too few to share among {CORES} cores"
 
     def fewer_bytes(self, after: IRModule) -> str:
         """Return what a primitive saves in the first cache of this machine that it saves something in."""

@@ -77,9 +77,9 @@ def propose(subject: Subject, source: str, recorder: Recorder, scopes: Scopes, o
     function = functions[subject.unit]
     record = function.schedule
     if record is None:
-        return Proposed(problem="this function has no schedule of the script's own")
+        return Proposed(problem="the script did not schedule this function")
     if function.primitives != record.count:
-        return Proposed(problem="the script goes on with this schedule after it has lowered what is shown")
+        return Proposed(problem="the script changes this schedule after lowering what is shown")
     try:
         with uninstrumented():
             proposals = _trials(record, function, source, recorder, scopes, options).run(subject)

@@ -224,7 +224,7 @@ async function togglePresenting() {
 }
 
 async function end() {
-  if (!confirm("End this class for everybody? Its board is deleted.")) return;
+  if (!confirm("End this class for everybody? Its leaderboard will be deleted.")) return;
   presenting = false; // what would be sent now would come too late
   await sending;
   if (await ask(address, "DELETE")) finish();
@@ -296,6 +296,6 @@ function drawRoom() {
   const parts = [];
   if (secret) parts.push(table("Students", ["Name", "Step", "Done", "Presence"], pupils.map(({ name: who, step, done, away }) => [who, step, done, away ? "away" : "here"])));
   const rows = news.board.map(({ name: who, step, milliseconds, times_numpy: times }) => [who, step, `${milliseconds.toPrecision(3)} ms`, times ? `${times.toPrecision(3)} ×` : ""]);
-  parts.push(rows.length ? table("Board, measured by the server", ["Name", "Step", "Time", "NumPy"], rows) : element("p", { class: "hint" }, "The board shows the results of steps that are measured."));
+  parts.push(rows.length ? table("Leaderboard, measured by the server", ["Name", "Step", "Time", "NumPy"], rows) : element("p", { class: "hint" }, "The leaderboard shows the results of steps that are measured."));
   $("#class-room-body").replaceChildren(...parts);
 }

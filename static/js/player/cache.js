@@ -31,7 +31,7 @@ export function live(model, served, kinds) {
   const names = [...model.levels.map(({ name }) => name), "memory"];
   const rows = served.map((count, at) => row(names[at], count, all, `level-${Math.min(at, 3)}`));
   const misses = KINDS.slice(1).map((kind, at) => row(KIND_WORDS[kind], kinds[at + 1], all, kind));
-  return [heading("Accesses until now, by what served them"), bars(rows), heading(`Misses of ${names[0]} until now, by their reason`), bars(misses)];
+  return [heading("Accesses so far, by the level that served them"), bars(rows), heading(`Misses of ${names[0]} so far, by cause`), bars(misses)];
 }
 
 function row(name, count, all, kind) {
@@ -67,10 +67,10 @@ export function whole(trace, model) {
   return [
     heading("The whole run, in cache lines"),
     table(["level", "hits", "compulsory", "capacity", "conflict"], levels),
-    note(`${bytes(model.memory_bytes)} between the last level and memory, written lines included. ${model.name}: ${model.note}; lines of ${bytes(first.line)}, least recently used goes. A model, not a measurement.`),
-    heading("Reuse distance: lines used between two uses of one"),
+    note(`${bytes(model.memory_bytes)} between the last level and memory, written lines included. ${model.name}: ${model.note}; lines of ${bytes(first.line)}, least recently used is evicted. Simulated, not measured.`),
+    heading("Reuse distance: lines used between two uses of the same line"),
     histogram(model),
-    heading("Footprint: what one iteration touches, at most"),
+    heading("Footprint: the most that one iteration touches"),
     table(["loop", "iterations", "bytes", "fits in"], loops),
   ];
 }

@@ -66,7 +66,7 @@ function old() {
 export async function load() {
   loading = true;
   $("#player-load").disabled = true;
-  $("#player-empty").textContent = "Running a small size of the program …";
+  $("#player-empty").textContent = "Running a small instance of the program …";
   try {
     const asked = { ...(await workspaceJson(editor.text)), unit: state.view.unit };
     const response = await post("/api/traces", asked);
@@ -126,7 +126,7 @@ function resized() {
 function legend() {
   const entry = (kind, text) => element("span", { class: `key ${kind}` }, text);
   const shared = trace.sites.map(({ loops }) => trace.sharing(loops)).find((loop) => loop !== undefined);
-  const parts = [entry("reads", "read, with a dot"), entry("writes", "written, with a diagonal"), entry("recent", "used lately")];
+  const parts = [entry("reads", "read, with a dot"), entry("writes", "written, with a diagonal"), entry("recent", "recently used")];
   if (trace.sites.some(({ lanes }) => lanes > 1)) parts.push(entry("lanes", "numbers: lanes of one vector"));
   if (shared !== undefined) parts.push(entry("threads", `hatching: the iteration of ${trace.loops[shared].name} that wrote it; here they run one after the other`));
   return element("p", { class: "legend" }, ...parts);

@@ -28,7 +28,7 @@ function one(result, buffer, check) {
     const difference = Math.abs(a - e);
     if (!(difference <= check.error)) check.error = Number.isNaN(difference) ? Infinity : difference;
     if (difference <= allowed) continue;
-    check.first ||= `element ${place} is ${a} in place of ${e}`;
+    check.first ||= `element ${place} is ${a}, expected ${e}`;
     check.wrong += 1;
   }
   check.compared += count;

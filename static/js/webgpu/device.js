@@ -28,7 +28,7 @@ export async function openDevice() {
  * @param {{limits: Record<string, number>, features: string[]}} told */
 export function beyond(step, { limits, features }) {
   for (const { name, dtype, elements } of step.memory) {
-    if (!isStored(dtype)) return `${name} is of type ${dtype}, which WGSL's buffers do not hold`;
+    if (!isStored(dtype)) return `${name} is of type ${dtype}, which WGSL buffers cannot hold`;
     const bytes = bytesOf(dtype, elements);
     const limit = Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize);
     if (bytes > limit) return exceeded(name, bytes, "bytes in one buffer", limit, "maxStorageBufferBindingSize");

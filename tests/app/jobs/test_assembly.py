@@ -143,7 +143,7 @@ def test_measurements_of_a_script_that_left_its_process_say_so() -> None:
     left = [msgspec.json.encode(snapshot(4, measurements=[row, msgspec.structs.replace(row, note="")]))]
     ended = [msgspec.json.encode(snapshot(None, measurements=[row]))]
     notes = [m.note for m in assemble(left, OK).measurements]
-    assert notes == ["slow · the script left its process before its end", "the script left its process before its end"]
+    assert notes == ["slow · the script left its process early", "the script left its process early"]
     assert [m.note for m in assemble(ended, OK).measurements] == ["slow"]
 
 

@@ -65,7 +65,7 @@ def test_a_script_s_own_mistakes_are_kept_but_not_what_was_stopped(services: Ser
 ENDS = [
     ("timeout", "timeout", "Timeout", "line 7 ran native code"),
     ("memory", "limit", "MemoryLimit", "more memory"),
-    ("output", "limit", "OutputLimit", "more than can be shown"),
+    ("output", "limit", "OutputLimit", "too large to show"),
     ("crash", "crash", "Crash", "SIGSEGV"),
 ]
 

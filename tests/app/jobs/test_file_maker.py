@@ -66,9 +66,9 @@ def test_a_job_that_is_started_again_begins_anew(client: FlaskClient, runner: Sc
     ("messages", "outcome", "words"),
     [
         ([snapshot(), *PARTS[:-1]], CRASH, "ended: SIGSEGV"),
-        ([*PARTS[:-1], SAID], Outcome(status="ok"), "did not come whole"),
+        ([*PARTS[:-1], SAID], Outcome(status="ok"), "is incomplete"),
         ([PARTS[0], PARTS[2], SAID], Outcome(status="ok"), "came after 1,048,576 bytes"),
-        ([PARTS[0], PARTS[0][:-1], SAID], Outcome(status="ok"), "did not come whole"),
+        ([PARTS[0], PARTS[0][:-1], SAID], Outcome(status="ok"), "is incomplete"),
         ([PART, SAID], Outcome(status="ok"), "at least 23 bytes"),
         ([*parts_of(bytes(4 * MIB + 1)), SAID], Outcome(status="ok"), "larger than the 4,194,304 bytes"),
         ([*PARTS, BuiltFile(problem="it is none")], Outcome(status="ok"), "it is none"),

@@ -106,7 +106,7 @@ def test_factors_are_told_to_the_step_before_and_to_the_first() -> None:
     drawn = chart(rungs)
     assert drawn is not None
     assert [bar.factor for bar in drawn.bars] == ["", "2×", "4×"]
-    assert "4× the step before, 8× the first" in drawn.bars[2].title
+    assert "4× the previous step, 8× the first" in drawn.bars[2].title
     assert [bar.step for bar in drawn.bars] == [0, 1, 2]
     assert climb([NUMPY, *rungs]) == [None, None, (2.0, 2.0), (4.0, 8.0)]
     assert climb([NUMPY, rungs[0]]) == []

@@ -32,8 +32,8 @@ def test_a_last_wave_costs_its_idle_places() -> None:
     assert full.chart is not None
     assert tail.chart is not None
     assert next(p.y for p in tail.chart.points if p.label == "filled") > full.chart.points[1].y
-    assert "1 waves, 100% of their places used." in full.sentences[1]
-    assert "50% of their places used" in tail.sentences[1]
+    assert "1 wave, 100% of their slots used." in full.sentences[1]
+    assert "50% of their slots used" in tail.sentences[1]
 
 
 def test_few_blocks_leave_processors_idle() -> None:

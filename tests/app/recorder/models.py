@@ -69,7 +69,7 @@ HOSTILE: dict[str, tuple[bytes, int, tuple[str, ...]]] = {
     "truncated": (two_layers()[:150], 3, ("ModelProto",)),
     "unknown operators": (_unknown(), 4, ("2 operators", "Frobnicate", "'first'", "Twist", "'second'")),
     "external data": (_external(), 3, ("passwd",)),
-    "cyclic": (_cyclic(), 4, ("circle", "'forth'", "'back'")),
+    "cyclic": (_cyclic(), 4, ("cycle", "'forth'", "'back'")),
     "giant": (
         _with_weight(TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[1 << 20, 1 << 20], raw_data=b"four")),
         4,

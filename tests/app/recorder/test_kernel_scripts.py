@@ -78,10 +78,10 @@ def test_another_result_is_seen_by_comparing_outputs(folder: Path) -> None:
 
 def test_what_the_noise_hides_is_not_told_as_a_figure() -> None:
     race = ModelRace(checked="ok", seconds=2e-3, original_seconds=1e-3, low=0.7, ratio=1.1, high=1.5, rounds=2)
-    assert "no difference beyond the noise (0.70 to 1.50× as fast in 2 rounds by turns)" in race_words(race)
+    assert "no difference beyond the noise (0.70 to 1.50× as fast in 2 alternating rounds)" in race_words(race)
     assert "1.10×" not in race_words(race)
     clear = msgspec.structs.replace(race, low=1.05)
-    assert "1.10× as fast (1.05 to 1.50 in 2 rounds by turns)" in race_words(clear)
+    assert "1.10× as fast (1.05 to 1.50 in 2 alternating rounds)" in race_words(clear)
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_a_script_that_breaks_its_process_is_told_so(sandbox: Sandbox, script: s
     answer = answer_of(sandbox, script)
     assert answer.status == "crash"
     assert [problem.kind for problem in answer.problems] == ["Crash"]
-    assert "the script changed Python itself, or closed" in answer.problems[0].message
+    assert "the script changed Python itself or closed" in answer.problems[0].message
     assert "Traceback" not in "".join(entry.text for entry in answer.console)
     assert answer_of(sandbox, "print(1)").status == "ok"
 
