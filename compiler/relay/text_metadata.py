@@ -1,7 +1,8 @@
 """The ``#[metadata]`` section of Relay's text format: the constants that are too large for the text itself.
 
 It is JSON in the form that TVM 0.19 reads and writes: a list of nodes that name each other by position, and the
-arrays in base 64, each with the header of TVM's array format.
+arrays in base 64, each with the header of TVM's array format.  TVM puts other nodes there too, such as the variables
+of shapes, which are read and never written here.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError
+from compiler.ir.tvm_json import load_tvm_json
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
 
 __all__ = [
@@ -58,24 +60,17 @@ def metadata_text(constants: Sequence[NDArray]) -> str:
     return f"{MARK}\n{json.dumps(content, indent=2)}"
 
 
-def read_metadata(text: str) -> dict[str, list[NDArray]]:
-    """Return the constants of a section by the kind of node, e.g. ``relay.Constant``.
+def read_metadata(text: str) -> dict[str, list[Any]]:
+    """Return what a section holds by the kind of node: e.g. ``relay.Constant``, ``tir.SizeVar``, ``runtime.BoxInt``.
 
     Raises
     ------
     ArgumentError
-        If the section is not of the form that :func:`metadata_text` writes.
+        If the section is not of the form that TVM 0.19 writes.
     """
     try:
-        content = json.loads(text)
-        nodes, arrays = content["nodes"], content["b64ndarrays"]
-        table = nodes[content["root"]]
-        constants: dict[str, list[NDArray]] = {}
-        for kind, place in zip(table.get("keys", ()), table.get("data", ()), strict=True):
-            rows = [nodes[i] for i in nodes[place]["data"]]
-            if kind == "relay.Constant":
-                constants[kind] = [unpacked(base64.b64decode(arrays[int(row["attrs"]["data"])])) for row in rows]
-        return constants
+        table = load_tvm_json(json.loads(text))
+        return {str(kind): list(column) for kind, column in table.items()}
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, struct.error) as exc:
         raise ArgumentError(f"parse: the {MARK} section cannot be read: {type(exc).__name__}: {exc}") from None
 

@@ -18,13 +18,10 @@ from typing import Any
 from compiler.ir.error import expected
 from compiler.ir.module import IRModule
 from compiler.ir.origin import derived_from, mint_source
-from compiler.relay.expr import Constant
 from compiler.relay.inference.entry import infer_module
 from compiler.relay.parser.lexer import ParseError
 from compiler.relay.parser.program import Program
 from compiler.relay.parser.span_check import SpanCheck
-from compiler.runtime.ndarray import NDArray
-from compiler.target.virtual_device import VirtualDevice
 
 __all__ = ["ParseError", "SpanCheck", "fromtext", "parse", "parse_expr"]
 
@@ -33,7 +30,7 @@ def parse(
     source: str,
     source_name: str = "from_string",
     init_module: IRModule | None = None,
-    init_meta_table: Mapping[str, Sequence[Constant | VirtualDevice]] | None = None,
+    init_meta_table: Mapping[str, Sequence[Any]] | None = None,
 ) -> IRModule:
     """Return the module of a program in Relay's text format.
 
@@ -67,11 +64,7 @@ def parse(
     ... def @main(%x: Tensor[(1, 8), float32]) { nn.relu(%x) }
     ... ''')
     """
-    constants: dict[str, list[NDArray | VirtualDevice]] = {
-        kind: [c.data if isinstance(c, Constant) else c for c in column]
-        for kind, column in (init_meta_table or {}).items()
-    }
-    program = read("parse", source, init_module, constants)
+    program = read("parse", source, init_module, init_meta_table)
     return infer_module(program if isinstance(program, IRModule) else IRModule.from_expr(program))
 
 
@@ -127,7 +120,7 @@ def read(
     who: str,
     source: str,
     init_module: IRModule | None = None,
-    constants: Mapping[str, Sequence[NDArray | VirtualDevice]] | None = None,
+    constants: Mapping[str, Sequence[Any]] | None = None,
 ) -> Any:
     """Return the module or the expression of a text as it is written, without the types of its expressions.
 
@@ -136,7 +129,7 @@ def read(
     who : str
         The function that a mistake in the arguments is told of.
     source, init_module, constants
-        As of :func:`parse`; constants are arrays by the kind of node.
+        As of :func:`parse`.
 
     Returns
     -------

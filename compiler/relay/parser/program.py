@@ -12,8 +12,6 @@ from compiler.relay.parser.expressions import ExpressionParser
 from compiler.relay.parser.lexer import Cursor, split_metadata
 from compiler.relay.text_metadata import read_metadata
 from compiler.relay.ty import GlobalTypeVar
-from compiler.runtime.ndarray import NDArray
-from compiler.target.virtual_device import VirtualDevice
 
 __all__ = [
     "Program",
@@ -40,7 +38,7 @@ class Program(ExpressionParser):
         self,
         source: str,
         init_module: IRModule | None,
-        constants: Mapping[str, Sequence[NDArray | VirtualDevice]] | None = None,
+        constants: Mapping[str, Sequence[Any]] | None = None,
         replace: bool = False,
     ) -> None:
         program, metadata = split_metadata(source)

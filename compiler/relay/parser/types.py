@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.ir import dtype as dt
@@ -34,13 +35,32 @@ class TypeParser:
     Parameters
     ----------
     cursor : Cursor
+    metadata : mapping of str to sequence, optional
+        By the kind of node, what ``meta[kind][index]`` stands for.
     """
 
-    def __init__(self, cursor: Cursor) -> None:
+    def __init__(self, cursor: Cursor, metadata: Mapping[str, Sequence[Any]] | None = None) -> None:
         self.cursor = cursor
+        self._metadata = metadata or {}
         self.global_types: dict[str, GlobalTypeVar] = {}
         self.type_variables: list[dict[str, TypeVar]] = []
         self._dimensions: dict[str, Var] = {}
+
+    def of_metadata(self) -> Any:
+        """Read ``meta[kind][index]``, and return the node of the metadata section that it stands for."""
+        cursor = self.cursor
+        start = cursor.expect("meta")
+        cursor.expect("[")
+        kind = cursor.expect_kind("name", "the kind of a constant").text
+        cursor.expect("]")
+        cursor.expect("[")
+        index = int(cursor.expect_kind("number", "the number of a constant").text)
+        cursor.expect("]")
+        nodes = self._metadata.get(kind, ())
+        if index >= len(nodes):
+            has = f"has {len(nodes)} of them" if nodes else "has none: print it with show_meta_data=True"
+            cursor.fail(f"expected the value of meta[{kind}][{index}] in the metadata section, which {has}", start)
+        return nodes[index]
 
     def type_parameters(self) -> tuple[TypeVar, ...]:
         """Read ``[A, B]`` if it is there, and open a scope with these variables; :meth:`close_types` closes it."""
@@ -161,6 +181,8 @@ class TypeParser:
         cursor = self.cursor
         if cursor.accept("?"):
             return AnyDim()
+        if cursor.at("meta"):
+            return self.of_metadata()
         if cursor.accept("("):
             extent = self.dimension()
             cursor.expect(")")

@@ -11,7 +11,7 @@ import numpy as np
 from compiler.ir.error import TVMError
 from compiler.ir.primexpr import IntImm
 from compiler.relay.expr import Constant
-from compiler.relay.parser.lexer import Token
+from compiler.relay.parser.lexer import Cursor, Token
 from compiler.relay.parser.types import TypeParser
 from compiler.relay.text_metadata import unquoted
 from compiler.runtime.ndarray import NDArray, array, numpy_dtype
@@ -29,9 +29,8 @@ INT32 = np.iinfo("int32")
 class ValueParser(TypeParser):
     """Reads constants and attributes; the values of large constants come from ``metadata``."""
 
-    def __init__(self, *args: Any, metadata: Mapping[str, Sequence[NDArray | VirtualDevice]] | None = None) -> None:
-        super().__init__(*args)
-        self._metadata = metadata or {}
+    def __init__(self, cursor: Cursor, metadata: Mapping[str, Sequence[Any]] | None = None) -> None:
+        super().__init__(cursor, metadata)
         self._constants: dict[int, Constant] = {}
 
     def at_number(self) -> bool:
@@ -75,26 +74,14 @@ class ValueParser(TypeParser):
             self.cursor.fail("expected a whole number", token)
         return digits, f"{_KINDS[letter]}{width}" if letter else "int32" if integral else "float32"
 
-    def constant_of_metadata(self) -> Constant | VirtualDevice:
-        """Read ``meta[relay.Constant][0]`` or ``meta[VirtualDevice][0]``."""
-        cursor = self.cursor
-        start = cursor.expect("meta")
-        cursor.expect("[")
-        kind = cursor.expect_kind("name", "the kind of a constant").text
-        cursor.expect("]")
-        cursor.expect("[")
-        index = int(cursor.expect_kind("number", "the number of a constant").text)
-        cursor.expect("]")
-        constants: Sequence[NDArray | VirtualDevice] = self._metadata.get(kind, ())
-        if index >= len(constants):
-            has = f"has {len(constants)} of them" if constants else "has none: print it with show_meta_data=True"
-            cursor.fail(f"expected the value of meta[{kind}][{index}] in the metadata section, which {has}", start)
-        value = constants[index]
-        if isinstance(value, VirtualDevice):
+    def constant_of_metadata(self) -> Any:
+        """Read ``meta[relay.Constant][0]``, or another node that texts refer to, such as ``meta[VirtualDevice][0]``."""
+        value = self.of_metadata()
+        if not isinstance(value, (Constant, NDArray)):
             return value
-        if index not in self._constants:
-            self._constants[index] = Constant(value)
-        return self._constants[index]
+        if id(value) not in self._constants:
+            self._constants[id(value)] = value if isinstance(value, Constant) else Constant(value)
+        return self._constants[id(value)]
 
     def at_attribute(self) -> bool:
         """Return whether ``name=`` comes next."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -216,6 +217,27 @@ def test_errors_say_where_and_what_was_expected(text: str, line: int, column: in
     assert (caught.value.line, caught.value.column) == (line, column)
     assert message in str(caught.value)
     assert str(caught.value).startswith(f"parse: line {line}, column {column}: ")
+
+
+def test_nodes_that_tvm_puts_into_the_metadata_section() -> None:
+    nodes = [
+        {"type_key": ""},
+        {"type_key": "Map", "keys": ["tir.SizeVar", "runtime.BoxInt"], "data": [2, 3]},
+        {"type_key": "Array", "data": [4]},
+        {"type_key": "Array", "data": [5]},
+        {"type_key": "tir.SizeVar", "attrs": {"dtype": "int32", "name": "6", "span": "0", "type_annotation": "7"}},
+        {"type_key": "runtime.BoxInt", "repr_str": "2"},
+        {"type_key": "runtime.String", "repr_str": "n"},
+        {"type_key": "PrimType", "attrs": {"dtype": "int32"}},
+    ]
+    section = json.dumps({"root": 1, "nodes": nodes, "b64ndarrays": []})
+    size = "Tensor[(4, meta[tir.SizeVar][0]), float32]"
+    call = "split(%x, indices_or_sections=meta[runtime.BoxInt][0])"
+    main = parse(f"def @main(%x: {size}, %y: {size}) {{ {call} }}\n#[metadata]\n{section}")["main"]
+    first, second = (param.type_annotation.shape[1] for param in main.params)
+    assert first is second
+    assert (first.name, type(first).__name__) == ("n", "SizeVar")
+    assert main.body.attrs.indices_or_sections == 2
 
 
 def test_a_broken_metadata_section_and_what_is_no_text() -> None:
