@@ -23,7 +23,15 @@ from compiler.runtime.cuda_execution import launch_on_cuda
 from compiler.runtime.device_module import stored_kernels
 from compiler.runtime.graph_factory import GraphExecutorFactory
 from compiler.runtime.launches import require_fitting
-from compiler.runtime.marked_data import KERNELS_MARK, MARK, PARAMS_MARK, find_all_marked, find_marked, marked
+from compiler.runtime.marked_data import (
+    KERNELS_MARK,
+    MARK,
+    PARAMS_MARK,
+    PROGRAM_MARK,
+    find_all_marked,
+    find_marked,
+    marked,
+)
 from compiler.runtime.module import Module
 from compiler.runtime.native_code import NativeCode, ObjectCode, SharedLibrary, compiled, host_features, host_triple
 from compiler.runtime.params import load_param_dict
@@ -200,6 +208,9 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
         require_fitting(kernels.launches(), {s.name: s for s in description.signatures}, name)
         module.import_module(kernels)
         launch_on_cuda(module, kernels)
+    program = find_marked(PROGRAM_MARK, data, name, len(data))
+    if program is not None:
+        module.program = lambda: program
     if not description.graph and description.aot is None:
         return module
     params = find_marked(PARAMS_MARK, data, name, len(data))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from compiler.ir.error import ArgumentError
 
-__all__ = ["KERNELS_MARK", "MARK", "PARAMS_MARK", "find_all_marked", "find_marked", "marked"]
+__all__ = ["KERNELS_MARK", "MARK", "PARAMS_MARK", "PROGRAM_MARK", "find_all_marked", "find_marked", "marked"]
 
 MARK = b"\x00strata module\x00"
 """Before the description of a file."""
@@ -15,6 +15,8 @@ PARAMS_MARK = b"\x00strata params\x00"
 """Before the parameters of a model."""
 KERNELS_MARK = b"\x00strata kernels\x00"
 """Before the kernels of a device."""
+PROGRAM_MARK = b"\x00strata program\x00"
+"""Before the program of a virtual machine."""
 _DIGEST = 32
 
 

@@ -14,6 +14,7 @@ from compiler.ir.extension import public_module
 from compiler.ir.instrument import active_instruments
 from compiler.runtime import time_evaluator as timing
 from compiler.runtime.arguments import Binder
+from compiler.runtime.marked_data import PROGRAM_MARK, marked
 from compiler.runtime.measurement import BenchmarkResult, benchmark, call_instrumented
 from compiler.runtime.native_code import NativeCode
 from compiler.runtime.ndarray import NDArray
@@ -214,6 +215,8 @@ class Module(timing.Timed):
         self.target = target
         self._functions = {s.name: Function(self, s, self._native) for s in signatures}
         self._imports: list[Module] = []
+        self.program: Callable[[], bytes] | None = None
+        """Returns the program of the virtual machine whose kernels the functions are, where there is one."""
         self._entry = signatures[0].name if signatures else ""
         self.entry_name = ENTRY
 
@@ -470,7 +473,8 @@ class Module(timing.Timed):
         """
         if self._exporter is None:
             raise ArgumentError("export_library: this module was loaded from a file; copy that file")
-        return self._exporter(file_name, self.imported_data())
+        program = b"" if self.program is None else marked(PROGRAM_MARK, self.program())
+        return self._exporter(file_name, self.imported_data() + program)
 
     def save(self, file_name: str, fmt: str = "") -> None:
         """Write the module to a file.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 from compiler.runtime.device import Device
+from compiler.runtime.module import Module
 from compiler.runtime.profile_report import Report
 from compiler.runtime.profiling import MetricCollector, Profiler, argument_shapes
 from compiler.runtime.vm import Argument, Executable, VirtualMachine
@@ -29,17 +31,18 @@ class VirtualMachineProfiler(VirtualMachine):
 
     Parameters
     ----------
-    exe : Executable
-        What ``relay.vm.compile`` returned.
+    exe : Executable or Module
+        What ``relay.vm.compile`` returned, or a module that holds it.
     device : Device
         Where it runs.
     memory_cfg : str, optional
         Accepted as TVM does.
     """
 
-    def __init__(self, exe: Executable, device: Device, memory_cfg: object = None) -> None:
+    def __init__(self, exe: Executable | Module, device: Device, memory_cfg: object = None) -> None:
         super().__init__(exe, device, memory_cfg)
-        self._timed = replace(exe, functions=[_timed(function) for function in exe.functions])
+        self._timed = copy(self.executable)
+        self._timed.functions = [_timed(function) for function in self.executable.functions]
         self.profiler: Profiler | None = None
 
     def profile(
@@ -86,11 +89,12 @@ class _Timed(Instruction):
         assert isinstance(machine, VirtualMachineProfiler)
         assert machine.profiler is not None
         inner = self.instruction
-        name, shapes = f"VM::{type(inner).__name__}", ""
+        name, shapes, digest = f"VM::{type(inner).__name__}", "", ""
         if isinstance(inner, CallKernel):
-            name = str(machine.executable.kernels[inner.kernel])
+            kernel = machine.executable.kernels[inner.kernel]
+            name, digest = str(kernel), getattr(kernel, "hash", "")
             shapes = argument_shapes([frame.registers[register] for register in inner.args])
-        machine.profiler.measure(lambda: inner.execute(machine, frame), Name=name, Argument_Shapes=shapes)
+        machine.profiler.measure(lambda: inner.execute(machine, frame), Name=name, Argument_Shapes=shapes, Hash=digest)
 
 
 def _timed(function: VMFunction) -> VMFunction:

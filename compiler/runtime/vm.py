@@ -37,8 +37,8 @@ class VirtualMachine(Timed):
 
     Parameters
     ----------
-    exe : Executable
-        What ``relay.vm.compile`` returned.
+    exe : Executable or Module
+        What ``relay.vm.compile`` returned, or a module that holds it.
     device : Device
         Where it runs.
     memory_cfg : str or dict, optional
@@ -48,7 +48,9 @@ class VirtualMachine(Timed):
     NAIVE_ALLOCATOR = 1
     POOLED_ALLOCATOR = 2
 
-    def __init__(self, exe: Executable, device: Device, memory_cfg: object = None) -> None:
+    def __init__(self, exe: Executable | Module, device: Device, memory_cfg: object = None) -> None:
+        if isinstance(exe, Module):
+            exe = Executable(exe)
         if not isinstance(exe, Executable):
             expected("VirtualMachine", "exe", "what relay.vm.compile returns", type(exe).__name__)
         if exe.late_bound:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import copy
 from os import PathLike
 from pathlib import Path
 
@@ -20,9 +20,14 @@ __all__ = ["Executable", "Kernel"]
 Kernel = Callable[[Sequence[Value]], Value]
 
 
-@dataclass(slots=True)
 class Executable:
     """A program of the virtual machine.
+
+    Parameters
+    ----------
+    mod : Module, optional
+        What :attr:`mod` of a program is, or ``load_module`` returns of a file that it was exported to.  Without it the
+        program is empty.
 
     Attributes
     ----------
@@ -39,27 +44,39 @@ class Executable:
         The machine code of the kernels.
     late_bound : dict of str to int
         The numbers of constants that were taken out, by name: a machine needs them back.
+
+    Raises
+    ------
+    ArgumentError
+        If the module holds no program.
     """
 
-    functions: list[VMFunction] = field(default_factory=list)
-    entries: dict[str, int] = field(default_factory=dict)
-    constants: list[NDArray | None] = field(default_factory=list)
-    kernels: list[Kernel] = field(default_factory=list)
-    dtypes: dict[str, list[str | None]] = field(default_factory=dict)
-    lib: Module | None = None
-    late_bound: dict[str, int] = field(default_factory=dict)
+    def __init__(self, mod: Module | None = None) -> None:
+        self.functions: list[VMFunction] = []
+        self.entries: dict[str, int] = {}
+        self.constants: list[NDArray | None] = []
+        self.kernels: list[Kernel] = []
+        self.dtypes: dict[str, list[str | None]] = {}
+        self.lib: Module | None = None
+        self.late_bound: dict[str, int] = {}
+        if mod is not None:
+            if mod.program is None:
+                raise ArgumentError("Executable: the module holds no program; Executable.mod.export_library writes one")
+            loaded_program(self, mod.program(), mod)
 
     @property
     def module(self) -> Module:
-        """The machine code of the kernels, as :attr:`mod`."""
+        """The program as a module, as :attr:`mod`."""
         return self.mod
 
     @property
     def mod(self) -> Module:
-        """The machine code of the kernels."""
+        """The program as a module: the machine code of its kernels, exported with its instructions and constants."""
         if self.lib is None:
             raise ArgumentError("Executable: the program has no machine code")
-        return self.lib
+        module = copy(self.lib)
+        module.program = lambda: bytes(saved_program(self))
+        return module
 
     def save(self) -> tuple[bytearray, Module | None]:
         """Return the program in two parts, which :meth:`load_exec` puts together.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +12,7 @@ from compiler.driver.relay.backend.options import as_executor, as_runtime
 from compiler.driver.relay.backend.utils import mangle_module_name
 from compiler.driver.relay.external import with_external_code
 from compiler.driver.relay.graph import GraphProgram, KernelCall, graph_program
-from compiler.driver.relay.groups import KernelNames, StructuralKey, structural_key
+from compiler.driver.relay.groups import KernelNames, StructuralKey, hash_of, structural_key
 from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedKernel
 from compiler.driver.relay.lower import LoweredKernel, lower_group
 from compiler.driver.relay.memory import MemoryPlan, plan_memory
@@ -28,6 +27,7 @@ from compiler.relay.transform.pipeline import optimize
 from compiler.relay.ty import TensorType
 from compiler.runtime.graph import ALIAS, REFERENCE, Graph, Node
 from compiler.runtime.graph_factory import GraphExecutorFactory
+from compiler.runtime.marked_data import PARAMS_MARK, marked
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import ArrayLike
 from compiler.runtime.params import save_param_dict
@@ -96,7 +96,8 @@ class BuiltGraph(GraphExecutorFactory):
 
     def _export(self, file_name: str) -> bytes:
         params = bytes(save_param_dict(self.params))
-        return self._kernel_module.exported_with(file_name, self.graph_json, self.libmod_name, params)
+        attached = marked(PARAMS_MARK, params) + self._kernel_module.imported_data()
+        return self._kernel_module.exported_with(file_name, attached, self.graph_json, self.libmod_name)
 
 
 def build(
@@ -346,7 +347,7 @@ def _node(call: KernelCall, named: NamedKernel | None, entry: dict[int, tuple[in
         "num_inputs": str(len(call.inputs)),
         "num_outputs": str(len(call.outputs)),
         "flatten_data": "0",
-        "hash": hashlib.sha256(str(call.function).encode()).hexdigest()[:16],
+        "hash": hash_of(call.function),
     }
     name = function
     if function is REFERENCE:

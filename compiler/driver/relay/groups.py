@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -31,6 +32,11 @@ def element_tensors(expr: TupleGetItem) -> slice:
     fields = expr.tuple_value.checked_type.fields
     before = len(tensor_types(fields[: expr.index]))
     return slice(before, before + len(tensor_types([fields[expr.index]])))
+
+
+def hash_of(function: Function) -> str:
+    """Return the hash of a fused function's text, which profiles show."""
+    return hashlib.sha256(str(function).encode()).hexdigest()[:16]
 
 
 def group_calls(function: Function) -> list[Call]:

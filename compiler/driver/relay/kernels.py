@@ -24,7 +24,6 @@ from compiler.ir.transform import PassContext
 from compiler.relay.function import Function
 from compiler.runtime.cuda_execution import launch_on_cuda
 from compiler.runtime.library import library_content
-from compiler.runtime.marked_data import PARAMS_MARK, marked
 from compiler.runtime.module import Function as NativeFunction
 from compiler.runtime.module import Module
 from compiler.runtime.native_code import NativeCode, ObjectCode
@@ -331,10 +330,10 @@ class KernelModule(Module):
         raise BuildError("this module has no kernels")
 
     def _export(self, file_name: str, attached: bytes) -> bytes:
-        return self.exported_with(file_name)
+        return self.exported_with(file_name, attached)
 
-    def exported_with(self, file_name: str, graph: str = "", model: str = "", params: bytes = b"") -> bytes:
-        """Return what a file contains that has the kernels, and what else belongs to a model."""
+    def exported_with(self, file_name: str, attached: bytes, graph: str = "", model: str = "") -> bytes:
+        """Return what a file contains that has the kernels, data that goes with them, and a model's graph."""
         if any(module.is_runnable and not module.stored_data() for module in self.imported_modules):
             raise BuildError("export_library: a library cannot hold the code of external compilers")
         parts, signatures = [], []
@@ -344,8 +343,7 @@ class KernelModule(Module):
             signatures.append(msgspec.structs.replace(signature, symbol=named.name))
         description = described(self.compiled_for, signatures, graph, model)
         code = linked_object_code(parts, description)
-        attached = marked(PARAMS_MARK, params) if graph else b""
-        return library_content(code, file_name, attached + self.imported_data())
+        return library_content(code, file_name, attached)
 
 
 _NOTHING = Signature(name="", symbol="", parameters=[])

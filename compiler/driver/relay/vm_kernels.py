@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.driver.relay.groups import can_lower, evaluation_order
+from compiler.driver.relay.groups import can_lower, evaluation_order, hash_of
 from compiler.driver.relay.kernels import KernelCompiler, KernelModule
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
@@ -108,6 +108,11 @@ class _StaticKernel:
                 inputs += _arrays(arg)
         self._call([*inputs, *self._constants, *outputs])
         return outputs[0] if self._is_single else arranged(self._result, iter(outputs))
+
+    @property
+    def hash(self) -> str:
+        """What tells the group of operators from others."""
+        return hash_of(self._group)
 
     def saved(self) -> tuple[str, list[NDArray], str]:
         """Return what :func:`load_kernel` makes the kernel of."""

@@ -127,4 +127,5 @@ def test_the_virtual_machine_measures_instructions() -> None:
     assert report.configuration["Executor"] == "VM"
     kernel = next(each for each in report.calls if "softmax" in str(each["Name"]))
     assert kernel["Argument Shapes"] == "float32[2, 3]"
+    assert len(str(kernel["Hash"])) == 16
     np.testing.assert_array_equal(machine.invoke("main", data).numpy(), before)

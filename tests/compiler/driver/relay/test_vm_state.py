@@ -160,3 +160,28 @@ def test_large_constants_are_kept_in_a_file_of_their_own(tmp_path: Path) -> None
     np.testing.assert_array_equal(result.numpy(), (1 + weight) * 2)
     assert loaded.get_function_params("main") == ["x"]
     assert loaded.get_late_bound_consts(401) == {}
+
+
+def test_a_module_that_is_exported_holds_the_program(tmp_path: Path) -> None:
+    x, w = relay.var("x", shape=(2, 3)), np.arange(60, dtype="float32").reshape(20, 3)
+    positive = relay.less(relay.const(0.0), relay.sum(x))
+    body = relay.If(positive, relay.nn.dense(x, relay.const(w)), relay.nn.dense(-x, relay.const(w)))
+    program = vm.compile(IRModule.from_expr(relay.Function([x], body)), "llvm")
+    program.move_late_bound_consts(tmp_path / "weights", byte_limit=200)
+    path = tmp_path / "program.so"
+    program.mod.export_library(str(path))
+
+    loaded = vm.Executable(compiler.runtime.load_module(str(path)))
+    assert loaded.globals == program.globals
+    with pytest.raises(ArgumentError, match="load_late_bound_consts must give"):
+        vm.VirtualMachine(loaded, compiler.cpu())
+    loaded.load_late_bound_consts(tmp_path / "weights")
+    data = np.full((2, 3), -2, "float32")
+    np.testing.assert_array_equal(vm.VirtualMachine(loaded.mod, compiler.cpu()).run(data).numpy(), -data @ w.T)
+    with pytest.raises(ArgumentError, match="the module holds no program"):
+        vm.Executable(compiler.runtime.load_module(_exported(relay.build(_module(), "llvm").lib, tmp_path)))
+
+
+def _exported(lib: compiler.runtime.Module, folder: Path) -> str:
+    lib.export_library(str(folder / "kernels.so"))
+    return str(folder / "kernels.so")
