@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.ir.error import expected
@@ -104,7 +104,7 @@ class GraphModule(ModelModule):
         return self.module.get_function(key)
 
 
-def create(graph_json_str: str, libmod: Module, device: Device) -> GraphModule:
+def create(graph_json_str: str, libmod: Module, device: Device | Sequence[Device]) -> GraphModule:
     """Return the executor of a graph whose parameters are yet to be set.
 
     Parameters
@@ -113,11 +113,12 @@ def create(graph_json_str: str, libmod: Module, device: Device) -> GraphModule:
         What ``lib.get_graph_json()`` returns.
     libmod : Module
         The kernels, as ``lib.get_lib()`` returns them.
-    device : Device
-        Where it runs.
+    device : Device or sequence of Device
+        Where it runs: the first of several.
 
     Returns
     -------
     GraphModule
     """
-    return GraphModule(GraphExecutor(graph_json_str, libmod, device))
+    where = device if isinstance(device, Device) else device[0]
+    return GraphModule(GraphExecutor(graph_json_str, libmod, where))

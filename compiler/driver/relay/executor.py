@@ -200,10 +200,14 @@ class GraphExecutor(Executor):
     mod : IRModule
     device : Device
     target : str, Target or mapping
+    params : mapping of str to array_like, optional
+        Values of parameters of the functions.
     """
 
-    def __init__(self, mod: IRModule, device: Device, target: TargetLike) -> None:
-        super().__init__("graph", mod, device, target, {})
+    def __init__(
+        self, mod: IRModule, device: Device, target: TargetLike, params: Mapping[str, ArrayLike] | None = None
+    ) -> None:
+        super().__init__("graph", mod, device, target, params or {})
 
 
 class AotExecutor(Executor):
@@ -214,10 +218,14 @@ class AotExecutor(Executor):
     mod : IRModule
     device : Device
     target : str, Target or mapping
+    params : mapping of str to array_like, optional
+        Values of parameters of the functions.
     """
 
-    def __init__(self, mod: IRModule, device: Device, target: TargetLike) -> None:
-        super().__init__("aot", mod, device, target, {})
+    def __init__(
+        self, mod: IRModule, device: Device, target: TargetLike, params: Mapping[str, ArrayLike] | None = None
+    ) -> None:
+        super().__init__("aot", mod, device, target, params or {})
 
 
 class VMExecutor(Executor):
@@ -228,10 +236,14 @@ class VMExecutor(Executor):
     mod : IRModule
     device : Device
     target : str, Target or mapping
+    params : mapping of str to array_like, optional
+        Values of parameters of the functions.
     """
 
-    def __init__(self, mod: IRModule, device: Device, target: TargetLike) -> None:
-        super().__init__("vm", mod, device, target, {})
+    def __init__(
+        self, mod: IRModule, device: Device, target: TargetLike, params: Mapping[str, ArrayLike] | None = None
+    ) -> None:
+        super().__init__("vm", mod, device, target, params or {})
 
 
 def create_executor(
@@ -279,4 +291,7 @@ def create_executor(
         mod = IRModule({"main": mod})
     if mod is not None and not isinstance(mod, IRModule):
         expected("create_executor", "mod", "an IRModule or a Function of a graph", mod)
-    return Executor(kind, mod or IRModule(), device or cpu(), target, params or {})
+    given: Any = mod or IRModule(), device or cpu(), target, params or {}
+    if kind == "debug":
+        return Executor(kind, *given)
+    return {"graph": GraphExecutor, "aot": AotExecutor, "vm": VMExecutor}[kind](*given)

@@ -9,9 +9,11 @@ import pytest
 
 import compiler as tvm
 from compiler import relay
+from compiler.driver.relay.backend import Executor
+from compiler.driver.relay.backend.executor_factory import ExecutorFactoryModule
 from compiler.ir.error import ArgumentError
 from compiler.runtime.container import ADT
-from compiler.runtime.graph_module import GraphModule
+from compiler.runtime.graph_module import GraphModule, create
 
 KINDS = ("graph", "vm", "debug")
 A, B = np.array([1, 2], "float32"), np.array([3, 4], "float32")
@@ -86,3 +88,31 @@ def test_values_that_no_parameter_takes_are_left_out(kind: str) -> None:
     for args, names in (([A], {"unused": A}), ([A, B], {"y": A}), ([A, B, A], {})):
         with pytest.raises(ArgumentError, match=r"takes \(x, y\), got"):
             run(*args, **names)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("graph", "GraphExecutor"), ("aot", "AotExecutor"), ("vm", "VMExecutor"), ("debug", "Executor")],
+)
+def test_each_kind_of_executor_has_a_class(kind: str, expected: str) -> None:
+    x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(2,))
+    mod = tvm.IRModule.from_expr(relay.Function([x, y], x - y))
+    executor = relay.create_executor(kind, mod, params={"y": B})
+    assert type(executor).__name__ == expected
+    assert executor.evaluate()(A).numpy().tolist() == (A - B).tolist()
+
+
+@pytest.mark.parametrize("executor", ["graph", "aot"])
+def test_built_models_have_a_class_in_common(executor: str) -> None:
+    x = relay.var("x", shape=(2,))
+    lib = relay.build(tvm.IRModule.from_expr(relay.Function([x], x + x)), executor=Executor(executor))
+    assert isinstance(lib, ExecutorFactoryModule)
+    assert not isinstance(lib.get_lib() if executor == "graph" else lib.lib, ExecutorFactoryModule)
+
+
+def test_a_graph_takes_the_first_of_several_devices() -> None:
+    x = relay.var("x", shape=(2,))
+    graph, lib, _ = relay.build(tvm.IRModule.from_expr(relay.Function([x], x + x)))
+    executor = create(graph, lib, [tvm.cpu()])
+    executor.run(x=A)
+    assert executor.get_output(0).numpy().tolist() == (A + A).tolist()
