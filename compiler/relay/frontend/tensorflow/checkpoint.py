@@ -68,6 +68,10 @@ class Checkpoint:
         self._shard = shard
         self._shards: dict[int, bytes] = {}
 
+    def keys(self) -> list[str]:
+        """Return the keys of all tensors."""
+        return list(self._entries)
+
     def tensor(self, key: str) -> StoredTensor | None:
         """Return a tensor; None if there is none of that key.
 

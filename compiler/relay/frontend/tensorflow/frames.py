@@ -2,7 +2,7 @@
 
 A loop is a frame.  ``Enter`` brings values in, ``Merge`` takes that of the first turn or the one that ``NextIteration``
 hands on, and ``Switch`` sends it to ``Exit`` when ``LoopCond`` says no.  Outside frames, ``Switch`` sends a value to
-one branch of two, and ``Merge`` takes the one that comes.
+one branch of two (``_SwitchN`` to one of several), and ``Merge`` takes the one that comes.
 
 References
 ----------
@@ -11,7 +11,7 @@ Yuan Yu et al., Dynamic Control Flow in Large-Scale Machine Learning, EuroSys 20
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
@@ -19,9 +19,26 @@ from google.protobuf.message import Message
 
 from compiler.relay.frontend.shared.errors import ModelError
 
-__all__ = ["CONTROL_NODES", "Flow", "Frame", "node_of"]
+__all__ = ["CONTROL_NODES", "Choice", "Flow", "Frame", "node_of"]
 
-CONTROL_NODES = frozenset({"Enter", "Exit", "Merge", "Switch", "NextIteration", "LoopCond"})
+CONTROL_NODES = frozenset({"Enter", "Exit", "Merge", "Switch", "_SwitchN", "NextIteration", "LoopCond"})
+_SWITCHES = frozenset({"Switch", "_SwitchN"})
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How a ``Merge`` node takes one of its inputs.
+
+    Attributes
+    ----------
+    condition : str
+        What decides: a truth value, or the number of a branch.
+    branches : tuple of int
+        From which branch each input comes; 0 is that of a condition which is false.
+    """
+
+    condition: str
+    branches: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +95,14 @@ class Flow:
         self._nodes = nodes
         self._frame_of: dict[str, Frame] = {}
         self._loop_merges: set[str] = set()
-        self._condition_of: dict[str, str] = {}
+        self._choice_of: dict[str, Choice] = {}
         self._guards: dict[str, list[tuple[str, bool]]] = {}
         if any(node.op in CONTROL_NODES for node in nodes.values()):
             for frame in self._frames():
                 self._frame_of.update(dict.fromkeys(frame.exits, frame))
                 self._loop_merges.update(frame.merges)
             under: dict[str, frozenset[tuple[str, int]]] = {}
-            self._condition_of = dict(self._branches(under))
+            self._choice_of = dict(self._branches(under))
             self._guards = {name: self._guard(frame, under) for name, frame in self._frame_of.items()}
 
     def needs(self, name: str) -> list[str]:
@@ -94,7 +111,7 @@ class Flow:
         if name in self._frame_of:
             entries = [self._data(entry)[0] for entry in self._frame_of[name].entries]
             return entries + [condition for condition, _ in self._guards[name]]
-        condition = [self._condition_of[name]] if name in self._condition_of else []
+        condition = [self._choice_of[name].condition] if name in self._choice_of else []
         return [source for source in node.input if not source.startswith("^")] + condition
 
     def frame(self, name: str) -> Frame:
@@ -118,17 +135,17 @@ class Flow:
         """
         return self._guards[name]
 
-    def condition(self, name: str) -> str:
-        """Return what decides which of its two inputs a ``Merge`` node takes, the second where it is true.
+    def choice(self, name: str) -> Choice:
+        """Return what decides which of its inputs a ``Merge`` node takes.
 
         Raises
         ------
         ModelError
-            If its inputs are not the two branches of a condition.
+            If its inputs are not the branches of a condition.
         """
-        if name not in self._condition_of:
-            raise ModelError("its inputs are not the two branches of a condition")
-        return self._condition_of[name]
+        if name not in self._choice_of:
+            raise ModelError("its inputs are not the branches of a condition")
+        return self._choice_of[name]
 
     def _data(self, name: str, count: int = 1) -> list[str]:
         sources = [source for source in self._nodes[name].input if not source.startswith("^")]
@@ -198,8 +215,8 @@ class Flow:
         alive: frozenset[tuple[str, int]] = frozenset().union(*(under.get(entry, ()) for entry in frame.entries))
         return [(condition, branch == 1) for condition, branch in sorted(alive) if condition not in loops]
 
-    def _branches(self, under: dict[str, frozenset[tuple[str, int]]]) -> Iterator[tuple[str, str]]:
-        """Return the ``Merge`` nodes of branches with their conditions, and note under which each node is alive."""
+    def _branches(self, under: dict[str, frozenset[tuple[str, int]]]) -> Iterator[tuple[str, Choice]]:
+        """Return the ``Merge`` nodes of branches with their choices, and note under which each node is alive."""
         for name in self._in_order():
             node = self._nodes[name]
             came = [self._under(under, source) for source in node.input]
@@ -208,19 +225,20 @@ class Flow:
             elif name in self._loop_merges or len(came) < 2:
                 under[name] = came[0] if came else frozenset()
             else:
-                deciding = [p for p, branch in sorted(came[0]) if branch == 0 and (p, 1) in came[1]]
-                under[name] = came[0] & came[1]
-                if deciding:
-                    yield name, deciding[0]
+                under[name] = frozenset.intersection(*came)
+                choice = _choice(came)
+                if choice is not None:
+                    yield name, choice
 
     def _under(self, under: Mapping[str, frozenset[tuple[str, int]]], source: str) -> frozenset[tuple[str, int]]:
         """Return the conditions under which a value is alive, each with the branch."""
         name = node_of(source)
         known = under.get(name, frozenset())
         node = self._nodes.get(name)
-        if node is None or node.op != "Switch" or source.startswith("^"):
+        if node is None or node.op not in _SWITCHES or source.startswith("^"):
             return known
-        return known | {(self._unwrapped(self._data(name, 2)[1]), 1 if source.endswith(":1") else 0)}
+        _, _, branch = source.partition(":")
+        return known | {(self._unwrapped(self._data(name, 2)[1]), int(branch) if branch.isdigit() else 0)}
 
     def _in_order(self) -> list[str]:
         """Return all nodes, each after those that it waits for; turns of loops are handed on to no one."""
@@ -233,3 +251,14 @@ class Flow:
         except CycleError as exc:
             circle = ", ".join(map(repr, exc.args[1][:5]))
             raise ModelError(f"from_tensorflow: the graph has a cycle: {circle}") from None
+
+
+def _choice(came: Sequence[frozenset[tuple[str, int]]]) -> Choice | None:
+    """Return by what values differ that come under conditions: each from another branch of the same one."""
+    for condition, _ in sorted(came[0]):
+        branches = [[branch for name, branch in sorted(alive) if name == condition] for alive in came]
+        if all(len(numbers) == 1 for numbers in branches):
+            taken = tuple(numbers[0] for numbers in branches)
+            if sorted(taken) == list(range(len(came))):
+                return Choice(condition, taken)
+    return None

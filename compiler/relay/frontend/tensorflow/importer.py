@@ -7,24 +7,31 @@ from functools import reduce
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, TypeAlias
 
+import numpy as np
 from google.protobuf.message import Message
 
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.module import IRModule
 from compiler.ir.origin import Span, derived_from
-from compiler.relay.expr import Constant, Var
-from compiler.relay.frontend.shared.control_flow import chosen
-from compiler.relay.frontend.shared.errors import ModelError, UnsupportedOperatorError, naming_node
-from compiler.relay.frontend.shared.folding import constant, keeping, known, ops, settle
+from compiler.relay.expr import Constant, Tuple, Var
+from compiler.relay.frontend.shared.errors import (
+    ConversionError,
+    ModelError,
+    UnsupportedOperatorError,
+    naming_node,
+)
+from compiler.relay.frontend.shared.folding import constant, keeping, ops, settle
 from compiler.relay.frontend.shared.parameters import is_weight, module_of
 from compiler.relay.frontend.span_filling import mint_layer
 from compiler.relay.frontend.tensorflow import converters as _converters
+from compiler.relay.frontend.tensorflow.branches import selected
 from compiler.relay.frontend.tensorflow.frames import CONTROL_NODES, Flow, Frame
 from compiler.relay.frontend.tensorflow.loops import looped
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.reader import ModelSource, attributes_of, read_graph
 from compiler.relay.frontend.tensorflow.registry import find
+from compiler.relay.frontend.tensorflow.tables import TABLES, contents_of
 from compiler.relay.inference import infer_expr
 from compiler.relay.ty import TensorType
 from compiler.runtime.ndarray import NDArray
@@ -38,7 +45,7 @@ Values: TypeAlias = dict[str, list[Any]]
 
 _INPUTS = frozenset({"Placeholder", "PlaceholderWithDefault"})
 _WITHOUT_RESULT = frozenset({"NoOp", "Assert"})
-_STRUCTURE = _INPUTS | _WITHOUT_RESULT | CONTROL_NODES | {"Const"}
+_STRUCTURE = _INPUTS | _WITHOUT_RESULT | CONTROL_NODES | TABLES | {"Const"}
 """Operators that the walk itself knows."""
 
 
@@ -161,6 +168,19 @@ class _Library:
         self._functions = {function.signature.name: function for function in graph.library.function}
         self.span = span
         self._running: list[str] = []
+        self._tables = contents_of(graph) if any(node.op in TABLES for node in graph.node) else {}
+
+    def table(self, name: str) -> RelayExpr:
+        """Return the keys and values of a table.
+
+        Parameters
+        ----------
+        name : str
+            Of its node.
+        """
+        if name not in self._tables:
+            raise ConversionError("no node of the graph fills this table with constants")
+        return Tuple(tuple(constant(values) for values in self._tables[name]))
 
     def run(self, name: str, arguments: Sequence[RelayExpr]) -> list[RelayExpr]:
         """Return the results of a function.
@@ -245,6 +265,8 @@ class _Walk:
         with derived_from(made_of), naming_node("from_tensorflow", f"node {node.name!r} ({node.op})"):
             if node.op in CONTROL_NODES:
                 result: Any = self._control(node, values)
+            elif node.op in TABLES:
+                result = self._library.table(node.name)
             else:
                 convert = find(node.op)
                 if convert is None:
@@ -262,9 +284,12 @@ class _Walk:
             return [after[frame.exits[node.name]]]
         inputs = [_result(values, name, "it") for name in node.input if not name.startswith("^")]
         if node.op == "Merge":
-            condition = _result(values, self._flow.condition(node.name), "it")
-            return [*_branch(condition, *inputs[:2]), ops.cast(condition, "int32")]
-        return [inputs[0]] * 2
+            choice = self._flow.choice(node.name)
+            number = ops.cast(_result(values, choice.condition, "it"), "int32")
+            branches = [inputs[choice.branches.index(i)] for i in range(len(choice.branches))]
+            place = ops.take(constant(np.argsort(choice.branches).astype("int32")), number, axis=0)
+            return [*selected(number, [[branch] for branch in branches]), place]
+        return [inputs[0]] * max(2, int(attributes_of(node).get("num_outs") or 2))
 
     def _alive(self, guards: Sequence[tuple[str, bool]], values: Values) -> RelayExpr | None:
         """Return whether the conditions of branches are what they have to be; None if there are none."""
@@ -284,8 +309,3 @@ class _Walk:
             lambda state: at_the_end(frame.handed_on, state),
             alive,
         )
-
-
-def _branch(condition: RelayExpr, no: RelayExpr, yes: RelayExpr) -> list[RelayExpr]:
-    value = known(condition)
-    return chosen(condition, [yes], [no]) if value is None else [yes if value.item() else no]

@@ -3,7 +3,7 @@
 References
 ----------
 tensorflow/core/framework/{graph,node_def,function,op_def,attr_value,tensor,tensor_shape}.proto,
-tensorflow/core/protobuf/{saved_model,meta_graph,tensor_bundle}.proto
+tensorflow/core/protobuf/{saved_model,meta_graph,saved_object_graph,trackable_object_graph,tensor_bundle}.proto
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _FIELDS = {
     "Tensor": "dtype 1 int32, tensor_shape 2 TensorShape, tensor_content 4 bytes, float_val 5 *float, "
     "double_val 6 *double, int_val 7 *int32, string_val 8 *bytes, int64_val 10 *int64, bool_val 11 *bool, "
     "half_val 13 *int32, uint32_val 16 *uint32, uint64_val 17 *uint64",
-    "List": "s 2 *bytes, i 3 *int64, f 4 *float, b 5 *bool, type 6 *int32, shape 7 *TensorShape, tensor 8 *Tensor",
+    "List": "s 2 *bytes, i 3 *int64, f 4 *float, b 5 *bool, type 6 *int32, shape 7 *TensorShape, tensor 8 *Tensor, "
+    "func 9 *Function",
     "Function": "name 1 string",
     "Attribute": "list 1 List, s 2 bytes, i 3 int64, f 4 float, b 5 bool, type 6 int32, shape 7 TensorShape, "
     "tensor 8 Tensor, placeholder 9 string, func 10 Function",
@@ -37,7 +38,13 @@ _FIELDS = {
     "TensorInfoEntry": "key 1 string, value 2 TensorInfo",
     "SignatureDef": "inputs 1 *TensorInfoEntry, outputs 2 *TensorInfoEntry",
     "SignatureEntry": "key 1 string, value 2 SignatureDef",
-    "MetaGraph": "meta_info_def 1 MetaInfo, graph_def 2 GraphDef, signature_def 5 *SignatureEntry",
+    "Child": "node_id 1 int32, local_name 2 string",
+    "Object": "children 1 *Child",
+    "BoundFunction": "bound_inputs 2 *int32",
+    "BoundFunctionEntry": "key 1 string, value 2 BoundFunction",
+    "ObjectGraph": "nodes 1 *Object, concrete_functions 2 *BoundFunctionEntry",
+    "MetaGraph": "meta_info_def 1 MetaInfo, graph_def 2 GraphDef, signature_def 5 *SignatureEntry, "
+    "object_graph_def 7 ObjectGraph",
     "SavedModel": "saved_model_schema_version 1 int64, meta_graphs 2 *MetaGraph",
     "BundleHeader": "num_shards 1 int32",
     "BundleSlice": "length 1 int64",

@@ -135,6 +135,8 @@ def _list(value: Message) -> list[Any]:
     for field in ("i", "f", "b"):
         if items := list(getattr(value, field)):
             return items
+    if value.func:
+        return [item.name for item in value.func]
     return [item.decode("utf-8", "replace") for item in value.s] or [_DTYPES.get(item, "") for item in value.type]
 
 

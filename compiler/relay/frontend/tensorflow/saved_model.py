@@ -1,6 +1,7 @@
 """SavedModels: a graph, signatures of what it computes, and a checkpoint of its variables.
 
-Which variable has which key in the checkpoint is said by the graph alone: by the nodes that restore the variables.
+Which variable has which key in the checkpoint is said by the nodes of the graph that restore the variables, or, where
+functions are called with other handles of the same variables, by the objects that these functions are bound to.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from google.protobuf.message import DecodeError, Message
 from compiler.relay.frontend.shared.errors import ModelError
 from compiler.relay.frontend.tensorflow.checkpoint import Checkpoint, StoredTensor
 from compiler.relay.frontend.tensorflow.messages import SavedModel
+from compiler.relay.frontend.tensorflow.object_graph import bound_variables
 
 __all__ = ["archive_files", "directory_files", "freeze"]
 
@@ -114,7 +116,7 @@ def freeze(files: Files, label: str) -> tuple[Any, list[str]]:
     if not graphs:
         raise ModelError(f"from_tensorflow: {_MODEL} of {label} holds no graph")
     meta = next((meta for meta in graphs if "serve" in meta.meta_info_def.tags), graphs[0])
-    _put_variables(meta.graph_def, files)
+    _put_variables(meta, files)
     return meta.graph_def, _outputs(meta)
 
 
@@ -126,8 +128,9 @@ def _outputs(meta: Message) -> list[str]:
     return [entry.value.name for entry in entries if entry.value.name]
 
 
-def _put_variables(graph: Message, files: Files) -> None:
+def _put_variables(meta: Message, files: Files) -> None:
     """Make constants of the variables that are restored."""
+    graph = meta.graph_def
     variables = {node.name: node for node in graph.node if node.op in _VARIABLES}
     if not variables:
         return
@@ -139,8 +142,9 @@ def _put_variables(graph: Message, files: Files) -> None:
         )
     checkpoint = Checkpoint(index, lambda number, count: _shard(files, number, count))
     held = 0
-    for name, key in _keys(graph):
-        stored = checkpoint.tensor(key) if name in variables else None
+    for name, key in (*_keys(graph), *bound_variables(meta, checkpoint.keys())):
+        waits = name in variables and variables[name].op in _VARIABLES
+        stored = checkpoint.tensor(key) if waits else None
         if stored is not None:
             held += len(stored.content)
             if held > MAX_UNPACKED:

@@ -76,6 +76,38 @@ def test_merges_of_two_branches_are_conditions(x: float, value: float, index: in
     assert run(graph_of(*BRANCH), x, "merge:1") == index
 
 
+@pytest.mark.parametrize(("x", "result", "index"), [(3, 6, 0), (-3, 3, 1)])
+def test_the_branch_that_is_true_may_come_first(x: float, result: float, index: int) -> None:
+    """So it does where functions of branches were inlined."""
+    graph = without(BRANCH, "merge", "merge = Merge yes no")
+    assert run(graph, x, "merge") == result
+    assert run(graph, x, "merge:1") == index
+
+
+SEVERAL = (
+    "x = Placeholder",
+    "two = Const 2",
+    "number = Cast x",
+    "branch = _SwitchN x number",
+    "first = Neg branch",
+    "second = Mul branch:1 two",
+    "third = Square branch:2",
+    "merge = Merge first second third",
+)
+
+
+@pytest.mark.parametrize(("x", "result"), [(0.5, -0.5), (1.5, 3), (2.5, 6.25), (7, 49), (-3, 9)])
+def test_a_number_chooses_one_of_several_branches(x: float, result: float) -> None:
+    """The last one where there is none of that number."""
+    graph = graph_of(*SEVERAL)
+    for node in graph.node:
+        if node.name == "number":
+            node.attr.add(key="DstT").value.type = 3
+        elif node.name == "branch":
+            node.attr.add(key="num_outs").value.i = 3
+    assert run(graph, x, "merge") == result
+
+
 LOOP_IN_A_BRANCH = (
     *(line for line in LOOP if not line.startswith("start = ")),
     "zero = Const 0",
@@ -127,7 +159,7 @@ def without(nodes: tuple[str, ...], name: str, instead: str) -> Any:
         (without(LOOP, "switch", "switch = Identity merge"), "exit", "the loop 'loop' has 0 conditions"),
         (without(LOOP, "exit", "exit = Exit x"), "exit", "'exit'.*: it is not a value that a loop carries"),
         (without(LOOP, "merge", "merge = Merge start"), "exit", "'merge'.* has fewer than 2 inputs"),
-        (without(BRANCH, "yes", "yes = Mul x two"), "merge", "'merge'.*: its inputs are not the two branches"),
+        (without(BRANCH, "yes", "yes = Mul x two"), "merge", "'merge'.*: its inputs are not the branches"),
     ],
 )
 def test_what_is_no_loop_or_branch_is_named(graph: Any, output: str, message: str) -> None:

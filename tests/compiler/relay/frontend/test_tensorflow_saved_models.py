@@ -51,6 +51,13 @@ def test_functions_with_variables_compute_what_tensorflow_did(tmp_path: Path) ->
         np.testing.assert_allclose(scores.numpy(), recorded["scores"], rtol=1e-5, atol=1e-6)
 
 
+def test_functions_may_be_bound_to_other_handles_than_those_that_are_restored() -> None:
+    """So ``tf.saved_model.save`` writes a model of Keras 3."""
+    recorded = np.load(DATA / "saved_keras.npz")
+    result = run(DATA / "saved_keras.zip", recorded["x"])
+    np.testing.assert_allclose(result.numpy(), recorded["y"], rtol=1e-5, atol=1e-6)
+
+
 def test_variables_become_parameters_by_their_names() -> None:
     _, params = relay.frontend.from_tensorflow(DATA / "saved_v2.zip")
     assert {name: value.shape for name, value in params.items()} == {"w": (6, 6), "w_1": (6, 6), "b": (6,)}

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.pytorch.converters.indexing import places_of
 from compiler.relay.frontend.pytorch.dtypes import cast, dtype_name, promoted, result_dtype, tensor
 from compiler.relay.frontend.pytorch.registry import Convert, converter, converters
 from compiler.relay.frontend.pytorch.tensors import dtype_of, ops, scalar
-from compiler.relay.frontend.shared.errors import ConversionError
 
 __all__ = ["floating", "is_number"]
 
@@ -280,7 +280,14 @@ def _fmod(a: Any, other: Any) -> Any:
     return ops.trunc_mod(left, right)
 
 
-@converter("pow", "float_power")
+@converter("float_power")
+def _float_power(a: Any, exponent: Any) -> Any:
+    """Both sides are ``float64``."""
+    left, right = promoted(a, exponent)
+    return ops.power(cast(left, "float64"), cast(right, "float64"))
+
+
+@converter("pow")
 def _pow(a: Any, exponent: Any) -> Any:
     if is_number(a, exponent):
         return a**exponent
@@ -376,7 +383,7 @@ def _clamp_max(a: Any, max: Any) -> Any:
 @converter("where")
 def _where(condition: Any, x: Any = None, other: Any = None) -> Any:
     if x is None:
-        raise ConversionError("its form with only a condition has as many results as the condition has dimensions")
+        return places_of(condition)
     left, right = promoted(x, other)
     return ops.where(cast(condition, "bool"), left, right)
 

@@ -5,10 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.registry import converter
-from compiler.relay.frontend.pytorch.tensors import dtype_of, extents, ops, rank_of, static_shape, transpose
-from compiler.relay.frontend.shared.errors import ConversionError
+from compiler.relay.frontend.pytorch.tensors import (
+    constant,
+    dtype_of,
+    extents,
+    ops,
+    rank_of,
+    reshape,
+    static_shape,
+    transpose,
+)
+from compiler.relay.frontend.shared.tensors import bounded
 
 _INNER = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
@@ -58,6 +69,19 @@ def _nearest(x: RelayExpr, output_size: Any = None, scale_factors: Any = None, *
     return _resized(x, output_size, _scales(scale_factors, scales, rank_of(x)), "nearest_neighbor", False)
 
 
+@converter("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d")
+def _nearest_exact(x: RelayExpr, output_size: Any = None, scale_factors: Any = None, **scales: Any) -> Any:
+    """The element in which the middle of each new one lies."""
+    own = static_shape(x)[2:]
+    factors = _scales(scale_factors, scales, rank_of(x)) or [None] * len(own)
+    wanted = [int(n * f) for n, f in zip(own, factors, strict=True)] if output_size is None else extents(output_size)
+    for i, (extent, many, factor) in enumerate(zip(own, wanted, factors, strict=True)):
+        step = extent / many if factor is None else 1 / float(factor)
+        places = np.minimum(np.floor((np.arange(many, dtype="float32") + 0.5) * np.float32(step)), extent - 1)
+        x = ops.take(x, constant(places, "int64"), axis=i + 2)
+    return x
+
+
 @converter("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
 def _linear(x: RelayExpr, output_size: Any = None, align_corners: bool = False, scale_factors: Any = None,
             **scales: Any) -> Any:  # fmt: skip
@@ -85,9 +109,16 @@ def _grid_sampler(x: RelayExpr, grid: Any, interpolation_mode: int, padding_mode
 
 @converter("affine_grid_generator")
 def _affine_grid(theta: Any, size: Any, align_corners: bool) -> Any:
-    if not align_corners or len(size) != 4:
-        raise ConversionError("affine grids are supported with two axes and align_corners=True")
-    return transpose(ops.image.affine_grid(theta, extents(size)[2:]), [0, 2, 3, 1])
+    """Affine maps of the points of a regular grid between -1 and 1, x first."""
+    spatial = extents(size)[2:]
+    bounded(*spatial)
+    lines = [np.linspace(-1, 1, n) if align_corners else (2 * np.arange(n) + 1) / n - 1 for n in spatial]
+    lines = [np.zeros(1) if align_corners and len(line) == 1 else line for line in lines]
+    points = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(spatial)], -1).reshape(-1, len(spatial) + 1)
+    batch = static_shape(theta)[0]
+    grid = constant(np.broadcast_to(points, (batch, *points.shape)), dtype_of(theta))
+    moved = ops.nn.batch_matmul(grid, theta, transpose_a=False, transpose_b=True)
+    return reshape(moved, [batch, *spatial, len(spatial)])
 
 
 @converter("torchvision::roi_align")

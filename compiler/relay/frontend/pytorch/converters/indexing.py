@@ -140,8 +140,9 @@ def _nonzero(x: Any) -> Any:
 
 
 @converter("nonzero_numpy")
-def _nonzero_numpy(x: Any) -> Any:
-    return _places(x if dtype_of(x) == "bool" else ops.not_equal(x, scalar(0, x)))
+def places_of(x: Any) -> Any:
+    """Return the coordinates of the elements that are not zero, a tensor for each axis."""
+    return [cast(places, "int64") for places in _places(x if dtype_of(x) == "bool" else ops.not_equal(x, scalar(0, x)))]
 
 
 @converter("masked_select")
@@ -203,13 +204,24 @@ _REDUCTIONS = {None: "update", "add": "add", "sum": "add", "multiply": "mul", "p
 @converter("scatter", "scatter_reduce")
 def _scatter(x: Any, dim: int, index: Any, src: Any = None, value: Any = None, reduce: str | None = None,
              include_self: bool = True) -> Any:  # fmt: skip
-    if not include_self:
-        raise ConversionError("scatter_reduce with include_self=False is not supported")
     updates = tensor(value, dtype_of(x)) if src is None else cast(src, dtype_of(x))
     shape = list(static_shape(index))
+    if not include_self:
+        x = _without_self(x, dim, index, _REDUCTIONS[reduce])
     updates = expand(updates, shape) if not rank_of(updates) else _first_of_each(updates, shape)
     axis = axis_of(dim, rank_of(x))
     return ops.scatter_elements(x, index, updates, axis=axis, reduction=_REDUCTIONS[reduce])
+
+
+def _without_self(x: Any, dim: int, index: Any, reduction: str) -> Any:
+    """Return a tensor in which elements that others are combined into do not count."""
+    if reduction == "mean":
+        raise ConversionError("means with include_self=False are not supported")
+    is_float, limits = "float" in dtype_of(x), np.finfo if "float" in dtype_of(x) else np.iinfo
+    neutral = {"add": 0, "mul": 1, "max": -np.inf if is_float else limits(dtype_of(x)).min,
+               "min": np.inf if is_float else limits(dtype_of(x)).max}.get(reduction, 0)  # fmt: skip
+    ones = constant(np.full(static_shape(index), neutral), dtype_of(x))
+    return ops.scatter_elements(x, index, ones, axis=axis_of(dim, rank_of(x)), reduction="update")
 
 
 def _first_of_each(x: Any, shape: list[int]) -> Any:

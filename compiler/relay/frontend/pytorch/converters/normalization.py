@@ -10,7 +10,6 @@ from compiler.relay.frontend.pytorch.converters.reductions import vector_norm
 from compiler.relay.frontend.pytorch.registry import converter
 from compiler.relay.frontend.pytorch.tensors import (
     axis_of,
-    constant,
     dims_of,
     dtype_of,
     ops,
@@ -131,40 +130,3 @@ def _renorm(x: RelayExpr, p: Any, dim: int, maxnorm: Any) -> Any:
 def _weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
     axes = [i for i in range(rank_of(v)) if i != axis_of(dim, rank_of(v))]
     return ops.multiply(v, ops.divide(g, vector_norm(v, 2, None, axes, True)))
-
-
-@converter("nll_loss", "nll_loss_nd")
-def _nll_loss(x: RelayExpr, target: Any, weight: Any = None, reduction: int = 1, ignore_index: int = -100) -> Any:
-    weights = ops.ones([static_shape_of_axis(x, 1)], dtype_of(x)) if weight is None else weight
-    how = ("none", "mean", "sum")[reduction]
-    return ops.nn.nll_loss(x, ops.cast(target, "int32"), weights, how, ignore_index)
-
-
-def _loss(x: RelayExpr, reduction: int) -> Any:
-    return x if reduction == 0 else ops.mean(x) if reduction == 1 else ops.sum(x)
-
-
-@converter("mse_loss")
-def _mse_loss(x: RelayExpr, target: Any, reduction: int = 1) -> Any:
-    distance = ops.subtract(x, target)
-    return _loss(ops.multiply(distance, distance), reduction)
-
-
-@converter("l1_loss")
-def _l1_loss(x: RelayExpr, target: Any, reduction: int = 1) -> Any:
-    return _loss(ops.abs(ops.subtract(x, target)), reduction)
-
-
-@converter("smooth_l1_loss")
-def _smooth_l1_loss(x: RelayExpr, target: Any, reduction: int = 1, beta: float = 1.0) -> Any:
-    distance = ops.abs(ops.subtract(x, target))
-    curve = ops.divide(ops.multiply(ops.multiply(distance, distance), 0.5), beta)
-    return _loss(ops.where(ops.less(distance, beta), curve, ops.subtract(distance, 0.5 * beta)), reduction)
-
-
-@converter("binary_cross_entropy")
-def _binary_cross_entropy(x: RelayExpr, target: Any, weight: Any = None, reduction: int = 1) -> Any:
-    logs = [ops.maximum(ops.log(v), constant(-100.0, dtype_of(x))) for v in (x, ops.subtract(1.0, x))]
-    total = ops.add(ops.multiply(target, logs[0]), ops.multiply(ops.subtract(1.0, target), logs[1]))
-    loss = ops.negative(total)
-    return _loss(loss if weight is None else ops.multiply(loss, weight), reduction)

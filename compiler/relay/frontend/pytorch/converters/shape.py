@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.dtypes import promoted, tensor
 from compiler.relay.frontend.pytorch.registry import converter, converters
@@ -29,7 +31,7 @@ from compiler.relay.frontend.pytorch.tensors import (
     unsqueeze,
 )
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.tensors import expand, slice_axis, split
+from compiler.relay.frontend.shared.tensors import bounded, expand, slice_axis, split
 
 converters(
     {
@@ -165,10 +167,51 @@ converters(
     {
         "hstack": lambda tensors: _cat([_at_least(x, 1) for x in tensors], min(rank_of(tensors[0]), 1)),
         "vstack": lambda tensors: _cat([_at_least(x, 2) for x in tensors], 0),
+        "column_stack": lambda tensors: _cat([x if rank_of(x) > 1 else reshape(x, [-1, 1]) for x in tensors], 1),
+        "dstack": lambda tensors: _cat([_at_least_3(x) for x in tensors], 2),
         "atleast_1d": lambda x: _at_least(x, 1),
         "atleast_2d": lambda x: _at_least(x, 2),
     }
 )
+
+
+def _at_least_3(x: Any) -> Any:
+    return unsqueeze(_at_least(x, 2), [2]) if rank_of(x) < 3 else x
+
+
+@converter("hsplit")
+def _hsplit(x: Any, sections: Any = None, indices: Any = None) -> Any:
+    return _split(x, dim=min(rank_of(x) - 1, 1), sections=sections, indices=indices)
+
+
+converters(
+    {
+        "vsplit": lambda x, sections=None, indices=None: _split(x, dim=0, sections=sections, indices=indices),
+        "dsplit": lambda x, sections=None, indices=None: _split(x, dim=2, sections=sections, indices=indices),
+    }
+)
+
+
+@converter("as_strided", "as_strided_copy")
+def _as_strided(x: Any, size: Any, stride: Any, storage_offset: Any = 0) -> Any:
+    """Elements of the flattened tensor, which is taken to lie in order."""
+    places = np.asarray(extent(storage_offset or 0))
+    bounded(*extents(size))
+    for count, step in zip(extents(size), extents(stride), strict=True):
+        places = places[..., None] + np.arange(count) * step
+    flat = reshape(x, [-1])
+    if places.size and places.max() >= static_shape(flat)[0]:
+        raise ConversionError(f"element {places.max()} is named, but there are {static_shape(flat)[0]}")
+    return ops.take(flat, constant(places, "int64"), axis=0)
+
+
+@converter("diff")
+def _diff(x: Any, n: int = 1, dim: int = -1) -> Any:
+    axis = axis_of(dim, rank_of(x))
+    for _ in range(n):
+        extent_of_axis = static_shape(x)[axis]
+        x = ops.subtract(slice_axis(x, axis, 1, extent_of_axis), slice_axis(x, axis, 0, extent_of_axis - 1))
+    return x
 
 
 @converter("split", "split_with_sizes", "tensor_split", "unsafe_split", "unsafe_split_with_sizes")

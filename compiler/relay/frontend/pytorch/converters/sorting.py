@@ -26,7 +26,12 @@ def _topk(x: RelayExpr, k: Any, dim: int = -1, largest: bool = True, sorted: boo
     return values, places
 
 
-@converter("sort", "msort")
+@converter("msort")
+def _msort(x: RelayExpr) -> Any:
+    return ops.sort(x, axis=0)
+
+
+@converter("sort")
 def _sort(x: RelayExpr, dim: int = -1, descending: bool = False, stable: Any = None) -> Any:
     axis = axis_of(dim, rank_of(x))
     return ops.sort(x, axis=axis, is_ascend=not descending), _argsort(x, axis, descending)
@@ -101,7 +106,7 @@ def _cummin(x: RelayExpr, dim: int) -> Any:
 @converter("_unique2")
 def _unique(x: RelayExpr, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
     parts = ops.unique(reshape(x, [-1]), sorted, True)
-    values, places, _, count, repeats = (parts[i] for i in range(5))
+    values, _, places, count, repeats = (parts[i] for i in range(5))
     shape = ops.cast(count, "int64")
     cut = [ops.strided_slice(part, constant([0], "int64"), shape) for part in (values, repeats)]
     inverse = cast(reshape(places, static_shape(x)), "int64")

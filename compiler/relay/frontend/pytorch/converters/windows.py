@@ -109,7 +109,7 @@ def _convolution_mode(
 # pooling
 
 
-def _in_batches(pool: Convert, count: int) -> Convert:
+def in_batches(pool: Convert, count: int) -> Convert:
     """Return a converter of pooling that takes a single image, without an axis of batches, too."""
 
     def convert(x: RelayExpr, **arguments: Any) -> Any:
@@ -123,17 +123,17 @@ def _in_batches(pool: Convert, count: int) -> Convert:
     return convert
 
 
-def _steps(kernel: list[int], stride: Any, count: int) -> list[int]:
+def steps_of(kernel: list[int], stride: Any, count: int) -> list[int]:
     return repeated(stride, count) if stride is not None and len(extents(stride)) else kernel
 
 
-def _max_pool(x: RelayExpr, count: int, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+def max_pool(x: RelayExpr, count: int, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
               ceil_mode: bool = False) -> Any:  # fmt: skip
     kernel = repeated(kernel_size, count)
     return getattr(ops.nn, f"max_pool{count}d")(
         x,
         pool_size=kernel,
-        strides=_steps(kernel, stride, count),
+        strides=steps_of(kernel, stride, count),
         dilation=repeated(dilation, count),
         padding=_both_sides(repeated(padding, count)),
         ceil_mode=ceil_mode,
@@ -146,7 +146,7 @@ def _avg_pool(x: RelayExpr, count: int, kernel_size: Any, stride: Any = None, pa
     y = getattr(ops.nn, f"avg_pool{count}d")(
         x,
         pool_size=kernel,
-        strides=_steps(kernel, stride, count),
+        strides=steps_of(kernel, stride, count),
         padding=_both_sides(repeated(padding, count)),
         ceil_mode=ceil_mode and divisor_override is None,
         count_include_pad=count_include_pad or divisor_override is not None,
@@ -158,7 +158,7 @@ def _avg_pool(x: RelayExpr, count: int, kernel_size: Any, stride: Any = None, pa
     return ops.multiply(y, math.prod(kernel) / divisor_override)
 
 
-def _adaptive(kind: str) -> Convert:
+def adaptive(kind: str) -> Convert:
     def pool(x: RelayExpr, count: int, output_size: Any) -> Any:
         sizes = [None] if output_size is None else output_size if isinstance(output_size, list) else [output_size]
         sizes = sizes * count if len(sizes) == 1 else sizes
@@ -169,29 +169,14 @@ def _adaptive(kind: str) -> Convert:
     return pool
 
 
-def _adaptive_max(x: RelayExpr, count: int, output_size: Any) -> Any:
-    """Return the greatest elements; None stands for their places, which are not computed."""
-    return _adaptive("max")(x, count, output_size), None
-
-
 for _count in (1, 2, 3):
     converters(
         {
-            f"max_pool{_count}d": _in_batches(_max_pool, _count),
-            f"avg_pool{_count}d": _in_batches(_avg_pool, _count),
-            f"adaptive_avg_pool{_count}d _adaptive_avg_pool{_count}d": _in_batches(_adaptive("avg"), _count),
-            f"adaptive_max_pool{_count}d": _in_batches(_adaptive_max, _count),
+            f"max_pool{_count}d": in_batches(max_pool, _count),
+            f"avg_pool{_count}d": in_batches(_avg_pool, _count),
+            f"adaptive_avg_pool{_count}d _adaptive_avg_pool{_count}d": in_batches(adaptive("avg"), _count),
         }
     )
-
-
-@converter("max_pool2d_with_indices", "max_pool1d_with_indices", "max_pool3d_with_indices")
-def _max_pool_with_places(x: RelayExpr, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-                          ceil_mode: bool = False) -> Any:  # fmt: skip
-    count = len(extents(kernel_size))
-    return _in_batches(_max_pool, count)(
-        x, kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode
-    ), None
 
 
 # padding

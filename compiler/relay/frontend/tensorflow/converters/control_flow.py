@@ -6,6 +6,7 @@ from typing import Any
 
 from compiler.relay.frontend.shared.control_flow import chosen
 from compiler.relay.frontend.shared.folding import known
+from compiler.relay.frontend.tensorflow.branches import selected
 from compiler.relay.frontend.tensorflow.loops import looped
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.registry import converter
@@ -24,6 +25,12 @@ def _if(node: Node) -> Any:
     if value is not None:
         return node.run(names[0 if value.item() else 1], arguments)
     return chosen(condition, *(node.run(name, arguments) for name in names))
+
+
+@converter("Case", "StatelessCase")
+def _case(node: Node) -> Any:
+    number, *arguments = node.inputs
+    return selected(number, [node.run(name, arguments) for name in node.required("branches")])
 
 
 @converter("While", "StatelessWhile")
