@@ -269,6 +269,7 @@ PUBLIC = {
         for name in ("ComputeOp", "ExternOp", "HybridOp", "PlaceholderOp", "ScanOp", "TensorComputeOp")
     },
     "tvm.te.tensor.TensorIntrinCall": "compiler.te.tensor_intrin:TensorIntrinCall",
+    "tvm.meta_schedule.testing.te_workload": "compiler.testing.te_workload",
     "tvm.testing": "compiler.testing",
     "tvm.testing.utils": "compiler.testing",
     "tvm.tir": "compiler.tir",

@@ -62,10 +62,6 @@ _LANGUAGE = {
 }
 
 _TIR = {
-    "tvm.tir.schedule.analysis.get_auto_tensorize_mapping_info": (
-        "axes are not mapped onto tensor intrinsics automatically; find the loops that an intrinsic matches with"
-        " get_tensorize_loop_mapping"
-    ),
     "tvm.tir.usmp": (
         "there is no unified static memory planner; StorageRewrite plans memory within a function, and"
         " relay.build between kernels"
@@ -179,9 +175,13 @@ UNAVAILABLE = {**_LANGUAGE, **_TIR, **_RELAY, **_IMPORTERS, **_TUNING, **_MACHIN
 """Names that can be imported but not called, with the reason."""
 
 
+PROVIDED = frozenset({"tvm.meta_schedule.testing.te_workload"})
+"""Modules that are provided although they are in packages that are not."""
+
+
 def unavailable(name: str) -> str | None:
     """Return why a name, or the module that contains it, is not provided; None if it is."""
-    while name:
+    while name and name not in PROVIDED:
         if name in UNAVAILABLE:
             return UNAVAILABLE[name]
         name = name.rpartition(".")[0]

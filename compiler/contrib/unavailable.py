@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from compiler.ir.error import UnavailableError
+from compiler.ir.extension import extension_point
 
 __all__ = ["UnavailableModule", "UnavailableName"]
 
@@ -45,10 +46,8 @@ class UnavailableName:
         self._reason = reason
         self.__doc__ = _DOC.format(name, reason)
 
-    def __getattr__(self, attribute: str) -> UnavailableName:
-        if attribute.startswith("__"):
-            raise AttributeError(attribute)
-        return UnavailableName(f"{self._name}.{attribute}", self._reason)
+    def __getattr__(self, attribute: str) -> object:
+        return _part(self._name, attribute, self._reason)
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         raise UnavailableError(f"{self._name} is not available: {self._reason}")
@@ -67,7 +66,9 @@ class UnavailableName:
 
 
 class UnavailableModule(ModuleType):
-    """A module that is not provided: every name in it is an :class:`UnavailableName`, and it may be called like one.
+    """A module that is not provided; its names, but for those that are provided, are of :class:`UnavailableName`.
+
+    Programs may call it like one.
 
     Parameters
     ----------
@@ -84,10 +85,16 @@ class UnavailableModule(ModuleType):
         self.__path__: list[str] = []
         self._reason = reason
 
-    def __getattr__(self, attribute: str) -> UnavailableName:
-        if attribute.startswith("__"):
-            raise AttributeError(attribute)
-        return UnavailableName(f"{self.__name__}.{attribute}", self._reason)
+    def __getattr__(self, attribute: str) -> object:
+        return _part(self.__name__, attribute, self._reason)
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         raise UnavailableError(f"{self.__name__} is not available: {self._reason}")
+
+
+def _part(owner: str, attribute: str, reason: str) -> object:
+    """Return what stands in for a part of something that is not provided, or the part, where that is."""
+    if attribute.startswith("__"):
+        raise AttributeError(attribute)
+    load = extension_point(owner).find(attribute)
+    return UnavailableName(f"{owner}.{attribute}", reason) if load is None else load()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from compiler.ir.extension import public_module
 from compiler.tir.schedule import conditions
+from compiler.tir.schedule.intrinsic_mapping import AutoTensorizeMappingInfo, get_auto_tensorize_mapping_info
 from compiler.tir.schedule.layout_suggestion import suggest_index_map
 from compiler.tir.schedule.loop_mapping import TensorizeInfo, get_tensorize_loop_mapping
 from compiler.tir.schedule.random_variables import BlockRV
@@ -14,7 +15,15 @@ from compiler.tir.schedule.tree import all_blocks
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["TensorizeInfo", "get_tensorize_loop_mapping", "has_block", "is_output_block", "suggest_index_map"]
+__all__ = [
+    "AutoTensorizeMappingInfo",
+    "TensorizeInfo",
+    "get_auto_tensorize_mapping_info",
+    "get_tensorize_loop_mapping",
+    "has_block",
+    "is_output_block",
+    "suggest_index_map",
+]
 
 
 def has_block(sch: Schedule, block_name: str) -> bool:

@@ -19,7 +19,7 @@ from compiler.tir.stmt import For, Stmt
 if TYPE_CHECKING:
     from compiler.tir.schedule.schedule import Schedule
 
-__all__ = ["TensorizeInfo", "get_tensorize_loop_mapping"]
+__all__ = ["TensorizeInfo", "get_tensorize_loop_mapping", "innermost"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ def get_tensorize_loop_mapping(
     sref = sch.get_sref(block)
     own_loops = loops_above(sref)
     own = sch.state.realize_of(sref)
-    described, described_loops = _innermost(desc_func.body)
+    described, described_loops = innermost(desc_func.body)
     if described is None or len(described.iter_values) > len(own.iter_values):
         return None
     loop_map: dict[StmtSRef, For] = {}
@@ -88,8 +88,17 @@ def get_tensorize_loop_mapping(
     return TensorizeInfo(loop_map, order, paddings if max(paddings, default=1) > 1 else None)
 
 
-def _innermost(stmt: Stmt) -> tuple[BlockRealize | None, list[For]]:
-    """Return the innermost block of a description, and the loops around it."""
+def innermost(stmt: Stmt) -> tuple[BlockRealize | None, list[For]]:
+    """Return the innermost block of a description, and the loops around it.
+
+    Parameters
+    ----------
+    stmt : Stmt
+
+    Returns
+    -------
+    tuple of (BlockRealize or None, list of For)
+    """
     innermost: BlockRealize | None = None
     loops: list[For] = []
     inside: list[tuple[Stmt, list[For]]] = [(stmt, [])]

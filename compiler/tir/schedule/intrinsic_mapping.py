@@ -1,0 +1,150 @@
+"""How the axes of a block are mapped onto those of an intrinsic, for a block of any number of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from compiler.arith import Analyzer
+from compiler.ir.primexpr import IterVar, PrimExpr, Var, is_const_int
+from compiler.ir.substitute import free_vars
+from compiler.tir.block import Block
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.function import PrimFunc
+from compiler.tir.index_map import IndexMap
+from compiler.tir.schedule.loop_mapping import innermost
+from compiler.tir.schedule.matching import Matching
+from compiler.tir.schedule.random_variables import BlockRV
+from compiler.tir.stmt import BufferStore
+
+if TYPE_CHECKING:
+    from compiler.tir.schedule.schedule import Schedule
+
+__all__ = ["AutoTensorizeMappingInfo", "get_auto_tensorize_mapping_info"]
+
+
+@dataclass(frozen=True, eq=False)
+class AutoTensorizeMappingInfo:
+    """What a block needs to be rewritten to the axes of an intrinsic.
+
+    Attributes
+    ----------
+    mappings : list of IndexMap
+        From the axes of the block to those of the intrinsic, after the ones that are not mapped.
+    lhs_buffer_map : mapping of Buffer to Buffer
+        Buffers of the block, with those of the description that they stand for.
+    rhs_buffer_indices : mapping of Buffer to list of PrimExpr
+        Where the description accesses its buffers.
+    lhs_iters, rhs_iters : list of IterVar
+        The axes of the block and of the description.
+    """
+
+    mappings: list[IndexMap]
+    lhs_buffer_map: Mapping[Buffer, Buffer]
+    rhs_buffer_indices: Mapping[Buffer, list[PrimExpr]]
+    lhs_iters: list[IterVar]
+    rhs_iters: list[IterVar]
+
+
+def get_auto_tensorize_mapping_info(
+    sch: Schedule, block: BlockRV, desc_func: PrimFunc
+) -> AutoTensorizeMappingInfo | None:
+    """Map the axes of a block onto those of an intrinsic that computes the same from elements elsewhere.
+
+    An axis is mapped to the one of its kind that the same operands are indexed by: of a convolution those of the batch
+    and of the image together become the rows of a product of matrices.
+
+    Parameters
+    ----------
+    sch : Schedule
+        The schedule.
+    block : BlockRV
+        The block that is to be tensorized.
+    desc_func : PrimFunc
+        What the intrinsic computes.
+
+    Returns
+    -------
+    AutoTensorizeMappingInfo or None
+        None where the block computes something else, or more than one mapping is possible.
+    """
+    own = sch.get_sref(block).block
+    described = innermost(desc_func.body)[0]
+    if described is None:
+        return None
+    matching = _Accesses(own, described.block)
+    if not matching.matches(own.body, described.block.body):
+        return None
+    index_map = _fused(own.iter_vars, described.block.iter_vars, matching)
+    if index_map is None:
+        return None
+    return AutoTensorizeMappingInfo(
+        [index_map],
+        {mine: other for other, mine in matching.buffers.items()},
+        {buffer: list(indices) for buffer, indices in matching.described.items()},
+        list(own.iter_vars),
+        list(described.block.iter_vars),
+    )
+
+
+class _Accesses(Matching):
+    """Compares what is computed, from whichever elements, and notes which variables they are found by.
+
+    Attributes
+    ----------
+    described : dict of Buffer to tuple of PrimExpr
+        The indices of each buffer of the description.
+    used, described_use : dict of Buffer to set of Var
+        Variables in the indices of each buffer of the description, and of the program's that stands for it.
+    """
+
+    def __init__(self, own: Block, description: Block) -> None:
+        Matching.__init__(self)
+        self.described: dict[Buffer, tuple[PrimExpr, ...]] = {}
+        self.used: dict[Buffer, set[Var]] = {}
+        self.described_use: dict[Buffer, set[Var]] = {}
+        self._domains_known = Analyzer()
+        for axis in (*own.iter_vars, *description.iter_vars):
+            if axis.dom is not None and not is_const_int(axis.dom.extent, 1):
+                self._domains_known.bind(axis.var, axis.dom)
+
+    def _accesses(self, own: BufferLoad | BufferStore, described: BufferLoad | BufferStore) -> bool:
+        """Compare accesses: one buffer stands for one, whichever its elements."""
+        buffer = self.buffers.setdefault(described.buffer, own.buffer)
+        if buffer is not own.buffer or buffer.dtype != described.buffer.dtype:
+            return self._differ(f"buffer {own.buffer.name!r} cannot stand for {described.buffer.name!r}")
+        self.described[described.buffer] = described.indices
+        self.used.setdefault(described.buffer, set()).update(self._variables_of(own.indices))
+        self.described_use.setdefault(described.buffer, set()).update(self._variables_of(described.indices))
+        return True
+
+    def _variables_of(self, indices: Sequence[PrimExpr]) -> set[Var]:
+        return {var for index in indices for var in free_vars(self._domains_known.simplify(index))}
+
+
+def _fused(own: Sequence[IterVar], described: Sequence[IterVar], accesses: _Accesses) -> IndexMap | None:
+    """Return the map that fuses all axes which stand for one of the description; None where there is a choice."""
+    buffers = list(accesses.described)
+    variables = {axis: Var(axis.var.name, axis.var.dtype) for axis in own}
+    unmapped: list[PrimExpr] = []
+    fused: dict[IterVar, PrimExpr] = {}
+    for axis in own:
+        operands = [axis.var in accesses.used[buffer] for buffer in buffers]
+        candidates = [
+            other
+            for other in described
+            if other.iter_type == axis.iter_type
+            and operands == [other.var in accesses.described_use[buffer] for buffer in buffers]
+        ]
+        if len(candidates) > 1:
+            return None
+        if axis.dom is None or not candidates:
+            unmapped.append(variables[axis])
+        elif candidates[0] in fused:
+            fused[candidates[0]] = fused[candidates[0]] * axis.dom.extent + variables[axis]
+        else:
+            fused[candidates[0]] = variables[axis]
+    simplify = Analyzer().simplify
+    final = (*unmapped, *[simplify(fused[other]) for other in described if other in fused])
+    return IndexMap(tuple(variables.values()), final) if fused else None
