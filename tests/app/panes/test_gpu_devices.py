@@ -42,7 +42,7 @@ def test_few_blocks_leave_processors_idle() -> None:
 
 
 def test_what_was_compiled_says_how_many_blocks_a_processor_holds() -> None:
-    assert row(resident_blocks=2).sentences[2] == "Occupancy 25%: 2 blocks of a processor at once, as it was compiled."
+    assert row(resident_blocks=2).sentences[2] == "Occupancy 25%: 2 blocks per processor at once, as it was compiled."
 
 
 def test_without_operations_there_is_no_chart() -> None:
