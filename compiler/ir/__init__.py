@@ -1,4 +1,4 @@
-"""What all levels share, under TVM's names: ``tvm.ir``."""
+"""Infrastructure shared by all levels of IR: ``tvm.ir``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be said of modules of any level: ``tvm.ir.analysis``."""
+"""Analyses of modules at any level: ``tvm.ir.analysis``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ApplyPassToFunction: a pass for some functions of a module, chosen by their names."""
+"""ApplyPassToFunction: applies a pass to the functions whose names match a pattern."""
 
 from __future__ import annotations
 

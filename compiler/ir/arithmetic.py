@@ -1,4 +1,4 @@
-"""What Python's operators build: operands of one data type, constants folded, neutral elements dropped."""
+"""Construction of arithmetic: unifies operand types, folds constants and drops neutral elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What TVM says about the fields of attributes: their types in its C++, with their defaults."""
+"""Reflection of attributes: the C++ types and defaults that TVM reports for them."""
 
 from __future__ import annotations
 

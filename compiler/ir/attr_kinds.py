@@ -1,4 +1,4 @@
-"""The kinds of values that attributes take: numbers, sequences of them, data types, choices."""
+"""Value kinds of attributes: numbers, sequences, data types and choices."""
 
 from __future__ import annotations
 

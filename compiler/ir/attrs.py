@@ -1,4 +1,4 @@
-"""Attributes: the named, typed values that a call carries beside its arguments.
+"""Attributes: named, typed values that a call carries beside its arguments.
 
 An operator family declares its attributes as a class, a line each::
 

@@ -1,4 +1,4 @@
-"""What TVM has in ``tvm.ir.base``: nodes, their equality, and their text."""
+"""``tvm.ir.base``: nodes, their equality and their text."""
 
 from compiler.ir.env_func import EnvFunc
 from compiler.ir.json_format import load_json, save_json

@@ -1,4 +1,4 @@
-"""Conversion of what a script writes into expressions, and of expressions to other data types."""
+"""Coercion of Python values to expressions, and of expressions to other data types."""
 
 from __future__ import annotations
 

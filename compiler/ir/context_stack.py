@@ -1,4 +1,4 @@
-"""What ``with`` blocks make current: one stack a thread and a task."""
+"""Stacks of ``with`` contexts, one per thread and task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Older spellings work, and say once a run what took their places."""
+"""Deprecated spellings: they still work, and warn once per run about their replacement."""
 
 from __future__ import annotations
 

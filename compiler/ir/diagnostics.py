@@ -1,4 +1,4 @@
-"""Messages about a program, with their places: ``tvm.ir.diagnostics``."""
+"""Diagnostics: messages about a program with source locations: ``tvm.ir.diagnostics``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that stand in programs by their names: ``tvm.ir.EnvFunc``."""
+"""``tvm.ir.EnvFunc``: functions that programs refer to by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one family of errors that a user sees.
+"""The hierarchy of errors that users see.
 
 Every error that a user's program can cause is a :class:`TVMError`; its message names the operation, the argument and
 what was expected.  Anything else that escapes is a defect of ours.

@@ -1,4 +1,4 @@
-"""The base of the expressions of graphs, and of the functions of all levels."""
+"""Base classes of Relay expressions and of functions at all levels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What functions of all levels have in common: names in their module, attributes, how they are called."""
+"""Base of functions at all levels: names, attributes and calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The identity of variables: what two of one name, or of one type, are told apart by."""
+"""Identity of variables: what distinguishes variables of the same name or type."""
 
 from __future__ import annotations
 

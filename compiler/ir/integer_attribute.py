@@ -1,4 +1,4 @@
-"""Integers among free attributes: numbers for this package, constants for programs that ask for their value."""
+"""Integer attributes: plain numbers inside the compiler, constants for programs that read their value."""
 
 from __future__ import annotations
 

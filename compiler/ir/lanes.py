@@ -1,4 +1,4 @@
-"""Lengths of vectors: a number, or a multiple of ``vscale``, which a processor with scalable vectors says."""
+"""Vector lengths: a number, or a multiple of ``vscale`` for scalable vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds of the memory of every program: arrays of the runtime, and what functions allocate for themselves."""
+"""Constants of memory layout: alignment of arrays and of allocations."""
 
 from __future__ import annotations
 

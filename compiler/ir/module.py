@@ -1,4 +1,4 @@
-"""A module: functions by name."""
+"""``IRModule``: functions by name."""
 
 from __future__ import annotations
 

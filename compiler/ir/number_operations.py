@@ -1,4 +1,4 @@
-"""Operations on Python's numbers that round as the machine does."""
+"""Arithmetic on Python numbers that rounds as the machine does."""
 
 from __future__ import annotations
 

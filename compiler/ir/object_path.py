@@ -1,4 +1,4 @@
-"""Paths to parts of nodes: from a root along attributes, positions and keys."""
+"""Object paths: from a root node along attributes, indices and keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions made of expressions: arithmetic, comparisons, vectors, calls and reads.
+"""Compound expressions: arithmetic, comparisons, vectors, calls and loads.
 
 A constructor (``Add(a, b)``) builds exactly what it says.  What is not an expression yet, a number or a tensor of rank
 0, is converted, as TVM's constructors do.

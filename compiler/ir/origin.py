@@ -1,4 +1,4 @@
-"""Origins: how every node and every printed line knows where it came from.
+"""Origins: where every node and every printed line came from.
 
 A node's *span* is a set of origin ids.  The ids are rows of the active :class:`OriginTable`; the user's lines are its
 roots.  Without an active table nothing is minted and every span is empty, so that plain library use pays nothing.

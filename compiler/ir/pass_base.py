@@ -1,4 +1,4 @@
-"""What every pass is: a class whose fields are its options, one registry of them, and the funnel that runs them.
+"""The base class of passes: options as fields, a registry, and the single entry point that runs every pass.
 
 ``Pass.__call__`` is the one funnel: deciding whether a pass runs, what it requires and instruments all happen there.
 """

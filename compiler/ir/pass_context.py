@@ -1,4 +1,4 @@
-"""The context that passes run in, and the facts about a pass that it decides by."""
+"""``PassContext``, and the pass properties it uses to decide what runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of passes: the fields of a pass's class, checked against their annotations and written as text."""
+"""Pass options: fields of a pass class, checked against their annotations and printed as text."""
 
 from __future__ import annotations
 

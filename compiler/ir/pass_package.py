@@ -1,4 +1,4 @@
-"""Packages of passes, a pass a file: what they export follows from the files."""
+"""Pass packages: one file per pass, with exports derived from the files."""
 
 from __future__ import annotations
 

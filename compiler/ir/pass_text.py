@@ -1,4 +1,4 @@
-"""Reading passes written as text: ``Simplify(), VectorizeLoop(enable_vectorize=False)``.
+"""Parses passes written as text: ``Simplify(), VectorizeLoop(enable_vectorize=False)``.
 
 The text is that of Python calls: ``repr`` of a pass writes it, :func:`compiler.ir.transform.parse_pass` reads it.  Here
 is the syntax only; which passes there are is the registry's business.

@@ -1,4 +1,4 @@
-"""The traces of decisions that passes of a context make, as a stack."""
+"""The stack of decision traces recorded by the passes of a context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scalar and vector expressions: the language of indices, conditions and values that all levels share.
+"""Scalar and vector expressions: indices, conditions and values at all levels.
 
 Variables and constants stand in :mod:`~compiler.ir.scalars`, conversions in :mod:`~compiler.ir.coercion`, expressions
 made of others in :mod:`~compiler.ir.operations`, axes and reductions in :mod:`~compiler.ir.axes`, and what Python's

@@ -1,4 +1,4 @@
-"""PrintIR: writes the module between two passes of a sequence."""
+"""PrintIR: prints the module between two passes of a sequence."""
 
 from __future__ import annotations
 

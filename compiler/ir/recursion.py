@@ -1,4 +1,4 @@
-"""Recursion over programs of any depth.
+"""Recursion over arbitrarily deep programs.
 
 A sum of three thousand terms nests three thousand deep, and a rule that is an ordinary recursive method needs a few
 Python frames for each level.  The interpreter allows a thread about a thousand frames, a limit that belongs to the

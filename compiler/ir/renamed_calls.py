@@ -1,4 +1,4 @@
-"""Functions whose calls name other functions of their module."""
+"""Renames the functions that calls refer to within a module."""
 
 from __future__ import annotations
 

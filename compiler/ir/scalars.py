@@ -1,4 +1,4 @@
-"""The base of all expressions, variables and constants."""
+"""The base class of expressions, variables and constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be written as a script: ``node.script(…)`` with TVM's options."""
+"""``node.script(…)``: printing as TVMScript with TVM's options."""
 
 from __future__ import annotations
 

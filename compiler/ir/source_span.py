@@ -1,4 +1,4 @@
-"""Places in sources that programs name themselves: ``tvm.ir.Span`` and ``tvm.ir.SourceName``."""
+"""Source locations: ``tvm.ir.Span`` and ``tvm.ir.SourceName``."""
 
 from __future__ import annotations
 

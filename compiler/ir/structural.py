@@ -1,4 +1,4 @@
-"""Equality and hashes of structure: the same shape of nodes, whatever the variables are called.
+"""Structural equality and hashing, up to the names of variables.
 
 Variables match by where they are defined, free ones by identity; buffers and tensors match one to one, and so do the
 expressions of a graph: one that is used twice is not two that look alike.  Everything is read off the nodes' own

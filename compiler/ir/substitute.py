@@ -1,4 +1,4 @@
-"""Replacing variables, and finding out which ones a node uses."""
+"""Substitution of variables, and the variables that a node uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Supplies of names that are not taken yet: ``tvm.ir.supply``."""
+"""Supplies of fresh names: ``tvm.ir.supply``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text builder that every printer writes to: lines whose regions know their origins.
+"""The text builder behind every printer: lines whose regions carry origins.
 
 A printer says ``with out.at(node): …``; whatever is written inside is a region of that node.  A node that spans
 several lines owns its header, not its body: an indented block starts afresh.

@@ -1,4 +1,4 @@
-"""The registry of text formats: how what an IR is made of is written, by class.
+"""The registry of printers, by class.
 
 Nodes are in low layers and printers in high ones, so ``str(node)`` asks here for the format that a printer registered
 for the class of the node, or for the nearest of its bases.

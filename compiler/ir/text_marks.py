@@ -1,4 +1,4 @@
-"""Marks in a printed text: line numbers, underlined columns, remarks, and lines that are left out."""
+"""Annotations of printed text: line numbers, underlines, remarks and omitted lines."""
 
 from __future__ import annotations
 

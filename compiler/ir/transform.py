@@ -1,4 +1,4 @@
-"""Passes: functions from module to module, with their options as values, and the context that they run in.
+"""Passes and pass contexts: ``tvm.transform``.
 
 To write a pass, derive a class from the kind of pass that it is: :class:`ModulePass` for whole modules,
 ``relay.transform.FunctionPass`` for the functions of graphs, ``tir.transform.PrimFuncPass`` for those of loop IR.  Its

@@ -1,4 +1,4 @@
-"""Programs as JSON text that TVM's ``save_json`` wrote, releases 0.6 to 0.19.
+"""Reads the JSON that ``save_json`` of TVM 0.6 to 0.19 wrote.
 
 The text is a table of nodes that name each other by position, in any order; node 0 is nothing.  A field is a string:
 a number, a name, or the position of a node, which the class of the node tells apart.

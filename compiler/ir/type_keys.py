@@ -1,4 +1,4 @@
-"""Type keys: the names under which TVM knows the classes of nodes and attributes, and nodes made by them."""
+"""Type keys: TVM's names for node and attribute classes, and constructing nodes by them."""
 
 from __future__ import annotations
 

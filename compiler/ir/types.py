@@ -1,4 +1,4 @@
-"""Types of variables that are more than a data type."""
+"""Types of variables beyond data types."""
 
 from __future__ import annotations
 

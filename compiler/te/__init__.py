@@ -1,4 +1,4 @@
-"""Tensor expressions: what is computed, and schedules of how."""
+"""Tensor expressions: what to compute, and schedules for how to compute it."""
 
 from typing import TYPE_CHECKING
 

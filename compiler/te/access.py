@@ -1,4 +1,4 @@
-"""Keeping every read of a computation inside of its tensor: proved, or guarded.
+"""Bounds of tensor reads: each read is proved to be in bounds, or guarded.
 
 A read that cannot be proved to stay inside, such as a gather by indices that are data, gets a guard and gives zero
 outside.  For one that is certain to leave its tensor there is a warning as well, once it is scheduled: only then it

@@ -1,4 +1,4 @@
-"""Axes of reductions and of threads, and variables: what definitions and schedules are written with."""
+"""Reduction axes, thread axes and variables, the vocabulary of definitions and schedules."""
 
 from __future__ import annotations
 

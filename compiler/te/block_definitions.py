@@ -1,4 +1,4 @@
-"""From a program of blocks to definitions of tensors: what :mod:`compiler.te.create_prim_func` does, undone."""
+"""Recovers tensor expressions from a TensorIR program, the inverse of :mod:`compiler.te.create_prim_func`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bound inference: which elements of every stage are needed, given where the stage is computed.
+"""Bound inference: which elements of each stage are needed at the place where it is computed.
 
 Stages are visited from the outputs backwards.  What a stage must provide is the union of what each of its consumers
 reads there, with the consumers' loops outside of the place of the stage fixed and those inside run over in full.

@@ -1,4 +1,4 @@
-"""Stages that copy: a cache in front of a tensor's readers, and a cache that a tensor is computed into."""
+"""``cache_read`` and ``cache_write``: stages that copy a tensor for its readers, or from where it is computed."""
 
 from __future__ import annotations
 

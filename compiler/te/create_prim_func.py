@@ -1,4 +1,4 @@
-"""From definitions of tensors to a function of blocks, which ``tir.Schedule`` schedules."""
+"""``te.create_prim_func``: lowers tensor expressions to TensorIR blocks, for ``tir.Schedule``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions whose loops are threads: each thread reduces its part, then all of them reduce together."""
+"""Cross-thread reductions: each thread reduces its part, then the threads combine their results."""
 
 from __future__ import annotations
 

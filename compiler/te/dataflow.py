@@ -1,4 +1,4 @@
-"""The dataflow graph: orders of operations by what they read, and operations that read other tensors instead."""
+"""The dataflow graph: topological orders of operations, and replacing the tensors that operations read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations whose statement the user writes: calls of functions of other languages, and loops of the IR builder."""
+"""Extern operations: calls of foreign functions, and loops written with the IR builder."""
 
 from __future__ import annotations
 

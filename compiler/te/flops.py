@@ -1,4 +1,4 @@
-"""Counts the arithmetic operations of a tensor expression, as its definition states them.
+"""Counts the arithmetic operations in the definition of a tensor expression.
 
 Operations of floating-point numbers count, and where the result is of integers those of integers too, but not in
 indices and conditions.  The count belongs to the computation, not to a schedule: recomputation through inlining is not

@@ -1,4 +1,4 @@
-"""Groups of stages: what is between some tensors, placed together."""
+"""Groups: the stages between given tensors, attached together."""
 
 from __future__ import annotations
 

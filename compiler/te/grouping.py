@@ -1,4 +1,4 @@
-"""Making a group of stages, within the groups that there are."""
+"""Creates groups of stages, nested within existing groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions that keep a loop nest inside of the domains that it is meant to cover."""
+"""Guards: conditions that keep a loop nest within the domains it must cover."""
 
 from __future__ import annotations
 

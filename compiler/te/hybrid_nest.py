@@ -1,4 +1,4 @@
-"""The loops of a hybrid script after the primitives of its stage."""
+"""The loop nest of a hybrid operation after the primitives applied to its stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations that a hybrid script describes: a statement over tensors, whose loops can be scheduled."""
+"""Hybrid operations: a statement over tensors whose loops can be scheduled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Index arithmetic of another data type: axes, extents and indices of 64 bits instead of 32."""
+"""Index promotion: rewrites axes, extents and indices from 32 to 64 bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bodies of inlined operations in the place of reads."""
+"""Inlining: substitutes the bodies of inlined operations for reads of their tensors."""
 
 from __future__ import annotations
 

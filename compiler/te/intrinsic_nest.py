@@ -1,4 +1,4 @@
-"""The loop nest of a stage whose inner part an intrinsic computes: loops around statements on regions."""
+"""The loop nest of a tensorized stage: loops around calls of an intrinsic on regions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loops of a stage as a layout: its axes as functions of its loops, and the other way round."""
+"""A stage's loops as a layout: its axes as functions of its loops, and the inverse."""
 
 from __future__ import annotations
 

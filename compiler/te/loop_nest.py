@@ -1,4 +1,4 @@
-"""The loop nest of one stage: loops, guards, stores, and the stages that are computed inside."""
+"""The loop nest of one stage: loops, guards, stores, and the stages attached inside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Message passing: domains, values and sets of a stage's axes, carried along its relations to the loops and back.
+"""Message passing: propagates domains, values and sets between a stage's axes and its loops, along its relations.
 
 *Down* goes from the operation's own axes to the loops, *up* the other way.  The scheme is that of TVM's bound
 inference (``message_passing.h``), which comes from Halide (Ragan-Kelley et al., PLDI 2013).  What a single relation

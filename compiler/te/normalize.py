@@ -1,4 +1,4 @@
-"""Bringing a schedule into the form that is lowered."""
+"""Normalises a schedule into the form that is lowered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumPy programs: the calls of NumPy that compute an expression, found once and carried out as often as one likes.
+"""Compiles an expression to a sequence of NumPy calls, which can be run repeatedly.
 
 What an expression means in NumPy is found by walking it (:mod:`compiler.te.numpy_reference`), which takes longer than
 small arrays are worked on.  So the walk records each call that depends on the inputs, in order, and what is timed is

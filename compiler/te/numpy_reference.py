@@ -1,4 +1,4 @@
-"""A tensor expression as the NumPy program that an expert would write for it.
+"""The NumPy program that an expert would write for a tensor expression.
 
 Every read whose indices are affine in the axes is a strided view of its tensor, so that a matrix multiplication, a
 convolution or a window sum becomes one ``numpy.einsum`` over views (which uses BLAS where it can), and elementwise

@@ -1,4 +1,4 @@
-"""Placeholders and computations: the operations that most programs are made of, and the functions that declare them."""
+"""Placeholder and compute operations, and the functions that declare them."""
 
 from __future__ import annotations
 

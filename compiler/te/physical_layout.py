@@ -1,4 +1,4 @@
-"""Physical layouts: how the elements of a tensor are arranged in its buffer, from ``Stage.transform_layout``."""
+"""Physical layouts: how ``Stage.transform_layout`` arranges a tensor's elements in its buffer."""
 
 from __future__ import annotations
 

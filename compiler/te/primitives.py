@@ -1,4 +1,4 @@
-"""Recording: every call of a schedule primitive becomes a :class:`Primitive`, from which it can be replayed."""
+"""Records every call of a schedule primitive as a :class:`Primitive`, so that it can be replayed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replaying recorded primitives onto a fresh schedule of the same outputs."""
+"""Replays recorded primitives on a fresh schedule of the same outputs."""
 
 from __future__ import annotations
 

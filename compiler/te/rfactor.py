@@ -1,4 +1,4 @@
-"""Factoring a reduction: partial results along one of its loops, then a reduction over that loop alone."""
+"""``rfactor``: partial results along one reduction loop, then a reduction over that loop."""
 
 from __future__ import annotations
 

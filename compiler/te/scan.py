@@ -1,4 +1,4 @@
-"""Scans: tensors whose elements along the first dimension are computed one after the other from those before."""
+"""Scans: tensors computed step by step along the first dimension, each step from earlier ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules: how the operations of a computation are carried out together."""
+"""Schedules: how the operations of a computation are executed together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules as data, for ``tvm.ir.save_json`` and ``pickle``: their outputs, and the primitives that were applied.
+"""Serialises schedules for ``tvm.ir.save_json`` and ``pickle``: their outputs and the primitives applied.
 
 Reading applies the primitives again.  :mod:`compiler.te.program` is another form, for programs that are not trusted.
 """

@@ -1,4 +1,4 @@
-"""The statement of a schedule: loops that store to tensors, each realized around its producer and its readers."""
+"""``ScheduleOps``: the statement of a schedule, with each tensor realised around its producer and readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of a schedule: its stages in the order of the data, and the primitives that shaped them."""
+"""The state of a schedule: its stages in topological order, and the primitives applied to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``tvm.te.schedule`` offers beside schedules: the steps of lowering one, by themselves, and its classes."""
+"""``tvm.te.schedule``: the individual steps of lowering a schedule, and its classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that an expression uses several times, named once.
+"""Common subexpressions of one expression, bound to names.
 
 Expressions are trees to all that looks at them, while Python shares what it is given: ``e = e * e``, n times, is n
 nodes and 2ⁿ leaves.  Before such an expression grows in lowering, its shared values become variables::

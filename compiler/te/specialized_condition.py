@@ -1,4 +1,4 @@
-"""Conditions under which an implementation counts: ``te.SpecializedCondition``."""
+"""``te.SpecializedCondition``: conditions under which a strategy's implementation applies."""
 
 from __future__ import annotations
 

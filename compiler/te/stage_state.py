@@ -1,4 +1,4 @@
-"""The state of a stage: its loops after the primitives applied so far, where it is computed, where it is stored."""
+"""The state of a stage: its loops after the primitives applied so far, its attach point and its storage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The primitives that say how what a stage computes is stored, and fetched."""
+"""Stage primitives for storage: scope, layout, alignment, double buffering and prefetching."""
 
 from __future__ import annotations
 

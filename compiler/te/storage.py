@@ -1,4 +1,4 @@
-"""Storage scopes: the memory of a stage, and the threads that share it."""
+"""Storage scopes: where a stage is stored, and which threads share it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tags that all operations declared in a block of code get."""
+"""``te.tag_scope``: tags for all operations declared in a block of code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors of tensor expressions, which operations compute and expressions read, and the interface of operations."""
+"""Tensors, and the interface of the operations that compute them."""
 
 from __future__ import annotations
 

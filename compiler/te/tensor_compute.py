@@ -1,4 +1,4 @@
-"""Computations whose last dimensions an intrinsic computes: one call for each value of the first ones."""
+"""Compute operations whose innermost dimensions are computed by an intrinsic."""
 
 from __future__ import annotations
 

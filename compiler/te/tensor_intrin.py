@@ -1,4 +1,4 @@
-"""Tensor intrinsics: what an instruction or a function computes of whole regions, and the code that calls it."""
+"""Tensor intrinsics: the computation an intrinsic performs on regions, and the code that calls it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements over other tensors."""
+"""Replaces the tensors in a statement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensorizing: which regions the inner loops of a stage cover, and whether they compute what an intrinsic does."""
+"""Tensorization: matches the inner loops of a stage against a tensor intrinsic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lowering of schedules: the statement of a schedule over buffers, and a PrimFunc of it."""
+"""Lowers a schedule to a PrimFunc over buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which instruments are active: in this thread or task, or in the whole process."""
+"""Which instruments are active in this thread or task, or in the whole process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rewrites of mutators, kept while a log of them is active."""
+"""The log of individual rewrites made by mutators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TVM's instruments of passes: they time and print, and make an instrument of a user's class."""
+"""TVM's pass instruments: timing, printing, and instruments made from a user's class."""
 
 from __future__ import annotations
 

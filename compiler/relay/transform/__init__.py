@@ -1,4 +1,4 @@
-"""Passes over graphs, a file each: ``relay.transform``."""
+"""Passes over Relay graphs, one file each: ``relay.transform``."""
 
 from typing import Any
 

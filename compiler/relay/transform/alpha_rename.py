@@ -1,4 +1,4 @@
-"""Alpha renaming: copies of expressions with variables of their own, so that each variable keeps one binding."""
+"""Alpha renaming: copies expressions with fresh variables, so that each variable has one binding."""
 
 from __future__ import annotations
 

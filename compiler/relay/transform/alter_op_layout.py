@@ -1,4 +1,4 @@
-"""AlterOpLayout: each operator gets the layout that the target computes fastest in."""
+"""AlterOpLayout: gives each operator the fastest layout for the target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AnnotateSpans: each expression says where the text of its module has it."""
+"""AnnotateSpans: sets the span of each expression to its place in the module's text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AnnotateTarget: marks what external compilers get."""
+"""AnnotateTarget: marks the operators that external compilers support."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AnnotateUsedMemory: how many bytes are alive while each kernel of a program runs."""
+"""AnnotateUsedMemory: annotates each kernel with the memory that is live while it runs."""
 
 from __future__ import annotations
 

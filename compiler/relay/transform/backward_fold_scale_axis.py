@@ -1,4 +1,4 @@
-"""BackwardFoldScaleAxis: multiplications of results by scales become part of the weights."""
+"""BackwardFoldScaleAxis: folds scales of results into the preceding weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Beta reduction: calls of function literals, such as fused kernels, become what they compute."""
+"""Beta reduction: inlines calls of function literals, such as fused kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CanonicalizeCast: widening casts are repeated for each user."""
+"""CanonicalizeCast: duplicates widening casts for each user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CanonicalizeOps: rewrites operators as more general ones."""
+"""CanonicalizeOps: rewrites specialised operators as general ones."""
 
 from __future__ import annotations
 

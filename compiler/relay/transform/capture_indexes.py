@@ -1,4 +1,4 @@
-"""CapturePostDfsIndexInSpans: says in spans where expressions stand in a walk over a function."""
+"""CapturePostDfsIndexInSpans: records the post-DFS index of each expression in its span."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ChangeBatch: a program for another number of samples."""
+"""ChangeBatch: changes the batch size of a program."""
 
 from __future__ import annotations
 

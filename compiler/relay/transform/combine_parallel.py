@@ -1,4 +1,4 @@
-"""CombineParallelConv2D, -Dense and -BatchMatmul: merge branches of one operator on the same data."""
+"""CombineParallelConv2D, -Dense and -BatchMatmul: merge parallel branches with the same operator and input."""
 
 from __future__ import annotations
 

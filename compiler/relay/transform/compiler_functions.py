@@ -1,4 +1,4 @@
-"""Functions of external compilers: from where they are used into the module, out of it, and compiled elsewhere."""
+"""Outlines, inlines and compiles the functions of external compilers."""
 
 from __future__ import annotations
 

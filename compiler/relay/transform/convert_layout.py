@@ -1,4 +1,4 @@
-"""ConvertLayout: changes the layouts of operators to given ones."""
+"""ConvertLayout: converts operators to given layouts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Continuation-passing style: functions that return by calling the function that they are given."""
+"""Continuation-passing style: functions return by calling a continuation."""
 
 from __future__ import annotations
 

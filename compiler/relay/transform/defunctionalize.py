@@ -1,4 +1,4 @@
-"""Defunctionalization: functions as values become values of algebraic data types.
+"""Defunctionalization: replaces function values by algebraic data types.
 
 Each type of functions becomes a data type with a constructor for every function that is a value somewhere; the
 constructor holds what that function captures.  A function ``apply`` of the module matches the constructors and computes

@@ -1,4 +1,4 @@
-"""DivToMul: divisions by constants become multiplications."""
+"""DivToMul: turns divisions by constants into multiplications."""
 
 from __future__ import annotations
 

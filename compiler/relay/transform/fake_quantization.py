@@ -1,4 +1,4 @@
-"""What integers stand for, and the rules by which operators on real numbers become operators on integers."""
+"""Affine types of quantised values, and the rules that rewrite real operators to integer ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of operators for FakeQuantizationToInteger.
+"""Operator rules of FakeQuantizationToInteger.
 
 Each takes a call on integers, and what the integers of its operands stand for; see :data:`fake_quantization.Rule`.
 """

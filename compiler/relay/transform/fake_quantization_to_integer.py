@@ -1,4 +1,4 @@
-"""FakeQuantizationToInteger: computes on integers what stands between dequantizing and quantizing."""
+"""FakeQuantizationToInteger: computes in integers between dequantize and quantize."""
 
 from __future__ import annotations
 

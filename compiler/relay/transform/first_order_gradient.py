@@ -1,4 +1,4 @@
-"""FirstOrderGradient: gradients of graphs of operators, by reverse accumulation.
+"""FirstOrderGradient: reverse-mode differentiation of operator graphs.
 
 The operators of the graph are gone through from the result to the parameters; what an operator adds to the gradients of
 its arguments is part of its registration.  See Griewank and Walther, "Evaluating Derivatives" (2008), chapter 3.

@@ -1,4 +1,4 @@
-"""FlattenAtrousConv: a convolution between blocks of space as batches becomes a dilated convolution."""
+"""FlattenAtrousConv: turns a convolution between space_to_batch and batch_to_space into a dilated one."""
 
 from __future__ import annotations
 

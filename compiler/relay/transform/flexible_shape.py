@@ -1,4 +1,4 @@
-"""FlexibleShapeDispatch: a program of a dynamic extent goes on in copies for the extents that it will likely see."""
+"""FlexibleShapeDispatch: dispatches a dynamic extent to specialised copies of a function."""
 
 from __future__ import annotations
 

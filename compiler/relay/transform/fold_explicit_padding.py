@@ -1,4 +1,4 @@
-"""FoldExplicitPadding: a pad operator becomes the padding of the operator behind it."""
+"""FoldExplicitPadding: folds pad operators into the padding of the next operator."""
 
 from __future__ import annotations
 

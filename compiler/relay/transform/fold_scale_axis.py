@@ -1,4 +1,4 @@
-"""FoldScaleAxis: folds scales of channels into weights, in both directions."""
+"""FoldScaleAxis: folds channel scales into weights, in both directions."""
 
 from __future__ import annotations
 

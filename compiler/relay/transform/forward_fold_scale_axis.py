@@ -1,4 +1,4 @@
-"""ForwardFoldScaleAxis: multiplications of data by scales become part of the weights."""
+"""ForwardFoldScaleAxis: folds scales of data into the following weights."""
 
 from __future__ import annotations
 

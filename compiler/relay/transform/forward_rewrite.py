@@ -1,4 +1,4 @@
-"""Rewriting a graph forwards, where rules say more about an expression than its users see."""
+"""Forward rewriting with values that carry more information than an expression."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passes over single functions of graphs."""
+"""Passes over single Relay functions."""
 
 from __future__ import annotations
 

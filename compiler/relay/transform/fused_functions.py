@@ -1,4 +1,4 @@
-"""The kernels that fusion makes of a module."""
+"""The fused functions of a module."""
 
 from __future__ import annotations
 

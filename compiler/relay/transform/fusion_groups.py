@@ -1,4 +1,4 @@
-"""The partition of a graph's operators into kernels.
+"""Partitions a graph's operators into fusion groups.
 
 Nodes are numbered in the order of evaluation; every node begins as a group of its own, and groups are merged into the
 group of their immediate post-dominator where the rules of :func:`_may_fuse` allow it for every node between them.

@@ -1,4 +1,4 @@
-"""Building blocks of both kinds of gradients: ones, zeros, and the gradient of one operator."""
+"""Building blocks of gradients: ones, zeros, and the gradient of one operator."""
 
 from __future__ import annotations
 

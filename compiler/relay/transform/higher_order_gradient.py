@@ -1,4 +1,4 @@
-"""Gradients of programs: closures, branches, recursion, references and data types included.
+"""Reverse-mode differentiation of whole programs: closures, branches, recursion, references and ADTs.
 
 Every tensor becomes a pair of its value and a cell for its gradient.  One more cell holds what is left to do backwards,
 a closure; each operator puts one before it that adds to the gradients of its arguments.  When the program has run,

@@ -1,4 +1,4 @@
-"""What rules about layouts take and return, under the names of ``tvm.relay.transform.infer_layout_utils``."""
+"""``tvm.relay.transform.infer_layout_utils``: arguments and results of layout rules."""
 
 from compiler.relay.operator import InferCorrectLayoutOutput
 

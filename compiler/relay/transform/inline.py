@@ -1,4 +1,4 @@
-"""Inline: replaces calls by the bodies of the functions."""
+"""Inline: inlines function calls."""
 
 from __future__ import annotations
 

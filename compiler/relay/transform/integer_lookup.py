@@ -1,4 +1,4 @@
-"""Functions of quantised numbers as tables: ``tvm.relay.qnn.op.canonicalizations``.
+"""Lookup tables for functions of quantised values: ``tvm.relay.qnn.op.canonicalizations``.
 
 Eight bits have 256 values, so that any function of one of them is a table, computed once in real numbers.
 """

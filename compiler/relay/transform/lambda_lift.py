@@ -1,4 +1,4 @@
-"""LambdaLift: turns local functions into functions of the module."""
+"""LambdaLift: lifts local functions to global ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which layers ConvertLayout leaves alone: ``tvm.relay.transform.LayoutConfig``."""
+"""``tvm.relay.transform.LayoutConfig``: layers that ConvertLayout skips."""
 
 from __future__ import annotations
 

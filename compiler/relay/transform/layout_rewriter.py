@@ -1,4 +1,4 @@
-"""Rewriting a graph into other layouts: what AlterOpLayout and ConvertLayout share.
+"""Layout rewriting, shared by AlterOpLayout and ConvertLayout.
 
 Each call says by its operator's layout rule which layouts its operands and results have in the old graph, and which it
 takes in the new one once it has been altered.  Operators that work in any layout take the one that their data comes in,

@@ -1,4 +1,4 @@
-"""LazyGradientInit: no memory for gradients that begin as zeros or ones."""
+"""LazyGradientInit: avoids allocating gradients initialised to zeros or ones."""
 
 from __future__ import annotations
 

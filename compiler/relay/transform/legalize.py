@@ -1,4 +1,4 @@
-"""Legalize: calls of operators become what programs have set for them."""
+"""Legalize: replaces operator calls by their registered legalisation."""
 
 from __future__ import annotations
 

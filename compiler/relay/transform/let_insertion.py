@@ -1,4 +1,4 @@
-"""Let insertion: binding parts of an expression to variables, which the normal forms have in common."""
+"""Let insertion: binds subexpressions to variables, for the normal forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ManifestLifetimes: says behind which line of a program each value is not needed any more."""
+"""ManifestLifetimes: marks where each value of a program dies."""
 
 from __future__ import annotations
 

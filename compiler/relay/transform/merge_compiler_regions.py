@@ -1,4 +1,4 @@
-"""MergeCompilerRegions: joins neighbouring regions of one external compiler."""
+"""MergeCompilerRegions: merges adjacent regions of the same external compiler."""
 
 from __future__ import annotations
 

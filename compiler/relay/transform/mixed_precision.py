@@ -1,4 +1,4 @@
-"""Which operators compute in another floating-point type: ``relay.transform.mixed_precision``."""
+"""Which operators mixed precision converts: ``relay.transform.mixed_precision``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Branches of a graph that begin with one operator on the same data, and what becomes of them in one call.
+"""Finds parallel branches with the same operator and input, and combines them into one call.
 
 A branch is a call and the elementwise or broadcasting calls that follow it, each the only user of the one before.  What
 follows is combined as well, as far as all branches do the same there and their further operands can be joined.

@@ -1,4 +1,4 @@
-"""PartialEvaluate: static values and control flow are computed at compile time."""
+"""PartialEvaluate: evaluates static values and control flow at compile time."""
 
 from __future__ import annotations
 

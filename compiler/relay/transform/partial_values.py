@@ -1,4 +1,4 @@
-"""Values of partial evaluation: what is static about them, and the residual code that computes them."""
+"""Values of partial evaluation: their static part and the residual code."""
 
 from __future__ import annotations
 

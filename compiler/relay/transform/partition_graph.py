@@ -1,4 +1,4 @@
-"""PartitionGraph: makes functions of what external compilers get."""
+"""PartitionGraph: outlines the regions of external compilers as functions."""
 
 from __future__ import annotations
 

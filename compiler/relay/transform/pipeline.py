@@ -1,4 +1,4 @@
-"""The pass pipeline of ``relay.build``: from a graph as written or imported to kernels."""
+"""The pass pipeline of ``relay.build``."""
 
 from __future__ import annotations
 

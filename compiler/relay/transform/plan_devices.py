@@ -1,4 +1,4 @@
-"""PlanDevices: finds out on which device everything is, and copies where devices meet."""
+"""PlanDevices: infers the device of every expression, and inserts copies between devices."""
 
 from __future__ import annotations
 

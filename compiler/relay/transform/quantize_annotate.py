@@ -1,4 +1,4 @@
-"""QuantizeAnnotate: says of each value whether it is quantized, and as what."""
+"""QuantizeAnnotate: inserts simulated quantisation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""QuantizePartition: marks where a graph goes over from one quantized part to the next."""
+"""QuantizePartition: marks the boundaries of quantised regions."""
 
 from __future__ import annotations
 

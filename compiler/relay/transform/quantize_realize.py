@@ -1,4 +1,4 @@
-"""QuantizeRealize: computes with integers what simulated quantization computes in floating point."""
+"""QuantizeRealize: replaces simulated quantisation by integer arithmetic."""
 
 from __future__ import annotations
 

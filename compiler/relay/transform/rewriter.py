@@ -1,4 +1,4 @@
-"""Shared by passes that rewrite graphs: a mutator that works bottom-up, and helpers for reading and building graphs."""
+"""Shared by graph rewrites: a bottom-up mutator, and helpers for reading and building graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scales of channels: which operators they move through, and how they are folded into weights.
+"""Channel scales: which operators they move through, and how they fold into weights.
 
 A scale is a factor for each channel.  Convolutions and matrix products are linear, so that a scale of their result or
 of their data is as well a scale of their weights.  The channels lie along one axis, or along two in a layout that

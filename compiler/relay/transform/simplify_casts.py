@@ -1,4 +1,4 @@
-"""Rules of SimplifyExpr for casts, and for limits of values."""
+"""SimplifyExpr rules for casts and clips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SimplifyFCTranspose: dense layers take weights that are transposed beforehand."""
+"""SimplifyFCTranspose: pre-transposes the weights of dense layers."""
 
 from __future__ import annotations
 

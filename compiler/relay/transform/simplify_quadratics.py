@@ -1,4 +1,4 @@
-"""The rule of SimplifyExpr that factors ``a * x * x + b * x * y + c * y * y``."""
+"""The SimplifyExpr rule that factors ``a * x * x + b * x * y + c * y * y``."""
 
 from __future__ import annotations
 

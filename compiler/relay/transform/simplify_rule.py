@@ -1,4 +1,4 @@
-"""What a rule of SimplifyExpr is, and what rules ask about an expression."""
+"""The interface of SimplifyExpr rules, and helpers to inspect expressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of SimplifyExpr, as data: each names the operator it looks at, and says what it does as an equation.
+"""SimplifyExpr rules as data: each names its root operator and states the rewrite as an equation.
 
 A rule gets a call whose operands are simplified, and returns what replaces it, or None.  Every expression has its type.
 """

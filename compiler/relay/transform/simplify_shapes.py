@@ -1,4 +1,4 @@
-"""Rules of SimplifyExpr for reshapes, transpositions and transformations of layouts."""
+"""SimplifyExpr rules for reshapes, transposes and layout transforms."""
 
 from __future__ import annotations
 

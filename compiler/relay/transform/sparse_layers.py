@@ -1,4 +1,4 @@
-"""DenseToSparse, Conv2dToSparse, Conv2dToSparse2: layers take their weights as blocks that are not zero."""
+"""DenseToSparse, Conv2dToSparse and Conv2dToSparse2: store weights as block-sparse matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SplitArgs: joins many tensors step by step, so that no kernel gets more of them than a machine can take."""
+"""SplitArgs: splits concatenations so that no kernel exceeds the target's argument limit."""
 
 from __future__ import annotations
 

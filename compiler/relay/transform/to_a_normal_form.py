@@ -1,4 +1,4 @@
-"""ToANormalForm: binds every value to a variable."""
+"""ToANormalForm: binds every intermediate value with a let."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ToBasicBlockNormalForm: binds values that several blocks share."""
+"""ToBasicBlockNormalForm: binds the values that several blocks share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WidenHalfPrecision: accumulates half-precision floats in float32."""
+"""WidenHalfPrecision: accumulates float16 sums in float32."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The adjoint of one operation: what the gradient of its output means for a tensor that it reads."""
+"""The adjoint of one operation: how the gradient of its output contributes to that of a tensor it reads."""
 
 from __future__ import annotations
 

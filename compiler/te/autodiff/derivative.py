@@ -1,4 +1,4 @@
-"""Derivatives of scalar expressions, by forward accumulation along the expression."""
+"""Derivatives of scalar expressions, by forward accumulation."""
 
 from __future__ import annotations
 

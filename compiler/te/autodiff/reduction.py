@@ -1,4 +1,4 @@
-"""How the results of a reduction other than a sum depend on the values that it combines."""
+"""Derivatives of reductions other than sums with respect to the values that they combine."""
 
 from __future__ import annotations
 

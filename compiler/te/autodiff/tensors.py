@@ -1,4 +1,4 @@
-"""The tensors that gradients are made of beside the operations' own: sums, zeros and the identity."""
+"""Helper tensors of gradients: sums, zeros and the identity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Zero elimination: the iterations that write one element, enumerated without those that write others.
+"""Zero elimination: restricts reductions to the iterations whose terms are not zero.
 
 The gradient of an element ``j`` of a tensor is a sum over all iterations whose read has the index ``j``.  Of the
 iterations ``(y, r)`` of a convolution that reads ``X[2 * y + r]`` these are few; they are found by solving

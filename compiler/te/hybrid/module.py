@@ -1,4 +1,4 @@
-"""Hybrid scripts as text: what a schedule writes, and what a file holds."""
+"""Hybrid modules: hybrid scripts as text, written from a schedule or loaded from a file."""
 
 from __future__ import annotations
 

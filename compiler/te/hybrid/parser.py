@@ -1,4 +1,4 @@
-"""Reads hybrid scripts: Python functions over tensors, element by element, that describe an operation."""
+"""Parses hybrid scripts: Python functions with loops over tensor elements."""
 
 from __future__ import annotations
 

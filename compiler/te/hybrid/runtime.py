@@ -1,4 +1,4 @@
-"""The words of hybrid scripts when a script runs as Python, on NumPy arrays."""
+"""The functions of hybrid script when a script runs as plain Python on NumPy arrays."""
 
 from __future__ import annotations
 

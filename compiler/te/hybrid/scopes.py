@@ -1,4 +1,4 @@
-"""The names of a hybrid script, and the memory that exists where they do."""
+"""The scopes of a hybrid script: names, and the buffers allocated for them."""
 
 from __future__ import annotations
 

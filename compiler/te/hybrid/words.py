@@ -1,4 +1,4 @@
-"""The words of hybrid scripts when a script describes an operation."""
+"""The functions of hybrid script when a script is parsed into an operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the statement of a schedule as a hybrid script."""
+"""Prints the statement of a schedule as a hybrid script."""
 
 from __future__ import annotations
 

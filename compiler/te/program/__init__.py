@@ -1,4 +1,4 @@
-"""A schedule and what it computes as data: written in one process, checked and built anew in another.
+"""Serialised schedules: a schedule and its computation as data, written in one process and rebuilt in another.
 
 The text is JSON.  It holds definitions and the primitives that were applied, and nothing that is executed: reading it
 calls the same functions of :mod:`compiler.te` as a script does, which check every argument.  Expressions may call pure

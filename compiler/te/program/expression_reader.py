@@ -1,4 +1,4 @@
-"""Expressions from rows; see :mod:`compiler.te.program.kinds`."""
+"""Decodes expressions from rows; see :mod:`compiler.te.program.kinds`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions as rows; see :mod:`compiler.te.program.kinds`."""
+"""Encodes expressions as rows; see :mod:`compiler.te.program.kinds`."""
 
 from __future__ import annotations
 

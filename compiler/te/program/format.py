@@ -1,4 +1,4 @@
-"""What writer and reader of a program's text agree on: version, limits, errors, and the numbers of things."""
+"""The format of serialised schedules: version, limits, errors and numbering, shared by writer and reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking values out of decoded JSON that anybody may have written: every one is checked for its type."""
+"""Type-checked access to decoded, untrusted JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making a schedule anew from its text, by the functions that scripts call."""
+"""Rebuilds a schedule from its serialised form, using the functions that scripts call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing a schedule, and what it computes, as data."""
+"""Serialises a schedule and its computation."""
 
 from __future__ import annotations
 

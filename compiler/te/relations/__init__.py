@@ -1,4 +1,4 @@
-"""Axis relations: how the axes of a stage are made from one another, one relation and its primitives a file.
+"""Axis relations: how the axes of a stage derive from one another, one file per relation and its primitives.
 
 Every module of this package is imported with :mod:`compiler.te.stage`; a new relation is a new file here and nothing
 else.

@@ -1,4 +1,4 @@
-"""Loops that count from zero, whatever their axis begins at; :mod:`compiler.te.normalize` makes them."""
+"""Loops that start at zero whatever their axis starts at; created by :mod:`compiler.te.normalize`."""
 
 from __future__ import annotations
 

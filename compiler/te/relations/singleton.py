@@ -1,4 +1,4 @@
-"""Loops of one iteration that come from no axis; ``Stage.fuse`` without arguments makes them."""
+"""Loops of one iteration that derive from no axis; created by ``Stage.fuse`` without arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A schedule as the script that a person would have written: definitions and primitives in Python.
+"""Prints a schedule as the Python script that a person would write.
 
 Unlike the data of :mod:`compiler.te.program`, the text is there to be read, edited and run.
 """

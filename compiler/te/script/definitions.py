@@ -1,4 +1,4 @@
-"""Definitions of tensors as Python."""
+"""Prints tensor definitions as Python."""
 
 from __future__ import annotations
 

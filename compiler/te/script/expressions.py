@@ -1,4 +1,4 @@
-"""Expressions as Python: what a person writes in the body of a computation."""
+"""Prints expressions as Python, as a person would write them in the body of a compute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of Python for things that have names of their own."""
+"""Valid, unique Python names for tensors, axes and stages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Primitives as Python: the calls that shaped a schedule, with the axes by name."""
+"""Prints schedule primitives as Python calls with axes by name."""
 
 from __future__ import annotations
 

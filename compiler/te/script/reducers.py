@@ -1,4 +1,4 @@
-"""How values are combined in reductions: those of ``te`` by their names, others defined in the script."""
+"""Prints reducers: those of ``te`` by name, others as definitions in the script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing a schedule, and what it computes, as a script."""
+"""Prints a schedule and its computation as a script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same schedule of a smaller computation: loops of few iterations in the place of long ones.
+"""Shrinks a scheduled computation: the same schedule over smaller tensors.
 
 What is made small keeps its structure: splits that divide their loops still do, those that leave a tail leave one, and
 :func:`shrink_schedule` compares the loop nests before it returns one.

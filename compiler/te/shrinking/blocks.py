@@ -1,4 +1,4 @@
-"""A TensorIR schedule applied to a smaller program: its trace, with smaller factors, on the same blocks."""
+"""Shrinks TensorIR schedules: replays the trace with smaller factors on a smaller program."""
 
 from __future__ import annotations
 

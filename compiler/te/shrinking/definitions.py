@@ -1,4 +1,4 @@
-"""The definitions of a computation with other extents."""
+"""Rebuilds the definitions of a computation with other extents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which axes and dimensions of a computation have one extent, and which cannot change it."""
+"""Which axes and dimensions of a computation share an extent, and which extents are fixed."""
 
 from __future__ import annotations
 

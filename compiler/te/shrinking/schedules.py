@@ -1,4 +1,4 @@
-"""A schedule applied to a smaller computation."""
+"""Replays a schedule on a smaller computation."""
 
 from __future__ import annotations
 

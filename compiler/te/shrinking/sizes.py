@@ -1,4 +1,4 @@
-"""Small numbers in the place of large ones that divide each other as those do."""
+"""Chooses small extents that keep the divisibility of the original ones."""
 
 from __future__ import annotations
 

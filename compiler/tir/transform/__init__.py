@@ -1,4 +1,4 @@
-"""The passes over loop IR, a file each, under TVM's names."""
+"""Passes over loop IR, one file each, under TVM's names."""
 
 from typing import Any
 

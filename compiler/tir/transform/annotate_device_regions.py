@@ -1,4 +1,4 @@
-"""Marking the parts of a function that run on a device."""
+"""Marks the parts of a function that run on a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Physical layouts of buffers, from a function's attribute ``layout_transform_map``."""
+"""Applies the physical buffer layouts of the attribute ``layout_transform_map``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stacks that the arguments of calls of registered functions lie on."""
+"""The argument stacks of packed calls."""
 
 from __future__ import annotations
 

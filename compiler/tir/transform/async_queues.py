@@ -1,4 +1,4 @@
-"""Commits to the queues of asynchronous stages of a pipeline, and waits for them."""
+"""Commit and wait operations for the asynchronous stages of a software pipeline."""
 
 from __future__ import annotations
 

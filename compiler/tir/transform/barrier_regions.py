@@ -1,4 +1,4 @@
-"""Running the threads of a block one after the other, as far as the next barrier."""
+"""Splits a kernel at barriers, so that the threads of a block can run one after another in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""bfloat16 as bits: the upper halves of numbers in single precision."""
+"""bfloat16 as bits: the upper half of a float32."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Computing with bfloat16 on processors that have none: in single precision."""
+"""Computes bfloat16 in float32 on processors without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storing bfloat16 where there is no such type: as the upper halves of single precision, in uint16."""
+"""Stores bfloat16 as uint16 where the type does not exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Naming the target of functions, and the entry of a module."""
+"""Attaches the target to functions, and marks the entry function of a module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops of copies, shared out among the threads of a block so that neighbouring threads copy neighbouring elements."""
+"""Distributes copy loops over the threads of a block with coalesced accesses."""
 
 from __future__ import annotations
 

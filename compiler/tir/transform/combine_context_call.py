@@ -1,4 +1,4 @@
-"""Asking for the context of a thread once."""
+"""Creates each thread context once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Common subexpression elimination: computing once what several statements compute."""
+"""Common subexpression elimination."""
 
 from __future__ import annotations
 

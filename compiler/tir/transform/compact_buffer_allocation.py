@@ -1,4 +1,4 @@
-"""Allocating no more of a buffer than is accessed."""
+"""Shrinks buffers to the region that is accessed."""
 
 from __future__ import annotations
 

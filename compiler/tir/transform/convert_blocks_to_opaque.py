@@ -1,4 +1,4 @@
-"""Replacing the axes of blocks by what they stand for."""
+"""Replaces the iteration variables of blocks by their bindings."""
 
 from __future__ import annotations
 

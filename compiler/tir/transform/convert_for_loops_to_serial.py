@@ -1,4 +1,4 @@
-"""Doing without threads: parallel loops become serial ones."""
+"""Converts parallel loops to serial ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defining each variable once."""
+"""Converts a function to SSA form: every variable is defined once."""
 
 from __future__ import annotations
 

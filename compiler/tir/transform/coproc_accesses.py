@@ -1,4 +1,4 @@
-"""What statements access of the memory that the host shares with a coprocessor."""
+"""Accesses to the memory that the host shares with a coprocessor."""
 
 from __future__ import annotations
 

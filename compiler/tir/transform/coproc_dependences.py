@@ -1,4 +1,4 @@
-"""Order between the units of a coprocessor: tokens that one unit pushes and another one pops."""
+"""Dependence tokens between the units of a coprocessor, pushed by one unit and popped by another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Letting the host, a coprocessor and the coprocessor's units wait for each other."""
+"""Synchronises the host, a coprocessor and the coprocessor's units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Removing stores of what nobody reads: to elements that are stored again first, or whose memory ends."""
+"""Dead store elimination: stores that are overwritten, or whose memory dies, before any read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marking the body of a function as code of a device."""
+"""Marks the body of a function as device code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thread axes for blocks that nobody has scheduled for a GPU."""
+"""Binds unscheduled blocks to GPU threads."""
 
 from __future__ import annotations
 

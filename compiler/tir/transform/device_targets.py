@@ -1,4 +1,4 @@
-"""What passes ask of targets: those of kernels, and those of the functions that launch them."""
+"""The device and host targets of functions, as passes need them."""
 
 from __future__ import annotations
 

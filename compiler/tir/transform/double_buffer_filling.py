@@ -1,4 +1,4 @@
-"""Which marked buffers of a loop can be filled one iteration ahead."""
+"""Which double buffers of a loop can be filled one iteration ahead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that threads of a warp hand to each other, through memory."""
+"""Emulates warp shuffles through memory."""
 
 from __future__ import annotations
 

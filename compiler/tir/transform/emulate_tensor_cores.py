@@ -1,4 +1,4 @@
-"""Products of matrices that a warp computes together, in terms of its threads and of memory that they share."""
+"""Emulates tensor-core products with ordinary threads and shared memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running the kernels of a device on a CPU."""
+"""Emulates device kernels on a CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collecting the constants of functions in their module."""
+"""Moves the constants of functions into their module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear indices: where an element of a multi-dimensional buffer lies in memory."""
+"""Linear indices: the offset of a multi-dimensional buffer's element in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flattening the buffers of loop IR that allocates its memory already."""
+"""Flattens the buffers of functions whose allocations are explicit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Index arithmetic in 32 bits, whatever it was written in."""
+"""Narrows all index arithmetic to 32 bits."""
 
 from __future__ import annotations
 

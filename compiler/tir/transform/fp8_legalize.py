@@ -1,4 +1,4 @@
-"""Floating-point numbers of eight bits on processors that have none."""
+"""Legalises 8-bit floating-point types on processors without them."""
 
 from __future__ import annotations
 

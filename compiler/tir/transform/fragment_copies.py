@@ -1,4 +1,4 @@
-"""Copies between memory and the fragments of matrices that tensor cores multiply, a tile at a time."""
+"""Copies between memory and tensor-core fragments, a tile at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indices by group: buffers whose axis separators cut their dimensions into groups, each of which becomes one."""
+"""Flattens the dimensions of a buffer in the groups that its axis separators define."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which conditions and bindings can move out of loops, and how far."""
+"""Which conditions and bindings can be hoisted out of loops, and how far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moving conditions and bindings out of loops."""
+"""Hoists conditions and bindings out of loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moving branches out of loops."""
+"""Hoists branches out of loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a statement can overwrite what it reads, element by element."""
+"""Whether a statement can compute in place, over the buffer it reads."""
 
 from __future__ import annotations
 

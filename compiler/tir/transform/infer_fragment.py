@@ -1,4 +1,4 @@
-"""What the code of fragments of matrices must know of them."""
+"""Infers the shape and layout of matrix fragments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replacing loops that copy by an instruction of the user's."""
+"""Replaces copy loops by a user-defined intrinsic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Double buffering: filling the next buffer while the current one is in use."""
+"""Double buffering: fills the next buffer while the current one is in use."""
 
 from __future__ import annotations
 

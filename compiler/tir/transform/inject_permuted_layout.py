@@ -1,4 +1,4 @@
-"""Shared memory without bank conflicts of matrix instructions."""
+"""Permutes the layout of shared memory so that matrix instructions have no bank conflicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prefetching: naming the region of a buffer that a later iteration reads."""
+"""Inserts prefetches of the region that a later iteration reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asynchronous copies from global to shared memory, by an instruction of PTX."""
+"""Replaces copies from global to shared memory by PTX's asynchronous copies."""
 
 from __future__ import annotations
 

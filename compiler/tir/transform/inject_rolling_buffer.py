@@ -1,4 +1,4 @@
-"""Rolling buffers: what the iteration before computed stays, in a buffer that wraps around."""
+"""Rolling buffers: keeps what the previous iteration computed, in a circular buffer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops whose iterations overlap: while one computes, the next one loads."""
+"""Software pipelining: overlaps the stages of consecutive iterations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Virtual threads: several threads' work done by one, statement by statement."""
+"""Virtual threads: interleaves the work of several threads in one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replacing calls of functions that only their module knows by what they do."""
+"""Inlines the private functions of a module."""
 
 from __future__ import annotations
 

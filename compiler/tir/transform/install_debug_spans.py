@@ -1,4 +1,4 @@
-"""Spans of the lines of the loop IR itself."""
+"""Sets spans to the lines of the printed loop IR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checking every access at run time."""
+"""Instruments every access with a bounds check."""
 
 from __future__ import annotations
 

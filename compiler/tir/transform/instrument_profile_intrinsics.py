@@ -1,4 +1,4 @@
-"""Marking functions and loops as parts that a profiler measures."""
+"""Instruments functions and loops for a profiler."""
 
 from __future__ import annotations
 

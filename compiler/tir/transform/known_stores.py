@@ -1,4 +1,4 @@
-"""Removing stores of what an element holds already."""
+"""Removes stores of values that an element already holds."""
 
 from __future__ import annotations
 

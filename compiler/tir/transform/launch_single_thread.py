@@ -1,4 +1,4 @@
-"""One thread of a device for what no schedule can bind to threads."""
+"""Launches device code that is bound to no threads on a single thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays around the pointers that calls of C functions pass."""
+"""Wraps the pointer arguments of packed calls in arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lifting an attribute to the largest statement for which it holds."""
+"""Lifts attributes to the largest statement they hold for."""
 
 from __future__ import annotations
 

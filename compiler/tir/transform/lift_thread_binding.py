@@ -1,4 +1,4 @@
-"""Loops over threads around all that these threads do."""
+"""Lifts thread loops around everything their threads execute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitioning loops: the iterations for which a guard certainly holds apart from the rest."""
+"""Loop partitioning: separates the iterations for which a guard always holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commits and waits of asynchronous copies, by instructions of PTX."""
+"""Lowers asynchronous commits and waits to PTX."""
 
 from __future__ import annotations
 

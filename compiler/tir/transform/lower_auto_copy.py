@@ -1,4 +1,4 @@
-"""Copies between memories, as the memories and threads demand."""
+"""Lowers copies between memory scopes to vectorised, thread-parallel or tensor-core copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Computing with the number formats that a program registered, by what it says each operation becomes."""
+"""Lowers operations on custom data types to the functions registered for them."""
 
 from __future__ import annotations
 

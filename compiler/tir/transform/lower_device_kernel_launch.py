@@ -1,4 +1,4 @@
-"""Calling kernels as the device's launcher wants them to be called."""
+"""Lowers kernel launches to calls of the device's launcher."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses in memory of one's own."""
+"""Lowers addresses in special memory scopes."""
 
 from __future__ import annotations
 

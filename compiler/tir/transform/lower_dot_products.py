@@ -1,4 +1,4 @@
-"""Dot products of four numbers of 8 bits: one instruction where a device has it, else products and sums."""
+"""Lowers 4-way 8-bit dot products to an instruction where there is one, and to products and sums elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lowering the initial values of reductions."""
+"""Lowers the init statements of reduction blocks."""
 
 from __future__ import annotations
 

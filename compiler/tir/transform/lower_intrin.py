@@ -1,4 +1,4 @@
-"""Replacing intrinsics by what the target has instead."""
+"""Lowers intrinsics to what the target provides."""
 
 from __future__ import annotations
 

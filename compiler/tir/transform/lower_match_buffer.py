@@ -1,4 +1,4 @@
-"""Replacing buffers that stand for regions of others."""
+"""Replaces matched buffers by accesses to their source regions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replacing blocks by what they are made of."""
+"""Lowers opaque blocks to allocations and statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions across the threads of a block, as shuffles or through shared memory."""
+"""Lowers cross-thread reductions to shuffles or shared memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls and memory of host functions as the runtime's C interface has them."""
+"""Lowers calls and allocations of host functions to the runtime's C interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Giving the memory of a warp to the registers of its threads."""
+"""Lowers warp memory to the registers of its threads."""
 
 from __future__ import annotations
 

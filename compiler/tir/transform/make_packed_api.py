@@ -1,4 +1,4 @@
-"""Functions that are called as registered ones are: with rows of values and of their kinds."""
+"""Converts functions to the packed calling convention: arrays of values and type codes."""
 
 from __future__ import annotations
 

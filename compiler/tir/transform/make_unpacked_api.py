@@ -1,4 +1,4 @@
-"""Functions that can be called with bare pointers."""
+"""Converts functions to the C calling convention with plain pointers."""
 
 from __future__ import annotations
 

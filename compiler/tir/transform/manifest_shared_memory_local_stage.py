@@ -1,4 +1,4 @@
-"""Copies to shared memory in two steps, by way of registers."""
+"""Stages copies to shared memory through registers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One allocation for all shared memory of a kernel."""
+"""Merges the shared memory allocations of a kernel into one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Narrowing: index arithmetic in fewer bits, where its values fit."""
+"""Narrows index arithmetic to fewer bits where its values fit."""
 
 from __future__ import annotations
 

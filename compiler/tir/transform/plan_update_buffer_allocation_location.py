@@ -1,4 +1,4 @@
-"""Moving the memory of buffers to where they are used."""
+"""Moves buffer allocations to where they are used."""
 
 from __future__ import annotations
 

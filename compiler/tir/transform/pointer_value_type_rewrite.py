@@ -1,4 +1,4 @@
-"""Making memory that is only accessed a vector at a time an array of vectors."""
+"""Rewrites buffers that are only accessed in whole vectors to vector types."""
 
 from __future__ import annotations
 

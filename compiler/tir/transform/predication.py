@@ -1,4 +1,4 @@
-"""Accesses of some lanes of a vector only."""
+"""Predicated accesses: only the selected lanes of a vector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doing a little more instead of asking whether to."""
+"""Removes branches by computing more than is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks around statements, with the regions that the statements read and write."""
+"""Wraps statements in blocks with the regions that they read and write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Removing what was only stated for other passes."""
+"""Removes assumptions once they have served other passes."""
 
 from __future__ import annotations
 

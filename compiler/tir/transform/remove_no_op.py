@@ -1,4 +1,4 @@
-"""Removing statements that do nothing."""
+"""Removes statements without effect."""
 
 from __future__ import annotations
 

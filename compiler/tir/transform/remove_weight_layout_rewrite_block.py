@@ -1,4 +1,4 @@
-"""Removing the blocks that bring weights into another layout, where these are given in it already."""
+"""Removes the blocks that rewrite weight layouts, when the weights are already given in that layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indices of split loops in the order that schedules make: divided first, then the remainder taken."""
+"""Rewrites the indices of split loops to the form that schedules produce: division first, then modulo."""
 
 from __future__ import annotations
 

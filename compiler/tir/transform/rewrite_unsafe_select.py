@@ -1,4 +1,4 @@
-"""Choosing before evaluating, where evaluating the other side could go wrong."""
+"""Rewrites selects to branches where evaluating the other side is unsafe."""
 
 from __future__ import annotations
 

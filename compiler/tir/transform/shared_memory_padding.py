@@ -1,4 +1,4 @@
-"""Rows of shared memory that are longer than what is kept in them, so that a warp accesses different banks."""
+"""Pads the rows of shared memory to avoid bank conflicts."""
 
 from __future__ import annotations
 

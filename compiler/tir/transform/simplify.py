@@ -1,4 +1,4 @@
-"""Simplifying: arithmetic made shorter by what loops and branches tell."""
+"""Simplifies arithmetic with the facts known from loops and branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaving assertions out."""
+"""Removes assertions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops whose statements run for different iterations at a time: which buffers need versions, and the new loops."""
+"""Builds software pipelines: which buffers need multiple versions, and the prologue, body and epilogue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making functions of their own of the parts that run on a device."""
+"""Splits device regions into functions of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shared memory whose size is known before a launch, for languages that have no other."""
+"""Makes shared memory sizes static, for languages without dynamic shared memory."""
 
 from __future__ import annotations
 

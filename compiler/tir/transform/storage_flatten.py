@@ -1,4 +1,4 @@
-"""Flattening storage: multi-dimensional buffers become rows of elements."""
+"""Storage flattening: multi-dimensional buffers become flat allocations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lifetimes of allocations: from the first statement that touches a buffer to the last one."""
+"""Lifetimes of allocations: from the first use of a buffer to the last."""
 
 from __future__ import annotations
 

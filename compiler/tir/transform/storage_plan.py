@@ -1,4 +1,4 @@
-"""Planning storage: which allocations share memory."""
+"""Storage planning: which allocations share memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewriting storage: where memory is allocated, who shares it, and what it is an array of."""
+"""Storage rewriting: moves, shares and retypes allocations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Textures: memory of two dimensions whose elements are short vectors."""
+"""Flattens textures: two-dimensional memory of short vectors."""
 
 from __future__ import annotations
 

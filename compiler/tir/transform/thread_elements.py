@@ -1,4 +1,4 @@
-"""Which elements of shared memory the threads of a block access: each one of its own, or some the same."""
+"""Which elements of shared memory each thread of a block accesses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Letting the threads of a block wait for each other."""
+"""Inserts barriers between the threads of a block."""
 
 from __future__ import annotations
 

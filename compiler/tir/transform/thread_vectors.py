@@ -1,4 +1,4 @@
-"""Emulated threads in a form that LLVM computes several of by one vector instruction."""
+"""Rewrites emulated threads so that LLVM can vectorise them."""
 
 from __future__ import annotations
 

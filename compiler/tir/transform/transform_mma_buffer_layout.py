@@ -1,4 +1,4 @@
-"""Memory of the operands of matrix instructions, as the registers of a thread."""
+"""Lays out the operands of matrix instructions in the registers of each thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One variable for each thread axis of a kernel."""
+"""Unifies the variables of each thread axis of a kernel."""
 
 from __future__ import annotations
 

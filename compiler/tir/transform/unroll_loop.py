@@ -1,4 +1,4 @@
-"""Unrolling: writing a loop's iterations out one after the other."""
+"""Loop unrolling."""
 
 from __future__ import annotations
 

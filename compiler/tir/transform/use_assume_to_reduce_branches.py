@@ -1,4 +1,4 @@
-"""Computing the padding of a layout like everything else."""
+"""Uses assumptions to compute layout padding without branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walking through a program while following what the elements of its buffers hold."""
+"""A traversal that tracks the values stored in buffer elements."""
 
 from __future__ import annotations
 

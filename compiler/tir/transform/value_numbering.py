@@ -1,4 +1,4 @@
-"""Value numbering: equal expressions get equal numbers, so that comparing them costs nothing."""
+"""Value numbering: equal expressions get equal numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which threads, or which iterations of a thread, are the lanes of a vector when kernels run on a CPU."""
+"""Which threads, or iterations of a thread, become vector lanes when kernels are emulated on a CPU."""
 
 from __future__ import annotations
 

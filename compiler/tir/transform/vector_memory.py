@@ -1,4 +1,4 @@
-"""Memory of its own for each lane of a vectorized loop."""
+"""Gives each lane of a vectorised loop its own copy of local memory."""
 
 from __future__ import annotations
 

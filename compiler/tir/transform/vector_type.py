@@ -1,4 +1,4 @@
-"""Arrays of vectors: memory that is only accessed a vector at a time."""
+"""Retypes memory that is only accessed in whole vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectorising: one statement on vectors instead of a loop over scalars."""
+"""Loop vectorisation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vector forms: what the body of a loop becomes when its variable is the vector of all its values."""
+"""The vectoriser: rewrites a loop body for a vector of all values of the loop variable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refusing barriers that not all threads of a block come to."""
+"""Rejects barriers that not all threads of a block reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refusing kernels that no device of the target can run."""
+"""Rejects kernels that exceed the limits of the target's devices."""
 
 from __future__ import annotations
 

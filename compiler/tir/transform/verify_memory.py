@@ -1,4 +1,4 @@
-"""Refusing functions that touch memory where their target cannot."""
+"""Rejects functions that access memory out of their target's reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limit of a Hexagon processor's tightly coupled memory."""
+"""Verifies the limit of Hexagon's tightly coupled memory (VTCM)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The passes after which the memory that a function needs of a tightly coupled memory is known."""
+"""The passes after which a function's VTCM usage is known."""
 
 from __future__ import annotations
 
