@@ -7,12 +7,13 @@ from typing import Any
 
 from compiler.ir.error import ArgumentError, show
 from compiler.runtime.device import Device
+from compiler.runtime.executor_factory import ExecutorFactoryModule
 from compiler.runtime.graph_executor import GraphExecutor
 from compiler.runtime.module import Module, write_exported
 from compiler.runtime.ndarray import NDArray
 
 
-class GraphExecutorFactory:
+class GraphExecutorFactory(ExecutorFactoryModule):
     """What ``relay.build`` returns; unpacks as ``graph_json, lib, params`` too.
 
     Parameters

@@ -23,6 +23,7 @@ from compiler.driver.relay.metadata import (
 from compiler.ir.error import BuildError
 from compiler.ir.module import IRModule
 from compiler.runtime.aot_executor import AotInterface, AotLibrary
+from compiler.runtime.executor_factory import ExecutorFactoryModule
 from compiler.runtime.library import library_content
 from compiler.runtime.marked_data import PARAMS_MARK, marked
 from compiler.runtime.module import ENTRY, Module, write_exported
@@ -92,7 +93,7 @@ def require_interface(executor: Executor, runtime: Runtime) -> None:
         )
 
 
-class AOTExecutorFactoryModule(AotLibrary):
+class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
     """What :func:`relay.build` returns for ``Executor("aot")``.
 
     Parameters
