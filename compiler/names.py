@@ -1,4 +1,4 @@
-"""What every ``tvm.x.y`` is: the one table of public names.
+"""The table of public names: what each ``tvm.x.y`` is.
 
 A name that is not listed is where its path says: ``tvm.tir.analysis`` is ``compiler.tir.analysis``, and
 ``tvm.te.compute`` is what ``compiler.te`` calls so in its ``__all__``.

@@ -1,4 +1,4 @@
-"""Names that older releases of TVM had, and what took their places."""
+"""Names of older TVM releases, and their replacements."""
 
 from __future__ import annotations
 

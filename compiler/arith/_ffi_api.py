@@ -1,4 +1,4 @@
-"""The functions of TVM's C++ core that programs call directly."""
+"""``tvm.arith._ffi_api``: the C++ functions that programs call directly."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The face of the simplifier: one object that knows things about variables and answers questions."""
+"""``arith.Analyzer``: facts about variables, and the simplifiers and provers that use them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions as conjunctions of disjunctions, simplified between their parts."""
+"""Simplifies conditions in conjunctive normal form."""
 
 from __future__ import annotations
 

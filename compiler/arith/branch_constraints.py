@@ -1,4 +1,4 @@
-"""Conditions simplified between their sides: each one as the other one lets it matter."""
+"""Simplifies each side of a condition under the constraint of the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solving a condition for a variable: the values of it for which the condition certainly holds."""
+"""``deduce_bound``: solves a condition for a variable."""
 
 from __future__ import annotations
 

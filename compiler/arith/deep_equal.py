@@ -1,4 +1,4 @@
-"""Equality of expressions: the same operations on the same variables, without the bookkeeping that binders need."""
+"""Deep equality of expressions, without the bookkeeping of structural equality."""
 
 from __future__ import annotations
 

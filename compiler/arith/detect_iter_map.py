@@ -1,4 +1,4 @@
-"""Detecting index maps that are affine in loop variables, and what they reach."""
+"""``detect_iter_map``: recognises index maps that are affine in loop iterators, and what they cover."""
 
 from __future__ import annotations
 

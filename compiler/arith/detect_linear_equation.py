@@ -1,4 +1,4 @@
-"""Reading expressions as linear functions of some variables, and conditions as bounds on them."""
+"""``detect_linear_equation`` and ``detect_clip_bound``: linear forms of expressions and conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewrites that analyzers try on request only."""
+"""Optional rewrites of analyzers."""
 
 from enum import IntFlag
 

@@ -1,4 +1,4 @@
-"""What is known at a point of a program: ranges and values of variables, and the conditions that hold."""
+"""Facts at a point of a program: ranges and values of variables, and conditions that hold."""
 
 from __future__ import annotations
 

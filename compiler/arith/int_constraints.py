@@ -1,4 +1,4 @@
-"""Systems of conditions on integers, and changes of their variables."""
+"""Systems of integer constraints, and their changes of variables."""
 
 from __future__ import annotations
 

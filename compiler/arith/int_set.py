@@ -1,4 +1,4 @@
-"""Sets of integers with symbolic ends."""
+"""Integer sets with symbolic bounds."""
 
 from __future__ import annotations
 

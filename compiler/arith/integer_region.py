@@ -1,4 +1,4 @@
-"""Sets of integer points that conditions describe: unions of what linear inequalities hold for.
+"""Unions of integer polyhedra.
 
 A condition may say more than linear inequalities do.  What it says beyond them is left out, so that the region is too
 large (:func:`possible_region`), or makes the region too small (:func:`certain_region`), as the question demands: what

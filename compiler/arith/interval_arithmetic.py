@@ -1,4 +1,4 @@
-"""Interval arithmetic with symbolic ends: the set of values of an expression over sets of its variables.
+"""Interval arithmetic with symbolic bounds.
 
 The result covers every value that occurs, and possibly more.
 """

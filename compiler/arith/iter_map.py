@@ -1,4 +1,4 @@
-"""Sums of split iterators: what index maps that are affine in loop variables are made of.
+"""Iterator maps: sums of split iterators.
 
 A *mark* is an iterator that counts from 0 up to its extent: a variable, or several iterators fused into one.  A *split*
 is the part ``mark // lower_factor % extent * scale`` of a mark, and a *sum* adds splits and a constant.

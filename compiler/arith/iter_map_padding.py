@@ -1,4 +1,4 @@
-"""Iterators that begin before, and end after, what they stand for, so that factors divide them."""
+"""Pads iterators so that factors divide their extents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of the splits of a sum, and parts of one iterator that make up a larger part."""
+"""Orders the splits of a sum, and merges adjacent splits of one iterator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading index arithmetic as sums of splits, and fusing sums into iterators.
+"""Rewrites index arithmetic to sums of splits, and fuses sums into iterators.
 
 The value of an index is first a sum of splits.  Where it is divided, and at the end, the sum is *fused*: its splits
 must lie side by side like the digits of a number, ``i * 12 + j * 3 + k`` with ``j < 4`` and ``k < 3``, and become one

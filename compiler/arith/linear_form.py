@@ -1,4 +1,4 @@
-"""Linear forms over integers: sums of variables, and of what is not linear, times constants."""
+"""Linear forms over the integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of a constant and other factors, and their exact division by each other."""
+"""Monomials, and their exact division."""
 
 from __future__ import annotations
 

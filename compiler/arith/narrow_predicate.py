@@ -1,4 +1,4 @@
-"""Conditions that hold whatever values some variables have."""
+"""Narrows predicates to conditions that hold for all values of some variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The language of rewrite rules, and its compiler.
+"""The pattern language of rewrite rules, and its compiler.
 
 A rule is written the way one writes the mathematics::
 

@@ -1,4 +1,4 @@
-"""What a region of a buffer covers while the variables of its ranges run over their domains."""
+"""Bounds of buffer regions over the domains of their variables."""
 
 from __future__ import annotations
 

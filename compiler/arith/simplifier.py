@@ -1,4 +1,4 @@
-"""What all simplifiers share: a memo, and questions that are answered by simplifying, for rules and comparisons."""
+"""Shared by the simplifiers: memoisation, and queries for rules and comparisons."""
 
 from __future__ import annotations
 

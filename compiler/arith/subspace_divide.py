@@ -1,4 +1,4 @@
-"""Dividing an affine index map into the part of some of its iterators and the part of all others."""
+"""``subspace_divide``: splits an affine map into an outer and an inner part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules with parameters: spaces of configurations, tasks, and records of which configuration was best.
+"""AutoTVM: configuration spaces, tasks and tuning records.
 
 A *task* is a schedule template with its arguments; running it once defines its *space* of configurations.  A *dispatch
 context* says which configuration a template gets: a given one, the best of a log, or a default.

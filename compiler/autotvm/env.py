@@ -1,4 +1,4 @@
-"""What holds for all tuning in a process: ``tvm.autotvm.env``."""
+"""``tvm.autotvm.env``: process-wide tuning state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured, and what came out."""
+"""Inputs and results of measurements."""
 
 from __future__ import annotations
 

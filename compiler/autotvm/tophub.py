@@ -1,4 +1,4 @@
-"""Records that others have published: ``tvm.autotvm.tophub``.
+"""``tvm.autotvm.tophub``: published tuning records.
 
 TVM downloads them; here they are files that the program has.  A context holds the records of those files, so that what
 a program tuned itself is used as it is around TVM's.

@@ -1,4 +1,4 @@
-"""Small helpers of tuning programs: ``tvm.autotvm.utils``."""
+"""``tvm.autotvm.utils``: helpers of tuning scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts under TVM's names beside the language: ``tvm.contrib``."""
+"""``tvm.contrib``."""
 
 from compiler.ir.extension import lazy_package
 

@@ -1,4 +1,4 @@
-"""Products of matrices by the BLAS that NumPy has: ``tvm.contrib.cblas``."""
+"""``tvm.contrib.cblas``: matrix products by NumPy's BLAS."""
 
 from __future__ import annotations
 

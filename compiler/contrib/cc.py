@@ -1,4 +1,4 @@
-"""The C++ compiler of this machine: ``tvm.contrib.cc``."""
+"""``tvm.contrib.cc``: the C++ compiler of this machine."""
 
 from __future__ import annotations
 

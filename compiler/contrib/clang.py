@@ -1,4 +1,4 @@
-"""Clang as a source of LLVM IR: ``tvm.contrib.clang``."""
+"""``tvm.contrib.clang``: LLVM IR from Clang."""
 
 from __future__ import annotations
 

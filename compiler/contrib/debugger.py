@@ -1,4 +1,4 @@
-"""Executors that measure: ``tvm.contrib.debugger``."""
+"""``tvm.contrib.debugger``: profiling executors."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Compiled functions over the tensors of other libraries: ``tvm.contrib.dlpack``."""
+"""``tvm.contrib.dlpack``: compiled functions over the tensors of other libraries."""
 
 from __future__ import annotations
 

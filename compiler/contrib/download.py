@@ -1,4 +1,4 @@
-"""Files from the network: ``tvm.contrib.download``."""
+"""``tvm.contrib.download``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of slow functions of tests, computed once: ``tvm.contrib.pickle_memoize``."""
+"""``tvm.contrib.pickle_memoize``: memoises slow functions of tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of functions in processes of their own, which may hang or crash: ``tvm.contrib.popen_pool``."""
+"""``tvm.contrib.popen_pool``: calls functions in worker processes that may hang or crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The other side of :mod:`compiler.contrib.popen_pool`: makes the calls that come through a pipe until it is closed."""
+"""The worker process of :mod:`compiler.contrib.popen_pool`."""
 
 from __future__ import annotations
 

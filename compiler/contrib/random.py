@@ -1,4 +1,4 @@
-"""Tensors of random numbers, which NumPy draws when a program runs: ``tvm.contrib.random``."""
+"""``tvm.contrib.random``: random tensors drawn by NumPy at run time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparse matrices as compressed rows, with placeholders for them: ``tvm.contrib.sparse``."""
+"""``tvm.contrib.sparse``: CSR matrices and their placeholders."""
 
 from __future__ import annotations
 

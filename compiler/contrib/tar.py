@@ -1,4 +1,4 @@
-"""Archives of object files: ``tvm.contrib.tar``."""
+"""``tvm.contrib.tar``: archives of object files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drawings of schedules in Graphviz' language, under the names of ``tvm.contrib.tedd``.
+"""``tvm.contrib.tedd``: schedules drawn as Graphviz graphs.
 
 A schedule is drawn in three ways: which stage reads which tensor, which stage is computed inside of which loop, and how
 the loops of each stage come from its axes.

@@ -1,4 +1,4 @@
-"""Temporary files, and what is said about files: ``tvm.contrib.utils``."""
+"""``tvm.contrib.utils``: temporary files and file names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a schedule or loop IR to machine code that can be called."""
+"""``tvm.build``: from a schedule or loop IR to callable machine code."""
 
 from __future__ import annotations
 

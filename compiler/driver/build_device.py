@@ -1,4 +1,4 @@
-"""Building for devices: a module of the host that imports one of kernels."""
+"""Builds for devices: a host module that imports a module of kernels."""
 
 from __future__ import annotations
 

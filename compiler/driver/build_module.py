@@ -1,4 +1,4 @@
-"""Lowering and building under the names of ``tvm.driver.build_module``."""
+"""``tvm.driver.build_module``: lowering and building."""
 
 from __future__ import annotations
 

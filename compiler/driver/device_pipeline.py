@@ -1,4 +1,4 @@
-"""From lowered functions to the functions of a device and those of the host that launch them.
+"""Splits lowered functions into device functions and the host functions that launch them.
 
 ====== ==========================================================================================
 part   what it does

@@ -1,4 +1,4 @@
-"""Running what is made for a device on this machine's CPU."""
+"""Emulates device code on the CPU."""
 
 from __future__ import annotations
 

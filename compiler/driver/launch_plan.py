@@ -1,4 +1,4 @@
-"""What the host does with a device: the memory that it allocates there, and the kernels that it launches, in order."""
+"""Launch plans: the device memory a host function allocates and the kernels it launches, in order."""
 
 from __future__ import annotations
 

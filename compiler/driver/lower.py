@@ -1,4 +1,4 @@
-"""From a schedule to loop IR that code can be generated from."""
+"""``tvm.lower``: from a schedule to loop IR ready for code generation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tvm.ir_pass`` of releases before 0.7: passes over statements; ``tvm.tir`` has what took their places.
+"""``tvm.ir_pass`` of TVM before 0.7: passes over statements, now in ``tvm.tir``.
 
 ``tvm.lower(simple_mode=True)`` returned a statement then; the module that it returns now stands for the statement of
 its function.

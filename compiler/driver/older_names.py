@@ -1,4 +1,4 @@
-"""Contexts of passes as releases before 0.7 made them."""
+"""Pass contexts as in TVM before 0.7."""
 
 from __future__ import annotations
 

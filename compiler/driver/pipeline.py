@@ -1,4 +1,4 @@
-"""The four classic phases of lowering, as lists of passes.
+"""The four classic lowering phases, as lists of passes.
 
 ====== ==========================================================================================
 phase  what it does

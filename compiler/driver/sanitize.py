@@ -1,4 +1,4 @@
-"""Checking the kernels of a schedule: races, barriers, memory."""
+"""The sanitizer: checks the kernels of a schedule for races, barriers and memory errors."""
 
 from __future__ import annotations
 

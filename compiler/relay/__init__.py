@@ -1,4 +1,4 @@
-"""Graphs of operators, as a small functional language: ``tvm.relay``.
+"""Relay: a functional language of tensor graphs: ``tvm.relay``.
 
 Operators are reached as ``relay.name``, whichever file of :mod:`compiler.relay.op` they stand in.
 """

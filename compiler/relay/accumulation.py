@@ -1,4 +1,4 @@
-"""Sums and products of half-precision floats: which operators have them, and how they are computed.
+"""Accumulation of float16 sums and products: which operators accumulate, and how.
 
 An element of the result of such an operator is made of many.  Added up in half precision, with eleven bits (eight of
 ``bfloat16``), the four-thousandth one is lost; so is everything above 65504.  Frameworks and onnxruntime therefore

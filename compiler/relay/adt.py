@@ -1,4 +1,4 @@
-"""Algebraic data types: their definitions, their constructors, and matching on them."""
+"""Algebraic data types: definitions, constructors and matching."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether values have the shapes that parameters say."""
+"""Checks argument shapes against parameter types."""
 
 from __future__ import annotations
 

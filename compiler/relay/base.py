@@ -1,4 +1,4 @@
-"""What TVM has in ``tvm.relay.base``: what all nodes have in common, and the text of Relay's."""
+"""``tvm.relay.base``: nodes and their text."""
 
 from compiler.ir import base
 from compiler.ir.base import *  # noqa: F403

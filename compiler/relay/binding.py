@@ -1,4 +1,4 @@
-"""Expressions in the place of variables."""
+"""Binding: substitutes expressions for variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator makes of arrays by its definition as tensor expressions."""
+"""Evaluates an operator on arrays through its tensor expression."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions of graphs: a small functional language over tensors.
+"""Relay expressions.
 
 Nodes are shared: an expression used twice is one object with two users, and is evaluated once.
 """

@@ -1,4 +1,4 @@
-"""The operators of Python on expressions of graphs: calls of operators by name."""
+"""Python operators on Relay expressions."""
 
 from __future__ import annotations
 

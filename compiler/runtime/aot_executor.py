@@ -1,4 +1,4 @@
-"""Runs a model whose calls are compiled ahead of time: one function gets all inputs and outputs."""
+"""The ahead-of-time executor: calls the one function of a compiled model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments are checked and turned into what machine code takes, before it runs."""
+"""Checks arguments and converts them for machine code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What C's side of the runtime sees: kinds of arguments, and arrays in memory; ``tvm._ffi.runtime_ctypes``.
+"""``tvm._ffi.runtime_ctypes``: type codes and array structures of the C runtime.
 
 Layout: DLPack, ``dlpack.h``; the numbers of kinds are TVM's.
 """

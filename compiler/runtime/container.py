@@ -1,4 +1,4 @@
-"""Containers of the runtime, under TVM's names: they are Python's own, with TVM's way of asking what something is.
+"""Runtime containers under TVM's names, implemented by Python's own.
 
 Nodes hold tuples and dictionaries; each tuple counts as an :class:`Array`, and each mapping as a :class:`Map`.
 """

@@ -1,4 +1,4 @@
-"""Functions on a CUDA device: memory, copies and launches, in the order of their hosts."""
+"""Runs functions on a CUDA device: memory, copies and launches in host order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data types as values with parts: ``tvm.DataType``."""
+"""``tvm.DataType``: data types as structured values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the graph of a built model kernel by kernel, and measures each: ``tvm.contrib.debugger.debug_executor``."""
+"""``tvm.contrib.debugger.debug_executor``: runs a graph kernel by kernel, and times each."""
 
 from __future__ import annotations
 

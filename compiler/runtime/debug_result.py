@@ -1,4 +1,4 @@
-"""What a debugged run of a graph leaves in files: the graph, a trace of the kernels, the results of all nodes."""
+"""The files that a debugged run writes: graph, kernel trace, and results of all nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Devices as TVM names them: the CPU, and CUDA devices where NVIDIA's driver finds some."""
+"""Devices: the CPU, and CUDA devices where NVIDIA's driver finds any."""
 
 from __future__ import annotations
 

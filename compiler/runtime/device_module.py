@@ -1,4 +1,4 @@
-"""Modules of kernels: their sources, and what a launch says where there is no device."""
+"""Kernel modules: their sources, and launching them where there is a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays that C describes, as arrays of the runtime over the same memory."""
+"""DLTensors from C, as arrays over the same memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Executors under TVM's names: ``tvm.runtime.executor``."""
+"""``tvm.runtime.executor``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registries of classes and functions, under the names of ``tvm._ffi``.
+"""``tvm._ffi``: registries of classes and functions.
 
 There is no foreign interface: everything is Python.  What programs register is kept by its name.
 """

@@ -1,4 +1,4 @@
-"""What ``tvm._ffi.base`` has: the base of all errors, and checks of Python's types."""
+"""``tvm._ffi.base``: the base of all errors, and Python type checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph of a built model as data: TVM's JSON, in which every value is an output of a node."""
+"""The graph JSON of a built model."""
 
 from __future__ import annotations
 

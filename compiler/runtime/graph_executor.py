@@ -1,4 +1,4 @@
-"""Runs the graph of a built model: memory for its values, kernels called in order."""
+"""The graph executor: allocates memory and calls kernels in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A built model: its graph, its kernels and its parameters, from which executors are made."""
+"""A built model: graph, kernels and parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A built model under TVM's interface: ``tvm.contrib.graph_executor``."""
+"""``tvm.contrib.graph_executor``: a built model under TVM's interface."""
 
 from __future__ import annotations
 

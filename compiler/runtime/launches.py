@@ -1,4 +1,4 @@
-"""What the host does with a device - memory, launches of kernels, in order - and how a library stores it: as JSON.
+"""The device operations of a host function - allocations and launches, in order - and their JSON form.
 
 The text says for each function of the host the memory that it uses on the device and what it launches::
 

@@ -1,4 +1,4 @@
-"""Machine code in files: an object file or a shared library that carries its own description.
+"""Exported libraries: an object file or shared library that carries its own description.
 
 A constant in the machine code holds a mark, a length, a checksum and the signatures as JSON, so that the file is
 complete by itself whatever tool links or copies it.  The description is read before any of the code is loaded, and

@@ -1,4 +1,4 @@
-"""Which intrinsics LLVM has, by name."""
+"""The names of LLVM's intrinsics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data in a file of machine code, behind marks that it is found by: complete whatever tool links or copies the file."""
+"""Data embedded in a library between marks, so that it survives linking and copying."""
 
 from __future__ import annotations
 

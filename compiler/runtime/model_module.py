@@ -1,4 +1,4 @@
-"""What the executors' interfaces have in common: inputs are set, the model is run, outputs are got."""
+"""Shared by executors: setting inputs, running, reading outputs."""
 
 from __future__ import annotations
 

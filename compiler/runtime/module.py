@@ -1,4 +1,4 @@
-"""Modules of machine code and their functions: checked calls, sources, export."""
+"""Modules of compiled functions: checked calls, sources and export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The C functions of ``custom[myfloat]32``, the format that TVM brings along to show what formats of one's own are.
+"""The runtime functions of ``custom[myfloat]32``, TVM's example of a custom data type.
 
 The type is single precision in disguise: 32 bits, which each function takes for a number, and returns one as.
 """

@@ -1,4 +1,4 @@
-"""Names as they are in generated code: ``tvm.runtime.name_transforms``."""
+"""``tvm.runtime.name_transforms``: names in generated code."""
 
 from __future__ import annotations
 

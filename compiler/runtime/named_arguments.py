@@ -1,4 +1,4 @@
-"""Arguments given by position and by name, in the order of the parameters."""
+"""Binds positional and keyword arguments to parameters."""
 
 from __future__ import annotations
 

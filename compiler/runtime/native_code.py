@@ -1,4 +1,4 @@
-"""Machine code in memory: object code linked by LLVM's JIT, or a shared library opened by the system."""
+"""Machine code in memory: JIT-linked object code, or an opened shared library."""
 
 from __future__ import annotations
 

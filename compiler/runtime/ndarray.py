@@ -1,4 +1,4 @@
-"""Arrays: NumPy memory aligned for vector instructions, with TVM's interface."""
+"""``tvm.nd``: NumPy arrays aligned for vector instructions, with TVM's interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bases of classes whose objects the runtime takes: ``tvm.runtime.object`` and ``tvm.runtime.object_generic``."""
+"""``tvm.runtime.object`` and ``tvm.runtime.object_generic``: base classes of runtime objects."""
 
 from __future__ import annotations
 

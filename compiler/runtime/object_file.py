@@ -1,4 +1,4 @@
-"""What a 64-bit little-endian ELF object file contains: sections, symbols and relocations.
+"""Reads 64-bit little-endian ELF object files: sections, symbols and relocations.
 
 Layout: Tool Interface Standard, Executable and Linking Format, version 1.2, and its 64-bit extension.
 """

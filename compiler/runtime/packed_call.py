@@ -1,4 +1,4 @@
-"""Calls of registered functions from machine code."""
+"""Calls of packed functions from machine code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of the runtime: Python functions under names, and the values that they take.
+"""Packed functions: Python functions registered by name, and the values they take.
 
 TVM calls functions by name wherever parts meet: a program registers one and another part, such as built code, calls it.
 """

@@ -1,4 +1,4 @@
-"""Parameters of a model as bytes, in the layout of TVM's ``.params`` files.
+"""Parameters as bytes, in the format of TVM's ``.params`` files.
 
 A list of names and a list of arrays, each behind a number that says what follows; all numbers little-endian, an array's
 header as DLPack has it (device, rank, data type, extents).

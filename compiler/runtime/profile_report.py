@@ -1,4 +1,4 @@
-"""What was measured while something ran, as tables and as JSON: ``tvm.runtime.profiling.Report`` and its numbers."""
+"""``tvm.runtime.profiling.Report``: profiles as tables and JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The virtual machine with a clock at each instruction: ``tvm.runtime.profiler_vm``."""
+"""``tvm.runtime.profiler_vm``: the virtual machine with timing per instruction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures what runs, call by call: ``tvm.runtime.profiling``."""
+"""``tvm.runtime.profiling``: profiles a model call by call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of operators that have no machine code: their NumPy reference runs instead."""
+"""Runs the NumPy reference of operators that have no machine code."""
 
 from __future__ import annotations
 

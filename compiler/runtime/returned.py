@@ -1,4 +1,4 @@
-"""The value that machine code returns."""
+"""Return values of machine code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links the object code of one module to a shared library: ELF for x86-64, where no linker can be run.
+"""A minimal linker: one module's object code to an x86-64 ELF shared library, where no linker can run.
 
 Everything has the address of its place in the file.  Functions from elsewhere are called through a procedure linkage
 table and bound at their first call, so that a library opens before the OpenMP runtime that its parallel loops need.

@@ -1,4 +1,4 @@
-"""What a compiled function takes: plain data, stored beside exported machine code.
+"""Signatures of compiled functions, as data stored beside exported machine code.
 
 Dynamic sizes are expressions over named variables: an int, the name of a variable, or
 ``[operator, a, b]`` with the operators of loop IR.

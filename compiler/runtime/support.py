@@ -1,4 +1,4 @@
-"""What this build of the package consists of: ``tvm.support``."""
+"""``tvm.support``: build information."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The OpenMP runtime that parallel loops run on."""
+"""The OpenMP runtime behind parallel loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``time_evaluator``: what measures a function of a module, of a model's executor or of the virtual machine."""
+"""``time_evaluator``: benchmarks functions of modules, executors and the virtual machine."""
 
 from __future__ import annotations
 

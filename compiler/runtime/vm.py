@@ -1,4 +1,4 @@
-"""The virtual machine: runs graphs with control flow, recursion, closures, algebraic data types and dynamic shapes.
+"""The virtual machine: control flow, recursion, closures, ADTs and dynamic shapes.
 
 Every function is a list of instructions over registers; calls are frames on a stack of the machine's own, and a call in
 last place takes its caller's frame, so that loops written as recursion need no memory.

@@ -1,4 +1,4 @@
-"""Programs of the virtual machine: what ``relay.vm.compile`` returns."""
+"""Virtual machine programs, as returned by ``relay.vm.compile``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs of the virtual machine as bytes: a table of instructions, constants, and operators as JSON."""
+"""The serialised form of virtual machine programs: instructions, constants, and operators as JSON."""
 
 from __future__ import annotations
 

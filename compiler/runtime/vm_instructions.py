@@ -1,4 +1,4 @@
-"""Instructions of the virtual machine: each names registers of the running function, and does one thing.
+"""Instructions of the virtual machine, over the registers of a frame.
 
 A frame's ``at`` is already the next instruction when one is executed; jumps change it.
 """

@@ -1,4 +1,4 @@
-"""Values that the virtual machine computes with besides arrays."""
+"""Values of the virtual machine other than arrays."""
 
 from __future__ import annotations
 

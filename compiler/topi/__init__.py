@@ -1,4 +1,4 @@
-"""Operators as tensor expressions, with their schedules by target: ``tvm.topi``.
+"""TOPI: operators as tensor expressions, with schedules per target: ``tvm.topi``.
 
 What a module names in its ``__all__`` is exported here; operators of graphs whose definition stands beside their row
 add theirs.

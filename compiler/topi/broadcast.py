@@ -1,4 +1,4 @@
-"""Functions of two tensors, broadcast against each other as NumPy does it."""
+"""Binary operators with NumPy's broadcasting."""
 
 from __future__ import annotations
 

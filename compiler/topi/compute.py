@@ -1,4 +1,4 @@
-"""How definitions declare tensors, and what they tell schedules: the tag of a computation and its attributes, typed.
+"""How definitions declare tensors, with the tags and typed attributes that schedules read.
 
 A definition writes ``attrs=RowVectors(vector=16, groups=1)``, and a schedule reads ``RowVectors.of(op)``.
 """

@@ -1,4 +1,4 @@
-"""New tensors: ranges, diagonals, shapes as values, and sums of several tensors."""
+"""Operators that create tensors: ranges, diagonals, shapes, and sums of several tensors."""
 
 from __future__ import annotations
 

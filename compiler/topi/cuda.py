@@ -1,4 +1,4 @@
-"""Schedules for GPUs, under TVM's names: ``tvm.topi.cuda`` and ``tvm.topi.gpu``.
+"""``tvm.topi.cuda`` and ``tvm.topi.gpu``: schedules for GPUs.
 
 Each takes the outputs of a group and finds the computation that it is made around in the graph of tensors.  They serve
 every kind of GPU: the current target's limits decide about sizes, those of ``cuda`` where it is none's.

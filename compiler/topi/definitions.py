@@ -1,4 +1,4 @@
-"""What the packages of ``topi`` export: what their modules define and name in ``__all__``."""
+"""The exports of the ``topi`` packages, derived from ``__all__`` of their modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slices whose beginnings and strides are values of tensors: ``dynamic_strided_slice``."""
+"""``dynamic_strided_slice``: slices whose bounds and strides are tensors."""
 
 from __future__ import annotations
 

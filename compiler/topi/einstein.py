@@ -1,4 +1,4 @@
-"""Einstein's sums: products of tensors whose axes are named, summed over the names that the result lacks."""
+"""``einsum``."""
 
 from __future__ import annotations
 

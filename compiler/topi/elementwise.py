@@ -1,4 +1,4 @@
-"""Functions of single elements."""
+"""Elementwise operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Approximations of float32 functions that vectorise, each with its largest error."""
+"""Vectorisable float32 approximations, each with its maximum error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms, each element as a sum of its own."""
+"""Discrete Fourier transforms, one sum per element."""
 
 from __future__ import annotations
 

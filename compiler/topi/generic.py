@@ -1,4 +1,4 @@
-"""Schedules for any target: ``tvm.topi.generic``.
+"""``tvm.topi.generic``: schedules for any target.
 
 TVM has one for each kind of computation, as targets may replace them; here one serves any group, whatever it holds.
 """

@@ -1,4 +1,4 @@
-"""Elements read by their indices: ``take``, ``gather``, slices, ``one_hot``."""
+"""Indexing operators: ``take``, ``gather``, slices, ``one_hot``."""
 
 from __future__ import annotations
 

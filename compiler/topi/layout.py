@@ -1,4 +1,4 @@
-"""Shapes in layouts and kinds of layouts, under the names of ``tvm.topi.utils``."""
+"""Layout helpers of ``tvm.topi.utils``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors with parts replaced: diagonals and triangles of matrices, and what is behind the end of a sequence."""
+"""Masking: diagonals, triangles and sequence ends."""
 
 from __future__ import annotations
 

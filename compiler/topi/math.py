@@ -1,4 +1,4 @@
-"""Functions of single elements, all in one place as TVM has them: ``tvm.topi.math``."""
+"""``tvm.topi.math``: all elementwise operators."""
 
 from __future__ import annotations
 

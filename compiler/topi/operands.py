@@ -1,4 +1,4 @@
-"""What the definitions share: shapes with plain ints, numbers as expressions, axes, and places in flat order."""
+"""Shared helpers of definitions: constant shapes, scalar operands, axes and linear indices."""
 
 from __future__ import annotations
 

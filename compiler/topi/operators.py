@@ -1,4 +1,4 @@
-"""What ``+``, ``-``, ``*``, ``/`` and ``astype`` of whole tensors are."""
+"""Python operators on whole tensors: ``+``, ``-``, ``*``, ``/`` and ``astype``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random numbers by keys, the same on every machine: ``tvm.topi.random``.
+"""``tvm.topi.random``: counter-based random numbers, the same on every machine.
 
 A key is ten words of 64 bits: four that the block function is keyed with (0 to 3), the path of the splits that led to
 it (4 and 5), a counter of the numbers that were generated (7), and the bit of the path that the next split decides (8,

@@ -1,4 +1,4 @@
-"""Reductions of a tensor over some of its axes."""
+"""Reductions over axes."""
 
 from __future__ import annotations
 

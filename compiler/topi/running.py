@@ -1,4 +1,4 @@
-"""Running combinations along an axis by any function of two values, one element after the other: ``scanop``."""
+"""``scanop``: scans along an axis with any binary operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running sums and products along an axis, as reductions over what stands before each element.
+"""Cumulative sums and products, as reductions over the preceding elements.
 
 A long axis is taken in blocks: the work for ``n`` elements is ``2 n sqrt(n)`` instead of ``n * n``, and each element is
 still computed on its own.  Devices scan by kernels of their own (:mod:`compiler.topi.device.scan`), where the extents

@@ -1,4 +1,4 @@
-"""Elements put where indices say, as reductions: each element of the result looks for the updates that hit it.
+"""Scatter operators, as reductions over the updates that hit each element.
 
 So every element is computed on its own and loops can run in parallel; the work is the product of the sizes.
 """

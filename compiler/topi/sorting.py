@@ -1,4 +1,4 @@
-"""Sorting by counting: the place of an element is the number of elements that come before it.
+"""Sorting by rank: the position of an element is the number of elements that precede it.
 
 Every place is computed on its own, so loops run in parallel and as vectors; the work grows with the square of the
 extent.  Of equal elements the one that stands first comes first: the order is stable.  NaN is greater than any number.

@@ -1,4 +1,4 @@
-"""Products with a sparse matrix that is one argument: ``tvm.topi.sparse``."""
+"""``tvm.topi.sparse``: products with a sparse matrix."""
 
 from __future__ import annotations
 

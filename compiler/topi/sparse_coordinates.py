@@ -1,4 +1,4 @@
-"""Sparse tensors by the coordinates of their elements: ``sparse_reshape``, and ``argwhere``, which finds them."""
+"""Sparse tensors in coordinate format: ``sparse_reshape`` and ``argwhere``."""
 
 from __future__ import annotations
 

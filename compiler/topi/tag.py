@@ -1,4 +1,4 @@
-"""What schedules and fusion go by: the pattern of an operator, and the tag of a computation."""
+"""Operator patterns and compute tags, which fusion and schedules use."""
 
 from __future__ import annotations
 

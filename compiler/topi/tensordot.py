@@ -1,4 +1,4 @@
-"""Products of tensors, summed over pairs of axes."""
+"""``tensordot``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other shapes of the same elements: reshape, transpose, concatenate, split, tile, and changes of layout."""
+"""Shape transformations: reshape, transpose, concatenate, split, tile and layout transforms."""
 
 from __future__ import annotations
 

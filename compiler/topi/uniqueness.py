@@ -1,4 +1,4 @@
-"""The different elements of a vector: ``unique``.
+"""``unique``: the distinct elements of a vector.
 
 The vector is sorted; each of its runs of equal elements is one result.  The places where runs begin are found by
 counting, so every result is read, none is written by another's index.

@@ -1,4 +1,4 @@
-"""Numbers and shapes of definitions, under the names of ``tvm.topi.utils``."""
+"""``tvm.topi.utils``: constants and shapes of definitions."""
 
 from __future__ import annotations
 

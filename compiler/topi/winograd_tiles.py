@@ -1,4 +1,4 @@
-"""The sizes of tiles that Winograd's convolutions over volumes are made with: ``tvm.topi.cuda.conv3d_winograd``."""
+"""Tile sizes of Winograd convolutions over volumes: ``tvm.topi.cuda.conv3d_winograd``."""
 
 from __future__ import annotations
 

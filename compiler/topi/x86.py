@@ -1,4 +1,4 @@
-"""Schedules for CPUs with vectors, under TVM's names: ``tvm.topi.x86``.
+"""``tvm.topi.x86``: schedules for CPUs with vectors.
 
 Each takes the outputs of a group and finds the computation that it is made around in the graph of tensors.
 """

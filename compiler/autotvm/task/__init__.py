@@ -1,4 +1,4 @@
-"""Tasks: templates, their spaces of configurations, and contexts that choose one."""
+"""Tuning tasks: templates, configuration spaces, and contexts that choose a configuration."""
 
 from typing import TYPE_CHECKING
 

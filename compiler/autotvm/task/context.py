@@ -1,4 +1,4 @@
-"""Contexts that choose the configuration of a template."""
+"""The context that chooses the configuration of a template."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contexts that choose the configuration of a template."""
+"""Dispatch contexts: choose the configuration of a template."""
 
 from compiler.autotvm.task.context import (
     ApplyConfig,

@@ -1,4 +1,4 @@
-"""What one knob of a configuration says: how an axis is split, in which order loops stand, how they are annotated."""
+"""Knob values: how an axis is split, loops are ordered and annotated."""
 
 from __future__ import annotations
 

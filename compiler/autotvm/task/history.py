@@ -1,4 +1,4 @@
-"""Contexts that choose the configurations of records."""
+"""Dispatch contexts that choose configurations from records."""
 
 from __future__ import annotations
 

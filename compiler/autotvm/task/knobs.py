@@ -1,4 +1,4 @@
-"""The values that one knob can have: which splits, orders and annotations a space lists."""
+"""Knobs: the splits, orders and annotations that a space enumerates."""
 
 from __future__ import annotations
 

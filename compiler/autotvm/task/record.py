@@ -1,4 +1,4 @@
-"""Records of measurements: a line of JSON each, in TVM's format."""
+"""Tuning records: one JSON line each, in TVM's format."""
 
 from __future__ import annotations
 

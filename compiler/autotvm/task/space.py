@@ -1,4 +1,4 @@
-"""Spaces of configurations, and the configurations in them."""
+"""Configuration spaces and their configurations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks: a template with its arguments, for a target."""
+"""Tuning tasks: a template with its arguments and target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates of a definition and its schedule: how operators of graphs are tuned."""
+"""Templates of Relay operators: a definition with its schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workloads: what a task computes, as a tuple that can be compared, hashed and written down."""
+"""Workloads: hashable, serialisable keys of tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules that are searched for: ``tvm.auto_scheduler``.
+"""The auto-scheduler: ``tvm.auto_scheduler``.
 
 A task is a workload for a target.  Its sketch has the structure of the schedule, which follows from the definitions.
 The numbers in it, sizes of tiles above all, are searched by evolution, guided by a model that learns from measurements.

@@ -1,4 +1,4 @@
-"""Models of speed: which schedules a search expects to be fast."""
+"""Cost models: predict which schedules of a search are fast."""
 
 from __future__ import annotations
 

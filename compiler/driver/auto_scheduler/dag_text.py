@@ -1,4 +1,4 @@
-"""The operations of a graph as text, a line for each value, as ``print(task.compute_dag)`` shows them."""
+"""Prints a compute DAG, one line per value, as ``print(task.compute_dag)`` shows it."""
 
 from __future__ import annotations
 

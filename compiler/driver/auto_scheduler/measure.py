@@ -1,4 +1,4 @@
-"""How schedules of a search are measured, and what came out: builders, runners, options."""
+"""Measurement of candidate schedules: builders, runners, options and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of measurements: a line of JSON each, with the numbers that were chosen and the primitives that they mean."""
+"""Tuning records: one JSON line each, with the chosen parameters and the primitives they stand for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tasks of a model, and models built with the schedules that were searched."""
+"""Extracts the tasks of a model, and builds models with searched schedules."""
 
 from __future__ import annotations
 

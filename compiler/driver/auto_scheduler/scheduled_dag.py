@@ -1,4 +1,4 @@
-"""Operations with the schedules of their sketch: ``auto_scheduler.ComputeDAG``."""
+"""``auto_scheduler.ComputeDAG``: operations with the schedules of their sketch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching: schedules that a model expects to be fast are measured, and those that are become parents of others."""
+"""The search policy: evolves candidates that the cost model predicts to be fast, and measures them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks: a workload for a target, whose best schedule is searched for."""
+"""Search tasks: a workload and a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sketches: schedules whose structure follows from the definitions, and whose numbers are chosen.
+"""Sketches: schedules whose structure is derived from the definitions and whose parameters are searched.
 
 Reductions are tiled at several levels: the tiles of the result outside, in parallel; then the tiles that stay in a
 cache, the reduction, and the tile that stays in registers.  Operations on single elements are inlined or have loops of

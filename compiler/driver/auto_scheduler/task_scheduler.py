@@ -1,4 +1,4 @@
-"""Which of several tasks is searched next: the one that a model loses most time in."""
+"""The task scheduler: picks the next task to tune by its share of the model's time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs around the auto-scheduler use of workload keys and numbers: ``tvm.auto_scheduler.utils``."""
+"""``tvm.auto_scheduler.utils``: helpers for workload keys and numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is searched for: definitions under names, and the graph of the operations of one."""
+"""Workloads: registered definitions, and the compute DAG of one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching for the best configuration of a task: candidates are built, run and measured in this process."""
+"""AutoTVM's tuners: candidates are built, run and measured in this process."""
 
 from compiler.driver.autotvm import callback, measure_methods, tuner
 

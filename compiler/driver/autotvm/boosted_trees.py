@@ -1,4 +1,4 @@
-"""A model of speed: regression by boosted trees of one decision each."""
+"""A cost model: gradient boosting over decision stumps."""
 
 from __future__ import annotations
 

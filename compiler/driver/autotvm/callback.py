@@ -1,4 +1,4 @@
-"""What happens after each batch of a tuner: records are written, progress is printed."""
+"""Tuning callbacks: write records and print progress after each batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tasks of a model: which templates its operators are computed by, with which arguments."""
+"""Extracts the tuning tasks of a model."""
 
 from __future__ import annotations
 

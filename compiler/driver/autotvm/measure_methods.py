@@ -1,4 +1,4 @@
-"""How candidates are measured: builders, runners and batches."""
+"""Measurement of candidates: builders, runners and batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tuner that learns which candidates are fast: it measures those that its model expects most of."""
+"""A tuner guided by a cost model, which it trains on its measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tuners: which candidates are measured, in which order."""
+"""Tuners: decide which candidates to measure, and in which order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``relay.build`` and ``relay.create_executor``: from a graph to something that runs."""
+"""``relay.build`` and ``relay.create_executor``."""
 
 from __future__ import annotations
 

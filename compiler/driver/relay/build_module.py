@@ -1,4 +1,4 @@
-"""Building under the names of ``tvm.relay.build_module``, and optimising without building."""
+"""``tvm.relay.build_module``: building, and optimising without building."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes into and comes out of the parts of external compilers: ``relay.analysis.get_calibration_data``."""
+"""``relay.analysis.get_calibration_data``: inputs and outputs of the functions of external compilers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code of functions that the external compiler ``ccompiler`` gets."""
+"""The external compiler ``ccompiler``, which generates C."""
 
 from __future__ import annotations
 

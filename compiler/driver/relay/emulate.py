@@ -1,4 +1,4 @@
-"""Running a graph that is made for a device on this machine's CPU."""
+"""Emulates a graph built for a device on the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``relay.create_executor``: a graph as a Python function."""
+"""``relay.create_executor``: a graph as a callable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""External compilers: who makes code of functions with the attribute ``Compiler``.
+"""External compilers: generate code for functions with the attribute ``Compiler``.
 
 A compiler ``NAME`` is a Python function that is registered as ``relay.ext.NAME``: it takes the function and returns a
 module, whose function of the name ``global_symbol`` the model calls with inputs and outputs.

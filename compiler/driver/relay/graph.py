@@ -1,4 +1,4 @@
-"""A function of operators as a flat list of calls of kernels, in order of evaluation."""
+"""Flattens a function to a list of kernel calls in order of evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a fused function, a group of operators: its calls, its kernel's name, whether it can be lowered."""
+"""Fused functions: their calls, kernel names, and whether they can be lowered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiles the kernels of a graph: equal ones once, LLVM at work beside the lowering of the next one."""
+"""Compiles the kernels of a graph: equal ones once, with LLVM running beside the lowering of the next."""
 
 from __future__ import annotations
 

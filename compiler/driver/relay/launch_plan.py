@@ -1,4 +1,4 @@
-"""What a graph for a device launches, in the order of the graph executor, over the storage that it plans."""
+"""The launch plan of a device graph, over its planned storage."""
 
 from __future__ import annotations
 

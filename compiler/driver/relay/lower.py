@@ -1,4 +1,4 @@
-"""A group of operators becomes one kernel: its tensor expressions, their schedule, and the loops made of them."""
+"""Lowers a fused function to a kernel: tensor expressions, their schedule, and loops."""
 
 from __future__ import annotations
 

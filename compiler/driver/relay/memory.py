@@ -1,4 +1,4 @@
-"""Memory of a graph: which values share which buffer, so that as little as possible is allocated.
+"""Memory planning: which values of a graph share a buffer.
 
 A value lives from the call that computes it to the last call that reads it.  Calls are planned in order; a result gets
 the buffer of a dead value that fits best, and a value after its last use gives its buffer back.

@@ -1,4 +1,4 @@
-"""What is known of the functions of a built model: ``function_metadata`` and ``executor_codegen_metadata``."""
+"""Metadata of built models: ``function_metadata`` and ``executor_codegen_metadata``."""
 
 from __future__ import annotations
 

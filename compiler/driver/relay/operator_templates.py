@@ -1,4 +1,4 @@
-"""The templates of operators whose schedules have numbers to choose.
+"""AutoTVM templates of operators with tunable schedules.
 
 A template is an operator with its attributes, for inputs of certain types; its schedule is the operator's own, which
 asks for its numbers (:mod:`compiler.topi.schedules.choice`).

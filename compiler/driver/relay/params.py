@@ -1,4 +1,4 @@
-"""Constant parameters become constants of the graph."""
+"""Binds parameters to the graph as constants."""
 
 from __future__ import annotations
 

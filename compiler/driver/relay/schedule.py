@@ -1,4 +1,4 @@
-"""The schedule of a kernel: what its hardest operator says, else the usual one for its pattern."""
+"""Chooses the schedule of a kernel: that of its anchor operator, or the default for its pattern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From graphs with control flow to programs of the virtual machine: ``relay.vm``."""
+"""``relay.vm``: compiles graphs with control flow to virtual machine programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels as the virtual machine calls them: values in, a value out, memory allocated for every result.
+"""Kernels of the virtual machine: values in, a value out, memory allocated per result.
 
 Where shapes are dynamic, operators run through their NumPy references at first; shapes that
 come again get machine code of their own.

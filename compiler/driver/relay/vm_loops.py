@@ -1,4 +1,4 @@
-"""Loops over static shapes as one function of machine code.
+"""Compiles loops over static shapes to a single function of machine code.
 
 A loop of a graph is a function that calls itself in last place.  The virtual machine runs any of them instruction by
 instruction, but small kernels take less time than their calls do.  Where all shapes are static, the loop becomes loop

@@ -1,4 +1,4 @@
-"""A model's way from its file to its results in four calls: ``tvm.driver.tvmc``.
+"""``tvm.driver.tvmc``: load, tune, compile and run a model.
 
 ``tvmc.load`` reads a model, ``tvmc.compile`` makes a package of it, ``tvmc.run`` runs the package.  The command line is
 ``python -m compiler -m tvm.driver.tvmc``.

@@ -1,4 +1,4 @@
-"""Searching for the schedules of a model: ``tvmc.tune``."""
+"""``tvmc.tune``: searches the schedules of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiling a model to a package: ``tvmc.compile``."""
+"""``tvmc.compile``: compiles a model to a package."""
 
 from __future__ import annotations
 

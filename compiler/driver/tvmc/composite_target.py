@@ -1,4 +1,4 @@
-"""Other compilers that parts of a model can be given to by name: there are none here."""
+"""Composite targets: none are registered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tvmc refuses."""
+"""Errors of tvmc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading models of all formats: ``tvmc.load``."""
+"""``tvmc.load``: reads models of all formats."""
 
 from __future__ import annotations
 

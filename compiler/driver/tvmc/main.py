@@ -1,4 +1,4 @@
-"""The command line of tvmc: a model to its schedules and to a package, a package to results."""
+"""The tvmc command line."""
 
 from __future__ import annotations
 

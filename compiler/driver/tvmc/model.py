@@ -1,4 +1,4 @@
-"""What the commands of tvmc hand on: models, packages and results."""
+"""The objects that tvmc commands exchange: models, packages and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of passes as the command line spells them."""
+"""Parses pass configuration options of the command line."""
 
 from __future__ import annotations
 

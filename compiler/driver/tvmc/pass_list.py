@@ -1,4 +1,4 @@
-"""Names of passes on the command line."""
+"""Parses pass names of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of executors and runtimes as the command line spells them."""
+"""Parses executor and runtime options of the command line."""
 
 from __future__ import annotations
 

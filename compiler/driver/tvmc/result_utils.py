@@ -1,4 +1,4 @@
-"""What is shown of the results of a run."""
+"""Formats the results of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a package: ``tvmc.run``."""
+"""``tvmc.run``: runs a package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes of inputs as the command line spells them."""
+"""Parses input shapes of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Targets as the command line spells them: a processor's, after those of other compilers."""
+"""Parses targets of the command line."""
 
 from __future__ import annotations
 

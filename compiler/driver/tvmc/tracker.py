@@ -1,4 +1,4 @@
-"""The address of a tracker as the command line spells it."""
+"""Parses the tracker address of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of a graph that the command line asks for: layouts and precision."""
+"""Graph transformations of the command line: layouts and mixed precision."""
 
 from __future__ import annotations
 

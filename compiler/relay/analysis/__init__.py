@@ -1,4 +1,4 @@
-"""What can be read off a graph: ``relay.analysis``."""
+"""Analyses of graphs: ``relay.analysis``."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Calls that compute nothing: their result is their argument's memory under another shape."""
+"""Calls whose result aliases their argument's memory."""
 
 from __future__ import annotations
 

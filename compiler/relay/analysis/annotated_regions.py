@@ -1,4 +1,4 @@
-"""Regions of a graph: the parts between the annotations where an external compiler begins and ends."""
+"""Annotated regions: the parts of a graph between compiler_begin and compiler_end."""
 
 from __future__ import annotations
 

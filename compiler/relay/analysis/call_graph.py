@@ -1,4 +1,4 @@
-"""Which functions of a module use which others."""
+"""Call graphs."""
 
 from __future__ import annotations
 

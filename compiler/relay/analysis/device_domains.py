@@ -1,4 +1,4 @@
-"""Which device each expression of a module is on: domains that are unified.
+"""Device domains: unification of the devices of expressions.
 
 The domain of a tensor, and of a tuple or value of a data type as a whole, is one device, given or free.  That of a
 function consists of the domains of its parameters and of its result.  Where both meet, as for a function in a tuple,

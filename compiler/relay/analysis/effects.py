@@ -1,4 +1,4 @@
-"""Which expressions do more than return a value, so that they must stay where they are."""
+"""Effects: which expressions must stay where they are."""
 
 from __future__ import annotations
 

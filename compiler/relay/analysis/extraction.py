@@ -1,4 +1,4 @@
-"""Parts of programs as programs, and facts about single expressions."""
+"""Extraction of subprograms, and facts about single expressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which features of the language a program uses."""
+"""Language features that a program uses."""
 
 from __future__ import annotations
 

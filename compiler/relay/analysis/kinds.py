@@ -1,4 +1,4 @@
-"""Type variables, and whether types are put together in a way that makes sense."""
+"""Type variables and kind checking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many layers lie one behind the other, and which layers have weights that are transposed."""
+"""Depth of a network, and layers with transposed weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many multiplications with an addition a program does in its convolutions and matrix products."""
+"""Counts the multiply-accumulates of convolutions and matrix products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which values a match does not cover."""
+"""Exhaustiveness of matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a graph moves: operators, kernels, and the bytes that they read and write."""
+"""Memory traffic of a graph: operators, kernels, and bytes read and written."""
 
 from __future__ import annotations
 

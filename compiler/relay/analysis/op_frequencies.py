@@ -1,4 +1,4 @@
-"""How often a program calls each operator."""
+"""Counts the calls of each operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Post-dominators of a graph: for each expression the first one that everything made from it comes together in.
+"""The post-dominator tree of a graph.
 
 The tree and its use for fusion follow T. Chen et al., "TVM: An Automated End-to-End Optimizing Compiler for Deep
 Learning", OSDI 2018.  Ancestors are found by jump pointers (E. W. Myers, "An applicative random-access stack", 1983),

@@ -1,4 +1,4 @@
-"""Scopes of a graph: where an expression is evaluated when every expression is evaluated once.
+"""Scopes: where each expression of a graph is evaluated.
 
 The body of a function, each branch of an if and each clause of a match are scopes of their own.  An expression that
 several of them use belongs to the innermost scope around all of its users.

@@ -1,4 +1,4 @@
-"""Walking over a graph, without recursion: graphs are as deep as their longest chain of operators."""
+"""Iterative traversal of graphs, which may be arbitrarily deep."""
 
 from __future__ import annotations
 

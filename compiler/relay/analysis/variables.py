@@ -1,4 +1,4 @@
-"""Which variables a graph uses, and which it defines."""
+"""Free, bound and all variables of a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether variables are used where they exist."""
+"""Well-formedness: variables are used only in scope."""
 
 from __future__ import annotations
 

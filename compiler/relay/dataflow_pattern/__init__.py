@@ -1,4 +1,4 @@
-"""Patterns of graphs, matching, partitioning and rewriting with them: ``relay.dataflow_pattern``."""
+"""``relay.dataflow_pattern``: matching, partitioning and rewriting graphs by patterns."""
 
 from __future__ import annotations
 

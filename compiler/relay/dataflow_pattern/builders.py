@@ -1,4 +1,4 @@
-"""The functions that patterns are written with: ``is_op("nn.relu")(wildcard())``."""
+"""Functions that build patterns: ``is_op("nn.relu")(wildcard())``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewriting graphs where patterns fit."""
+"""Rewriting by pattern callbacks."""
 
 from __future__ import annotations
 

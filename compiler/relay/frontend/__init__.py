@@ -1,4 +1,4 @@
-"""Importers of other formats: ``relay.frontend``."""
+"""Importers: ``relay.frontend``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Converters that rename an operator and its attributes: ``tvm.relay.frontend.common.AttrCvt`` and ``Renamer``."""
+"""``AttrCvt`` and ``Renamer`` of ``tvm.relay.frontend.common``: convert operators by renaming."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ChangeDatatype: a program that computes in another data type."""
+"""ChangeDatatype: changes the data type a program computes in."""
 
 from __future__ import annotations
 

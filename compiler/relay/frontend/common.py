@@ -1,4 +1,4 @@
-"""What programs convert models with, under TVM's names: ``tvm.relay.frontend.common``."""
+"""``tvm.relay.frontend.common``: helpers of converters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a converter has made so far, by name: ``ExprTable`` of ``tvm.relay.frontend.common``."""
+"""``ExprTable`` of ``tvm.relay.frontend.common``: converted expressions by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that devices compute by kernels of their own, written thread by thread: sorting and running combinations.
+"""Operators with hand-written GPU kernels: sorting and scans.
 
 ========= ==================================================================================
 module    what it has

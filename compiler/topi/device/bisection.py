@@ -1,4 +1,4 @@
-"""Bisection by a thread: the first number of a range for which a condition holds no more."""
+"""Binary search within one thread."""
 
 from __future__ import annotations
 

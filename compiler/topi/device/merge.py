@@ -1,4 +1,4 @@
-"""Merging the sorted runs of rows in pairs: each block of threads makes a tile of a merged run.
+"""Merges sorted runs in pairs: each block of threads produces a tile of a merged run.
 
 A tile comes from a part of either run.  Where these begin and end is found by bisection in global memory; the parts are
 then copied to shared memory, where each element counts those of the other part that come before it.

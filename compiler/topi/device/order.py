@@ -1,4 +1,4 @@
-"""The order of elements that are sorted on a device: by value, and those of equal values by place.
+"""The sort order on devices: by value, then by position.
 
 No two elements are the same then, which makes any way of sorting a stable one.
 """

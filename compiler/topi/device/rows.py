@@ -1,4 +1,4 @@
-"""The rows of a tensor along an axis, and the blocks of threads that take them tile by tile."""
+"""Rows of a tensor along an axis, and the thread blocks that process them tile by tile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running combinations along rows on a device: within a block of threads, then over the totals of the blocks.
+"""Scans on devices: within a block of threads, then over the totals of the blocks.
 
 References
 ----------

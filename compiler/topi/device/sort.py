@@ -1,4 +1,4 @@
-"""Sorting rows on a device by merging: in shared memory up to a tile, which a block sorts, then tile by tile.
+"""Merge sort on devices: tiles in shared memory by one block each, then merges of tiles.
 
 The merge is one of counting: the place of an element in a merged run is its place in its own run, and the number of
 elements of the other run that come before it, which bisection finds.  All elements are placed at once, a thread each.

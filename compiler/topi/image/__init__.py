@@ -1,4 +1,4 @@
-"""Images resized and sampled as tensor expressions: ``tvm.topi.image``."""
+"""``tvm.topi.image``: image resizing and sampling."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Images of another size, under the names of ``tvm.topi.image``."""
+"""Image resizing under the names of ``tvm.topi.image``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images at the places of a grid, under the name of ``tvm.topi.image``."""
+"""Grid sampling under the name of ``tvm.topi.image``."""
 
 from __future__ import annotations
 

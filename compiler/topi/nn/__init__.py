@@ -1,4 +1,4 @@
-"""The operators of neural networks as tensor expressions, a file a family: ``tvm.topi.nn``."""
+"""``tvm.topi.nn``: neural network operators, one file per family."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Products of bits, in dense layers and convolutions, under the names of ``tvm.topi.nn``."""
+"""Binary (1-bit) dense layers and convolutions of ``tvm.topi.nn``."""
 
 from __future__ import annotations
 

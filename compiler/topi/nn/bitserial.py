@@ -1,4 +1,4 @@
-"""Products of numbers of a few bits, bit by bit: bits of many numbers stand in one word, and are counted.
+"""Bit-serial products: low-bit numbers packed bit by bit into words, multiplied by popcount.
 
 References
 ----------

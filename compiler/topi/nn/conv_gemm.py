@@ -1,4 +1,4 @@
-"""Convolutions as one product of matrices, whose weight stands in tiles."""
+"""Convolutions as one matrix product with tiled weights."""
 
 from __future__ import annotations
 

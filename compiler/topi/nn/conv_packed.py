@@ -1,4 +1,4 @@
-"""Convolutions over images whose channels stand in blocks as wide as a vector."""
+"""Convolutions over images with channels packed in blocks of vector width (NCHWc)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions under the names of ``tvm.topi.nn``: a layout each, or the layout as an argument."""
+"""The convolutions of ``tvm.topi.nn``, by layout or with the layout as an argument."""
 
 from __future__ import annotations
 

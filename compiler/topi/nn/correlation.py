@@ -1,4 +1,4 @@
-"""How windows of one image go with windows around the same places of another.
+"""Correlation of the windows of two images.
 
 References
 ----------

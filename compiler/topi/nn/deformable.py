@@ -1,4 +1,4 @@
-"""Convolutions whose windows have a place of their own for each element.
+"""Deformable convolutions: each window element has its own offset.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Convolutions of each channel by itself, and their gradients, under the names of ``tvm.topi.nn``."""
+"""Depthwise convolutions of ``tvm.topi.nn``, and their gradients."""
 
 from __future__ import annotations
 

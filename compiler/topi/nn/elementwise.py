@@ -1,4 +1,4 @@
-"""Activations, and what adds or multiplies along one axis."""
+"""Activations, and additions and multiplications along one axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A queue of fixed length along an axis: what streaming models keep of earlier steps."""
+"""FIFO buffers: fixed-length queues along an axis, for streaming models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deformable, packed and Winograd's convolutions and correlations of images, under the names of ``tvm.topi.nn``."""
+"""Deformable, packed and Winograd convolutions, and correlations, of ``tvm.topi.nn``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long short-term memory, a scan over the steps, under the name of ``tvm.topi.nn``."""
+"""LSTM of ``tvm.topi.nn``, as a scan over time steps."""
 
 from __future__ import annotations
 

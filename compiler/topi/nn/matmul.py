@@ -1,4 +1,4 @@
-"""Products of matrices: of rows with weights, and batch by batch.
+"""Dense layers and batched matrix products.
 
 All of them are one product of rows with columns, computed in one of two ways.  With many rows the columns are first
 copied into panels as wide as vectors, which the rows then share.  With few rows that would not pay: there, vectors run

@@ -1,4 +1,4 @@
-"""Normalisations: by stored statistics, and by those of the data itself over some axes."""
+"""Normalisation definitions: with stored statistics, or those of the data over some axes."""
 
 from __future__ import annotations
 

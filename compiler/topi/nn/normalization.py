@@ -1,4 +1,4 @@
-"""Normalisations of layers, groups and instances, under the names of ``tvm.topi.nn``."""
+"""Layer, group and instance normalisation of ``tvm.topi.nn``."""
 
 from __future__ import annotations
 

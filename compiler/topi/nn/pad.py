@@ -1,4 +1,4 @@
-"""Padding: a tensor with more elements around it."""
+"""Padding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The zeros around data as arguments of ``tvm.topi.nn`` give them: ``tvm.topi.nn.utils``."""
+"""``tvm.topi.nn.utils``: padding arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of products of narrow integers, two products a step.
+"""Sums of products of narrow integers, two products per step.
 
 CPUs multiply 16-bit integers in pairs and add both products to a sum of 32 bits in one instruction or two, such as
 x86's ``pmaddwd`` and ``vpdpwssd``.  A definition that adds two products in each step of its reduction lets code

@@ -1,4 +1,4 @@
-"""Gradients of pooling: each element of the data collects from the windows that it is in."""
+"""Gradients of pooling, gathered from the windows that cover each element."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Poolings with their attributes as arguments: ``tvm.topi.nn.pooling``."""
+"""``tvm.topi.nn.pooling``: pooling with explicit attributes."""
 
 from __future__ import annotations
 

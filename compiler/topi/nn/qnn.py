@@ -1,4 +1,4 @@
-"""Quantisation simulated in floating point, where the data type of the integers is known to the running program only.
+"""Simulated quantisation with a data type chosen at run time.
 
 References
 ----------

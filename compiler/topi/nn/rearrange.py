@@ -1,4 +1,4 @@
-"""Channels into pixels and back."""
+"""``depth_to_space`` and ``space_to_depth``."""
 
 from __future__ import annotations
 

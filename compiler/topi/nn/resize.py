@@ -1,4 +1,4 @@
-"""Images of another size: which elements a new one is made of, and with what weights.
+"""Image resizing: which source elements contribute, and with which weights.
 
 The arithmetic serves numbers, NumPy arrays and expressions alike.
 

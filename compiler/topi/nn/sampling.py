@@ -1,4 +1,4 @@
-"""Images sampled at any places: by a grid of coordinates, or over the parts of regions."""
+"""Image sampling at arbitrary positions: grids and regions of interest."""
 
 from __future__ import annotations
 

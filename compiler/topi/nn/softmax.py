@@ -1,4 +1,4 @@
-"""Softmax and its logarithm along one axis.
+"""Softmax and log-softmax along one axis.
 
 The largest element is subtracted first, so that no power overflows.
 

@@ -1,4 +1,4 @@
-"""Products and sums with sparse matrices, whose rows of elements or of blocks stand one after another.
+"""Products and sums with sparse matrices in CSR and BSR format.
 
 A matrix is its data, the column of each element (or block), and where each row begins and the last one ends: compressed
 sparse rows (CSR), or blocks of rows (BSR) where the data has three dimensions.

@@ -1,4 +1,4 @@
-"""Transposed convolutions under the names of ``tvm.topi.nn``."""
+"""Transposed convolutions of ``tvm.topi.nn``."""
 
 from __future__ import annotations
 

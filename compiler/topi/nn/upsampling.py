@@ -1,4 +1,4 @@
-"""Enlarged images, under the names of ``tvm.topi.nn``."""
+"""Upsampling of ``tvm.topi.nn``."""
 
 from __future__ import annotations
 

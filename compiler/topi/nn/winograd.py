@@ -1,4 +1,4 @@
-"""Convolutions by Winograd's minimal filtering: fewer multiplications, on transformed tiles of the data.
+"""Winograd convolutions: fewer multiplications, on transformed tiles.
 
 A tile of ``m`` outputs of a window of ``r`` elements needs ``m + r - 1`` multiplications: those of the values that the
 data's tile and the window, as polynomials, take at as many points.

@@ -1,4 +1,4 @@
-"""The numbers of a convolution, as TVM's functions on schedules get them: ``tvm.topi.nn.conv2d.Workload``."""
+"""``tvm.topi.nn.conv2d.Workload``: the parameters of a convolution."""
 
 from __future__ import annotations
 

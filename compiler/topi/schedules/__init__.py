@@ -1,4 +1,4 @@
-"""Schedules of kernels: a kit that all of them share, generic ones, and those for CPUs with vectors.
+"""Kernel schedules: a shared kit, generic ones, and those for x86 and GPUs.
 
 ``kit`` has tile sizes and loops, ``anchor`` finds the computation that a group is scheduled around, ``generic`` serves
 groups without one, ``x86`` convolutions, products of matrices and resampling.

@@ -1,4 +1,4 @@
-"""A fused group and its anchor: the computation that the group's schedule is made around.
+"""Fused groups and their anchor, the computation that the schedule is built around.
 
 The anchor is found by its tag in the graph of tensors, before there is a schedule; :func:`tiled_group` then makes the
 one schedule, keeps the anchor's tile in registers and inlines the steps around it.

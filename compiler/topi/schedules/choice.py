@@ -1,4 +1,4 @@
-"""Numbers of a schedule that tuning may choose: the usual ones, unless a configuration says others.
+"""Tunable schedule parameters: defaults, unless a configuration overrides them.
 
 A schedule asks :func:`choose` for its numbers as it comes to them.  While the space of a task is defined, each of them
 is a knob whose first value is the usual one.

@@ -1,4 +1,4 @@
-"""Schedules for groups without an anchor: cheap steps inlined, outer loops parallel, inner ones vectors.
+"""Schedules of groups without an anchor: inline cheap stages, parallelise outer loops, vectorise inner ones.
 
 :func:`schedule_rule_for` says which one suits a fusion pattern.  A group may hold anything; its stages that are stored
 are scheduled one by one: elements in vectors along the last axis, reductions with a partial result in each lane.

@@ -1,4 +1,4 @@
-"""What all schedules of kernels share: extents, tile sizes, vectors, and loops on several cores."""
+"""Shared by all kernel schedules: extents, tile sizes, vectors and parallel loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Boxes in images as tensor expressions: ``tvm.topi.vision``."""
+"""``tvm.topi.vision``: bounding boxes."""
 
 from typing import Any
 

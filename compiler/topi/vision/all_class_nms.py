@@ -1,4 +1,4 @@
-"""The best of the boxes of each class: ``vision.all_class_non_max_suppression``.
+"""``vision.all_class_non_max_suppression``: the best boxes of each class.
 
 The boxes whose score counts are a binary heap, from which the best one is taken until enough are kept: only as many are
 put in order as are looked at.

@@ -1,4 +1,4 @@
-"""Rows that pass a test moved to the front: where each of them comes from."""
+"""Stream compaction: moves the rows that pass a test to the front."""
 
 from __future__ import annotations
 

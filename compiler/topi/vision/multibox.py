@@ -1,4 +1,4 @@
-"""Anchor boxes of the single-shot detector: made, and moved to where a network has seen objects.
+"""SSD anchor boxes: generating and decoding them.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Boxes that are kept: those with a score, and the best of boxes that overlap."""
+"""Non-maximum suppression, and filtering boxes by score."""
 
 from __future__ import annotations
 

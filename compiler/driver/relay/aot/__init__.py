@@ -1,4 +1,4 @@
-"""The ahead-of-time executor: one function of loop IR calls the kernels of a model in order.
+"""The ahead-of-time executor: one loop IR function calls the kernels of a model in order.
 
 :mod:`~compiler.driver.relay.aot.main_function` writes that function, :mod:`~compiler.driver.relay.aot.factory` compiles
 it together with its kernels, and :mod:`~compiler.driver.relay.metadata` describes both.

@@ -1,4 +1,4 @@
-"""The main function of a model: its kernels called in order, in memory that is planned ahead.
+"""The main function of an ahead-of-time model: kernel calls in order, with statically planned memory.
 
 It is an ordinary function of loop IR, so that every code generator can print or compile it; so are its kernels, which
 get bare pointers::

@@ -1,4 +1,4 @@
-"""What a model is built for besides the target, under TVM's names: ``tvm.relay.backend``."""
+"""``tvm.relay.backend``: executors, runtimes and the TE compiler."""
 
 from __future__ import annotations
 

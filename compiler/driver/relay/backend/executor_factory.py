@@ -1,4 +1,4 @@
-"""What ``relay.build`` returns, under TVM's names: ``tvm.relay.backend.executor_factory``."""
+"""``tvm.relay.backend.executor_factory``: the results of ``relay.build``."""
 
 from __future__ import annotations
 

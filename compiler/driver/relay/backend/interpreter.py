@@ -1,4 +1,4 @@
-"""The values of the interpreter, under the names of ``tvm.relay.backend.interpreter``."""
+"""``tvm.relay.backend.interpreter``: the interpreter's values."""
 
 from __future__ import annotations
 

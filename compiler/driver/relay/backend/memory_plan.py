@@ -1,4 +1,4 @@
-"""Memory of a graph by its expressions, under TVM's names: ``tvm.relay.backend._backend``."""
+"""``tvm.relay.backend._backend``: the memory plan of a graph, by expression."""
 
 from __future__ import annotations
 

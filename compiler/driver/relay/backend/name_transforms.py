@@ -1,4 +1,4 @@
-"""Names of generated C code: ``tvm.relay.backend.name_transforms``."""
+"""``tvm.relay.backend.name_transforms``: names in generated C code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a built model is run, and what it is linked with."""
+"""Executor and runtime options of a built model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiler of kernels, under TVM's name for it: ``tvm.relay.backend.te_compiler``."""
+"""``tvm.relay.backend.te_compiler``: compiles Relay functions to kernels."""
 
 from __future__ import annotations
 

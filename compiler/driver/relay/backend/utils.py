@@ -1,4 +1,4 @@
-"""Names of modules in generated code: ``tvm.relay.backend.utils``."""
+"""``tvm.relay.backend.utils``: module names in generated code."""
 
 from __future__ import annotations
 

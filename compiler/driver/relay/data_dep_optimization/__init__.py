@@ -1,4 +1,4 @@
-"""Optimisations that change a program together with its weights, a file each."""
+"""Optimisations that depend on the values of weights, one file each."""
 
 from compiler.driver.relay.data_dep_optimization import bsr_conv2d, bsr_dense, simplify_fc_transpose
 

@@ -1,4 +1,4 @@
-"""Convolutions with sparse weights, which are stored by their blocks that are not zero."""
+"""Convolutions with block-sparse (BSR) weights."""
 
 from __future__ import annotations
 

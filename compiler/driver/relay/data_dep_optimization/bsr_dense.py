@@ -1,4 +1,4 @@
-"""Dense layers with sparse weights, which are stored by their blocks that are not zero."""
+"""Dense layers with block-sparse (BSR) weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transposing the weights of dense layers beforehand."""
+"""Pre-transposes the weights of dense layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The weights of convolutions that have many zeros: ``relay.analysis.sparse_conv2d``."""
+"""``relay.analysis.sparse_conv2d``: finds sparse weights of convolutions."""
 
 from __future__ import annotations
 

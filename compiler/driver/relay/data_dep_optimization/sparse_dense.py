@@ -1,4 +1,4 @@
-"""The weights of dense layers that have many zeros: ``relay.analysis.sparse_dense``."""
+"""``relay.analysis.sparse_dense``: finds sparse weights of dense layers."""
 
 from __future__ import annotations
 

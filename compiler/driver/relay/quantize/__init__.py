@@ -1,4 +1,4 @@
-"""Quantizing models of floating point to integers: ``tvm.relay.quantize``."""
+"""Quantises floating-point models to integers: ``tvm.relay.quantize``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calibration: the scales of quantized values, fixed or from data that a graph is run on."""
+"""Calibration: scales of quantised values, fixed or measured on a dataset."""
 
 from __future__ import annotations
 

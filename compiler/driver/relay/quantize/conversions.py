@@ -1,4 +1,4 @@
-"""Conversions from and to floating point as functions of their own."""
+"""Separates conversions from and to floating point into functions of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scale that loses least information, by the Kullback-Leibler divergence."""
+"""The scale that minimises the Kullback-Leibler divergence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules for GPUs: elements a thread, reductions across threads, tiles in shared memory and in registers.
+"""GPU schedules: elementwise, cross-thread reductions, and tiles in shared memory and registers.
 
 ``kit`` binds elements to threads, ``reduction`` reduces in one thread or across several, ``contraction`` tiles products
 of matrices and convolutions, ``depthwise`` convolves channels by themselves, ``softmax`` computes a row by a block, and

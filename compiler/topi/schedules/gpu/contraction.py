@@ -1,4 +1,4 @@
-"""Products of matrices and convolutions on a GPU: tiles in shared memory, and sums in the registers of threads.
+"""GPU schedules of matrix products and convolutions: shared memory tiles, register accumulators.
 
 A block computes a tile of the result; its threads fetch what a step of the reduction reads into shared memory, and
 each keeps a few rows and columns in registers.

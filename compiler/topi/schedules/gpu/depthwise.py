@@ -1,4 +1,4 @@
-"""Convolutions of each channel by itself on a GPU: the window of a block in shared memory, an element a thread."""
+"""GPU schedules of depthwise convolutions: the block's input in shared memory, one element per thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schedule of any fused group on a GPU: by the computation that it is made around, else step by step."""
+"""The GPU schedule of any fused group."""
 
 from __future__ import annotations
 

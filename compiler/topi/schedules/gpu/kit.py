@@ -1,4 +1,4 @@
-"""What schedules for GPUs share: how many threads a block has, and elements bound to threads."""
+"""Shared by GPU schedules: block sizes, and binding elements to threads."""
 
 from __future__ import annotations
 

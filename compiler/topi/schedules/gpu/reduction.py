@@ -1,4 +1,4 @@
-"""Reductions on a GPU: in the thread of their element, or across the threads of a block.
+"""GPU schedules of reductions: within one thread, or across the threads of a block.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Softmax on a GPU: a block computes a row, whose maximum and sum its threads share."""
+"""GPU schedule of softmax: one block per row, with maximum and sum shared by its threads."""
 
 from __future__ import annotations
 

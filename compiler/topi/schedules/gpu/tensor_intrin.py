@@ -1,4 +1,4 @@
-"""Intrinsics of tensor cores for ``Stage.tensorize``: ``tvm.topi.cuda.tensor_intrin``.
+"""``tvm.topi.cuda.tensor_intrin``: tensor-core intrinsics for ``Stage.tensorize``.
 
 A warp loads tiles of two matrices from shared memory into fragments, multiplies them, and stores the fragment of the
 result.  Code is generated for ``cuda`` alone (``nvcuda::wmma``).

@@ -1,1 +1,1 @@
-"""Schedules for CPUs with vectors: register tiles that suit the width and the number of a target's registers."""
+"""Schedules for CPUs with vectors: register tiles sized for the target's vector registers."""

@@ -1,4 +1,4 @@
-"""Schedules of convolutions: a tile of the result stays in registers while channels and window are summed up.
+"""CPU schedules of convolutions: an output tile stays in registers during the reduction.
 
 With channels in blocks, or last, a vector is of output channels, and the tile several columns of a row, of several
 blocks: one vector of weights for each block meets one broadcast element of the data for each column.  With columns

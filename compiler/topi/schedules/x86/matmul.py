@@ -1,4 +1,4 @@
-"""Schedules of products of matrices: a tile of rows and vectors of columns stays in registers while k runs.
+"""CPU schedules of matrix products: a tile of C stays in registers while k runs.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Schedules of resampled images: which elements count, and how much, is computed once for all channels."""
+"""CPU schedules of image resampling: source positions and weights are computed once for all channels."""
 
 from __future__ import annotations
 
