@@ -1,4 +1,4 @@
-"""Drivers, which combine the levels: ``lower``, ``build`` and, for models, :mod:`compiler.driver.relay`.
+"""Drivers, which combine the levels: ``lower``, ``build`` and, for models, :mod:`compiler.driver.relay`."""
 
 from typing import TYPE_CHECKING
 
