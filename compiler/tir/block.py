@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.node import Node, node
-from compiler.ir.primexpr import EQ, And, ExprLike, IterVar, PrimExpr, Var, as_exprs, const, convert
+from compiler.ir.primexpr import EQ, And, ExprLike, IntImm, IterVar, PrimExpr, Var, as_exprs, const, convert
 from compiler.tir.buffer import Buffer, BufferRegion, compact_strides
 from compiler.tir.statement import Stmt
 
@@ -215,7 +216,9 @@ def contains_block(stmt: Stmt) -> bool:
 
 
 def memory_extents(buffer: Buffer) -> tuple[PrimExpr, ...]:
-    """Return how much memory a buffer takes that a block allocates: its shape, or one row with the gaps of its strides.
+    """Return how much memory a buffer takes that a block allocates: its shape, with the gaps of its strides.
+
+    For example (4, 17) for a shape of (4, 16) with strides (17, 1).
 
     Parameters
     ----------
@@ -224,9 +227,16 @@ def memory_extents(buffer: Buffer) -> tuple[PrimExpr, ...]:
     Returns
     -------
     tuple of PrimExpr
-        In elements.
+        In elements; one row where the strides are not multiples of each other.
     """
-    return (buffer.strides[0] * buffer.shape[0],) if buffer.strides else buffer.shape
+    if not buffer.strides:
+        return buffer.shape
+    strides = [stride.value for stride in buffer.strides if isinstance(stride, IntImm)]
+    inner = list(pairwise(strides))
+    if len(strides) < len(buffer.strides) or strides[-1] != 1 or any(low <= 0 or row % low for row, low in inner):
+        return (buffer.strides[0] * buffer.shape[0],)
+    dtype = buffer.shape[0].dtype
+    return (buffer.shape[0], *[const(row // low, dtype) for row, low in inner])
 
 
 def element_of(region: BufferRegion, indices: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:

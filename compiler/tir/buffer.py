@@ -359,7 +359,7 @@ def decl_buffer(
     else:
         offset = Var(f"{name}_elem_offset", index_dtype) if offset_factor else const(0, index_dtype)
     kind = PointerType(PrimType(dtype), scope or "global")
-    pointer = Var(name, "handle", kind) if data is None else getattr(data, "data", data)
+    pointer = Var(name, "handle", kind) if data is None else data.data if isinstance(data, Buffer) else data
     return Buffer(
         pointer,
         dtype,

@@ -30,7 +30,8 @@ _READ, _WRITE = 1, 2
 def get_block_access_region(block: Block, buffer_var_map: Mapping[Var, Buffer]) -> list[list[BufferRegion]]:
     """Return the elements that a block reads and writes, and the buffers that it uses by their pointers.
 
-    A region is a box: the smallest one that holds what the iterations of all inner loops access.  What a block with an
+    A region is a box: the smallest one that holds what the iterations of all inner loops access, without those for
+    which a condition does not hold.  What a block with an
     initial value reads of the buffers that it writes is its own, and left out.  Blocks inside count as what their
     signatures say.
 
@@ -197,6 +198,25 @@ class _Accesses(Visitor):
         self.visit(n.body)
         del self._domains[n.var]
 
+    @contextmanager
+    def _where(self, condition: PrimExpr) -> Iterator[None]:
+        """Let variables have the domains that they have where a condition holds."""
+        outer = self._domains
+        self._domains = outer | domains_where(condition, outer, self._analyzer)
+        yield
+        self._domains = outer
+
+    def _choose(self, condition: PrimExpr, then: PrimExpr | Stmt, otherwise: PrimExpr | Stmt | None) -> None:
+        self.visit(condition)
+        with self._where(condition):
+            self.visit(then)
+        if otherwise is not None:
+            with self._where(Not(condition)):
+                self.visit(otherwise)
+
+    def visit_IfThenElse(self, n: IfThenElse) -> None:
+        self._choose(n.condition, n.then_case, n.else_case)
+
     def visit_BufferLoad(self, n: BufferLoad) -> None:
         self._add(self.reads, n.buffer, tuple(self._set(i) for i in n.indices))
         self._visit_all(n.indices)
@@ -217,6 +237,9 @@ class _Accesses(Visitor):
                 self._add(table, region.buffer, box)
 
     def visit_Call(self, n: Call) -> None:
+        if n.op is IF_THEN_ELSE:
+            self._choose(*n.args)
+            return
         if isinstance(n.op, Op) and n.op.name == "tir.tvm_access_ptr" and n.args[1] in self._pointers:
             buffer, mask = self._pointers[n.args[1]], n.args[4]  # type: ignore[index]
             bits = mask.value if isinstance(mask, IntImm) else _READ | _WRITE
@@ -242,37 +265,34 @@ class _Accesses(Visitor):
 
 
 class _AllAccesses(_Accesses):
-    """Looks into blocks instead of at their signatures, and at the conditions of what accesses elements."""
+    """Looks into blocks; their signatures count for the buffers that they use by their pointers alone."""
 
-    @contextmanager
-    def _where(self, condition: PrimExpr) -> Iterator[None]:
-        """Let variables have the domains that they have where a condition holds."""
-        outer = self._domains
-        self._domains = outer | domains_where(condition, outer, self._analyzer)
-        yield
-        self._domains = outer
-
-    def _choose(self, condition: PrimExpr, then: PrimExpr | Stmt, otherwise: PrimExpr | Stmt | None) -> None:
-        self.visit(condition)
-        with self._where(condition):
-            self.visit(then)
-        if otherwise is not None:
-            with self._where(Not(condition)):
-                self.visit(otherwise)
-
-    def visit_IfThenElse(self, n: IfThenElse) -> None:
-        self._choose(n.condition, n.then_case, n.else_case)
-
-    def visit_Call(self, n: Call) -> None:
-        if n.op is IF_THEN_ELSE:
-            self._choose(*n.args)
-        else:
-            super().visit_Call(n)
+    _declared: Mapping[Var, list[BufferRegion]] = MappingProxyType({})
 
     def visit_BlockRealize(self, n: BlockRealize) -> None:
         self.visit(n.predicate)
+        around = self._declared
+        declared: dict[Var, list[BufferRegion]] = {}
+        for region in (*n.block.reads, *n.block.writes):
+            declared.setdefault(region.buffer.data, []).append(region)
+        self._declared = declared
         with self._where(n.predicate):
             self._look_into(n)
+        self._declared = around
+
+    def visit_Var(self, n: Var) -> None:
+        regions = self._declared.get(n)
+        if not regions or n not in self._pointers:
+            super().visit_Var(n)
+        for region in regions or ():
+            self._first_rows(region)
+
+    def _first_rows(self, region: BufferRegion) -> None:
+        """Add what is reached through a pointer: whole rows, from the first one on."""
+        rows, shape = region.region[0], region.buffer.shape
+        last = self._set(rows).max_value
+        whole = [self._set(Range.from_fields(const(0, dim.dtype), dim)) for dim in shape[1:]]
+        self._add(self.opaque, region.buffer, (IntervalSet(const(0, shape[0].dtype), last), *whole))
 
     def _look_into(self, n: BlockRealize) -> None:
         for match in n.block.match_buffers:

@@ -29,9 +29,10 @@ __all__ = ["verify_well_formed"]
 
 
 def verify_well_formed(obj: PrimFunc | IRModule, assert_mode: bool = True) -> bool:
-    """Return whether every variable and buffer is defined before it is used, and not defined again inside.
+    """Return whether every variable and buffer is defined once, before it is used.
 
-    The loops around a block are none of its business: it sees them through the values of its axes only.
+    A block with axes uses no variable of a loop around it: it sees loops through the values of its axes only.  A
+    function may launch a thread axis several times.
 
     Parameters
     ----------
@@ -50,14 +51,12 @@ def verify_well_formed(obj: PrimFunc | IRModule, assert_mode: bool = True) -> bo
         If something is wrong and ``assert_mode`` is set.
     """
     functions = [obj] if isinstance(obj, PrimFunc) else [f for _, f in obj.items() if isinstance(f, PrimFunc)]
+    scopes = _Scopes()
     for func in functions:
-        scopes = _Scopes()
         scopes.check(func)
-        if scopes.fault:
-            if assert_mode:
-                raise ArgumentError(f"verify_well_formed: {scopes.fault}")
-            return False
-    return True
+    if scopes.fault and assert_mode:
+        raise ArgumentError(f"verify_well_formed: {scopes.fault}")
+    return not scopes.fault
 
 
 class _Scopes(Visitor):
@@ -67,9 +66,12 @@ class _Scopes(Visitor):
         self.fault = ""
         self._defined: dict[Any, bool] = {}
         self._threads: set[Var] = set()
+        self._loops: dict[Var, Block | None] = {}
+        self._block: Block | None = None
 
     def check(self, func: PrimFunc) -> None:
-        """Walk the function."""
+        """Walk a function; those of a module share no variables."""
+        self._threads = set()
         self._define(func.params)
         for buffer in func.buffer_map.values():
             self._define_buffer(buffer, True)
@@ -80,8 +82,9 @@ class _Scopes(Visitor):
 
     def _define(self, variables: Iterable[Any]) -> None:
         for var in variables:
-            if self._defined.get(var) and var not in self._threads:
-                self._complain(f"{var.name!r} is defined within its own scope again")
+            if var in self._defined and var not in self._threads:
+                again = "within its own scope again" if self._defined[var] else "twice"
+                self._complain(f"{var.name!r} is defined {again}")
             self._defined[var] = True
 
     @contextmanager
@@ -104,10 +107,16 @@ class _Scopes(Visitor):
         if not self._defined.get(n):
             outside = " after its scope has ended" if n in self._defined else ""
             self._complain(f"variable {n.name!r} is used but not defined{outside}")
+        elif self._loops.get(n, self._block) is not self._block and self._block is not None:
+            self._complain(
+                f"loop variable {n.name!r} is defined outside of block {self._block.name_hint!r}, which has axes, and "
+                "used inside"
+            )
 
     def visit_For(self, n: For) -> None:
         self.visit(n.min)
         self.visit(n.extent)
+        self._loops[n.loop_var] = self._block
         with self._scope(n.loop_var):
             self.visit(n.body)
 
@@ -124,8 +133,9 @@ class _Scopes(Visitor):
     def visit_AttrStmt(self, n: AttrStmt) -> None:
         self.visit(n.value)
         if n.attr_key in THREAD_KEYS and isinstance(n.node, IterVar):
+            if n.node.var not in self._threads:
+                self._define((n.node.var,))
             self._threads.add(n.node.var)
-            self._defined[n.node.var] = True
         self.visit(n.body)
 
     def visit_Allocate(self, n: Allocate) -> None:
@@ -156,6 +166,9 @@ class _Scopes(Visitor):
         self.visit(n.block)
 
     def visit_Block(self, n: Block) -> None:
+        around = self._block
+        if n.iter_vars:
+            self._block = n
         with self._scope(*[axis.var for axis in n.iter_vars]):
             for buffer in n.alloc_buffers:
                 self._define_buffer(buffer, True)
@@ -167,6 +180,7 @@ class _Scopes(Visitor):
             for stmt in (n.init, n.body):
                 if stmt is not None:
                     self.visit(stmt)
+        self._block = around
 
     def visit_BufferLoad(self, n: BufferLoad) -> None:
         self._access(n.buffer)

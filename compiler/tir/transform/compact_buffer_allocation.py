@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from compiler.arith.analyzer import Analyzer
+from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
-from compiler.ir.node import rebuild
+from compiler.ir.node import rebuild, same_items
 from compiler.ir.primexpr import IntImm, PrimExpr, Range, Var, const, is_const_int
 from compiler.ir.transform import PassContext
 from compiler.tir.analysis.block_access import accessed_boxes
@@ -16,9 +17,11 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.thread_scope import is_shared_among
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, BufferStore, For, Stmt
 from compiler.tir.stmt_functor import StmtExprMutator
+from compiler.tir.transform.flat_memory import align_strides
 from compiler.tir.transform.pass_base import PrimFuncPass
 
 Region = tuple[Range, ...]
+_ALIGN = "buffer_dim_align"
 
 
 class CompactBufferAllocation(PrimFuncPass):
@@ -30,7 +33,9 @@ class CompactBufferAllocation(PrimFuncPass):
         for j in range(16):                 →    for j in range(16):
             B[i, j] = A[i, j] + 1.0                  B[0, j] = A[i, j] + 1.0
 
-    Buffers with strides, and those that are used by their pointers, stay as they are.  Memory that threads share holds
+    Buffers with strides stay as they are, and so do those that are used by their pointers, unless the block around says
+    in its signature that only the first of their rows are accessed.  The rows of a buffer with the annotation
+    ``buffer_dim_align``, by ``storage_align``, get strides.  Memory that threads share holds
     what all of them access: ``B`` in ``shared`` memory keeps its 16 elements where each thread accesses ``B[tx]``,
     though the block that allocates it is inside the loop of ``threadIdx.x``.
 
@@ -43,12 +48,31 @@ class CompactBufferAllocation(PrimFuncPass):
     is_strict: bool = True
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
-        return func.with_body(_Compact(func.buffer_map.values(), self.is_strict).visit(func.body))
+        alignments = _Alignments()
+        alignments.visit(func.body)
+        compact = _Compact(func.buffer_map.values(), self.is_strict, alignments.of_buffers)
+        return func.with_body(compact.visit(func.body))
+
+
+class _Alignments(Visitor):
+    """Collects how the dimensions of buffers are aligned, from the blocks that write them."""
+
+    def __init__(self) -> None:
+        self.of_buffers: dict[Buffer, dict[int, tuple[int, int]]] = {}
+
+    def visit_Block(self, n: Block) -> None:
+        for entry in n.annotations.get(_ALIGN, ()):
+            position, axis, factor, offset = (int(number) for number in entry)
+            self.of_buffers.setdefault(n.writes[position].buffer, {})[axis] = factor, offset
+        self.visit_Node(n)
 
 
 class _Compact(StmtExprMutator):
-    def __init__(self, parameters: Iterable[Buffer], is_strict: bool) -> None:
+    def __init__(
+        self, parameters: Iterable[Buffer], is_strict: bool, align: Mapping[Buffer, dict[int, tuple[int, int]]]
+    ) -> None:
         self._is_strict = is_strict
+        self._align = align
         self._analyzer = Analyzer()
         self._pointers: dict[Var, Buffer] = {buffer.data: buffer for buffer in parameters}
         self._compacted: dict[Buffer, tuple[Buffer, Region]] = {}
@@ -90,13 +114,16 @@ class _Compact(StmtExprMutator):
         return accessed_boxes(body, self._pointers, threads)
 
     def _shrunk(self, buffer: Buffer, box: Region | None) -> Buffer:
-        if box is None or buffer.strides or not is_const_int(buffer.elem_offset, 0):
+        if buffer.strides or not is_const_int(buffer.elem_offset, 0):
             return buffer
-        region = tuple([self._part(bound, dim) for bound, dim in zip(box, buffer.shape, strict=True)])
+        region = tuple([Range.from_fields(const(0, dim.dtype), dim) for dim in buffer.shape])
+        if box is not None:
+            region = tuple([self._part(bound, dim) for bound, dim in zip(box, buffer.shape, strict=True)])
         shape = tuple([bound.extent for bound in region])
-        if all(new is old for new, old in zip(shape, buffer.shape, strict=True)):
+        align = self._align.get(buffer)
+        if not align and same_items(shape, buffer.shape):
             return buffer
-        small = rebuild(buffer, shape=shape)
+        small = rebuild(buffer, shape=shape, strides=align_strides(shape, align) if align else ())
         self._compacted[buffer] = (small, region)
         return small
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IterVar, PrimExpr, Range, Var, const, convert, is_const_int
@@ -17,7 +20,8 @@ from compiler.tir.transform.pass_base import PrimFuncPass
 class LowerOpaqueBlock(PrimFuncPass):
     """Replace blocks without axes by branches, allocations and bodies.
 
-    Loops of one iteration are replaced by their bodies, and loops over threads by launches::
+    Loops of one iteration are replaced by their bodies, loops over threads by launches, and annotations that begin with
+    ``pragma_`` by attributes around the block or loop::
 
     for i in T.thread_binding(4, "threadIdx.x"):        threadIdx_x = T.launch_thread("threadIdx.x", 4)
         with T.block("B"):                              if threadIdx_x < n:
@@ -47,10 +51,7 @@ class _LowerBlocks(StmtExprMutator):
         body = self.visit(n.body)
         for buffer in reversed(n.alloc_buffers):
             body = _allocation(buffer, body)
-        for key, value in n.annotations.items():
-            if key.startswith("pragma_"):
-                body = AttrStmt(Var("block"), key, convert(value), body)
-        return body
+        return _with_pragmas(const(0), n.annotations, body)
 
     def visit_For(self, n: For) -> Stmt:
         low, extent = self.visit(n.min), self.visit(n.extent)
@@ -59,7 +60,10 @@ class _LowerBlocks(StmtExprMutator):
         if is_const_int(extent, 1) and not n.annotations:
             self._values[n.loop_var] = low
             return self.visit(n.body)
-        return rebuild(n, min=low, extent=extent, body=self.visit(n.body))
+        rest = {key: value for key, value in n.annotations.items() if not _is_pragma(key, value)}
+        annotations = n.annotations if len(rest) == len(n.annotations) else rest
+        loop = rebuild(n, min=low, extent=extent, annotations=annotations, body=self.visit(n.body))
+        return _with_pragmas(n.loop_var, n.annotations, loop)
 
     def _thread(self, n: For, low: PrimExpr, extent: PrimExpr, binding: IterVar) -> Stmt:
         tag = binding.thread_tag
@@ -67,7 +71,20 @@ class _LowerBlocks(StmtExprMutator):
         axis = IterVar(Range.from_fields(const(0, extent.dtype), extent), named, IterVar.ThreadIndex, tag)
         self._values[n.loop_var] = axis.var + low
         key = "virtual_thread" if tag.startswith("vthread") else "thread_extent"
-        return AttrStmt(axis, key, extent, self.visit(n.body))
+        return _with_pragmas(axis.var, n.annotations, AttrStmt(axis, key, extent, self.visit(n.body)))
+
+
+def _is_pragma(key: str, value: Any) -> bool:
+    """Return whether an annotation is for the passes that follow, and a number, a truth value or a text."""
+    return key.startswith("pragma_") and isinstance(value, (PrimExpr, str, bool, int, float))
+
+
+def _with_pragmas(subject: PrimExpr, annotations: Mapping[str, Any], body: Stmt) -> Stmt:
+    """Return a statement within the pragmas among some annotations, by their names from the outside in."""
+    for key, value in sorted(annotations.items(), reverse=True):
+        if _is_pragma(key, value):
+            body = AttrStmt(subject, key, convert(value), body)
+    return body
 
 
 def _allocation(buffer: Buffer, body: Stmt) -> Stmt:

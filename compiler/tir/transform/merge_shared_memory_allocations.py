@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
+from compiler.ir.functor import Visitor
 from compiler.ir.module import IRModule
 from compiler.ir.node import rebuild
+from compiler.ir.op import Op
 from compiler.ir.primexpr import Call, IntImm, PrimExpr, Ramp, Var, const, is_const_int
 from compiler.ir.transform import PassContext, register_config_option
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.allocations import pointer_scope
+from compiler.tir.allocations import element_count, pointer_scope
 from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
-from compiler.tir.builtin import ACCESS_PTR
+from compiler.tir.builtin import ACCESS_PTR, tvm_access_ptr
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Stmt
 from compiler.tir.stmt_functor import StmtExprMutator, StmtVisitor
@@ -25,6 +27,11 @@ register_config_option("tir.merge_static_smem", (bool, int))
 
 DYNAMIC = "shared.dyn"
 STATIC = ("shared", "shared.static")
+_ASYNC_COPY = Op.get("tir.ptx_cp_async")
+_VECTOR = 16
+"""Bytes that a thread accesses at once at most, which larger parts are aligned to."""
+_READ_WRITE = 3
+"""How a pointer may be used, as bits of an address."""
 
 
 class MergeSharedMemoryAllocations(PrimFuncPass):
@@ -68,9 +75,11 @@ class _Merge(StmtExprMutator):
         collected.visit(n.body)
         if len(collected.allocations) < 2:
             return n
-        offsets, size = _Plan(collected.allocations, Lifetimes(n.body).lifetimes).offsets()
+        touches = _LastTouches()
+        touches.visit(n.body)
+        offsets, size = _Plan(collected.allocations, Lifetimes(n.body).lifetimes, touches.of_pointers).offsets()
         pointer = Var(self._name, "handle", PointerType(PrimType("uint8"), self._scope))
-        body = _Redirect(pointer, offsets).visit(n.body)
+        body = _Redirect(pointer, offsets, collected.allocations).visit(n.body)
         return rebuild(n, body=Allocate(pointer, "uint8", (size,), const(True), body))
 
 
@@ -83,6 +92,36 @@ class _Collect(StmtVisitor):
         if pointer_scope(n.buffer_var) in self._scopes:
             self.allocations.append(n)
         self.visit(n.body)
+
+
+class _LastTouches(Visitor):
+    """Numbers the last uses of pointers; in the statement that is the last one, the first use counts."""
+
+    def __init__(self) -> None:
+        self.of_pointers: dict[Var, int] = {}
+        self._in_statement: set[Var] = set()
+
+    def visit_Stmt(self, n: Stmt) -> None:
+        self._in_statement = set()
+        self.visit_Node(n)
+
+    def visit_BufferStore(self, n: BufferStore) -> None:
+        self._in_statement = set()
+        self.visit_Node(n)
+        self._touch(n.buffer.data)
+
+    def visit_BufferLoad(self, n: BufferLoad) -> None:
+        self.visit_Node(n)
+        self._touch(n.buffer.data)
+
+    def visit_Var(self, n: Var) -> None:
+        self._touch(n)
+
+    def _touch(self, pointer: Var) -> None:
+        if pointer not in self._in_statement:
+            self._in_statement.add(pointer)
+            self.of_pointers.pop(pointer, None)
+            self.of_pointers[pointer] = max(self.of_pointers.values(), default=0) + 1
 
 
 class MemoryReuse:
@@ -118,19 +157,29 @@ class _Part:
 
 
 class _Plan:
-    """Places of allocations: those of constant size share parts, others have their own at the end."""
+    """Places of allocations: those of constant size share parts, others have their own at the end.
 
-    def __init__(self, allocations: Iterable[Allocate], lifetimes: dict[Var, Lifetime]) -> None:
+    Small parts lie before large ones, and of the same size those that are free first.
+    """
+
+    def __init__(
+        self, allocations: Iterable[Allocate], lifetimes: dict[Var, Lifetime], last_touches: Mapping[Var, int]
+    ) -> None:
         self._allocations = list(allocations)
         self._lifetimes = lifetimes
+        self._last_touches = last_touches
+
+    def _place(self, part: _Part) -> tuple[int, int]:
+        """Return what parts are ordered by."""
+        return part.size, max(self._last_touches.get(tenant.alloc.buffer_var, 0) for tenant in part.tenants)
 
     def offsets(self) -> tuple[dict[Var, PrimExpr], PrimExpr]:
         """Return where each allocation begins, and the size of all, in bytes."""
         fixed = [n for n in self._allocations if all(isinstance(e, IntImm) for e in n.extents)]
         offsets: dict[Var, PrimExpr] = {}
         end = 0
-        for part in self._parts(sorted(fixed, key=_size, reverse=True)):
-            begin = _aligned(end, part.alignment)
+        for part in sorted(self._parts(sorted(fixed, key=_size, reverse=True)), key=self._place):
+            begin = _aligned(end, part.alignment if part.size < _VECTOR else max(part.alignment, _VECTOR))
             offsets |= {tenant.alloc.buffer_var: const(begin) for tenant in part.tenants}
             end = begin + part.size
         size: PrimExpr = const(end)
@@ -188,9 +237,10 @@ def _symbolic_size(n: Allocate) -> PrimExpr:
 class _Redirect(StmtExprMutator):
     """Moves accesses to their parts of the one allocation."""
 
-    def __init__(self, pointer: Var, offsets: dict[Var, PrimExpr]) -> None:
+    def __init__(self, pointer: Var, offsets: dict[Var, PrimExpr], allocations: Iterable[Allocate]) -> None:
         self._pointer = pointer
         self._offsets = offsets
+        self._allocations = {n.buffer_var: n for n in allocations}
         self._buffers: dict[Buffer, Buffer] = {}
 
     def visit_Allocate(self, n: Allocate) -> Stmt:
@@ -213,14 +263,26 @@ class _Redirect(StmtExprMutator):
         return rebuild(n, buffer=self._buffer(n.buffer), value=self.visit(n.value), indices=indices)
 
     def visit_Call(self, n: Call) -> PrimExpr:
-        if n.op is not ACCESS_PTR or n.args[1] not in self._offsets:
-            return self.visit_Node(n)
-        kind, pointer, offset, *rest = self._visit_tuple(n.args)
-        elements = self._elements(n.args[1], kind.dtype)  # type: ignore[arg-type]
-        return rebuild(n, args=(kind, pointer, offset + elements, *rest))
+        if n.op is ACCESS_PTR and n.args[1] in self._offsets:
+            kind, pointer, offset, *rest = n.args
+            elements = self._elements(pointer, kind.dtype)  # type: ignore[arg-type]
+            return rebuild(
+                n, args=(kind, self._pointer, self.visit(offset) + elements, *self._visit_tuple(tuple(rest)))
+            )
+        if n.op is _ASYNC_COPY and n.args[0] in self._offsets:
+            pointer, offset, *rest = n.args
+            elements = self.visit(offset) + self._elements(pointer, n.dtype)  # type: ignore[arg-type]
+            place = elements * _element_bytes(n.dtype)
+            return rebuild(n, args=(self._pointer, place, *self._visit_tuple(tuple(rest))))
+        return self.visit_Node(n)
 
     def visit_Var(self, n: Var) -> PrimExpr:
-        return self._pointer if n in self._offsets else n
+        """Put the address of its part in the place of a pointer."""
+        if n not in self._offsets:
+            return n
+        memory = self._allocations[n]
+        elements = self._elements(n, memory.dtype)
+        return tvm_access_ptr(memory.dtype, self._pointer, elements, element_count(memory.extents), _READ_WRITE)
 
     def _buffer(self, buffer: Buffer) -> Buffer:
         """Return the buffer in the one allocation."""

@@ -26,9 +26,9 @@ _CHANNELS = (1, 4)
 
 
 class TextureFlatten(PrimFuncPass):
-    """Lay the buffers of the scopes ``global.texture``, ``global.texture-nhwc`` and ``global.texture-weight`` out in
-    two dimensions of vectors of four numbers.
+    """Lay buffers in texture memory out in two dimensions of vectors of four numbers.
 
+    Their scopes are ``global.texture``, ``global.texture-nhwc`` and ``global.texture-weight``.
     The last dimension of a buffer is the vector; of the others, the first ones are the row of the texture and the rest
     the column.  All but one are the row of ``texture``, the first alone that of ``texture-weight``, and half of them
     that of ``texture-nhwc``, at the least one::

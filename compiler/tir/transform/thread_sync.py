@@ -133,7 +133,7 @@ class _Plan(Functor):
         self._values: dict[Var, PrimExpr] = {}
         """The values of variables that are defined where they are used."""
         self._conditions: list[PrimExpr] = []
-        self._ahead = False
+        self._ahead: frozenset[Var] = frozenset()
         self._divergence: For | While | IfThenElse | None = None
         """The outermost statement around whose body only some threads may come to, or come to as often."""
 
@@ -152,7 +152,9 @@ class _Plan(Functor):
         if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
             self._domains[n.node.var] = IntSet.from_range(Range.from_min_extent(0, n.value))
             return self._launch(n, n.node)
-        ahead, self._ahead = self._ahead, self._ahead or n.attr_key == "double_buffer_write"
+        ahead = self._ahead
+        if n.attr_key == "double_buffer_write" and isinstance(n.node, Var):
+            self._ahead |= {n.node}
         summary = self.visit(n.body)
         self._ahead = ahead
         return summary  # type: ignore[no-any-return]
@@ -225,7 +227,7 @@ class _Plan(Functor):
         whole = self._joined(items, summaries)
         # What an iteration fills ahead is what the next one reads, and so does what comes behind the loop; a loop that
         # only fills ahead itself is a part of such an iteration.
-        return whole._replace(tail=[access._replace(ahead=self._ahead) for access in whole.tail])
+        return whole._replace(tail=[access._replace(ahead=access.data in self._ahead) for access in whole.tail])
 
     def visit_IfThenElse(self, n: IfThenElse) -> _Summary:
         asked = self._leaf(n.condition)
@@ -308,7 +310,7 @@ class _Plan(Functor):
             return None
         places = tuple([substitute(index, self._values) for index in indices])
         box = tuple([self._range(place) for place in places])
-        return _Access(data, writes, places, box, self._ahead, tuple(self._conditions))
+        return _Access(data, writes, places, box, data in self._ahead, tuple(self._conditions))
 
     def _range(self, place: PrimExpr) -> IntervalSet:
         if reads_memory(place):

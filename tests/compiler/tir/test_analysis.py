@@ -211,3 +211,39 @@ def main(A: T.Buffer((4, 8), "float32"), B: T.Buffer((64,), "float32")):
             assert re.search(expected, result.value)  # type: ignore[union-attr]
         else:
             assert tuple(map(str, result)) == expected  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("body", "reads", "writes"),
+    [
+        ("B[k] = T.if_then_else(k < 5, A[k], 0.0)", "A[0:5]", "B[0:16]"),
+        ("if T.likely(k < 5):\n    B[k] = A[k]", "A[0:5]", "B[0:5]"),
+        ("if k < 5:\n    B[k] = A[k]\nelse:\n    B[k] = A[k - 1]", "A[0:15]", "B[0:16]"),
+    ],
+)
+def test_regions_leave_out_what_conditions_exclude(body: str, reads: str, writes: str) -> None:
+    text = 'with T.block("b"):\n    for k in range(16):\n' + textwrap.indent(body, "        ")
+    params = 'A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")'
+    func = from_source(f"@T.prim_func\ndef main({params}):\n    for n in range(1):\n{textwrap.indent(text, ' ' * 8)}")
+    lines = [line.strip() for line in str(func).splitlines()]
+    assert f"T.reads({reads})" in lines
+    assert f"T.writes({writes})" in lines
+
+
+def test_blocks_with_axes_do_not_use_loops_around_them() -> None:
+    loops = 'for i, j in T.grid(8, 8):\n    with T.block("b"):\n'
+    blocks = loops + "        v = T.axis.spatial(8, j)\n        C[{}, v] = A[0, v]"
+    assert tir.analysis.verify_well_formed(main(blocks.format(0)))
+    with pytest.raises(ArgumentError, match="loop variable 'i' is defined outside of block 'b'"):
+        tir.analysis.verify_well_formed(main(blocks.format("i")))
+
+
+def test_variables_are_defined_once() -> None:
+    loop = tir.For(i, 0, 4, 0, tir.Evaluate(i))
+    with pytest.raises(ArgumentError, match="'i' is defined twice"):
+        tir.analysis.verify_well_formed(tir.PrimFunc((), tir.SeqStmt([loop, loop])))
+    axis = IterVar((0, 8), Var("tx"), IterVar.ThreadIndex, "threadIdx.x")
+    launch = tir.AttrStmt(axis, "thread_extent", 8, tir.Evaluate(axis.var))
+    assert tir.analysis.verify_well_formed(tir.PrimFunc((), tir.SeqStmt([launch, launch])))
+    functions = IRModule({"a": tir.PrimFunc((), launch), "b": tir.PrimFunc((), launch)})
+    assert not tir.analysis.verify_well_formed(functions, assert_mode=False)

@@ -119,3 +119,38 @@ def main(a: T.handle, c: T.handle, n: T.int32):
     )
     (block,) = [n for n in nodes(apply(func, CompactBufferAllocation()), Block) if n.alloc_buffers]
     assert [int(dim.value) for dim in block.alloc_buffers[0].shape] == [8]  # type: ignore[attr-defined]
+
+
+STAGED = """
+@T.prim_func
+def main(A: T.Buffer((16, 16), "float32"), C: T.Buffer((16, 16), "float32")):
+    for i in range(4):
+        with T.block():
+            B = T.alloc_buffer((16, 16), "float32")
+            for j in range(10):
+                with T.block():
+                    T.block_attr({"buffer_dim_align": [[0, 0, 16, 15]]})
+                    B[i, j] = A[i, j]
+            for j in range(10):
+                C[i, j] = B[i, j]
+"""
+
+
+def test_rows_are_apart_as_storage_align_says() -> None:
+    func = apply(from_source(STAGED), CompactBufferAllocation())
+    (buffer,) = [buffer for block in nodes(func, Block) for buffer in block.alloc_buffers]
+    assert [int(dim) for dim in buffer.shape] == [1, 10]
+    assert [int(stride) for stride in buffer.strides] == [15, 1]
+
+
+@pytest.mark.parametrize(("signature", "rows"), [("T.writes(B[i:i + 3, 0:4])", 10), ("T.writes(A[0, 0])", 16)])
+def test_a_pointer_reaches_the_rows_that_the_signature_of_its_block_says(signature: str, rows: int) -> None:
+    body = f"""
+        for i in range(8):
+            with T.block():
+                T.reads()
+                {signature}
+                T.evaluate(T.call_extern("int32", "fill", B.data))
+            C[i, 0] = B[i, 2]
+    """
+    assert shape_of(body) == (rows, 16)

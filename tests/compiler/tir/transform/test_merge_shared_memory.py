@@ -58,9 +58,9 @@ def test_each_element_lies_at_a_multiple_of_its_size() -> None:
     last = "B[tx] = b[tx] + T.Cast('int32', a[tx]) + T.Cast('int32', c[tx])"
     body = f"a[tx] = T.int8(1)\nb[tx] = A[tx]\nc[tx] = T.int64(2)\n{last}"
     func = merged(kernel("a int8 33 shared.dyn", "b int32 32 shared.dyn", "c int64 32 shared.dyn", body=body))
-    assert sizes(func) == [32 * 8 + 32 * 4 + 33]
-    assert "b[tx + 64]" in str(func)
-    assert "a[tx + 384]" in str(func)
+    assert sizes(func) == [48 + 32 * 4 + 32 * 8]
+    assert "b[tx + 12]" in str(func)
+    assert "c[tx + 22]" in str(func)
 
 
 def test_parts_of_different_types_do_not_overlap() -> None:
@@ -98,3 +98,20 @@ def test_static_memory_is_merged_if_asked_for() -> None:
 def test_a_single_allocation_stays() -> None:
     func = kernel("a int32 32 shared.dyn", body="a[tx] = A[tx]\nB[tx] = a[tx]")
     assert merged(func) is func
+
+
+def test_small_parts_come_first_and_then_those_that_are_free_first() -> None:
+    body = "a[tx] = A[tx]\nb[tx] = A[tx]\nc[tx] = A[tx]\nB[tx] = b[tx] + a[tx] + c[tx]"
+    text = str(merged(kernel("a int32 64 shared.dyn", "b int32 64 shared.dyn", "c int32 32 shared.dyn", body=body)))
+    assert "B[tx] = b[tx + 32] + a[tx + 96] + c[tx]" in text
+
+
+def test_pointers_lead_to_the_places_of_their_memory() -> None:
+    body = """
+T.ptx_cp_async("int32", b_data, tx * 4, A.data, tx * 4, 16)
+T.evaluate(T.call_extern("int32", "use", b_data))
+B[tx] = a[tx] + b[tx]
+""".strip()
+    text = str(merged(kernel("a int32 32 shared.dyn", "b int32 128 shared.dyn", body=body)))
+    assert 'T.ptx_cp_async("int32", buf_dyn_shmem, (tx * 4 + 32) * 4, A.data, tx * 4, 16)' in text
+    assert 'T.tvm_access_ptr(T.type_annotation("int32"), buf_dyn_shmem, 32, 128, 3)' in text

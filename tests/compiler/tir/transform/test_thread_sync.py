@@ -101,6 +101,12 @@ def test_a_half_that_was_read_is_not_filled_before_all_have_read_it() -> None:
     assert waits("for k in range(n):\n" + textwrap.indent(both, "    ")) == 2
 
 
+def test_only_the_double_buffer_itself_is_filled_ahead() -> None:
+    text = "with T.attr({}, 'double_buffer_write', 1):\n    B[tx] = A[tx]\nC[tx] = B[7 - tx]"
+    assert waits(text.format("p")) == 0
+    assert waits(text.format("0")) == 1
+
+
 def test_memory_that_another_allocation_had_before_is_waited_for() -> None:
     after = "q = T.allocate([16], 'int32', '{0}')\nD = T.decl_buffer((16,), 'int32', data=q, scope='{0}')\n"
     text = "B[tx] = A[tx]\nC[tx] = B[tx]\n" + after + "D[tx] = n\nC[tx] = D[tx]"
