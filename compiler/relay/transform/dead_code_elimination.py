@@ -13,6 +13,7 @@ from compiler.relay.analysis import Effects, operands, post_order
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
 from compiler.relay.expr import Let, Var
 from compiler.relay.function import Function
+from compiler.relay.reference import RefCreate, RefWrite
 from compiler.relay.transform.function_pass import FunctionPass
 from compiler.relay.transform.let_insertion import with_scoped_operands
 
@@ -24,7 +25,7 @@ __all__ = [
 class DeadCodeElimination(FunctionPass, opt_level=1, required=("InferType",)):
     """Remove lets whose variable nothing that is needed uses.
 
-    Level 1; requires InferType.
+    Level 1; requires InferType.  A reference that is written and never read is not needed, nor is writing it.
 
     Parameters
     ----------
@@ -77,14 +78,46 @@ class DeadCodeElimination(FunctionPass, opt_level=1, required=("InferType",)):
     ignore_impurity: bool = False
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        while True:
+            unread = _unread_references(func)
+            before, func = func, self._without_dead_code(func, mod, unread)
+            if not unread or func is before:  # else what was written has become dead, and with it other references
+                return func
+
+    def _without_dead_code(self, func: Function, mod: IRModule, unread: set[Any]) -> Function:
         effects = Effects(func, mod)
 
         def stays(value: RelayExpr) -> bool:
-            return not self.ignore_impurity and effects.of(value)
+            if self.ignore_impurity:
+                return False
+            if value in unread:
+                return any(effects.of(operand) for operand in operands(value))
+            return effects.of(value)
 
         uses = _Uses(func, stays)
         once = {let.var: let.value for let in uses.lets if self.inline_once and uses.once(let) and not stays(let.value)}
         return _rebuilt(func, uses, once)
+
+
+def _unread_references(func: Function) -> set[Any]:
+    """Return the references that lets only create, name and write, as what creates them, and what writes them."""
+    parts = post_order(func.body)
+    lets = [part for part in parts if isinstance(part, Let)]
+    values = {let.var: let.value for let in lets}
+
+    def named(expr: Any) -> Any:
+        while isinstance(values.get(expr), Var):
+            expr = values[expr]
+        return expr
+
+    created = {let.var: let.value for let in lets if isinstance(let.value, RefCreate)}
+    writes = {let.value: named(let.value.ref) for let in lets if isinstance(let.value, RefWrite)}
+    used: set[Any] = set()
+    for part in parts:
+        of_part = (part.value,) if part in writes else (part.body,) if isinstance(part, Let) else operands(part)
+        used.update(map(named, of_part))
+    unread = created.keys() - used
+    return {created[var] for var in unread} | {write for write, var in writes.items() if var in unread}
 
 
 class _Uses:

@@ -333,3 +333,35 @@ def test_of_basic_blocks_no_types_are_known_before_they_are_inferred() -> None:
     assert typed["main"].body.checked_type_ is not None
     assert blocks["main"].body.checked_type_ is None
     assert infer_module(blocks)["main"].body.checked_type == typed["main"].body.checked_type
+
+
+def test_references_that_nothing_reads_are_dead_and_so_is_what_only_they_hold() -> None:
+    before = """
+    def @main(%x: Tensor[(3), float32]) -> Tensor[(3), float32] {
+      let %kept = ref(%x);
+      let %r = ref(%x);
+      let %callback = ref(fn () -> Tensor[(3), float32] { ref_read(%r) });
+      let %other = %r;
+      let %a = ref_write(%other, tanh(%x));
+      let %b = ref_write(%kept, tanh(%x));
+      ref_read(%kept)
+    }
+    """
+    after = """
+    def @main(%x: Tensor[(3), float32]) -> Tensor[(3), float32] {
+      let %kept = ref(%x);
+      let %b = ref_write(%kept, tanh(%x));
+      ref_read(%kept)
+    }
+    """
+    check_pass("DeadCodeElimination()", before, after)
+    check_stays(
+        "DeadCodeElimination()",
+        """
+        def @main(%x: Tensor[(3), float32]) -> () {
+          let %r = ref(%x);
+          let %written = ref_write(%r, tanh(%x));
+          %written
+        }
+        """,
+    )
