@@ -10,9 +10,9 @@ from compiler.ir.node import rebuild
 from compiler.ir.origin import derived_from
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis.scopes import post_order_outside_kernels, scoped_operands
-from compiler.relay.expr import Call, Constant, GraphExpr, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
-from compiler.relay.inference import infer_expr
+from compiler.relay.inference import TypeInferenceError, infer_expr, infer_module
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.fold_constant import FoldConstantExpr
 from compiler.relay.transform.function_pass import FunctionPass
@@ -24,10 +24,11 @@ __all__ = [
 ]
 
 
-class DynamicToStatic(FunctionPass, opt_level=2, required=("InferType",)):
+class DynamicToStatic(FunctionPass, opt_level=2):
     """Replace dynamic operators by their static forms where the arguments that decide the shape can be computed.
 
-    Level 2; requires InferType.  What one replacement makes known may decide the next.
+    Level 2.  What one replacement makes known may decide the next, and the type of what had none before; of branches
+    whose condition can be computed one is left.
 
     Examples
     --------
@@ -37,6 +38,29 @@ class DynamicToStatic(FunctionPass, opt_level=2, required=("InferType",)):
         ->
         def @main(%x: Tensor[(2, 6), float32]) { reshape(%x, newshape=[6, 2]) }
     """
+
+    def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Run the pass; types that cannot be inferred yet, such as that of a shape of unknown length, are left open.
+
+        Parameters
+        ----------
+        mod : IRModule
+        ctx : PassContext
+
+        Returns
+        -------
+        IRModule
+
+        Raises
+        ------
+        TypeInferenceError
+            If types do not fit afterwards.
+        """
+        try:
+            typed = infer_module(mod)
+        except TypeInferenceError:
+            typed = mod
+        return super().apply(typed, ctx)
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
         return _Static(mod).function(func)
@@ -65,6 +89,8 @@ class _Static:
         if isinstance(part, Var):
             return self._variable(part)
         new = self._static_form(with_scoped_operands(part, [self._new[p] for p in scoped_operands(part)]))
+        if isinstance(new, If) and isinstance(cond := self._value(new.cond), Constant):
+            return new.true_branch if cond.value else new.false_branch
         if new is part:
             return part
         if isinstance(new, Function):

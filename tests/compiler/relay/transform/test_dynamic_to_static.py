@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import compiler.relay
 from compiler.ir import IRModule
@@ -12,7 +13,7 @@ from compiler.ir.instrument import DerivationLog, instrumented
 from compiler.relay import transform
 from compiler.relay.analysis import post_order
 from compiler.relay.expr import Call
-from compiler.relay.inference import infer_module
+from compiler.relay.inference import TypeInferenceError, infer_module
 from compiler.relay.ty import TensorType
 from tests.compiler.relay.transform.meaning import run
 from tests.compiler.relay.transform.programs import assert_same
@@ -93,3 +94,28 @@ def test_what_depends_on_the_data_stays() -> None:
     x, shape = relay.var("x", shape=(2, 6)), relay.var("shape", shape=(2,), dtype="int64")
     mod = infer_module(IRModule.from_expr(relay.Function([x, shape], relay.reshape(x, shape))))
     assert transform.DynamicToStatic()(mod) is mod
+
+
+def test_a_shape_whose_length_has_to_be_computed() -> None:
+    x = relay.var("x", shape=(2, 6))
+    shape = relay.shape_of(x)
+    whole = relay.strided_slice(shape, [0], relay.shape_of(shape))
+    mod = IRModule.from_expr(relay.Function([x], relay.full(relay.const(3.0), whole)))
+    with pytest.raises(TypeInferenceError, match="the length of shape is the rank"):
+        infer_module(mod)
+    assert transform.DynamicToStatic()(mod)["main"].ret_type == TensorType((2, 6))
+
+
+def test_of_branches_of_different_shapes_the_one_that_is_taken_stays() -> None:
+    x = relay.var("x", shape=(2, 6))
+    taken = relay.less(relay.take(relay.shape_of(x), relay.const(0)), relay.const(3))
+    either = relay.If(taken, relay.reshape(x, (3, 4)), relay.reshape(x, (4, 3)))
+    mod = transform.DynamicToStatic()(IRModule.from_expr(relay.Function([x], either)))
+    assert mod["main"].ret_type == TensorType((3, 4))
+    assert _operators(mod) == {"reshape"}
+
+
+def test_what_fits_neither_before_nor_afterwards_is_refused() -> None:
+    x = relay.var("x", shape=(2, 6))
+    with pytest.raises(TypeInferenceError, match="reshape"):
+        transform.DynamicToStatic()(IRModule.from_expr(relay.Function([x], relay.reshape(x, (5, 5)))))
