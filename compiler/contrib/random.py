@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler import te, tir
 from compiler.ir.error import ArgumentError
-from compiler.runtime.ndarray import NDArray
+from compiler.runtime.ndarray import NDArray, numpy_dtype
 from compiler.runtime.packed_func import register_func
 from compiler.te.tensor import Tensor
 
@@ -108,6 +108,18 @@ def _register(kind: str) -> None:
     register_func(_PREFIX + kind, draw, override=True)
 
 
+def _random_fill(out: NDArray) -> None:
+    """Fill an array with numbers that no operator makes infinite or undefined: 1 to 10, or any small integers."""
+    generator = _generator()
+    if out.dtype.startswith(("float", "bfloat")):
+        out.copyfrom(generator.uniform(1.0, 10.0, out.shape).astype(numpy_dtype(out.dtype)))
+    else:
+        integers = generator.integers(0, 2 if out.dtype == "bool" else 100, out.shape)
+        out.copyfrom(integers.astype(numpy_dtype(out.dtype)))
+
+
 register_func(_PREFIX + "seed", _seed, override=True)
+for _name in ("random_fill", "random_fill_for_measure"):
+    register_func(_PREFIX + _name, _random_fill, override=True)
 for _kind in ("randint", "uniform", "normal"):
     _register(_kind)

@@ -99,6 +99,19 @@ class ShapeTuple(tuple[int, ...]):
     def __new__(cls, shape: Sequence[int] = ()) -> ShapeTuple:
         return super().__new__(cls, (int(extent) for extent in shape))
 
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(tuple(other) if isinstance(other, list) else other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
+
+    def __repr__(self) -> str:
+        return str(list(self))
+
+    __str__ = __repr__
+
 
 class ADT:
     """A tagged sequence of values: a tuple, or a value of an algebraic data type.

@@ -40,7 +40,7 @@ class DataType(str):
     Parameters
     ----------
     type_str : str
-        Such as ``float32``, ``uint8`` or ``float16x8``.
+        Such as ``float32``, ``uint8`` or ``float16x8``; numbers without a width have 32 bits.
 
     Raises
     ------
@@ -51,8 +51,9 @@ class DataType(str):
     __slots__ = ()
 
     def __new__(cls, type_str: str) -> DataType:
-        dt.parse(type_str)
-        return super().__new__(cls, type_str)
+        name = f"{type_str}32" if type_str in ("int", "uint", "float") else type_str
+        dt.parse(name)
+        return super().__new__(cls, name)
 
     @property
     def type_code(self) -> DataTypeCode | int:

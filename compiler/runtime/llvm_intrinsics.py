@@ -10,6 +10,18 @@ from llvmlite import binding
 __all__ = ["has_intrinsic"]
 
 _NAME = re.compile(r"llvm(\.[A-Za-z0-9_]+)+")
+_JUDGED_BY_PARAMETERS = re.compile(
+    r"llvm\.(x86\.(avx2|avx10|avx512)\.vpdp[bw][su]{1,2}ds?\.(128|256|512)"
+    r"|x86\.avx512bf16\.(cvtne2?ps2bf16|dpbf16ps|mask\.cvtneps2bf16)\.(128|256|512)"
+    r"|x86\.avx512\.(broadcastm[bw]|mask\.cmp\.p[ds])\.(128|256|512)"
+    r"|x86\.(avx\.dp\.ps\.256|avx2\.mpsadbw|xop\.vpermil2p[ds](\.256)?)"
+    r"|x86\.sse41\.(dppd|dpps|insertps|mpsadbw|ptestn?z?c?)"
+    r"|riscv\.(aes32[de]smi|aes32[de]si|sm4ed|sm4ks)"
+    r"|nvvm\.(fma|fmax|fmin|neg)\.[a-z.]*bf16(x2)?|nvvm\.mapa\.shared\.cluster|nvvm\.cp\.async\.bulk\.[a-z0-9.]+"
+    r"|arm\.mve\.vctp64|dbg\.label|experimental\.vector\.extract\.last\.active)"
+)
+"""Intrinsics that LLVM has had with other parameters: it looks at those of a declaration, and ends the process at one
+that has none."""
 
 
 @cache
@@ -27,6 +39,8 @@ def has_intrinsic(name: str) -> bool:
     """
     if _NAME.fullmatch(name) is None:
         return False
+    if _JUDGED_BY_PARAMETERS.fullmatch(name):
+        return True
     # No intrinsic returns this type, and LLVM checks the types of those that it has.
     call = f"declare [3 x i7] @{name}()\ndefine void @f() {{\n  %x = call [3 x i7] @{name}()\n  ret void\n}}\n"
     try:

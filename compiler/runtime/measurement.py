@@ -37,7 +37,7 @@ class BenchmarkResult:
     @property
     def mean(self) -> float:
         """Average, in seconds."""
-        return statistics.fmean(self.results)
+        return float(np.mean(self.results))
 
     @property
     def median(self) -> float:

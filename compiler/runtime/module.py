@@ -30,6 +30,8 @@ __all__ = ["ENTRY", "BenchmarkResult", "Function", "Module", "ModulePropertyMask
 
 ENTRY = "__tvm_main__"
 """The name under which every module finds the function that calling the module runs."""
+USUAL_NAME = "default_function"
+"""What TVM calls a function that nobody has named; ``main`` is found under this name, too."""
 
 
 def write_exported(file_name: str, content: bytes) -> None:
@@ -370,6 +372,8 @@ class Module(timing.Timed):
 
     def _find(self, name: str, query_imports: bool) -> Function | None:
         function = self._functions.get(name)
+        if function is None and name == USUAL_NAME:
+            function = self._functions.get("main")
         if function is None and query_imports:
             return next((f for m in self._imports if (f := m._find(name, True)) is not None), None)
         return function
@@ -417,7 +421,7 @@ class Module(timing.Timed):
         Parameters
         ----------
         fmt : str
-            Of machine code, ``ll`` (LLVM IR, the default) or ``asm``; of source code its language.
+            Of machine code, ``ll`` (LLVM IR, the default), ``asm`` or ``s``; of source code its language.
 
         Returns
         -------
@@ -428,7 +432,7 @@ class Module(timing.Timed):
         ArgumentError
             If the module has no such text.
         """
-        make = self._sources.get(fmt or self.format)
+        make = self._sources.get(fmt or self.format) or (self._sources.get("asm") if fmt == "s" else None)
         if make is None:
             if fmt in self._files:
                 raise ArgumentError(f"get_source: {fmt!r} is binary; write it to a file with save('kernels.{fmt}')")

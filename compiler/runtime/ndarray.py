@@ -293,7 +293,12 @@ _Item: TypeAlias = int | slice | EllipsisType | npt.NDArray[Any] | None
 _Index: TypeAlias = _Item | tuple[_Item, ...]
 
 
-def empty(shape: int | Sequence[int], dtype: str = "float32", device: Device | None = None) -> NDArray:
+def empty(
+    shape: int | Sequence[int],
+    dtype: str = "float32",
+    device: Device | None = None,
+    mem_scope: str | None = None,
+) -> NDArray:
     """Return an array whose elements are whatever the memory held.
 
     Parameters
@@ -304,6 +309,8 @@ def empty(shape: int | Sequence[int], dtype: str = "float32", device: Device | N
         Type of the elements.
     device : Device, optional
         Where it lies; the CPU when left out.
+    mem_scope : str, optional
+        The memory of the device: ``global``, as there is no other here.
 
     Returns
     -------
@@ -312,7 +319,7 @@ def empty(shape: int | Sequence[int], dtype: str = "float32", device: Device | N
     Raises
     ------
     ArgumentError
-        If an extent is not an int or negative, or the device has no runtime.
+        If an extent is not an int or negative, the device has no runtime, or the memory is another.
     DTypeError
         If no array holds elements of that type.
     """
@@ -322,6 +329,10 @@ def empty(shape: int | Sequence[int], dtype: str = "float32", device: Device | N
     sizes = tuple(int(d) for d in dims)
     if any(d < 0 for d in sizes):
         raise ArgumentError(f"nd.empty: shape must not be negative, got {show(shape)}")
+    if mem_scope not in (None, "", "global"):
+        raise ArgumentError(
+            f"nd.empty: mem_scope must be 'global', the memory that devices have here, got {mem_scope!r}"
+        )
     place = (device or cpu()).require("nd.empty")
     return NDArray(aligned_empty(sizes, str(dtype)), str(dtype), place)
 

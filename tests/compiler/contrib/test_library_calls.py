@@ -57,6 +57,16 @@ def test_random_numbers_follow_their_distribution() -> None:
         random.randint(0, 1, shape, "float32")
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "uint8", "int64", "bool"])
+def test_arrays_are_filled_for_measurements(dtype: str) -> None:
+    array = tvm.nd.array(np.zeros(512, dtype))
+    tvm.get_global_func("tvm.contrib.random.random_fill")(array)
+    filled = array.numpy()
+    assert len(np.unique(filled)) > 1
+    if dtype.startswith("float"):
+        assert (filled.min() >= 1, filled.max() <= 10) == (True, True)
+
+
 class _Foreign:
     """A tensor of another library."""
 

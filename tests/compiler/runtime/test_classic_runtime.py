@@ -142,3 +142,31 @@ def test_functions_of_object_files_and_static_libraries(tmp_path: Path) -> None:
     assert Path(library).read_bytes()[:8] == b"!<arch>\n"
     with pytest.raises(ArgumentError, match="is not an object file"):
         tvm.runtime.load_static_library(library, ["one"])
+
+
+def test_shapes_equal_the_lists_of_their_extents() -> None:
+    shape = tvm.runtime.ShapeTuple([1, 2, 3])
+    assert shape == [1, 2, 3]
+    assert shape == (1, 2, 3)
+    assert shape != [1, 2]
+    assert (str(shape), hash(shape)) == ("[1, 2, 3]", hash(tvm.runtime.ShapeTuple((1, 2, 3))))
+
+
+def test_numbers_without_a_width_have_32_bits() -> None:
+    assert [str(tvm.DataType(name)) for name in ("float", "int", "uint")] == ["float32", "int32", "uint32"]
+
+
+def test_the_memory_of_a_device_is_global() -> None:
+    assert tvm.nd.empty((2, 3), "int8", tvm.cpu(), mem_scope="global").shape == (2, 3)
+    with pytest.raises(ArgumentError, match="mem_scope must be 'global'"):
+        tvm.nd.empty((2, 3), mem_scope="global.texture")
+
+
+def test_a_function_without_a_name_is_the_default_function() -> None:
+    A = te.placeholder((4,), name="A")
+    B = te.compute((4,), lambda i: A[i] + 1)
+    unnamed = tvm.build(te.create_schedule(B.op), [A, B], "llvm")
+    assert unnamed["default_function"] is unnamed["main"]
+    assert unnamed.implements_function("default_function")
+    named = tvm.build(te.create_schedule(B.op), [A, B], "llvm", name="add_one")
+    assert not named.implements_function("default_function")

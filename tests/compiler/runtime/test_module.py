@@ -123,6 +123,8 @@ def test_measurement(add: Module) -> None:
     assert "mean (ms)" in str(result)
     long = add.time_evaluator(add.entry_name, cpu(0), number=1, repeat=1, min_repeat_ms=5)(*args)
     assert long.mean < 5e-3
+    cold = add.time_evaluator(add.entry_name, cpu(0), number=1, repeat=3, cache_flush_bytes=1 << 16)(*args)
+    assert (len(cold.results), cold.mean) == (3, np.mean(cold.results))
 
 
 @pytest.mark.parametrize(
@@ -175,7 +177,7 @@ def test_instruments_see_calls_and_may_answer_measurements(add: Module) -> None:
 
 def test_sources(add: Module) -> None:
     assert "define" in add.get_source("ll") == add.get_source()
-    assert "kernel:" in add.get_source("asm")
+    assert "kernel:" in add.get_source("asm") == add.get_source("s")
     with pytest.raises(ArgumentError, match="get_source: fmt must be one of 'll', 'asm', got 'ptx'"):
         add.get_source("ptx")
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import compiler as tvm
+from compiler import tir
 from compiler.driver.build import build
 from compiler.ir.module import IRModule
 from compiler.ir.op import CallEffect, Op, registered_ops
@@ -184,6 +186,38 @@ def test_llvm_intrinsics_and_c_functions() -> None:
     np.testing.assert_array_equal(by_llvm, np.sqrt(a))
     by_c = evaluate(lambda x: builtin.call_pure_extern("float32", "cbrtf", x), [a], "float32")
     np.testing.assert_allclose(by_c, np.cbrt(a), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "llvm.x86.avx512.vpdpbusd.512",
+        "llvm.x86.avx512bf16.dpbf16ps.256",
+        "llvm.x86.sse41.ptestc",
+        "llvm.nvvm.fma.rn.ftz.bf16x2",
+        "llvm.arm.mve.vctp64",
+    ],
+)
+def test_intrinsics_with_other_parameters_in_older_releases_are_known(name: str) -> None:
+    number = tvm.target.codegen.llvm_lookup_intrinsic_id(name)
+    assert tvm.target.codegen.llvm_get_intrinsic_name(number) == name
+
+
+def test_a_dot_product_of_bytes_by_its_name() -> None:
+    C, A, B = (tir.decl_buffer((16,), "int32", name=name) for name in "CAB")
+    parts = [buffer.vload([0], "int32x16") for buffer in (C, A, B)]
+    three = tir.const(3, "uint32")
+    dot = tir.call_llvm_pure_intrin("int32x16", "llvm.x86.avx512.vpdpbusd.512", three, *parts)
+    func = tir.PrimFunc([C, A, B], C.vstore([0], dot))
+    assert "vpdpbusd" in tvm.build(func, target="llvm -mtriple=x86_64-- -mcpu=cascadelake").get_source("s")
+
+
+def test_a_prefetch_by_its_name_returns_nothing() -> None:
+    buffer, four = tir.decl_buffer((4,), "uint8"), tir.const(4, "uint32")
+    prefetch = tir.call_llvm_intrin("int32", "llvm.prefetch", four, buffer.access_ptr("r"), 0, 3, 1)
+    assert (
+        "void @llvm.prefetch" in tvm.build(tir.PrimFunc([buffer], tir.Evaluate(prefetch)), target="llvm").get_source()
+    )
 
 
 def test_if_then_else_of_a_vector() -> None:

@@ -196,9 +196,12 @@ def _ignored(e: Emitter, n: Call) -> ir.Value:
 
 def _prefetch(e: Emitter, n: Call) -> ir.Value:
     address = e.visit(n.args[0])
-    hints = [e.visit(a) for a in n.args[1:]] or [constant(I32, v) for v in (0, 3, 1)]
+    return _prefetch_of(e, [address, *([e.visit(a) for a in n.args[1:]] or [constant(I32, v) for v in (0, 3, 1)])])
+
+
+def _prefetch_of(e: Emitter, values: Sequence[ir.Value]) -> ir.Value:
     function = e.state.shared.declare("llvm.prefetch.p0", VOID, [POINTER, I32, I32, I32])
-    return e.state.builder.call(function, [address, *hints])
+    return e.state.builder.call(function, values)
 
 
 def _static_handle(e: Emitter, n: Call) -> ir.Value:
@@ -282,6 +285,8 @@ def _llvm_intrinsic(e: Emitter, n: Call) -> ir.Value:
     counted = len(n.args) > 1 and isinstance(n.args[1], IntImm) and dt.is_uint(n.args[1].dtype)
     args = n.args[2:] if counted else n.args[1:]
     values = [e.visit(a) for a in args]
+    if name == "llvm.prefetch":
+        return _prefetch_of(e, values)  # it returns nothing, whatever type a program gives the call
     result = VOID if dt.is_void(n.dtype) else register_type(n.dtype)
     named_fully = result is VOID or name.startswith(_WITHOUT_OVERLOADS) or _has_suffix(name)
     overloads: Sequence[ir.Type] = () if named_fully else (result,)
