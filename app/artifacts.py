@@ -513,7 +513,7 @@ class Request(Struct, frozen=True, kw_only=True):
     program: str = ""
     """What is measured or compiled, in the modes that run no script."""
     original: str = ""
-    """The program that it was made from, which is measured in turns with it."""
+    """The program that it was made from, which is measured in alternation with it."""
     prefixes: bool = False
     """Whether every prefix of the program's schedule is measured, and not only all of it."""
     seed: int = 0

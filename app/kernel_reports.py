@@ -93,7 +93,7 @@ class KernelLaunch(Struct, frozen=True, kw_only=True):
     matrix_types: Annotated[str, Meta(max_length=80)] = ""
     """What most of its operations multiply and add up where tensor cores do them, e.g. ``float16 to float32``."""
     resident_blocks: int = 0
-    """Blocks that a processor holds at once, as registers, shared memory and threads allow; 0 where nobody knows."""
+    """Blocks that a processor holds at once, as registers, shared memory and threads allow; 0 if unknown."""
 
 
 class KernelReport(Struct, frozen=True, kw_only=True):

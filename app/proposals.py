@@ -80,7 +80,7 @@ class Proposal(Struct, frozen=True, kw_only=True, omit_defaults=True):
     refused: Annotated[str, Meta(max_length=2_000)] = ""
     """Why it cannot be applied, or not be written."""
     gain: Annotated[str, Meta(max_length=500)] = ""
-    """Why it might pay; empty where nothing speaks for it."""
+    """Why it might help; empty if there is no reason."""
 
 
 class Proposed(Struct, frozen=True, kw_only=True, tag="proposed"):

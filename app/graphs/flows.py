@@ -100,7 +100,7 @@ def draw_flow(listing: Listing, function: str = "") -> DrawnFlow | None:
     listing : Listing
         LLVM IR or assembly.
     function : str
-        By default, and where there is none of that name, the one with the deepest loop.
+        By default, and where none has that name, the one with the deepest loop.
 
     Returns
     -------

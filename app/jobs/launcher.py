@@ -178,7 +178,7 @@ class Launcher:
         prefixes : bool
             Whether to measure every prefix of its schedule.
         original : str
-            Text of the program that it was made from, which is measured in turns with it.
+            Text of the program that it was made from, which is measured in alternation with it.
 
         Raises
         ------

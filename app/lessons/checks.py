@@ -50,7 +50,7 @@ class CheckBase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, t
 
     @property
     def default_words(self) -> str:
-        """What is asked, where the teacher wrote no sentence of his own."""
+        """What is asked, where the teacher wrote no sentence."""
         raise NotImplementedError
 
     @property
@@ -271,7 +271,7 @@ class Printed(CheckBase, frozen=True, kw_only=True, tag="printed"):
 
 
 class Question(CheckBase, frozen=True, kw_only=True, tag="question"):
-    """The student types a number that he can read off the page."""
+    """The student types a number that can be read off the page."""
 
     name: Annotated[str, Meta(pattern="^[a-z_]{1,30}$")]
     ask: Words

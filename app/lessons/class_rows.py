@@ -29,7 +29,7 @@ class Attending(Struct, frozen=True):
     name: str
     step: int
     seen: float
-    """When he last said where he is, in seconds since 1970."""
+    """When they last reported their step, in seconds since 1970."""
     done: int
     """Steps whose checks the server saw pass."""
 
@@ -49,7 +49,7 @@ def _student(name: str, key: bytes) -> ColumnElement[bool]:
 
 
 def name_of(connection: Connection, name: str, key: bytes) -> str | None:
-    """Return what a student of the class ``name`` is called; None if he is not in it."""
+    """Return what a student of the class ``name`` is called; None if they are not in it."""
     called: str | None = connection.scalar(select(STUDENTS.c.name).where(_student(name, key)))
     return called
 
@@ -65,7 +65,7 @@ def count(connection: Connection, name: str) -> int:
 
 
 def note_step(connection: Connection, name: str, key: bytes, step: int, now: float) -> str | None:
-    """Note at which step a student is, and return his name; None if he is not in the class."""
+    """Note at which step a student is, and return their name; None if they are not in the class."""
     connection.execute(update(STUDENTS).where(_student(name, key)).values(step=step, seen=now))
     return name_of(connection, name, key)
 
@@ -77,7 +77,7 @@ def add_student(connection: Connection, name: str, key: bytes, called: str, step
 
 
 def remove_student(connection: Connection, name: str, key: bytes) -> None:
-    """Remove a student, and the steps that he passed."""
+    """Remove a student, and the steps that they passed."""
     connection.execute(delete(STUDENTS).where(_student(name, key)))
 
 

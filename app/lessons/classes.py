@@ -1,11 +1,11 @@
 """Classes: a group that takes a lesson together, at one server or at several that share a database.
 
 A class has no accounts.  Who holds its secret presents and sees the list; everybody else is a student under a name that
-the server gives him.  All that is kept is bounded: the newest state that was presented, a row for each student and for
-each step that he passed.
+the server gives them.  All that is kept is bounded: the newest state that was presented, a row for each student and for
+each step that they passed.
 
 The database has the state of a class, so that it outlives a restart and its students may come to different servers.
-Whoever follows a class hears at once of what is done by way of his own server, and within :data:`LOOK_SECONDS` of what
+Whoever follows a class hears at once of what is done through their own server, and within :data:`LOOK_SECONDS` of what
 is done by way of another.
 """
 
@@ -71,11 +71,11 @@ class Presented(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     options: Options = Options()
     view: dict[Annotated[str, Meta(max_length=64)], Annotated[str, Meta(max_length=400)] | int | float | bool] = {}
     line: Annotated[int, Meta(ge=0, le=100_000)] = 0
-    """The line of the script that he points at; 0 for none."""
+    """The line of the script that the teacher points at; 0 for none."""
 
 
 class StudentRow(Struct, frozen=True, kw_only=True):
-    """A student as his teacher sees him."""
+    """A student as the teacher sees them."""
 
     name: str
     step: int
@@ -132,12 +132,12 @@ class LessonClass:
             raise Forbidden("only the teacher of this class may do that", expected="the secret of the teacher's link")
 
     def attend(self, key: str, step: int) -> str:
-        """Note at which step a student is, and return his name.
+        """Note at which step a student is, and return their name.
 
         Parameters
         ----------
         key : str
-            What his browser calls itself; nobody else is told.
+            What their browser calls itself; nobody else is told.
         step : int
 
         Raises
@@ -158,7 +158,7 @@ class LessonClass:
         return name
 
     def credit(self, key: str, step: int, seconds: float | None, times_numpy: float | None) -> None:
-        """Note that the server saw a student's step pass, and how quick his kernel was.
+        """Note that the server saw a student's step pass, and how fast their kernel was.
 
         Raises
         ------
@@ -233,7 +233,7 @@ class LessonClass:
             return (self._version, self._encoded) if self._version > after else None
 
     def admit(self) -> None:
-        """Refuse a listener beyond :data:`MAX_LISTENERS`, and have news for him.
+        """Refuse a listener beyond :data:`MAX_LISTENERS`, and have news for them.
 
         Raises
         ------
@@ -380,7 +380,7 @@ class Classes:
         Raises
         ------
         NotFound
-            There is none of that name any more.
+            None has that name any more.
         """
         if not re.fullmatch(r"[\w-]{12}", name, re.ASCII):
             raise _no_such_class()

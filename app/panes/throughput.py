@@ -49,7 +49,7 @@ def loop_throughput(
     listing : Listing
         Assembly.
     function : str
-        By default, and where there is none of that name, the one with the deepest loop.
+        By default, and where none has that name, the one with the deepest loop.
     assembly : str
         Key of the assembly's target.
     call : MeasuredCall, optional

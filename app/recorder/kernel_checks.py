@@ -79,7 +79,7 @@ def check_kernels(function: FunctionSubject, kind: str, flops: float, mode: Mode
     flops : float
         Operations of the kernels.
     mode : str
-        What the user asked for: while he types, only what takes a moment is done.
+        What the user asked for: while they type, only what takes a moment is done.
     """
     return _Checks(function, Target(kind if kind != "nvptx" else "cuda"), mode).run(flops)
 

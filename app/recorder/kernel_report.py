@@ -28,7 +28,7 @@ def report_kernels(function: FunctionSubject, code: DeviceCode, mode: Mode) -> K
     function : FunctionSubject
     code : DeviceCode
     mode : str
-        What the user asked for: while he types, only what takes a moment is done.
+        What the user asked for: while they type, only what takes a moment is done.
     """
     with uninstrumented():
         kernels = explain_kernels(code.kernels)[:MAX_LAUNCHES]

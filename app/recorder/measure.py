@@ -74,7 +74,7 @@ def time_calls(call: Callable[[], object], first: float | None = None) -> Timing
 def time_in_turns(
     calls: tuple[Callable[[], object], Callable[[], object]], firsts: tuple[float, float]
 ) -> tuple[Timing, Timing]:
-    """Time two calls in turns, so that both meet the same machine: it is quick or slow for both.
+    """Time two calls alternately, so that both meet the same conditions.
 
     Parameters
     ----------

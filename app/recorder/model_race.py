@@ -16,7 +16,7 @@ from compiler.runtime.graph_factory import GraphExecutorFactory
 
 
 def race_models(built: Built, threads: int) -> ModelRace | None:
-    """Run a model in turns with the same model without the workspace's kernels, on the same inputs.
+    """Run a model alternately with the same model without the workspace's kernels, on the same inputs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A race: an edited kernel against the one that it was made from, on the same inputs and in turns."""
+"""A race: an edited kernel against the one that it was made from, on the same inputs, alternately."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Race(Ladder):
         self._original = original
 
     def run_last(self, name: str) -> None:
-        """Measure NumPy and the machine's peak, then both kernels in turns.
+        """Measure NumPy and the machine's peak, then both kernels alternately.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ def speedup(edited: Timing, original: Timing) -> Speedup:
     Parameters
     ----------
     edited, original : Timing
-        Measured in turns.
+        Measured alternately.
     """
     ratios = [b / a for a, b in zip(edited.seconds, original.seconds, strict=True)]
     return Speedup(*statistics.quantiles(ratios, n=4, method="inclusive"))
@@ -101,7 +101,7 @@ def ratio_words(edited: Timing, original: Timing) -> str:
     Parameters
     ----------
     edited, original : Timing
-        Measured in turns.
+        Measured alternately.
 
     Returns
     -------

@@ -40,15 +40,15 @@ class ClassMade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attendance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A student says where he is."""
+    """A student reports their step."""
 
     student: StudentKey
-    """What his browser calls itself; nobody else is told."""
+    """What their browser calls itself; nobody else is told."""
     step: Annotated[int, Meta(ge=1, le=100)]
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
-    """The name that a student has in his class."""
+    """The name that a student has in the class."""
 
     name: str
 
@@ -85,7 +85,7 @@ def create() -> Response:
 @bp.post("/<name>/students")
 @operation(body=Attendance, answers={200: json_of(Seat)})
 def attend(name: str) -> Response:
-    """Say at which step a student is; the first time he gets a name."""
+    """Say at which step a student is; the first time they get a name."""
     one, asked = class_of(name), read_body(Attendance)
     return answer_json(Seat(name=one.attend(asked.student, asked.step)))
 
@@ -100,7 +100,7 @@ def students(name: str) -> Response:
 @bp.put("/<name>/presented")
 @operation(body=Presented, answers={204: None}, headers=SECRET)
 def present(name: str) -> Response:
-    """Show everybody what the teacher has on his screen."""
+    """Show everybody what the teacher has on screen."""
     taught(name).present(read_body(Presented))
     return Response(status=204)
 

@@ -53,7 +53,7 @@ def lesson_of(name: str) -> Lesson:
     Raises
     ------
     NotFound
-        There is none of that name.
+        None has that name.
     """
     library = current_services().lessons
     lesson = library.find(name)

@@ -39,7 +39,7 @@ def get_binds(
     Raises
     ------
     ArgumentError
-        If a parameter is none of the three.
+        If a parameter is not one of the three.
     """
     buffers = dict(binds or {})
     parameters: list[Buffer | Var] = []

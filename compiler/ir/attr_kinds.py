@@ -46,7 +46,7 @@ class _DataType(_Plain[str]):
 
 
 def as_int(value: object) -> int | None:
-    """Return a value as an int; None if it is none."""
+    """Return a value as an int; None if it is not one."""
     if type(value) is int:  # nearly always; the check against a protocol below takes a hundred times as long
         return value
     if isinstance(value, IntImm):

@@ -375,7 +375,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         Raises
         ------
         KeyError
-            If there is none of that name.
+            If there is none with that name.
         """
         return int(self[key])
 
@@ -394,7 +394,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         Raises
         ------
         KeyError
-            If there is none of that name.
+            If there is none with that name.
         """
         return str(self[key])
 
@@ -413,7 +413,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         Raises
         ------
         KeyError
-            If there is none of that name.
+            If there is none with that name.
         """
         return tuple(int(v) for v in self[key])
 

@@ -468,7 +468,7 @@ class IRModule(Scriptable):
         Raises
         ------
         ArgumentError
-            If there is none of this name.
+            If there is none with this name.
         """
         add = extension_point(STANDARD_MODULES).find(file_to_import)
         if add is None:

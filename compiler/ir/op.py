@@ -70,9 +70,9 @@ class OpDeclaration:
     arguments : list of ArgumentInfo
         In their order.
     num_inputs : int
-        How many there are; -1 where nobody has said so.
+        How many there are; -1 if unspecified.
     support_level : int
-        The level under which documentation lists the operator; 0 where nobody has said so.
+        The level under which documentation lists the operator; 0 if unspecified.
     attrs_type_key : str
         The class of its calls' attributes; empty for none.
     """
@@ -127,7 +127,7 @@ class Op:
 
     @property
     def num_inputs(self) -> int:
-        """How many arguments a call has, -1 if nobody has said so."""
+        """How many arguments a call has, -1 if unspecified."""
         return self.declaration.num_inputs
 
     @property

@@ -153,7 +153,7 @@ def register_infer_correct_layout(op_name: str, infer_layout: Rule | None = None
     op_name : str
     infer_layout : callable, optional
         From attributes, the layouts that the inputs have come into (None when it is asked for the call as it is), their
-        old layouts, and the types of the arguments to an InferCorrectLayoutOutput; layouts that nobody knows are None.
+        old layouts, and the types of the arguments to an InferCorrectLayoutOutput; unknown layouts are None.
         Without it, the decorator is returned.
     level : int
         The priority.

@@ -33,7 +33,7 @@ class ProgramOp(RelayOp):
 
     @property
     def num_inputs(self) -> int:
-        """How many arguments a call has, -1 if nobody has said so."""
+        """How many arguments a call has, -1 if unspecified."""
         return self.declared_inputs
 
     @property

@@ -73,7 +73,7 @@ class ScopeBuilder:
         Raises
         ------
         ArgumentError
-            If ``var`` is none of these.
+            If ``var`` is not one of these.
         """
         if isinstance(var, str):
             var = Var(var)

@@ -107,7 +107,7 @@ def parse_graph(text: str) -> Graph:
     Raises
     ------
     ArgumentError
-        If it is none.
+        If it is not one.
     """
     try:
         graph = msgspec.json.decode(text, type=Graph)

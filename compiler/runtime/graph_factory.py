@@ -48,7 +48,7 @@ class GraphExecutorFactory(ExecutorFactoryModule):
         Raises
         ------
         ArgumentError
-            If there is none of that name.
+            If there is none with that name.
         """
         functions: dict[str, Callable[..., Any]] = {
             self.libmod_name: self._executor,

@@ -106,7 +106,7 @@ class ModelExecutor(Timed):
         Raises
         ------
         ArgumentError
-            If there is none of that name.
+            If there is none with that name.
         """
 
     @property
@@ -125,7 +125,7 @@ class ModelExecutor(Timed):
         Returns
         -------
         int
-            -1 if there is none of that name.
+            -1 if there is none with that name.
         """
         names = self.input_names
         return names.index(name) if name in names else -1
@@ -300,7 +300,7 @@ class ModelModule:
         Returns
         -------
         int
-            -1 if there is none of that name.
+            -1 if there is none with that name.
         """
         return self.module.get_input_index(name)
 

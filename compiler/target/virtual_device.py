@@ -142,7 +142,7 @@ def as_virtual_device(value: object) -> VirtualDevice:
     Raises
     ------
     ArgumentError
-        If it is none of them.
+        If it is not one of them.
     """
     if isinstance(value, VirtualDevice):
         return value

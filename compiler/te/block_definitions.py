@@ -95,7 +95,7 @@ def _check_axes(realize: BlockRealize, loops: tuple[For, ...]) -> None:
         if not structural_equal(loop.extent, domain.extent):
             raise NotDefinitions(f"axis {axis.var.name!r} is only part of its loop")
     if domains or not is_const_int(realize.predicate, 1):
-        raise NotDefinitions(f"block {realize.block.name_hint!r} has a condition, or loops that are none of its axes")
+        raise NotDefinitions(f"block {realize.block.name_hint!r} has a condition, or loops that are not its axes")
 
 
 def _store(block: Block) -> BufferStore:

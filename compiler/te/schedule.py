@@ -230,7 +230,7 @@ class Schedule(ScheduleState):
         ArgumentError
             If ``tensor`` is not a tensor, or ``factor_axis`` no position of a dimension.
         ScheduleError
-            If ``tensor`` is not a reduction, or ``axis`` is none of its reduction loops.
+            If ``tensor`` is not a reduction, or ``axis`` is not one of its reduction loops.
         """
         return factor_reduction(self, tensor, axis, factor_axis)
 

@@ -78,7 +78,7 @@ class IterVarAttr:
 
 
 def position(axes: Sequence[IterVar], axis: object) -> int:
-    """Return the index of ``axis`` in ``axes`` by identity, -1 if it is none of them.
+    """Return the index of ``axis`` in ``axes`` by identity, -1 if it is not one of them.
 
     ``axes.index`` compares by ``==``, which builds an expression.
     """

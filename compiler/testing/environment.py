@@ -25,7 +25,7 @@ def strtobool(val: str) -> bool:
     Raises
     ------
     ArgumentError
-        If it is none of these.
+        If it is not one of these.
     """
     word = val.lower()
     if word not in _TRUE + _FALSE:

@@ -1,4 +1,4 @@
-"""Number formats of one's own: ``tvm.target.datatype``.
+"""Custom data types: ``tvm.target.datatype``.
 
 A program registers the name and the code of a type, ``custom[posit]16``, and for each operation that it does on such
 numbers a function that says what the operation becomes, usually a call of a C library.  The pass

@@ -1,4 +1,4 @@
-"""Arithmetic that types of one's own can take part in: ``tvm.tir.generic``."""
+"""``tvm.tir.generic``: arithmetic that user-defined types can take part in."""
 
 from compiler.ir.coercion import cast as _cast
 from compiler.ir.primexpr import ExprLike, PrimExpr

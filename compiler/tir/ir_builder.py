@@ -136,7 +136,7 @@ class IRBuilder:
         Raises
         ------
         ArgumentError
-            If it is none of these.
+            If it is not one of these.
         """
         if isinstance(stmt, PrimExpr):
             stmt = Evaluate(stmt)
@@ -198,7 +198,7 @@ class IRBuilder:
         Raises
         ------
         ArgumentError
-            If ``kind`` is none of these.
+            If ``kind`` is not one of these.
         """
         if kind not in _KINDS:
             raise ArgumentError(f"for_range: kind must be one of {', '.join(_KINDS)}, got {show(kind)}")

@@ -1,4 +1,4 @@
-"""Storage scopes with a tag: memory of one's own, and what a program says about it."""
+"""Tagged storage scopes: user-defined memories, and the information a program registers about them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ORDINARY_TAGS = (".dyn", ".workspace", ".vtcm")
 
 @node
 class MemoryInfo(Node):
-    """What a memory of one's own can hold; ``register_func("tvm.info.mem.<scope>")`` names a function that says it.
+    """What a user-defined memory can hold; ``register_func("tvm.info.mem.<scope>")`` names a function that says it.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def is_storage_scope(scope: str) -> bool:
 
 
 def is_tagged(scope: str) -> bool:
-    """Return whether a storage scope names memory of one's own, e.g. ``local.L0A`` or ``global:tag``.
+    """Return whether a storage scope names a user-defined memory, e.g. ``local.L0A`` or ``global:tag``.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ def script(n: IRModule | Node, options: ScriptOptions = DEFAULT_OPTIONS) -> Text
     Raises
     ------
     ArgumentError
-        If ``n`` is none of these.
+        If ``n`` is not one of these.
     """
     out = TextBuilder(" " * options.indent_spaces)
     if isinstance(n, IRModule):

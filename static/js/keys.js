@@ -69,7 +69,7 @@ function duplicatePane() {
 
 const openers = new WeakMap(); // what had the focus when a menu opened: its title, or what a key was pressed in
 
-/** Close a menu; who was in it is back where he came from. */
+/** Close a menu; focus returns to where it came from. */
 function closeMenu(menu) {
   const within = menu.open && menu.contains(document.activeElement);
   menu.open = false;

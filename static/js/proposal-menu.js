@@ -1,4 +1,4 @@
-// The menu of a loop or a stage: what it can take next, first what might pay and why, last what is refused and why.
+// The menu of a loop or a stage: what it can take next, first what might help and why, last what is refused and why.
 import { $, $$, element } from "./dom.js";
 import { apply, placeOf, propose, refusals, written } from "./proposals.js";
 import { on } from "./state.js";

@@ -12,7 +12,7 @@ import { state, workspaceJson } from "./state.js";
  * @property {Place} [onto] where it is dropped
  * @property {{line: number, removed?: number, text: string}} [edit] how the script says it; none where it is refused
  * @property {string} [refused] why it cannot be applied
- * @property {string} [gain] why it might pay
+ * @property {string} [gain] why it might help
  */
 
 /** @returns {Place} what a handle of the schedule pane stands for */

@@ -49,7 +49,7 @@ const EVENTS = {
   reveal: "the lines that are linked with the pinned one are to be shown",
   "lesson-step": "another step of the lesson is shown, or one is done",
   "lesson-passed": "the checks of a step have passed; comes with its number and with what passed",
-  leave: "the visitor goes back to his own work",
+  leave: "the visitor goes back to their own work",
   unpin: "nothing is pinned any more",
 };
 const bus = new EventTarget();

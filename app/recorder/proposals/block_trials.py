@@ -124,7 +124,7 @@ class BlockTrials(Trials[BlockCandidate]):
         names = ", ".join(self._wording.loop(candidate.block, loop) for loop in loops)
         return self._text.replacement(f"{self._wording.schedule()}.reorder({names})", last.line)
 
-    # why it might pay
+    # why it might help
 
     def gain(self, candidate: BlockCandidate, after: IRModule) -> str:
         match candidate:

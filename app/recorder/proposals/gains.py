@@ -1,4 +1,4 @@
-"""Why a primitive of tensor expressions might pay: its place in the schedule decides what is looked at."""
+"""Why a primitive of tensor expressions might help: its place in the schedule decides what is looked at."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Extents = Mapping[IterVar, int]
 
 
 class Gains:
-    """Says why primitives might pay for one schedule.
+    """Says why primitives might help for one schedule.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Gains:
         self._extents = extents
 
     def gain(self, candidate: Candidate, after: IRModule) -> str:
-        """Return why a candidate might pay, in a sentence; empty where nothing speaks for it.
+        """Return why a candidate might help, in a sentence; empty if there is no reason.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Why a primitive might pay, by the loops of the function that is lowered without it and with it."""
+"""Why a primitive might help, by the loops of the function that is lowered without it and with it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_UNROLLED = 16
 
 
 class Payoffs:
-    """Says why primitives might pay for a function; each answer is a sentence, empty where nothing speaks for it.
+    """Says why primitives might help for a function; each answer is a sentence, empty if there is no reason.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Payoffs:
         return ""
 
     def fewer_bytes_by_tile(self, after: IRModule) -> str:
-        """Return why a split might pay whose inner loop is moved inside, by what that is lowered to."""
+        """Return why a split might help whose inner loop is moved inside, by what that is lowered to."""
         gain = self.fewer_bytes(after)
         return f"with the inner loop moved inside, it {gain}" if gain else ""
 

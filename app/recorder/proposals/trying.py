@@ -76,7 +76,7 @@ class Trials(ABC, Generic[Tried]):
 
     @abstractmethod
     def gain(self, candidate: Tried, after: IRModule) -> str:
-        """Return why it might pay; empty where nothing speaks for it."""
+        """Return why it might help; empty if there is no reason."""
 
     @abstractmethod
     def primitive(self, candidate: Tried) -> ProposedPrimitive:

@@ -276,7 +276,7 @@ class TVMCResult:
         Raises
         ------
         KeyError
-            If there is none of this name.
+            If there is none with this name.
         """
         return self.outputs[name]
 

@@ -57,7 +57,7 @@ def reconstruct_registry_entity(args: argparse.Namespace, registry: Entity) -> E
     Raises
     ------
     TVMCException
-        If there is none of the name, or an option of another one is given.
+        If there is none with that name, or an option of another one is given.
     """
     kind, chosen = registry.__name__, getattr(args, _field(registry))
     if chosen is None:

@@ -23,7 +23,7 @@ class ChangeDatatype(FunctionPass):
     """Let parameters and variables of one data type be of another, and convert constants to it.
 
     Level 0.  Types that follow from these are inferred again; the values of parameters are for the caller to convert.
-    With ``tvm.target.datatype`` the other type may be a format of one's own, ``custom[posit]32``.
+    With ``tvm.target.datatype`` the other type may be a custom data type, ``custom[posit]32``.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ def _reader(returns: str, expectation: str, read: Callable[[str], T]) -> Callabl
         key : str
             The attribute.
         default : object, optional
-            What is returned if there is none of the name.
+            What is returned if there is none with that name.
 
         Returns
         -------
@@ -74,7 +74,7 @@ def _reader(returns: str, expectation: str, read: Callable[[str], T]) -> Callabl
         Raises
         ------
         AttributeError
-            If there is none of the name, and no default.
+            If there is none with that name, and no default.
         ArgumentError
             If the text is no such value.
         """
@@ -114,7 +114,7 @@ class StrAttrsDict:
         key : str
             The attribute.
         default : object
-            What is returned if there is none of the name.
+            What is returned if there is none with that name.
         expectation : str
             What the text must be, for messages.
         read : callable
@@ -127,7 +127,7 @@ class StrAttrsDict:
         Raises
         ------
         AttributeError
-            If there is none of the name, and no default.
+            If there is none with that name, and no default.
         ArgumentError
             If the function cannot read the text.
         """

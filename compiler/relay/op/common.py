@@ -84,7 +84,7 @@ def int_of(value: Any, what: str) -> int:
     Raises
     ------
     ArgumentError
-        If it is none.
+        If it is not one.
     """
     if isinstance(value, IntImm):
         return value.value

@@ -46,7 +46,7 @@ def relay_text(n: IRModule | RelayExpr | Type, show_meta_data: bool = True) -> T
     Raises
     ------
     ArgumentError
-        If ``n`` is none of these.
+        If ``n`` is not one of these.
     """
     return _written(n, show_meta_data)[0]
 

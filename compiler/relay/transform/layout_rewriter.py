@@ -40,7 +40,7 @@ class Value:
     expr : RelayExpr
         In the new graph, in its layout there.
     old, new : Layout or None
-        Its layouts in both graphs; None of a value whose layout nobody knows, which is the same in both.
+        Its layouts in both graphs; None for a value of unknown layout, which is the same in both.
     """
 
     expr: RelayExpr
@@ -136,7 +136,7 @@ class LayoutRewriter(ElementMutator):
             self.memo_map[call] = made
 
     def _alter_in_old_layout(self, call: Call, types: Sequence[Type]) -> None:
-        """Alter a call into one of another operator, whose layouts nobody knows, if that is of the same type."""
+        """Alter a call into one of another operator with unknown layouts, if that has the same type."""
         plain = self.visit(call)
         made = self._altered(plain, call, types)
         if made.op is not call.op and structural_equal(type_of(made), type_of(call)):

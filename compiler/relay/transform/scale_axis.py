@@ -130,7 +130,7 @@ class CheapExprs:
 
 
 def scale_of(call: Any) -> tuple[int, Any, tuple[int, ...]] | None:
-    """Return the number of the operand that a multiplication scales, the scale, and its axes; None if it is none."""
+    """Return the number of the operand that a multiplication scales, the scale, and its axes; None if it is not one."""
     if op_name(call) != "multiply":
         return None
     for at in (0, 1):

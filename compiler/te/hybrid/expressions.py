@@ -118,7 +118,7 @@ class ExpressionReader:
         return self.analyzer.simplify(value if value.dtype == "bool" else value != 0)
 
     def place(self, n: ast.expr) -> tuple[Tensor, tuple[PrimExpr, ...]] | None:
-        """Return the element of a tensor that an expression is; None if it is none."""
+        """Return the element of a tensor that an expression is; None if it is not one."""
         value = self.scalar(n)
         return (value.producer, value.indices) if isinstance(value, ProducerLoad) else None
 

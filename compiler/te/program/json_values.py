@@ -73,7 +73,7 @@ def items(value: object, where: str) -> list[object]:
     Raises
     ------
     ProgramError
-        If it is none.
+        If it is not one.
     """
     if not isinstance(value, list):
         raise wrong(where, "a list", value)
@@ -97,7 +97,7 @@ def text(value: object, where: str) -> str:
     Raises
     ------
     ProgramError
-        If it is none.
+        If it is not one.
     """
     if not isinstance(value, str) or len(value) > MAX_TEXT or not _encodable(value):
         raise wrong(where, f"a string of at most {MAX_TEXT:,} characters", value)
@@ -134,7 +134,7 @@ def integer(value: object, where: str, limit: int | None = None) -> int:
     Raises
     ------
     ProgramError
-        If it is none, or beyond the limit.
+        If it is not one, or beyond the limit.
     """
     if type(value) is not int:
         raise wrong(where, "an integer", value)
@@ -187,7 +187,7 @@ def number(value: object, where: str) -> float:
     Raises
     ------
     ProgramError
-        If it is none.
+        If it is not one.
     """
     if type(value) is float and math.isfinite(value):
         return value

@@ -64,7 +64,7 @@ def check_grad(
     AssertionError
         Where the gradient is not what the differences are.
     ArgumentError
-        If ``func`` is not a function, or a test input is none of the inputs.
+        If ``func`` is not a function, or a test input is not one of the inputs.
     """
     typed = run_infer_type(func)
     if not isinstance(typed, Function):

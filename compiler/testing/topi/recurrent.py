@@ -137,7 +137,7 @@ def attention_python(
     Raises
     ------
     ArgumentError
-        If ``causal`` is none of the three.
+        If ``causal`` is not one of the three.
     """
     if causal not in ("none", "TopLeft", "BottomRight"):
         raise ArgumentError(f"attention_python: causal must be 'none', 'TopLeft' or 'BottomRight', got {causal!r}")

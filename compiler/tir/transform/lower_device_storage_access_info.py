@@ -21,7 +21,7 @@ from compiler.tir.transform.pass_base import PrimFuncPass
 
 
 class LowerDeviceStorageAccessInfo(PrimFuncPass):
-    """Let memory of one's own begin at its head address, and make pointers to parts of buffers addresses of elements.
+    """Let user-defined memory begin at its head address, and make pointers to parts of buffers addresses of elements.
 
     For example, where ``tvm.info.mem.global.npu`` says that the memory begins at ``base()``::
 

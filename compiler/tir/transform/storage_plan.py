@@ -15,7 +15,7 @@ from compiler.tir.transform.storage_lifetime import Lifetime
 MATCH_RANGE = 16
 """Memory is not shared by buffers whose sizes differ by more than this factor."""
 WORD = 32
-"""Memory of one's own is given out in multiples of so many bits, unless its information says more."""
+"""User-defined memory is allocated in multiples of this many bits, unless its information says more."""
 
 
 class Storage:
@@ -85,7 +85,7 @@ def plan(lives: list[Lifetime]) -> list[Storage]:
 
     A buffer takes the memory of one that is dead by then: preferably of one that dies in the very statement that
     brings it to life and can be overwritten element by element, else the smallest that is large enough, else the
-    largest that can grow.  All of a memory of one's own is one allocation in the end.
+    largest that can grow.  All of a user-defined memory is one allocation in the end.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def plan(lives: list[Lifetime]) -> list[Storage]:
     Raises
     ------
     LoweringError
-        If there is less of a memory of one's own than is needed, or its buffers have no constant size.
+        If there is less of a user-defined memory than is needed, or its buffers have no constant size.
     """
     storages: list[Storage] = []
     for life in sorted(lives, key=lambda x: x.first):
@@ -108,7 +108,7 @@ def plan(lives: list[Lifetime]) -> list[Storage]:
 
 
 def _with_tagged_merged(storages: list[Storage]) -> list[Storage]:
-    """Return the storages, those of one memory of one's own as one."""
+    """Return the storages, those of one user-defined memory as one."""
     merged: list[Storage] = []
     tagged: dict[tuple[Stmt | None, str], list[Storage]] = {}
     for storage in storages:

@@ -39,7 +39,7 @@ class StorageRewrite(PrimFuncPass):
                 C[i] = B[i] * 2.0                             use(B_1)
             use(C)
 
-    Buffers of a storage scope with a tag, such as ``local.L0A``, lie in a memory of one's own: they become one
+    Buffers of a storage scope with a tag, such as ``local.L0A``, are in a user-defined memory: they become one
     allocation, whose size is checked against what ``register_func("tvm.info.mem.<scope>")`` says.  Memory that is
     only accessed by aligned vectors of one length becomes an array of such vectors.  The option
     ``tir.disable_storage_rewrite`` leaves everything as it is.

@@ -145,7 +145,7 @@ def lstm(
     Raises
     ------
     ArgumentError
-        If the layout of the weights is none of the four gates.
+        If the layout of the weights does not order the four gates.
 
     References
     ----------

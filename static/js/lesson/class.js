@@ -17,7 +17,7 @@ const secret = new URLSearchParams(location.hash.slice(1)).get("teacher"); // a 
 const address = `/api/classes/${encodeURIComponent(name)}`;
 
 let news = { presented: null, board: [], students: 0 };
-let following = true; // a student follows whoever presents, until he leaves
+let following = true; // a student follows whoever presents, until they leave
 let presenting = null; // null until the first news: a teacher who reloads the page goes on presenting
 let sent = "";
 let timer = 0;
@@ -139,7 +139,7 @@ function follow(before) {
   document.body.classList.toggle("following", follows());
 }
 
-/** Take over what the teacher has on his screen. */
+/** Take over what the teacher has on screen. */
 function apply({ script, options, view, line: at, step }) {
   own ??= { options: state.options, view: { ...state.view } };
   const changed = JSON.stringify([options, view]) !== JSON.stringify([shownOptions, shownView]);
@@ -156,7 +156,7 @@ function apply({ script, options, view, line: at, step }) {
 
 let shownOptions = null;
 let shownView = null;
-let own = null; // the student's options and view, while he follows
+let own = null; // the student's options and view, while they follow
 
 /** Take over the units, steps and machines of a view; what it does not name is as by default. */
 function choose({ closed, opened, ...chosen }) { // which panes are open is everybody's own affair

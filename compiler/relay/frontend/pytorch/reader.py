@@ -63,7 +63,7 @@ def read_model(model: ModelSource) -> Model:
     ModelError
         If the file cannot be read, is damaged, or holds something else.
     ArgumentError
-        If it is none of these.
+        If it is not one of these.
     """
     if isinstance(model, (torch.jit.ScriptModule, torch.export.ExportedProgram)):
         return model

@@ -23,7 +23,7 @@ class ModelError(TVMError):
 
 
 class ConversionError(TVMError):
-    """A node that has no counterpart here; the importer adds which node it is."""
+    """A node that has no counterpart in Relay; the importer adds which node it is."""
 
 
 class UnsupportedOperatorError(ConversionError, NotImplementedError):

@@ -47,7 +47,7 @@ def read_graph(model: ModelSource) -> tuple[Any, list[str]]:
     ModelError
         If it cannot be read, or is not a graph.
     ArgumentError
-        If it is none of these.
+        If it is not one of these.
     """
     name = "the graph"
     if isinstance(model, (str, os.PathLike)):

@@ -134,7 +134,7 @@ def read_model(model: ModelSource) -> tuple[Subgraph, ...]:
     ModelError
         If it is not a model of TensorFlow Lite, or damaged.
     ArgumentError
-        If it is none of these.
+        If it is not one of these.
     """
     flat = _opened(model)
     with reading():

@@ -52,7 +52,7 @@ def compute_inline(state: ScheduleState, block: StmtSRef) -> None:
     Raises
     ------
     ScheduleError
-        If it is none, or its buffer is used otherwise than by loads.
+        If it is not one, or its buffer is used otherwise than by loads.
     """
     scope = scope_root(state, block)
     buffer = _only_buffer(state, block, {region.buffer for region in block.block.writes}, "write")
@@ -82,7 +82,7 @@ def reverse_compute_inline(state: ScheduleState, block: StmtSRef) -> None:
     Raises
     ------
     ScheduleError
-        If it is none, or which element it needs of its producer is not one to one.
+        If it is not one, or which element it needs of its producer is not one to one.
     """
     scope = scope_root(state, block)
     written = {region.buffer for other in state.child_blocks(scope) for region in other.block.writes}
