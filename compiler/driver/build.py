@@ -149,7 +149,7 @@ def _only_target(modules: Mapping[str | Target, IRModule]) -> Target:
 
 
 def _joined(modules: Sequence[object]) -> IRModule:
-    """Return one module with the functions of several."""
+    """Merge the functions of several modules into one."""
     functions: dict[str, BaseFunc] = {}
     for module in modules:
         if not isinstance(module, IRModule):
@@ -162,7 +162,7 @@ def _joined(modules: Sequence[object]) -> IRModule:
 
 
 def _target(target: str | Target | None) -> Target:
-    """Return the target that is meant; what TVM interprets, ``stackvm``, is machine code of this computer here."""
+    """Return the intended target; ``stackvm``, which TVM interprets, compiles for the host instead."""
     if target is None:
         return Target.current() or Target("llvm")
     made = target if isinstance(target, Target) else Target(target)
@@ -170,7 +170,7 @@ def _target(target: str | Target | None) -> Target:
 
 
 def _check(module: IRModule, target: Target) -> None:
-    """Refuse what no code can be generated from, in the words of the schedule."""
+    """Reject what no code can be generated for, in terms of the schedule."""
     if target.kind != "llvm" and target.kind not in LANGUAGES and not is_device(target):
         made = ", ".join(("llvm", *LANGUAGES, *DEVICES))
         raise TargetError(

@@ -134,5 +134,5 @@ def _module(inputs: object, args: Sequence[Any] | None, name: str, binds: Mappin
 
 
 def _assume_no_alias(func: PrimFunc) -> PrimFunc:
-    """Say that no two parameters of a function are the same memory, unless the context leaves that open."""
+    """Mark a function's parameters as not aliasing, unless the context says otherwise."""
     return func.with_attr("tir.noalias", True) if PassContext.current().config.get("tir.noalias", True) else func

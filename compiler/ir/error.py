@@ -63,15 +63,15 @@ class LoweringError(TVMError):
 
 
 class BuildError(TVMError):
-    """A function for which no machine code can be made."""
+    """A function for which no machine code can be generated."""
 
 
 class ArgumentError(TVMError, ValueError):
-    """Arguments that do not fit: of a built function at run time, or of an API call."""
+    """Invalid arguments, of a built function at run time or of an API call."""
 
 
 class AttrsError(ArgumentError, AttributeError):
-    """An attribute of an operator that it does not have, that is missing, or whose value does not fit."""
+    """An operator attribute that does not exist, is missing, or has an invalid value."""
 
 
 class UnknownNameError(AttributeError, TVMError):
@@ -83,19 +83,19 @@ class UnknownFunctionError(ArgumentError, AttributeError):
 
 
 class TargetError(TVMError, ValueError):
-    """A target that is not known, or that cannot do what a function needs."""
+    """An unknown target, or one that lacks what a function needs."""
 
 
 class UnavailableError(TVMError, NotImplementedError):
-    """A device, a library or a service that does not exist here; tests that need it can skip on this class."""
+    """A device, library or service that is not available; tests that need it can skip on this class."""
 
 
 class DiagnosticError(TVMError):
-    """A program that was refused with a message for each of its faults."""
+    """A program rejected with one diagnostic per fault."""
 
 
 class InternalError(TVMError):
-    """A defect of the compiler."""
+    """A bug in the compiler."""
 
 
 class OpError(TVMError):
@@ -111,7 +111,7 @@ class OpAttributeRequired(OpError, AttributeError):
 
 
 class OpAttributeInvalid(OpError, AttributeError):
-    """An operator with an attribute of no meaning."""
+    """An operator with an invalid attribute value."""
 
 
 class OpAttributeUnImplemented(OpError, NotImplementedError):
@@ -119,15 +119,15 @@ class OpAttributeUnImplemented(OpError, NotImplementedError):
 
 
 class RPCError(UnavailableError):
-    """A call of another machine; there is no RPC here."""
+    """An RPC call; there is no RPC."""
 
 
 class RPCSessionTimeoutError(RPCError, TimeoutError):
-    """A call of another machine that took too long."""
+    """An RPC call that timed out."""
 
 
 class ProgramError(TVMError):
-    """What a function of a program has raised, as :func:`errors_of_program` lets it pass."""
+    """An error raised by a user's function, as :func:`errors_of_program` passes it on."""
 
 
 @contextmanager
@@ -179,7 +179,7 @@ def register_error(func_name: str | type[AnyError] = "", cls: type[AnyError] | N
 
 
 def show(value: object) -> str:
-    """Return a user's value as a message shows it.
+    """Format a user's value for a message.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def show(value: object) -> str:
 
 
 def expected(operation: str, argument: str, expectation: str, got: object, where: str = "") -> NoReturn:
-    """Raise the usual error about an argument: ``split: factor must be a positive int, got -4 (axis 'i')``.
+    """Raise the standard error about an argument: ``split: factor must be a positive int, got -4 (axis 'i')``.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def unknown_name(module: str, name: str, names: Iterable[str]) -> UnknownNameErr
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return the end of an error about a name that does not exist.
+    """Return the suggestion at the end of an error about an unknown name.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, as errors say it: ``1 index``, ``2 indices``.
+    """Return a number with its noun, for error messages: ``1 index``, ``2 indices``.
 
     Parameters
     ----------

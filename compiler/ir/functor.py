@@ -82,7 +82,7 @@ class Functor:
 
 
 class Visitor(Functor):
-    """Walks every child; override ``visit_<Class>`` and call ``self.visit_Node(n)`` to go on below."""
+    """Visits every child; override ``visit_<Class>`` and call ``self.visit_Node(n)`` to continue below."""
 
     def visit_Node(self, n: Node) -> None:
         """Visit the children of ``n``, in order."""
@@ -142,7 +142,7 @@ class RewriteFunctor(Functor):
 
 
 class Mutator(RewriteFunctor):
-    """Rebuilds a tree; returns the very same object where nothing changed."""
+    """Rebuilds a tree, and returns the same object if nothing changed."""
 
     def visit_Node(self, n: AnyNode) -> AnyNode:
         """Return ``n`` with its children visited; ``n`` itself where all of them stayed."""

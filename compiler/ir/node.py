@@ -67,7 +67,7 @@ def older_names(**names: str) -> Callable[[type[T]], type[T]]:
 
 @node
 class Node(Scriptable):
-    """Anything that an IR is made of.
+    """The base class of all IR nodes.
 
     ``children`` names the fields that visitors descend into, in order; each holds a node, a tuple of nodes, or None.
     ``span`` is inherited from the ambient span at construction.
@@ -99,7 +99,7 @@ class Node(Scriptable):
         return self.dag_node
 
     def same_as(self, other: object) -> bool:
-        """Return whether ``other`` is this very object.
+        """Return whether ``other`` is this object.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ def structure(cls: type) -> tuple[tuple[str, ...], Any]:
 
 
 def rebuild(n: N, /, **changes: Any) -> N:
-    """Return ``n`` with some of its fields changed; ``n`` itself where nothing changes.
+    """Return ``n`` with some fields changed, or ``n`` itself if nothing changes.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def rebuild(n: N, /, **changes: Any) -> N:
 
 
 def same_items(new: Sequence[Any], old: Sequence[Any]) -> bool:
-    """Return whether two sequences hold the very same objects."""
+    """Return whether two sequences hold identical objects."""
     return len(new) == len(old) and all(map(operator.is_, new, old))
 
 

@@ -45,7 +45,7 @@ class CallEffectKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ArgumentInfo:
-    """What an operator says about one of its arguments.
+    """The description of one argument of an operator.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class ArgumentInfo:
 
 @dataclass(slots=True)
 class OpDeclaration:
-    """What a program says about an operator, step by step.
+    """An operator's declaration, as a program fills it in.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class Op:
         self._declared().arguments.append(ArgumentInfo(name, type, description))
 
     def set_num_inputs(self, n: int) -> None:
-        """Say how many arguments a call has.
+        """Set the number of arguments of a call.
 
         Parameters
         ----------
@@ -323,7 +323,7 @@ class Op:
         return sorted(_REGISTRY)
 
     def same_as(self, other: object) -> bool:
-        """Return whether another operator is this very one.
+        """Return whether another operator is this one.
 
         Parameters
         ----------
@@ -385,7 +385,7 @@ def register_op(
     prints_dtype: bool = False,
     dtype_is_last: bool = False,
 ) -> Op:
-    """Register an operator under a name that is still free and return it."""
+    """Register an operator under a name that is not taken, and return it."""
     return add_op(Op(name, effect, reference, doc, prints_dtype, dtype_is_last))
 
 
@@ -393,7 +393,7 @@ AnyOp = TypeVar("AnyOp", bound=Op)
 
 
 def add_op(op: AnyOp) -> AnyOp:
-    """Enter an operator into the registry under its name, which must still be free, and return it."""
+    """Add an operator to the registry under its name, which must not be taken, and return it."""
     if op.name in _REGISTRY:
         raise ValueError(f"operator {op.name} is registered twice")
     _REGISTRY[op.name] = op

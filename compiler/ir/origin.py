@@ -22,7 +22,7 @@ Span = frozenset[OriginId]
 
 
 class _NoSpan(frozenset[OriginId]):
-    """The span of what comes from nowhere: an empty set that is equal to None too, as TVM's missing span is."""
+    """The empty span of nodes without an origin; equal to None too, like TVM's missing span."""
 
     __slots__ = ()
 
@@ -128,7 +128,7 @@ class OriginTable:
 
 
 class Ambient:
-    """What nodes and origins inherit from where they are made.
+    """What nodes and origins inherit from the place where they are created.
 
     Threads and tasks never share one that changes: the ``with`` blocks below and the outermost visit of a traversal put
     a new one into the context.  Only the visits inside, which never wait for anything, change its ``span`` and
@@ -300,7 +300,7 @@ def locate(frame: FrameType) -> Location:
 
 
 def mint_source(label: str, parents: Span = NO_SPAN) -> Span:
-    """Mint a root for the user's current line; returns the empty span when nothing records.
+    """Mint a root origin for the user's current line; returns the empty span when nothing records.
 
     Inside of :func:`lowering_to` it is not a root: the user did not write it, it comes from the ambient span.
     """

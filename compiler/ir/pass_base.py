@@ -139,7 +139,7 @@ class Pass:
         name: str | None = None,
         required: Sequence[str] | None = None,
     ) -> Any:
-        """Make a pass of this kind of a function or class of the user's, as :func:`module_pass` says.
+        """Create a pass of this kind from a user's function or class; see :func:`module_pass`.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class Pass:
 
     @abstractmethod
     def apply(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """Return the transformed module; each kind of pass has its way.
+        """Return the transformed module; implemented by each kind of pass.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class Pass:
         return self._run(mod, PassContext.current(), "", in_sequence=False)
 
     def run_if_enabled(self, mod: IRModule) -> IRModule:
-        """Run the pass as a part of a sequence: if the current context lets it.
+        """Run the pass as part of a sequence, if the current context enables it.
 
         Parameters
         ----------
@@ -292,7 +292,7 @@ _OURS = __name__.partition(".")[0] + "."
 
 
 def pass_class(name: str) -> type[Pass]:
-    """Return the class of the passes of a name.
+    """Return the pass class with a given name.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ def pass_class(name: str) -> type[Pass]:
 
 
 def registered_passes() -> list[type[Pass]]:
-    """Return the classes of all passes, sorted by the name of the pass.
+    """Return all pass classes, sorted by pass name.
 
     Returns
     -------
@@ -328,7 +328,7 @@ def registered_passes() -> list[type[Pass]]:
 
 
 def check_option_names(name: str, cls: type[Pass], options: Mapping[str, object]) -> None:
-    """Refuse options that the constructor of a pass does not take."""
+    """Reject options that the constructor of a pass does not take."""
     names = inspect.signature(cls).parameters
     for option in options:
         if option not in names:
@@ -336,7 +336,7 @@ def check_option_names(name: str, cls: type[Pass], options: Mapping[str, object]
 
 
 def required_pass(name: str) -> Pass:
-    """Return a pass of that name with its usual options.
+    """Return the pass with that name and its default options.
 
     Parameters
     ----------

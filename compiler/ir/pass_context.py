@@ -143,7 +143,7 @@ def _number(value: object) -> object:
 
 
 class PassContext(TraceStack):
-    """What passes run in: optimisation level, configuration, instruments.
+    """The context passes run in: optimisation level, configuration and instruments.
 
     The passes within ``with PassContext(…):`` run in it.  It is the current one of its thread and asyncio task alone;
     a new thread begins with the default context.
@@ -243,7 +243,7 @@ class PassContext(TraceStack):
         return {key: {"type": _type_name(kind)} for key, kind in config_options().items()}
 
     def override_instruments(self, instruments: Sequence[PassInstrument] | None) -> None:
-        """Let other instruments hear of the passes in this context, from now on.
+        """Replace the instruments of this context.
 
         Parameters
         ----------
@@ -304,7 +304,7 @@ class PassContext(TraceStack):
         return info.name in self.required_pass or self.opt_level >= info.opt_level
 
     def why_not(self, info: PassInfo) -> str:
-        """Return why a pass does not run in this context, in words.
+        """Explain why a pass does not run in this context.
 
         Parameters
         ----------

@@ -81,7 +81,7 @@ class Span(frozenset[int]):
         return f"Span({self.source_name!r}, {self.line}, {self.end_line}, {self.column}, {self.end_column})"
 
     def same_as(self, other: object) -> bool:
-        """Return whether ``other`` is this very object.
+        """Return whether ``other`` is this object.
 
         Parameters
         ----------

@@ -91,7 +91,7 @@ def _marked(root: object, path: ObjectPath) -> str:
 def get_first_structural_mismatch(
     lhs: object, rhs: object, map_free_vars: bool = False
 ) -> tuple[ObjectPath, ObjectPath] | None:
-    """Return where two expressions, statements, functions or modules begin to differ in structure.
+    """Return the paths to the first structural difference between two expressions, statements, functions or modules.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def get_first_structural_mismatch(
 
 
 def structural_hash(node: object, map_free_vars: bool = False) -> int:
-    """Return a hash that agrees with :func:`structural_equal` under the same ``map_free_vars``.
+    """Return a hash consistent with :func:`structural_equal` under the same ``map_free_vars``.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ __all__ = [
 
 
 class ModulePass(Pass, abstract=True):
-    """A pass over whole modules: its work is ``transform_module(mod, ctx) -> mod``.
+    """A pass over whole modules, implemented by ``transform_module(mod, ctx) -> mod``.
 
     The method gets a copy of the module that it may change; where nothing changed, the pass returns the module that
     it was given.
@@ -109,7 +109,7 @@ def _same(a: IRModule, b: IRModule) -> bool:
 
 
 class Sequential(Pass):
-    """Passes one after the other.
+    """A sequence of passes.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class Sequential(Pass):
         return PassInfo(self.opt_level, self.name, tuple(self.required or ()))
 
     def options(self) -> dict[str, Any]:
-        """Return the passes, and those options that are not the usual ones.
+        """Return the passes, and the options that differ from the defaults.
 
         Returns
         -------
@@ -186,7 +186,7 @@ def module_pass(
     required: Sequence[str] | None = None,
     traceable: bool = False,
 ) -> Any:
-    """Make a module pass of a function or of a class.
+    """Create a module pass from a function or a class.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def module_pass(
 
 
 def parse_pass(text: str) -> Pass:
-    """Return the pass that a text describes; ``repr`` of a pass is such a text.
+    """Parse a pass from its text form, which is its ``repr``.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ class ProgramOp(RelayOp):
         return DictAttrs(given)
 
     def set_num_inputs(self, n: int) -> None:
-        """Say how many arguments a call has.
+        """Set the number of arguments of a call.
 
         Parameters
         ----------

@@ -16,7 +16,7 @@ AxisDomain: TypeAlias = Range | tuple[ExprLike, ExprLike] | list[ExprLike]
 
 
 def check_name(operation: str, name: object) -> None:
-    """Refuse a name that is not a string."""
+    """Reject a name that is not a string."""
     if not isinstance(name, str):
         raise ArgumentError(f"{operation}: name must be a string, got {show(name)}")
 

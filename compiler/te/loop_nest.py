@@ -37,7 +37,7 @@ _KIND: dict[int | None, ForKind] = {
 
 @dataclass(slots=True)
 class LoopNest:
-    """Loops without a body, outermost first, and the value that each axis has in the innermost one."""
+    """A loop nest without a body, outermost first, and the value of each axis in the innermost loop."""
 
     wrappers: list[Callable[[Stmt], Stmt]] = field(default_factory=list)
     values: Values = field(default_factory=dict)
@@ -50,7 +50,7 @@ class LoopNest:
 
 
 class StageLoops:
-    """Makes the loops of a stage.
+    """Builds the loops of a stage.
 
     Parameters
     ----------

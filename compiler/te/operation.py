@@ -47,7 +47,7 @@ _, MAX_INT32 = dt.int_range("int32")
 
 @node
 class PlaceholderOp(Operation):
-    """Holds a tensor that is given as an argument; made by :func:`placeholder`.
+    """An input tensor; made by :func:`placeholder`.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ def _tensors_read(body: tuple[PrimExpr, ...]) -> tuple[Tensor, ...]:
 
 
 def placeholder(shape: Shape, dtype: str | None = None, name: str = "placeholder") -> Tensor:
-    """Declare a tensor that is given as an argument.
+    """Declare an input tensor.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def compute(
     attrs: Mapping[str, Any] | None = None,
     varargs_names: Sequence[str] | None = None,
 ) -> Any:
-    """Declare a tensor by an expression for each of its elements.
+    """Declare a tensor by an expression for its elements.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ __all__ = ["Schedule", "create_schedule"]
 
 
 class Schedule(ScheduleState):
-    """How some operations, and all that they depend on, are computed; made by :func:`create_schedule`.
+    """How some operations and everything they depend on are computed; made by :func:`create_schedule`.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Schedule(ScheduleState):
         return load_json, (save_json(self),)
 
     def record(self, primitive: Primitive) -> None:
-        """Add a primitive that was applied, and tell the instruments.
+        """Record an applied primitive, and notify the instruments.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class Schedule(ScheduleState):
             instrument.primitive_applied(self, primitive)
 
     def normalize(self) -> Schedule:
-        """Return the schedule that is lowered.
+        """Return the normalised schedule, which is the one to lower.
 
         Returns
         -------
@@ -94,7 +94,7 @@ class Schedule(ScheduleState):
 
     @primitive
     def cache_read(self, tensor: Tensor, scope: str, readers: Readers) -> Tensor:
-        """Let some readers of a tensor read a copy of it, which is a stage of its own.
+        """Insert a stage that copies a tensor, for some of its readers to read instead.
 
         ::
 
@@ -134,7 +134,7 @@ class Schedule(ScheduleState):
 
     @primitive
     def cache_write(self, tensor: Tensors, scope: str) -> Tensor | list[Tensor]:
-        """Compute a tensor into a buffer of its own, from which the tensor itself is copied.
+        """Compute a tensor into a cache stage, from which the tensor itself is copied.
 
         Loops that were made before become the dimensions of the buffer: a change of layout.  ::
 
@@ -166,7 +166,7 @@ class Schedule(ScheduleState):
 
     @primitive
     def create_group(self, outputs: Tensors, inputs: Tensors, include_inputs: bool = False) -> Group:
-        """Make a group of the stages between some tensors, which are placed together.
+        """Group the stages between some tensors, to attach them together.
 
         ::
 
@@ -198,7 +198,7 @@ class Schedule(ScheduleState):
 
     @primitive
     def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Tensor | list[Tensor]:
-        """Reduce in two steps: over all other axes for each value of ``axis``, then over ``axis``.
+        """Factor a reduction: over all other axes for each value of ``axis``, then over ``axis``.
 
         Both stages have plain loops afterwards.  The idea is that of Suriana, Adams and Kamil, "Parallel associative
         reductions in Halide" (CGO 2017).  ::

@@ -23,7 +23,7 @@ import_relations()
 
 @stage_primitives.install
 class Stage(StageStorage):
-    """The schedule of one operation, shaped by primitives; a schedule makes one for each of its operations.
+    """The schedule of one operation, changed by primitives; a schedule has one stage per operation.
 
     The primitives that make axes stand beside their relations, in :mod:`compiler.te.relations`.
 
@@ -59,7 +59,7 @@ class Stage(StageStorage):
         x_nparts: ExprLike | None = None,
         y_nparts: ExprLike | None = None,
     ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
-        """Split two loops and move the inner ones inside.
+        """Tile two loops: split both, and move the inner loops innermost.
 
         ::
 
@@ -88,7 +88,7 @@ class Stage(StageStorage):
 
     @primitive
     def reorder(self, *args: IterVar) -> None:
-        """Put loops into the given order, outermost first; the others stay where they are.
+        """Reorder loops, outermost first; the others stay where they are.
 
         ::
 
@@ -117,7 +117,7 @@ class Stage(StageStorage):
 
     @primitive
     def vectorize(self, var: IterVar) -> None:
-        """Turn a loop of constant extent into vector operations.
+        """Vectorize a loop of constant extent.
 
         ::
 
@@ -146,7 +146,7 @@ class Stage(StageStorage):
 
     @primitive
     def parallel(self, var: IterVar) -> None:
-        """Carry out the iterations of a loop on several cores.
+        """Parallelize a loop over several cores.
 
         ::
 
@@ -163,7 +163,7 @@ class Stage(StageStorage):
 
     @primitive
     def unroll(self, var: IterVar) -> None:
-        """Write the body of a loop once for each iteration.
+        """Unroll a loop.
 
         ::
 
@@ -180,7 +180,7 @@ class Stage(StageStorage):
 
     @primitive
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
-        """Let each iteration of a loop be one thread of ``thread_ivar``, made by ``te.thread_axis``.
+        """Bind a loop to the thread axis ``thread_ivar``, made by ``te.thread_axis``.
 
         ::
 
@@ -247,7 +247,7 @@ class Stage(StageStorage):
 
     @primitive
     def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
-        """Let an intrinsic compute a loop and all that is inside of it.
+        """Replace a loop and everything inside it by a tensor intrinsic.
 
         Lowering checks that it computes the same, by what it is declared to compute.  ::
 
@@ -281,7 +281,7 @@ class Stage(StageStorage):
 
     @primitive
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
-        """Compute what is needed of this stage inside a loop of a stage that reads it.
+        """Attach this stage at a loop of a stage that reads it, and compute only what is needed there.
 
         ::
 
@@ -324,7 +324,7 @@ class Stage(StageStorage):
 
     @primitive
     def compute_inline(self) -> None:
-        """Put the expression of this stage wherever it is read, and store nothing.
+        """Inline this stage into its readers, and store nothing.
 
         ::
 
@@ -347,7 +347,7 @@ class Stage(StageStorage):
 
     @primitive
     def compute_root(self) -> None:
-        """Compute this stage as a whole before the stages that read it: undo ``compute_at`` and ``compute_inline``.
+        """Compute this stage as a whole before its readers, undoing ``compute_at`` and ``compute_inline``.
 
         ::
 

@@ -68,12 +68,12 @@ class IterVarAttr:
 
     @property
     def pragma_keys(self) -> tuple[StringImm, ...]:
-        """What the annotations for the passes ask for, in the order in which they were given."""
+        """The keys of the pragmas, in the order in which they were given."""
         return tuple(StringImm(key) for key, _ in self.pragmas)
 
     @property
     def pragma_values(self) -> tuple[PrimExpr, ...]:
-        """The values of the annotations for the passes, in the same order."""
+        """The values of the pragmas, in the same order."""
         return tuple(value for _, value in self.pragmas)
 
 
@@ -139,7 +139,7 @@ class StageState(RecordedStage):
         self.set_op(op)
 
     def set_op(self, op: Operation) -> None:
-        """Make the stage compute ``op`` by its plain loops."""
+        """Make the stage compute ``op`` with its default loops."""
         self.op = op
         self.all_iter_vars = list(op.root_iter_vars)
         self.leaf_iter_vars = [a for a in op.root_iter_vars if a.iter_type != IterVar.DimInfo]
@@ -156,7 +156,7 @@ class StageState(RecordedStage):
         return new
 
     def take(self, other: Self) -> None:
-        """Take over the state of another stage, but for its schedule."""
+        """Take over the state of another stage, except its schedule."""
         self.op, self.origin_op = other.op, other.origin_op
         self.scope, self.is_output, self.double_buffered = other.scope, other.is_output, other.double_buffered
         self.attach_type, self.attach_stage, self.attach_ivar = other.attach_type, other.attach_stage, other.attach_ivar
@@ -202,7 +202,7 @@ class StageState(RecordedStage):
     # checks
 
     def require_leaf(self, primitive_name: str, axis: object) -> int:
-        """Return the position of a loop in the nest, or raise an error that says why the axis is none."""
+        """Return the position of a loop in the nest, or raise an error that says why the axis is not one."""
         if isinstance(axis, (Var, Tensor)) or not isinstance(axis, IterVar):
             raise ArgumentError(f"{primitive_name}: expected an axis of stage {self.op.name!r}, got {show(axis)}")
         at = position(self.leaf_iter_vars, axis)

@@ -23,11 +23,11 @@ __all__ = ["StageStorage"]
 
 
 class StageStorage(StageState):
-    """The part of a stage that is about memory."""
+    """The storage primitives of a stage."""
 
     @primitive
     def set_scope(self, scope: str) -> None:
-        """Store this stage in memory of a scope, e.g. ``local`` or ``shared``.
+        """Store this stage in a storage scope, e.g. ``local`` or ``shared``.
 
         ::
 
@@ -52,7 +52,7 @@ class StageStorage(StageState):
 
     @primitive
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
-        """Let the stride of a dimension be ``k * factor + offset`` elements, against conflicts in memory banks.
+        """Pad the stride of a dimension to ``k * factor + offset`` elements, to avoid bank conflicts.
 
         ::
 
@@ -85,7 +85,7 @@ class StageStorage(StageState):
 
     @primitive
     def transform_layout(self, mapping_function: Callable[..., Any]) -> list[IterVar] | None:
-        """Arrange the elements of this stage differently in its buffer, and compute them in the order of that.
+        """Transform the layout of this stage's buffer, and traverse the elements in that order.
 
         What reads the stage follows.  Transformations that are applied one after another take the dimensions that the
         one before made.  For example ``s[B].transform_layout(lambda i, j: [j // 4, i, j % 4])``::
@@ -131,7 +131,7 @@ class StageStorage(StageState):
         return loops
 
     def _traverse(self, index_map: IndexMap, shape: tuple[PrimExpr, ...]) -> list[IterVar] | None:
-        """Make loops over the dimensions of the new layout, if this stage has loops over those of the old one."""
+        """Create loops over the dimensions of the new layout, if this stage has loops over those of the old one."""
         axes = self._axes_of_layout() if isinstance(self.op, ComputeOp) else None
         try:
             inverse = index_map.inverse(shape) if axes is not None else index_map.non_surjective_inverse(shape)[0]
@@ -188,7 +188,7 @@ class StageStorage(StageState):
 
     @primitive
     def double_buffer(self) -> None:
-        """Keep two buffers of this stage, so that one is filled while the other one is read.
+        """Double-buffer this stage: fill one buffer while the other one is read.
 
         ::
 
@@ -209,7 +209,7 @@ class StageStorage(StageState):
 
     @primitive
     def rolling_buffer(self) -> None:
-        """Keep the rows that the next iteration reads again, instead of computing them anew.
+        """Keep the rows that the next iteration reads again, instead of recomputing them.
 
         For a stage that is computed in a loop of its reader, where the windows that are read overlap.
 
@@ -225,7 +225,7 @@ class StageStorage(StageState):
 
     @primitive
     def prefetch(self, tensor: Tensor, var: IterVar, offset: ExprLike) -> None:
-        """Hint at what a later iteration of a loop reads of a tensor.
+        """Prefetch what a later iteration of a loop reads of a tensor.
 
         ::
 

@@ -159,7 +159,7 @@ class Parameters:
 
 
 class _ToBuffers(ThreadMerger):
-    """Puts buffers in the place of tensors: those of the parameters, and one for each tensor that is realized."""
+    """Replaces tensors by buffers: those of the parameters, and one for each realized tensor."""
 
     def __init__(
         self,

@@ -87,7 +87,7 @@ def function_pass(
     required: Sequence[str] | None = None,
     traceable: bool = False,
 ) -> Any:
-    """Make a pass over the functions of graphs of a function or of a class.
+    """Create a pass over Relay functions from a function or a class.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ Sets = dict[IterVar, IntervalSet]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Relation(ABC):
-    """How some axes of a stage, the children, are made from others, the parents.
+    """How some axes of a stage, the children, derive from others, the parents.
 
     Lowering knows a relation by these methods alone; a subclass that lacks one of them is a ``TypeError`` when the
     class is created.  All of them speak of *offsets*: the distance of an axis from the beginning of its domain.  A

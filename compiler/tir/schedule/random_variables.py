@@ -15,7 +15,7 @@ class RandomVariable:
     __slots__ = ()
 
     def same_as(self, other: object) -> bool:
-        """Return whether ``other`` is this very object.
+        """Return whether ``other`` is this object.
 
         Parameters
         ----------

@@ -77,7 +77,7 @@ def prim_func_pass(
     required: Sequence[str] | None = None,
     traceable: bool = False,
 ) -> Any:
-    """Make a pass over the functions of loop IR of a function or of a class.
+    """Create a pass over PrimFuncs from a function or a class.
 
     Parameters
     ----------
