@@ -9,6 +9,8 @@ from pathlib import Path
 
 from compiler.contrib.utils import which
 from compiler.ir.error import BuildError, UnavailableError
+from compiler.runtime.library import library_content
+from compiler.runtime.object_file import is_elf
 
 __all__ = [
     "create_executable",
@@ -42,6 +44,8 @@ def create_shared(
 ) -> None:
     """Link object files, or compile sources, to a shared library.
 
+    Where there is no compiler, one object file is linked as ``export_library`` does it.
+
     Parameters
     ----------
     output : str
@@ -56,11 +60,24 @@ def create_shared(
     Raises
     ------
     UnavailableError
-        If there is no compiler.
+        If there is no compiler, and it is more than one object file.
     BuildError
         With what the compiler says, if it fails.
     """
+    inputs = [objects] if isinstance(objects, str) else list(objects)
+    code = _only_object(inputs) if not (options or cc or get_cc()) else None
+    if code is not None:
+        Path(output).write_bytes(library_content(code, output))
+        return
     _run(output, objects, ["-shared", "-fPIC", *(options or ())], cc)
+
+
+def _only_object(inputs: Sequence[str]) -> bytes | None:
+    """Return the object code of the only input; None if there are more, or it is something else."""
+    if len(inputs) != 1 or not Path(inputs[0]).is_file():
+        return None
+    code = Path(inputs[0]).read_bytes()
+    return code if is_elf(code) else None
 
 
 def create_executable(

@@ -9,9 +9,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from compiler import unavailable
+import compiler as tvm
+from compiler import te, unavailable
 from compiler.contrib import cc, clang, download, pickle_memoize, pipeline_executor, tar, utils
 from compiler.ir.error import ArgumentError, BuildError, UnavailableError
 from compiler.names import module_of
@@ -82,6 +84,19 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         cc.create_shared("a.so", "a.o")
     with pytest.raises(UnavailableError, match="cannot be fetched"):
         download.download("http://localhost:9/model", tmp_path / "model", retries=1)
+
+
+def test_one_object_file_is_linked_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    a = te.placeholder((4,), name="a")
+    b = te.compute((4,), lambda i: a[i] + 1.0, name="b")
+    built = tvm.build(te.create_schedule(b.op), [a, b], "llvm", name="add_one")
+    built.save(str(tmp_path / "add.o"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    cc.create_shared(str(tmp_path / "add.so"), [str(tmp_path / "add.o")])
+    result = tvm.nd.array(np.zeros(4, "float32"))
+    tvm.runtime.load_module(str(tmp_path / "add.so"))(tvm.nd.array(np.arange(4, dtype="float32")), result)
+    assert result.numpy().tolist() == [1, 2, 3, 4]
 
 
 def test_files_that_are_there_are_not_fetched(tmp_path: Path) -> None:
