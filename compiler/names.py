@@ -30,6 +30,8 @@ PUBLIC = {
     "tvm._ffi.base": "compiler.runtime.ffi_base",
     "tvm._ffi.runtime_ctypes": "compiler.runtime.c_types",
     "tvm._ffi.registry": "compiler.runtime.packed_func",
+    "tvm._ffi.registry.register_extension": "compiler.runtime.ffi:register_extension",
+    "tvm._ffi.registry.register_object": "compiler.runtime.ffi:register_object",
     "tvm.IRModule": "compiler.ir.module:IRModule",
     "tvm.TVMError": "compiler.ir.error:TVMError",
     "tvm.arith": "compiler.arith",
@@ -102,6 +104,7 @@ PUBLIC = {
     "tvm.instrument": "compiler.ir.instrument",
     "tvm.ir": "compiler.ir",
     "tvm.ir._ffi_api": "compiler.ir.base",
+    "tvm.ir.analysis": "compiler.ir.analysis",
     "tvm.ir.Array": "compiler.runtime.container:Array",
     "tvm.ir.Constructor": "compiler.relay.adt:Constructor",
     "tvm.ir.GlobalTypeVar": "compiler.relay.ty:GlobalTypeVar",
@@ -249,6 +252,8 @@ PUBLIC = {
     "tvm.target": "compiler.target",
     "tvm.target.datatype": "compiler.tir.datatype",
     "tvm.target.intrin": "compiler.ir",
+    "tvm.target.x86": "compiler.target.x86",
+    "tvm.target.compilation_config": "compiler.target.virtual_device",
     **{
         f"tvm.target.target.{name}": f"compiler.target:{name}"
         for name in (
@@ -258,6 +263,7 @@ PUBLIC = {
     },
     "tvm.te": "compiler.te",
     "tvm.te.hybrid": "compiler.te.hybrid",
+    **{f"tvm.te.schedule.{name}": f"compiler.tir.index_map:{name}" for name in ("AXIS_SEPARATOR", "IndexMap")},
     **{
         f"tvm.te.operation.{name}": f"compiler.te:{name}"
         for name in (

@@ -6,11 +6,11 @@ TVM calls functions by name wherever parts meet: a program registers one and ano
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from compiler.ir.env_func import FUNCTIONS
 from compiler.ir.error import ArgumentError
-from compiler.ir.extension import extension_point
+from compiler.ir.extension import extension_point, public_module
 from compiler.ir.node import Node
 from compiler.ir.primexpr import convert as as_expr
 from compiler.runtime.container import Array, Map, String
@@ -225,3 +225,6 @@ def list_global_func_names() -> list[str]:
 
 
 extension_point(FUNCTIONS).add("lookup", lambda: get_global_func)
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm._ffi.registry", __all__)
