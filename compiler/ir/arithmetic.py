@@ -26,6 +26,8 @@ from compiler.ir.operations import (
     Div,
     FloorDiv,
     FloorMod,
+    Max,
+    Min,
     Mod,
     Mul,
     Or,
@@ -69,7 +71,8 @@ def binary(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
     if kind in _DIVISIONS and isinstance(y, (IntImm, FloatImm)) and y.value == 0 and dt.is_integral(y.dtype):
         raise ArgumentError(f"{kind.__name__}: division by zero in {show(x)} {kind.symbol} 0")
     if isinstance(x, (IntImm, FloatImm)) and isinstance(y, (IntImm, FloatImm)):
-        folded = fold(kind, x, y)
+        is_index = x.dtype in ("int32", "int64")  # TVM folds remainders of no other type
+        folded = fold(kind, x, y) if is_index or kind not in (Mod, FloorMod) else None
         if folded is not None:
             return folded
     neutral = _neutral(kind, x, y)
@@ -210,6 +213,8 @@ def _neutral(kind: type[BinaryOp], x: PrimExpr, y: PrimExpr) -> PrimExpr | None:
             return y
         if x.value == 0 and kind in (Mul, *_DIVISIONS) and isinstance(x, IntImm):
             return IntImm(x.dtype, 0)
+    if kind in (Min, Max) and x is y:
+        return x
     if kind in (And, Or):
         neutral = _neutral_logic(kind, x, y)
         return _neutral_logic(kind, y, x) if neutral is None else neutral

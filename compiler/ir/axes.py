@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import ClassVar
 
 from compiler.ir.coercion import as_exprs, cast, const, convert
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, DTypeError
 from compiler.ir.node import Node, node
 from compiler.ir.operators import ExprLike, ExprOperators
 from compiler.ir.origin import Span
@@ -134,6 +134,10 @@ class IterVar(Node, ExprOperators):
         if isinstance(self.var, str):
             dtype = self.dom.extent.dtype if isinstance(self.dom, Range) else "int32"
             object.__setattr__(self, "var", Var(self.var, dtype))
+        elif isinstance(self.dom, Range) and self.dom.extent.dtype != self.var.dtype:
+            raise DTypeError(
+                f"IterVar: {self.var.name!r} is of type {self.var.dtype}, its domain of {self.dom.extent.dtype}"
+            )
 
     @property
     def name(self) -> str:

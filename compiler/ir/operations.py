@@ -65,6 +65,10 @@ def _match_operands(n: BinaryOp) -> None:
     object.__setattr__(n, "b", b)
 
 
+def _no_condition(operation: str, e: PrimExpr) -> DTypeError:
+    return DTypeError(f"{operation}: expected a condition of type bool, got {show(e)} of type {e.dtype}")
+
+
 def _different_types(n: PrimExpr, a: PrimExpr, b: PrimExpr) -> DTypeError:
     types = f"{a.dtype} {show(a)} and {b.dtype} {show(b)}"
     return DTypeError(f"{type(n).__name__}: operands must be of one type, got {types}")
@@ -318,6 +322,11 @@ class And(CmpOp):
     symbol: ClassVar[str] = "and"
     evaluate = staticmethod(logical_and)
 
+    def __post_init__(self) -> None:
+        CmpOp.__post_init__(self)
+        if self.a.dtype[:4] != "bool":
+            raise _no_condition("And", self.a)
+
 
 @node
 class Or(CmpOp):
@@ -331,6 +340,11 @@ class Or(CmpOp):
 
     symbol: ClassVar[str] = "or"
     evaluate = staticmethod(logical_or)
+
+    def __post_init__(self) -> None:
+        CmpOp.__post_init__(self)
+        if self.a.dtype[:4] != "bool":
+            raise _no_condition("Or", self.a)
 
 
 @node
@@ -351,6 +365,8 @@ class Not(PrimExpr):
     def __post_init__(self) -> None:
         if not isinstance(self.a, PrimExpr):
             object.__setattr__(self, "a", convert(self.a))
+        if self.a.dtype[:4] != "bool":
+            raise _no_condition("Not", self.a)
         object.__setattr__(self, "dtype", self.a.dtype)
 
 
@@ -382,6 +398,8 @@ class Select(PrimExpr):
             object.__setattr__(self, "false_value", other)
         elif self.true_value.dtype != self.false_value.dtype:
             raise _different_types(self, self.true_value, self.false_value)
+        if self.condition.dtype[:4] != "bool":
+            raise _no_condition("Select", self.condition)
         object.__setattr__(self, "dtype", self.true_value.dtype)
 
 

@@ -227,6 +227,8 @@ def isinf(x: ExprLike) -> PrimExpr:
     e = convert(x)
     if dt.is_integral(e.dtype):
         return const(False, dt.with_lanes("bool", dt.lanes(e.dtype)))
+    if isinstance(e, FloatImm):
+        return const(math.isinf(e.value), "bool")
     return And(abs(e).equal(const(math.inf, e.dtype)), Not(isnan(e)))
 
 
@@ -246,6 +248,8 @@ def isfinite(x: ExprLike) -> PrimExpr:
     e = convert(x)
     if dt.is_integral(e.dtype):
         return const(True, dt.with_lanes("bool", dt.lanes(e.dtype)))
+    if isinstance(e, FloatImm):
+        return const(math.isfinite(e.value), "bool")
     return And(Not(isinf(e)), Not(isnan(e)))
 
 

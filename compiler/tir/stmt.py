@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, overload
 
 from compiler.ir import dtype as dt
 from compiler.ir.deprecation import deprecated
-from compiler.ir.error import expected
+from compiler.ir.error import DTypeError, expected
 from compiler.ir.extension import public_module
 from compiler.ir.node import node, older_names
 from compiler.ir.primexpr import (
@@ -452,6 +452,10 @@ class For(Stmt):
             object.__setattr__(self, "thread_binding", None)
         if type(self.kind) is not ForKind:
             object.__setattr__(self, "kind", ForKind(self.kind))
+        if not dt.is_integral(self.loop_var.dtype):
+            raise DTypeError(
+                f"For: the loop variable must be an integer, got {self.loop_var.name!r} of {self.loop_var.dtype}"
+            )
         if not isinstance(self.min, PrimExpr):
             object.__setattr__(self, "min", _bound(self.min, self.loop_var))
         if not isinstance(self.extent, PrimExpr):

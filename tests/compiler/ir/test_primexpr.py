@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -165,3 +166,29 @@ def test_bits_keep_the_width_of_what_they_are_in(dtype: str) -> None:
 def test_constructors_take_operands_of_one_type_and_a_range_for_each_dimension(build: Any) -> None:
     with pytest.raises(TVMError):
         build()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda n: tir.Not(n), "Not: expected a condition"),
+        (lambda n: tir.And(n, n), "And: expected a condition"),
+        (lambda n: tir.Or(n, n), "Or: expected a condition"),
+        (lambda n: tir.Select(n, n, n), "Select: expected a condition"),
+        (lambda n: tir.IterVar(Range(0, const(4, "int64")), n, 0), "its domain of int64"),
+        (lambda n: tir.For(tir.Var("x", "float32"), 0, 4, 0, tir.Evaluate(n)), "must be an integer"),
+    ],
+)
+def test_constructors_refuse_operands_of_other_types(make: Callable[[Any], object], message: str) -> None:
+    with pytest.raises(DTypeError, match=message):
+        make(tir.Var("n", "int32"))
+
+
+def test_constants_and_one_operand_twice_are_folded() -> None:
+    x = tir.Var("x", "float32")
+    assert tir.max(x, x) is x
+    assert tir.min(x, x) is x
+    assert [int(f(tir.const(2.5))) for f in (tir.isinf, tir.isfinite)] == [0, 1]
+    assert [int(f(tir.const(float("inf")))) for f in (tir.isinf, tir.isfinite)] == [1, 0]
+    assert isinstance(tir.const(7, "int8") % tir.const(3, "int8"), tir.FloorMod)  # of indices alone, as in TVM
+    assert (tir.const(7, "int64") % tir.const(3, "int64")).value == 1
