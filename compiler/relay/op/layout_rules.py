@@ -43,11 +43,15 @@ def same_layout(
 def broadcast_layout(
     attrs: Attrs, new_in: InLayouts | None, old_in: InLayouts, types: Types
 ) -> InferCorrectLayoutOutput | None:
-    """Both inputs take the layout of the one with more dimensions; what has one element only fits to any."""
-    layouts = _aligned(old_in, types) if new_in is None else _with_larger(new_in, types)
+    """Both inputs take the layout of the one with more dimensions; what has one element only fits to any.
+
+    Where one input has a single element along an axis that the other one has in blocks, its blocks are of one element:
+    ``NCHW1c`` beside ``NCHW16c``.
+    """
+    layouts = _aligned(old_in, types) if new_in is None else _with_larger(new_in, old_in, types)
     if layouts is None:
         return None
-    large = _larger(layouts, types)
+    large = _larger(layouts if new_in is None else new_in, types)
     return InferCorrectLayoutOutput(layouts, [layouts[large]], attrs)
 
 
@@ -62,8 +66,8 @@ def selection_layout(
     return InferCorrectLayoutOutput([layout] * len(types), [layout], attrs)
 
 
-def _larger(layouts: Sequence[Layout], types: Types) -> int:
-    ranks = [len(each.letters) for each in layouts]
+def _larger(layouts: InLayouts, types: Types) -> int:
+    ranks = [0 if each is None else len(each.letters) for each in layouts]
     if ranks[0] != ranks[1]:
         return int(ranks[1] > ranks[0])
     return int(_is_one_element(types[0]) and not _is_one_element(types[1]))
@@ -90,18 +94,29 @@ def _last_axes(large: Layout | None, rank: int, given: Layout | None) -> Layout 
     return last if given is None or given == last else None
 
 
-def _with_larger(new_in: InLayouts, types: Types) -> list[Layout] | None:
+def _with_larger(new_in: InLayouts, old_in: InLayouts, types: Types) -> list[Layout] | None:
     lhs, rhs = new_in
     if lhs is None or rhs is None:
         return None
     layouts = [lhs, rhs]
     large = _larger(layouts, types)
     small = 1 - large
-    if not _is_one_element(types[small]):
+    same_rank = small == 1 and len(layouts[small].letters) == len(layouts[large].letters)
+    if same_rank or not _is_one_element(types[small]):
         if not set(layouts[small].letters) <= set(layouts[large].letters):
             return None
-        layouts[small] = layouts[large]
+        layouts[small] = _with_blocks_of_one(layouts[large], old_in, types, small)
     return layouts
+
+
+def _with_blocks_of_one(large: Layout, old_in: InLayouts, types: Types, small: int) -> Layout:
+    """Return the layout of the larger input for the smaller one, which may have one element where that has many."""
+    before, t = _aligned(old_in, types), types[small]
+    if before is None or not isinstance(t, TensorType):
+        return large
+    extents = before[small].extents(t.dims)
+    narrow = [f"1{a.name}" if a.factor and extents.get(a.letter, 1) == 1 else str(a) for a in large.axes]
+    return layout("".join(narrow))
 
 
 def _is_one_element(t: Type) -> bool:

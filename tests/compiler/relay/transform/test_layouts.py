@@ -280,3 +280,32 @@ def test_a_convolution_may_be_altered_into_another_operator() -> None:
     with TempOpAttr("nn.conv2d", "FTVMAlterOpLayout", doubled_and_halved):
         body = after(relay.nn.relu(relay.nn.conv2d(x, w)), transform.AlterOpLayout())
     assert shown(body) == "nn.relu(multiply(nn.conv2d(x, multiply(w, 2.0)), 0.5))"
+
+
+def _blocked(attrs: Any, inputs: Any, types: Any, result: Any) -> Any:
+    return relay.nn.conv2d(*inputs, **{**attrs, "data_layout": "NCHW4c"})
+
+
+@pytest.mark.parametrize(
+    ("shape", "swapped"),
+    [((1, 1, 8, 8), False), *((shape, s) for shape in ((1, 8, 8), (8, 8), (8,), (1, 8)) for s in (False, True))],
+)
+def test_what_has_one_channel_is_broadcast_in_blocks_of_one(shape: tuple[int, ...], swapped: bool) -> None:
+    x, w, z = (relay.var(n, shape=s) for n, s in (("x", (1, 16, 8, 8)), ("w", (16, 16, 1, 1)), ("z", shape)))
+    convolved = relay.nn.conv2d(x, w, channels=16, kernel_size=(1, 1))
+    out = relay.subtract(*((z, convolved) if swapped else (convolved, z)))
+    with TempOpAttr("nn.conv2d", "FTVMAlterOpLayout", _blocked):
+        body = after(relay.nn.relu(out), transform.AlterOpLayout())
+    assert sorted(transforms(body)) == [("NCHW", "NCHW1c"), ("NCHW", "NCHW4c"), ("NCHW4c", "NCHW")]
+    assert str(body.checked_type) == "Tensor[(1, 16, 8, 8), float32]"
+    assert shown(body).startswith("layout_transform(nn.relu(subtract(")
+
+
+def test_channels_that_are_broadcast_compute_what_they_did() -> None:
+    avx512 = Target("llvm -mcpu=skylake-avx512")
+    x, w, z = (relay.var(n, shape=s) for n, s in (("x", (2, 16, 8, 8)), ("w", (16, 16, 3, 3)), ("z", (1, 6, 6))))
+    out = relay.multiply(z, relay.nn.conv2d(x, w))
+    mod, made = module_of(out), module_of(after(out, transform.CanonicalizeOps(), transform.AlterOpLayout(avx512)))
+    assert ("NCHW", "NCHW1c") in transforms(made["main"].body)
+    inputs = random_inputs(mod)
+    np.testing.assert_allclose(evaluate(made["main"], inputs), evaluate(mod["main"], inputs), rtol=1e-4, atol=1e-5)
