@@ -160,8 +160,8 @@ class ArgumentStacks:
         -------
         ArgumentStacks
         """
-        kinds = _row("stack_tcode", "int32", sizes.arguments)
-        shape = _row("stack_shape", "int64", sizes.extents)
+        kinds = _row("stack_tcode", "int32", sizes.arguments, "uint64")
+        shape = _row("stack_shape", "int64", sizes.extents, "int64")
         return cls(sizes, Var("stack_value", "handle"), Var("stack_array", "handle"), kinds, shape)
 
     @contextmanager
@@ -234,23 +234,20 @@ class ArgumentStacks:
         """
         if not self.sizes.arguments:
             return body
-        rows: list[tuple[Var, str, int]] = [
-            (self.kinds.data, "arg_tcode", self.sizes.arguments),
-            (self.value, "arg_value", self.sizes.arguments),
+        rows: list[tuple[Var, str, int, Buffer | None]] = [
+            (self.kinds.data, "arg_tcode", self.sizes.arguments, self.kinds),
+            (self.value, "arg_value", self.sizes.arguments, None),
         ]
-        declared = [self.kinds]
         if self.sizes.arrays:
-            rows.append((self.array, "array", self.sizes.arrays))
+            rows.append((self.array, "array", self.sizes.arrays, None))
         if self.sizes.extents:
-            rows.append((self.shape.data, "shape", self.sizes.extents))
-            declared.append(self.shape)
-        for buffer in reversed(declared):
-            body = DeclBuffer(buffer, body)
-        for var, kind, size in reversed(rows):
+            rows.append((self.shape.data, "shape", self.sizes.extents, self.shape))
+        for var, kind, size, declared in reversed(rows):
+            body = body if declared is None else DeclBuffer(declared, body)
             body = LetStmt(var, Call("handle", STACK_ALLOCA, (StringImm(kind), const(size))), body)
         return body
 
 
-def _row(name: str, dtype: str, size: int) -> Buffer:
+def _row(name: str, dtype: str, size: int, index_dtype: str) -> Buffer:
     data = Var(name, "handle", PointerType(PrimType(dtype)))
-    return decl_buffer((max(size, 1),), dtype, name, data=data)
+    return decl_buffer((const(max(size, 1), index_dtype),), dtype, name, data=data)

@@ -127,7 +127,8 @@ class _LoweredReduction:
         self.buffers = [buffer for buffer in (self._cross, self._own) if buffer is not None]
 
     def _temporary(self, prefix: str) -> Buffer:
-        return decl_buffer((1,), self._target.dtype, f"{prefix}_{self._target.name}", scope="local")
+        name = f"{prefix}_{self._target.name}"
+        return decl_buffer((1,), self._target.dtype, name, strides=(1,), scope="local")
 
     def statement(self) -> Stmt:
         """Return the loops over threads around the blocks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
@@ -96,6 +97,33 @@ class _Plan:
         return body
 
 
+class _Registers(NamedTuple):
+    """What a thread needs to reduce with its warp.
+
+    Attributes
+    ----------
+    own, others : list of BufferLoad
+        Its values, and those of another thread.
+    mask : BufferLoad
+        Which threads take part.
+    """
+
+    own: list[BufferLoad]
+    others: list[BufferLoad]
+    mask: BufferLoad
+
+    @staticmethod
+    def of(plan: _Plan) -> _Registers:
+        """Return registers for the values of a plan."""
+        own, others = ([_element(b, const(0)) for b in plan.memory(1, name, "local")] for name in ("red_buf", "t"))
+        return _Registers(own, others, _element(decl_buffer((1,), "uint32", "mask", scope="local"), const(0)))
+
+    @property
+    def scratch(self) -> list[Buffer]:
+        """The memory that no result is in."""
+        return [self.mask.buffer, *[e.buffer for e in self.others]]
+
+
 class _Lower(StmtExprMutator):
     def __init__(self, warp: int, shuffles: bool) -> None:
         self._warp = warp
@@ -116,7 +144,7 @@ class _Lower(StmtExprMutator):
         outer, self._combiner = self._combiner, n.node
         body = self.visit(n.body)
         self._combiner = outer
-        return body
+        return rebuild(n, body=body)
 
     def visit_Evaluate(self, n: Evaluate) -> Stmt:
         call = n.value
@@ -133,11 +161,17 @@ class _Lower(StmtExprMutator):
     def visit_Allocate(self, n: Allocate) -> Stmt:
         body = self.visit(n.body)
         result = self._replaced.get(n.buffer_var)
-        return rebuild(n, body=body) if result is None else allocated(result.buffer, body)
+        if result is None:
+            return rebuild(n, body=body)
+        memory = result.buffer
+        if memory.scope() == "shared":  # what other threads stored is read anew
+            body = AttrStmt(memory.data, "volatile_scope", const(1), body)
+        return Allocate(memory.data, memory.dtype, memory.shape, n.condition, body, n.annotations)
 
     def visit_DeclBuffer(self, n: DeclBuffer) -> Stmt:
         body = self.visit(n.body)
-        return body if n.buffer.data in self._replaced else rebuild(n, body=body)
+        result = self._replaced.get(n.buffer.data)
+        return rebuild(n, body=body) if result is None else DeclBuffer(result.buffer, body)
 
     def _reduction(self, call: Call) -> Stmt:
         """Return what a reduction consists of; its results are read elsewhere from now on."""
@@ -237,23 +271,20 @@ class _Lower(StmtExprMutator):
 
     def _by_shuffles(self, plan: _Plan) -> None:
         """Reduce each warp, and then the results of the warps in one of them."""
-        own = [_element(b, const(0)) for b in plan.memory(1, "red_buf", "local")]
-        others = [_element(b, const(0)) for b in plan.memory(1, "t", "local")]
-        mask = _element(decl_buffer((1,), "uint32", "mask", scope="local"), const(0))
-        plan.scratch += [mask.buffer, *[e.buffer for e in others]]
+        registers = _Registers.of(plan)
+        own, mask = registers.own, registers.mask
         plan.add(*[_store(e, value) for e, value in zip(own, plan.values, strict=True)])
-        self._reduce_warp(plan, own, others, mask, min(plan.extent, self._warp))
+        self._reduce_warp(plan, registers, min(plan.extent, self._warp))
         if plan.extent <= self._warp:
+            plan.scratch += registers.scratch
             plan.add(*[_store(e, self._shuffle(WARP_SHUFFLE, mask, e, plan.group * plan.extent)) for e in own])
             plan.results = own
         else:
-            plan.scratch += [e.buffer for e in own]
-            self._reduce_warps(plan, own, others, mask)
+            self._reduce_warps(plan, registers)
 
-    def _reduce_warp(
-        self, plan: _Plan, own: list[BufferLoad], others: list[BufferLoad], mask: BufferLoad, width: int
-    ) -> None:
+    def _reduce_warp(self, plan: _Plan, registers: _Registers, width: int) -> None:
         """Reduce the first ``width`` threads of each warp; its first thread has the result."""
+        own, others, mask = registers.own, registers.others, registers.mask
         plan.add(_store(mask, Call("uint32", WARP_ACTIVEMASK, ())))
         while width > 1:
             distance = 1 << ((width - 1).bit_length() - 1)
@@ -261,22 +292,24 @@ class _Lower(StmtExprMutator):
             plan.add(*[_store(e, value) for e, value in zip(others, moved, strict=True)])
             combined = plan.combine(own, others)
             partnered = 2 * distance == width
-            plan.add(combined if partnered else IfThenElse(plan.index % self._warp + distance < width, combined))
+            lane = plan.index if plan.extent <= self._warp else plan.index % self._warp
+            plan.add(combined if partnered else IfThenElse(lane + distance < width, combined))
             width = distance
 
-    def _reduce_warps(self, plan: _Plan, own: list[BufferLoad], others: list[BufferLoad], mask: BufferLoad) -> None:
+    def _reduce_warps(self, plan: _Plan, registers: _Registers) -> None:
         """Pass the results of the warps through shared memory to the first warp, and its result to all."""
         warps = plan.extent // self._warp
         staging = plan.memory(plan.groups * warps, "red_buf_staging", "shared")
         result = plan.memory(plan.groups, "red_result", "shared")
-        plan.scratch += staging
+        own = registers.own
+        plan.scratch += [*[e.buffer for e in own], *registers.scratch, *staging]
         simplify = self._analyzer.simplify
         places = [_element(b, simplify(plan.group * warps + plan.index // self._warp)) for b in staging]
         first_lane = (plan.index % self._warp).equal(0)
         plan.add(IfThenElse(first_lane, seq([_store(e, v) for e, v in zip(places, own, strict=True)])), _wait())
         places = [_element(b, simplify(plan.group * warps + plan.index)) for b in staging]
         plan.add(IfThenElse(plan.index < warps, seq([_store(e, v) for e, v in zip(own, places, strict=True)])))
-        self._reduce_warp(plan, own, others, mask, warps)
+        self._reduce_warp(plan, registers, warps)
         plan.results = [_element(b, plan.group) for b in result]
         last = seq([_store(e, value) for e, value in zip(plan.results, own, strict=True)])
         plan.add(IfThenElse(plan.index.equal(0), last), _wait())

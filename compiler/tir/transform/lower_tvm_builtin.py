@@ -40,6 +40,7 @@ from compiler.tir.stmt import (
     Allocate,
     AttrStmt,
     BufferStore,
+    DeclBuffer,
     Evaluate,
     For,
     ForKind,
@@ -177,13 +178,8 @@ class _Lower(StmtExprMutator):
         hints = (const(DTYPE_CODES[kind.code]), const(kind.bits))
         memory = Call("handle", ALLOC_WORKSPACE, (*device, size, *hints))
         freed = Call("int32", FREE_WORKSPACE, (*device, n.buffer_var))
-        body = seq(
-            [
-                IfThenElse(isnullptr(n.buffer_var), _throw()),
-                self.visit(n.body),
-                IfThenElse(NE(freed, const(0)), _throw()),
-            ]
-        )
+        used = _followed_by(self.visit(n.body), IfThenElse(NE(freed, const(0)), _throw()))
+        body = seq([IfThenElse(isnullptr(n.buffer_var), _throw()), used])
         return LetStmt(n.buffer_var, memory, AttrStmt(n.buffer_var, "storage_alignment", const(ALIGNMENT), body))
 
     def _on_stack(self, size: PrimExpr) -> bool:
@@ -277,6 +273,13 @@ def _passed_as(dtype: str) -> str:
     if dt.lanes(dtype) > 1:
         raise LoweringError(f"LowerTVMBuiltin: registered functions cannot take vectors, got {dtype}")
     return "float64" if dt.is_float(dtype) else "int64"
+
+
+def _followed_by(body: Stmt, last: Stmt) -> Stmt:
+    """Return a statement with another one behind it, which sees the same buffers."""
+    if isinstance(body, DeclBuffer):
+        return rebuild(body, body=_followed_by(body.body, last))
+    return seq([body, last])
 
 
 def _throw() -> Stmt:

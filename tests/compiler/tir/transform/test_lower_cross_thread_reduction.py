@@ -110,3 +110,9 @@ def test_what_cannot_be_lowered_is_refused() -> None:
         apply(reduction(f"i in range(4); k in {THREADS}", "k", "B[vi] * 2 + A[vi, vk]"), LowerCrossThreadReduction())
     with pytest.raises(LoweringError, match="loop 'i' is among those that block 'B' reduces over"):
         apply(reduction(f"ko in range(3); i in range(4); k in {THREADS}", "ko * 8 + k"), LowerCrossThreadReduction())
+
+
+def test_values_of_a_thread_lie_in_registers_with_a_stride() -> None:
+    func = apply(reduction(f"{BLOCKS_OF}; ko in range(3); ki in {THREADS}", "ko * 8 + ki"), LowerCrossThreadReduction())
+    buffers = [buffer for block in nodes(func, Block) for buffer in block.alloc_buffers]
+    assert {tuple(int(stride) for stride in buffer.strides) for buffer in buffers} == {(1,)}

@@ -18,6 +18,7 @@ from compiler.target.target import Target
 from compiler.tir.builtin import STORAGE_SYNC
 from compiler.tir.device_ops import WARP_SHUFFLE_DOWN
 from compiler.tir.function import PrimFunc
+from compiler.tir.script import from_source
 from compiler.tir.stmt import Allocate
 from compiler.tir.transform import LowerThreadAllreduce
 from tests.compiler.tir.transform.programs import apply, nodes
@@ -185,3 +186,19 @@ def test_the_number_of_threads_is_constant() -> None:
     s[total].bind(total.op.reduce_axis[0], te.thread_axis("threadIdx.x"))
     with pytest.raises(LoweringError, match=r"the extent of threadIdx.x must be a constant"):
         lowered(lower(s, [source, total])["main"])
+
+
+def test_the_reduction_stays_marked_and_its_result_is_allocated_where_it_was() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((24,), "float32"), B: T.Buffer((1,), "float32")):
+    tx = T.launch_thread("threadIdx.x", 24)
+    sum = T.decl_buffer((1,), "float32", scope="local")
+    with T.attr(T.comm_reducer(lambda x, y: x + y, [T.float32(0)]), "reduce_scope", 0):
+        T.tvm_thread_allreduce(T.uint32(1), A[tx], T.bool(True), sum[0], tx)
+    B[0] = sum[0]
+"""
+    lines = [line.strip() for line in str(lowered(from_source(text), GPU)).splitlines()]
+    result = lines.index('red_buf0 = T.decl_buffer((1,), scope="local")')
+    mark = next(number for number, line in enumerate(lines) if "reduce_scope" in line)
+    assert result < mark < lines.index("if tx + 16 < 24:") < lines.index("B[0] = red_buf0[0]")

@@ -152,3 +152,20 @@ def test_printed_calls_of_the_runtime_are_read_back() -> None:
     func = lowered(main).without_attr("target")
     again = tvm.script.from_source(IRModule({"main": func}).script())
     tvm.ir.assert_structural_equal(again["main"].body, func.body, map_free_vars=True)
+
+
+def test_memory_is_freed_where_its_buffer_is_still_declared() -> None:
+    buffer = tir.decl_buffer((16,), name="B")
+    body = tir.DeclBuffer(buffer, tir.BufferStore(buffer, 0.0, [0]))
+    func = lowered(tir.PrimFunc([], on_device(tir.Allocate(buffer.data, "float32", [16], True, body), 2)))
+    (declared,) = nodes(func, tir.DeclBuffer)
+    assert [n for n in nodes(declared.body, Call) if n.op.name == "tir.TVMBackendFreeWorkspace"]
+
+
+def test_types_of_arguments_are_declared_beside_their_stack() -> None:
+    func = lowered(tir.PrimFunc([], tir.Evaluate(tir.call_packed("f", 1, 2))))
+    kinds = func.body
+    assert isinstance(kinds, LetStmt)
+    assert isinstance(kinds.body, tir.DeclBuffer)
+    assert [str(dim) for dim in kinds.body.buffer.shape] == ["T.uint64(3)"]
+    assert isinstance(kinds.body.body, LetStmt)
