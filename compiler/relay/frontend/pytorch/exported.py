@@ -48,7 +48,7 @@ def import_program(
     span : Span
         Where the import was asked for.
     """
-    functional = program.run_decompositions({})  # without operators in place
+    functional = program if _is_functional(program, custom) else program.run_decompositions({})
     _check_operators(functional.graph, custom)
     values, given = _weights_and_inputs(functional, weights)
     dtypes = [_dtype_of(node) for node in given]
@@ -85,6 +85,25 @@ _OF_PYTHON = {
     torch.sym_min: "prim::min",
 }
 """What computes with the extents of tensors, and its name where one is known to the running program alone."""
+
+
+def _is_functional(program: Any, custom: Mapping[str, Callable[..., Any]]) -> bool:
+    """Return whether no operator works in place and all have converters, so that the program need not be traced anew.
+
+    PyTorch takes most of the time of an import for that.
+    """
+    if any(spec.kind.name != "USER_OUTPUT" for spec in program.graph_signature.output_specs):
+        return False
+    for node in program.graph.nodes:
+        if node.op not in ("placeholder", "output", "call_function"):
+            return False
+        if node.op == "call_function" and node.target is not operator.getitem and node.target not in _OF_PYTHON:
+            if not isinstance(node.target, torch._ops.OpOverload) or node.target._schema.is_mutable:
+                return False
+            name = _operator_name(node.target)
+            if name not in custom and find(name) is None:
+                return False
+    return True
 
 
 def _check_operators(graph: Any, custom: Mapping[str, Callable[..., Any]]) -> None:

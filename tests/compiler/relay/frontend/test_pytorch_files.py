@@ -169,3 +169,21 @@ def test_a_file_is_read_whatever_it_says_of_its_lines() -> None:
     assert any(name.endswith(".debug_pkl") for name in names)
     mod, _ = relay.frontend.from_pytorch(data.getvalue())
     assert "nn.conv2d" in str(mod)
+
+
+def test_a_program_without_operators_in_place_is_not_traced_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = torch.export.export(model().eval(), (torch.zeros(SHAPE),))
+
+    class InPlace(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x.clone().add_(1)
+
+    changing = torch.export.export(InPlace(), (torch.zeros(SHAPE),))
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError("traced anew")
+
+    monkeypatch.setattr(torch.export.ExportedProgram, "run_decompositions", refuse)
+    relay.frontend.from_pytorch(plain)
+    with pytest.raises(RuntimeError, match="traced anew"):
+        relay.frontend.from_pytorch(changing)

@@ -36,11 +36,34 @@ def _matrix_set_diag(node: Node) -> Any:
     return ops.matrix_set_diag(*node.inputs)
 
 
-@converter("MatrixSetDiagV3")
+@converter("MatrixSetDiagV2", "MatrixSetDiagV3")
 def _matrix_set_diagonals(node: Node) -> Any:
     x, diagonal, _ = node.inputs
     ks = node.ints(2, "the diagonals")
-    return ops.matrix_set_diag(x, diagonal, (ks[0], ks[-1]), node.attr("align", "RIGHT_LEFT"))
+    return ops.matrix_set_diag(x, diagonal, (ks[0], ks[-1]), _alignment(node))
+
+
+def _alignment(node: Node) -> str:
+    """Return on which side shorter diagonals begin; before there was an attribute that was the left one."""
+    alignment: str = node.attr("align", "RIGHT_LEFT") if node.operator.endswith("V3") else "LEFT_LEFT"
+    return alignment
+
+
+@converter("MatrixDiagV2", "MatrixDiagV3")
+def _matrix_diagonals(node: Node) -> Any:
+    """A matrix of diagonals, by default just large enough for them, and another number everywhere else."""
+    diagonal, _, rows, columns, fill = node.inputs
+    ks, (rows, columns) = node.ints(1, "the diagonals"), (node.ints(i, "an extent")[0] for i in (2, 3))
+    low, high = ks[0], ks[-1]
+    dims = static_dims(diagonal, "the diagonals")
+    batch, longest = (dims[:-2] if low != high else dims[:-1]), dims[-1]
+    if rows == -1 and columns == -1:
+        rows = columns = longest + max(-high, low, 0)
+    rows = max(longest - min(high, 0), 1) if rows == -1 else rows
+    columns = max(longest + max(low, 0), 1) if columns == -1 else columns
+    bounded(*batch, rows, columns)
+    empty = ops.full(fill, [*batch, rows, columns], dtype_of(diagonal))
+    return ops.matrix_set_diag(empty, diagonal, (low, high), _alignment(node))
 
 
 @converter("MatrixDiag")

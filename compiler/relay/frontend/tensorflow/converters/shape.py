@@ -187,6 +187,22 @@ def _resized(node: Node) -> Any:
     return resize(node.inputs[0], node.ints(1, "the size"), method, corners, centres)
 
 
+@converter("ResizeBicubic")
+def _resized_smoothly(node: Node) -> Any:
+    """Keys's cubic, with a = -0.5 and without what lies outside where places are centres of pixels, else -0.75."""
+    centres = bool(node.attr("half_pixel_centers", False))
+    mode = "align_corners" if node.attr("align_corners", False) else "half_pixel" if centres else "asymmetric"
+    return ops.image.resize2d(
+        ops.cast(node.inputs[0], "float32"),
+        tuple(node.ints(1, "the size")),
+        layout="NHWC",
+        method="cubic",
+        coordinate_transformation_mode=mode,
+        cubic_alpha=-0.5 if centres else -0.75,
+        cubic_exclude=1 if centres else 0,
+    )
+
+
 @converter("GatherV2", "Gather", "ResourceGather")
 def _gather(node: Node) -> Any:
     x, indices = node.inputs[:2]

@@ -15,6 +15,7 @@ from compiler.relay.frontend.shared.nhwc import (
     conv2d,
     conv2d_transpose,
     conv3d,
+    conv3d_transpose,
     depthwise_conv2d,
     dilation2d,
     max_pool,
@@ -100,6 +101,14 @@ def _volume(node: Node, name: str) -> list[int]:
 def _conv3d(node: Node) -> Any:
     x, weight = node.inputs
     return conv3d(x, weight, _volume(node, "strides"), _volume(node, "dilations"), node.required("padding"))
+
+
+@converter("Conv3DBackpropInputV2")
+def _conv3d_backprop_input(node: Node) -> Any:
+    shape, weight, x = node.ints(0, "the shape"), node.inputs[1], node.inputs[2]
+    if node.attr("data_format", "NDHWC") != "NDHWC" or any(d != 1 for d in _volume(node, "dilations")):
+        raise ConversionError("volumes with their channels first and dilated kernels are not supported")
+    return conv3d_transpose(x, weight, shape, _volume(node, "strides"), node.required("padding"))
 
 
 @converter("MaxPool3D", "AvgPool3D")
