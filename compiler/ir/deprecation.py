@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import sys
 import warnings
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import ParamSpec, TypeVar
 
-__all__ = ["deprecated"]
+__all__ = ["deprecated", "renamed_parameter"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _INTERNAL = ("compiler", "importlib")
 
@@ -31,3 +36,30 @@ def deprecated(old: str, new: str) -> None:
         module=frame.f_globals.get("__name__"),
         registry=frame.f_globals.setdefault("__warningregistry__", {}),
     )
+
+
+def renamed_parameter(old: str, new: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator of functions one of whose parameters had another name in older releases.
+
+    Parameters
+    ----------
+    old, new : str
+        E.g. ``ctx`` and ``device``.
+
+    Returns
+    -------
+    callable
+        The decorated function takes the parameter by either name, and warns of the older one.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            if old in kwargs and new not in kwargs:
+                deprecated(f"{function.__name__}: the parameter {old}", new)
+                kwargs[new] = kwargs.pop(old)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate

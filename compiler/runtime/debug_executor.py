@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from compiler.ir.deprecation import renamed_parameter
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.runtime.debug_result import DebugResult
 from compiler.runtime.device import Device
@@ -207,6 +208,7 @@ class GraphModuleDebug(GraphModule):
         return index
 
 
+@renamed_parameter("ctx", "device")
 def create(
     graph_json_str: str,
     libmod: Module,

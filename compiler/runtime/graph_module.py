@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from compiler.ir.deprecation import renamed_parameter
 from compiler.ir.error import expected
 from compiler.runtime.device import Device
 from compiler.runtime.graph_executor import GraphExecutor
@@ -104,6 +105,7 @@ class GraphModule(ModelModule):
         return self.module.get_function(key)
 
 
+@renamed_parameter("ctx", "device")
 def create(graph_json_str: str, libmod: Module, device: Device | Sequence[Device]) -> GraphModule:
     """Return the executor of a graph whose parameters are yet to be set.
 

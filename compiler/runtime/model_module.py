@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compiler.ir.deprecation import renamed_parameter
 from compiler.ir.error import ArgumentError, expected
 from compiler.runtime.device import Device
 from compiler.runtime.measurement import BenchmarkResult, benchmark
@@ -177,6 +178,7 @@ class ModelExecutor(Timed):
         """
         return benchmark(self._measured, name, args, lambda: call(*args), number, repeat, min_seconds)
 
+    @renamed_parameter("ctx", "dev")
     def time_evaluator(
         self, func_name: str, dev: Device, number: int = 10, repeat: int = 1, min_repeat_ms: int = 0, **options: object
     ) -> Callable[..., BenchmarkResult]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from compiler.ir import dtype as dt
 from compiler.ir.codecs import Fields, register_codec
-from compiler.ir.deprecation import deprecated
+from compiler.ir.deprecation import deprecated, renamed_parameter
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.extension import public_module
 from compiler.ir.memory import ALIGNMENT
@@ -293,6 +293,7 @@ _Item: TypeAlias = int | slice | EllipsisType | npt.NDArray[Any] | None
 _Index: TypeAlias = _Item | tuple[_Item, ...]
 
 
+@renamed_parameter("ctx", "device")
 def empty(
     shape: int | Sequence[int],
     dtype: str = "float32",
@@ -395,6 +396,7 @@ class ArrayType:
         return made
 
 
+@renamed_parameter("ctx", "device")
 def array(arr: ArrayLike, device: Device | None = None) -> NDArray:
     """Return a new array with the elements of ``arr``.
 

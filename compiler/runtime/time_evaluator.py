@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from compiler.ir.deprecation import renamed_parameter
 from compiler.ir.error import expected
 from compiler.runtime.device import Device
 from compiler.runtime.measurement import BenchmarkResult
@@ -44,6 +45,7 @@ class Timed(Protocol):
         """
 
 
+@renamed_parameter("ctx", "dev")
 def time_evaluator(
     self: Timed,
     func_name: str,

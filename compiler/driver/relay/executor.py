@@ -10,6 +10,7 @@ import numpy as np
 from compiler.driver.relay import vm
 from compiler.driver.relay.build import TargetLike, as_module, build, build_graph, build_target
 from compiler.driver.relay.params import bind_params
+from compiler.ir.deprecation import renamed_parameter
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.function import GlobalVar, as_function
 from compiler.ir.module import IRModule
@@ -246,6 +247,7 @@ class VMExecutor(Executor):
         super().__init__("vm", mod, device, target, params or {})
 
 
+@renamed_parameter("ctx", "device")
 def create_executor(
     kind: str = "debug",
     mod: IRModule | Function | None = None,

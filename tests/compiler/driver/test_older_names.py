@@ -10,15 +10,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import compiler as tvm
+from compiler import relay
 from compiler.alias import install
 from compiler.driver.older_names import build_config, relay_build_config
 from compiler.ir.deprecation import deprecated
 from compiler.ir.error import AttrsError
 from compiler.ir.pass_context import PassContext
 from compiler.older_names import OLDER
+from compiler.runtime import graph_module as graph_executor
 
 install()
 
@@ -103,3 +106,41 @@ def test_a_program_of_0_6_computes_and_is_told_each_name_once(tmp_path: Path) ->
     assert ended.returncode == 0, ended.stderr
     for older, newer in (("tvm.placeholder", "tvm.te.placeholder"), ("topi", "tvm.topi"), ("tvm.expr", "tvm.tir.expr")):
         assert ended.stderr.count(f"{older} is deprecated: use {newer}") == 1
+
+
+def test_devices_may_be_given_as_contexts() -> None:
+    """Until 0.7 devices were contexts: ``ctx`` is another name of the parameter, which is told once."""
+    x = relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], x + x))
+    data = tvm.nd.array(np.ones(2, "float32"), ctx=tvm.cpu(0))
+    with pytest.warns(DeprecationWarning, match="create_executor: the parameter ctx is deprecated: use device"):
+        run = relay.create_executor("vm", mod, ctx=tvm.cpu(0), target="llvm").evaluate()
+    assert run(data).numpy().tolist() == [2, 2]
+    graph, lib, _ = relay.build(mod, "llvm")
+    executor = graph_executor.create(graph, lib, ctx=tvm.cpu(0))
+    executor.run(x=data)
+    written = executor.get_output(0, tvm.nd.empty((2,), ctx=tvm.cpu(0)))
+    assert written.numpy().tolist() == [2, 2]
+    assert executor.module.time_evaluator("run", ctx=tvm.cpu(0), number=1)().mean > 0
+    with pytest.raises(TypeError, match="ctx"):
+        tvm.nd.array(data, device=tvm.cpu(0), ctx=tvm.cpu(0))
+
+
+def test_the_engine_of_kernels_prints_what_it_has_made(capsys: pytest.CaptureFixture[str]) -> None:
+    engine = looked_up("tvm.relay.backend.compile_engine").get()  # type: ignore[attr-defined]
+    engine.clear()
+    x = relay.var("x", shape=(2,))
+    mod = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x], x + x)))
+    assert engine.lower(mod["main"], "llvm") is engine.lower(mod["main"], "llvm")
+    engine.dump()
+    said = capsys.readouterr().out
+    assert said.startswith("llvm: used 2 times")
+    assert "add(%x, %x)" in said
+
+
+@pytest.mark.parametrize(("older", "method"), [("bilinear", "linear"), ("nearest_neighbor", "nearest_neighbor")])
+def test_images_were_resized_in_two_dimensions(older: str, method: str) -> None:
+    x = relay.var("x", shape=(1, 4, 5, 3))
+    resized = relay.image.resize(x, (8, 10), "NHWC", older, "asymmetric", out_dtype="float64")
+    expected = relay.image.resize2d(x, (8, 10), None, "NHWC", method, "asymmetric", out_dtype="float64")
+    tvm.ir.assert_structural_equal(resized, expected, map_free_vars=True)

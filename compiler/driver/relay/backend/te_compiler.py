@@ -201,6 +201,11 @@ class TECompiler:
         """
         return [(key, CCacheValue(made, self._uses[made])) for key, made in self._made.values()]
 
+    def dump(self) -> None:
+        """Print the kernels that were made, and how often each was asked for."""
+        for key, value in self.items():
+            print(f"{key.target}: used {value.use_count} times\n{key.source_func}\n{value.cached_func.funcs}")
+
     def jit(self, source_func: Function, target: Target | str | None = None) -> Module:
         """Compile a function of operators.
 

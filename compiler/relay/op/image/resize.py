@@ -9,12 +9,14 @@ import numpy as np
 
 from compiler.ir.attr_kinds import BOOL, FLOAT, FLOATS, INT, OPTIONAL_DTYPE, STRING, one_of, optional
 from compiler.ir.attrs import AttrKind, Attrs, attr_field
+from compiler.ir.deprecation import deprecated
 from compiler.ir.types import Type
+from compiler.relay.expr import Call, Expr
 from compiler.relay.op.layout_rules import data_layout
 from compiler.relay.op.nn.interpolate import resized
 from compiler.relay.op.nn.spatial import EXTENTS, SpatialAttrs, extents
 from compiler.relay.op.type_relations import tensor
-from compiler.relay.op_registry import OpFunction, register
+from compiler.relay.op_registry import OpFunction, composite, register
 from compiler.relay.operator import Array, OpPattern, Types
 from compiler.relay.ty import Dim, TensorType
 from compiler.te.tensor import Tensor
@@ -164,3 +166,40 @@ def _register(attrs: type[ResizeAttrs]) -> OpFunction:
 
 
 resize1d, resize2d, resize3d = (_register(attrs) for attrs in (Resize1DAttrs, Resize2DAttrs, Resize3DAttrs))
+
+_OLDER_METHODS = {"bilinear": "linear", "bicubic": "cubic"}
+
+
+@composite
+def resize(
+    data: Expr,
+    size: Sequence[int] | Expr,
+    layout: str = "NCHW",
+    method: str = "bilinear",
+    coordinate_transformation_mode: str = "half_pixel",
+    out_dtype: str | None = None,
+) -> Call:
+    """Resize images in two dimensions: what ``resize2d`` was called before 0.8.
+
+    Parameters
+    ----------
+    data : Expr
+        Images in ``layout``.
+    size : sequence of int or Expr
+        Their new height and width.
+    layout : str
+        E.g. ``NCHW``.
+    method : str
+        ``nearest_neighbor``, ``bilinear`` or ``bicubic``.
+    coordinate_transformation_mode : str
+        ``half_pixel``, ``align_corners`` or ``asymmetric``.
+    out_dtype : str, optional
+        The data type of the result; that of the data when left out.
+
+    Returns
+    -------
+    Call
+    """
+    deprecated("tvm.relay.image.resize", "tvm.relay.image.resize2d")
+    chosen = _OLDER_METHODS.get(method, method)
+    return resize2d(data, size, None, layout, chosen, coordinate_transformation_mode, out_dtype=out_dtype)
