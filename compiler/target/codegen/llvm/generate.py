@@ -20,6 +20,7 @@ from compiler.target.codegen.llvm import pipeline
 from compiler.target.codegen.llvm.debug_locations import DebugLocations
 from compiler.target.codegen.llvm.function import declare_functions, write_function
 from compiler.target.codegen.llvm.imported import with_imported
+from compiler.target.codegen.llvm.mask_registers import without_unsafe_masks
 from compiler.target.codegen.llvm.missing_types import placing_missing_types
 from compiler.target.codegen.llvm.restore_locations import restore_locations
 from compiler.target.codegen.llvm.state import ModuleState
@@ -58,10 +59,12 @@ class Generated:
         self.emitted = emitted
         self._module = pipeline.parse(emitted)
         pipeline.optimise(self._module, target)
-        if with_locations:
+        self._optimised: str | None = str(self._module)
+        safe = without_unsafe_masks(self._optimised, target)
+        if with_locations or safe is not self._optimised:
             # Parsed once more, so that the assembly has the restored locations as well.
-            self._module = pipeline.parse(restore_locations(emitted, str(self._module)))
-        self._optimised: str | None = None
+            self._module = pipeline.parse(restore_locations(emitted, safe) if with_locations else safe)
+            self._optimised = None
         self._assembly: str | None = None
         self._object: bytes | None = None
 
