@@ -17,13 +17,13 @@ _WRITTEN = re.compile(r"%k(\d)(?: \{%k\d\}| \{z\})*$")
 
 
 def undefined_masks(assembly: str) -> list[str]:
-    """Return the instructions that read a mask register before anything in the text has set it."""
+    """Return the instructions that read a mask register before any in the text sets it; the text has no jumps back."""
     known: set[str] = set()
     found = []
     for line in (line.split("#")[0].rstrip() for line in assembly.splitlines()):
-        masks = re.findall(r"%k(\d)", line)
         written = _WRITTEN.search(line)
-        reads = [] if _CONSTANT.search(line) else masks[: len(masks) - bool(written)]
+        others = line if written is None else line[: written.start()] + line[written.end(1) :]
+        reads = [] if _CONSTANT.search(line) else re.findall(r"%k(\d)", others)
         found += [line for mask in reads if mask not in known]
         known.update([written[1]] if written else [])
     return found
