@@ -136,6 +136,7 @@ PUBLIC = {
     "tvm.relay.analysis.sparse_dense": "compiler.driver.relay.data_dep_optimization.sparse_dense",
     "tvm.relay.astext": "compiler.relay.printer:astext",
     "tvm.relay.base": "compiler.relay.base",
+    "tvm.relay.frontend.tensorflow2": "compiler.relay.frontend.tensorflow",
     "tvm.relay.backend": "compiler.driver.relay.backend",
     "tvm.relay.backend._backend": "compiler.driver.relay.backend.memory_plan",
     "tvm.relay.backend.vm": "compiler.driver.relay.vm",

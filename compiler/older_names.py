@@ -27,6 +27,7 @@ OLDER = {
     "tvm.make": "tvm.tir",
     "tvm.module": "tvm.runtime.module",
     "tvm.ndarray": "tvm.nd",
+    "tvm.relay.backend.compile_engine": "tvm.relay.backend.te_compiler",
     "tvm.relay.Module": "tvm.IRModule",
     "tvm.relay.module": "tvm.ir.module",
     **{

@@ -42,6 +42,7 @@ _NO_COLLAGE = (
     "partitions are not searched for by cost; relay.transform.AnnotateTarget and MergeCompilerRegions choose"
     " the backend of each operator"
 )
+_NO_RELAX = "Relax is not part of this compiler; write graphs in tvm.relay"
 _NO_FFI = "there is no C++ FFI; build expressions with the functions of tvm.relay and tvm.relay.op"
 _ONE_MEMORY_PLAN = "relay.build plans memory in one step; read the plan from the memory attribute of its result"
 _ONE_STRATEGY = "all targets share the strategies of relay.op.strategy.generic"
@@ -53,7 +54,7 @@ _TUNERS = "use RandomTuner, GridSearchTuner, GATuner or XGBTuner of autotvm.tune
 _LANGUAGE = {
     "tvm.arith.PresburgerSet": "integer sets are intervals; use arith.IntervalSet",
     "tvm.ir.json_compact": "no conversion is needed; tvm.ir.load_json reads the JSON of older releases directly",
-    "tvm.relax": "Relax is not part of this compiler; write graphs in tvm.relay",
+    **dict.fromkeys(("tvm.relax", "tvm.script.relax"), _NO_RELAX),
     "tvm.testing.object_use_count": "objects are Python objects; use sys.getrefcount",
     **_each("tvm.script.parser.core", "dispatch entry error parser utils", _ONE_PARSER),
     **_each("tvm.script.parser.tir", "entry operation parser", _ONE_PARSER),
@@ -158,6 +159,11 @@ _LIBRARIES = {
     **_each("tvm.contrib", "coreml_runtime ethosu hexagon mrvl ndk sdaccel xcode", _NO_BOARD),
     **_each("tvm.contrib", "cublas cublaslt cudnn cutlass hipblas miopen mps rocblas tensorrt thrust", _NO_GPU_LIBRARY),
     **_each("tvm.contrib", "rocm spirv", _NO_GPU_TOOL),
+    "tvm.contrib.sklearn": "models of scikit-learn are not imported; sklearn-onnx converts them for from_onnx",
+    "tvm.contrib.tf_op": "kernels are not registered in TensorFlow; call what tvm.build returns",
+    "tvm.runtime.profiling.PAPIMetricCollector": (
+        "hardware counters are not read; derive a collector of your own from runtime.profiling.MetricCollector"
+    ),
     "tvm.contrib.cuda_graph": "models are not captured as CUDA graphs; use tvm.contrib.graph_executor",
     "tvm.contrib.peak": "the peak performance of GPUs is not measured",
     **_each("tvm.contrib", "dnnl mkl mxnet nnpack", _NO_CPU_LIBRARY),

@@ -254,12 +254,20 @@ class Facts:
             self.modular.extra.append((a.a, modular(a.b.value, b.value)))
         if kind is EQ and isinstance(b, IntImm):
             self.modular.extra.append((a, Congruence(0, b.value)))
+        if kind is NE:
+            kind = self._order(self.bounds.visit(a), (low, high))
         if kind not in _BELOW:
             return
         self._narrow(a, kind, (low, high))
         if not isinstance(b, IntImm):
             self._narrow(b, _MIRROR[kind], self.bounds.visit(a))
             self._relate(a, kind, b)
+
+    def _order(self, a: Interval, b: Interval) -> type[CmpOp]:
+        """Return how two things that differ compare: one that is never beyond the other is before it."""
+        if a[1] <= b[0]:
+            return LT
+        return GT if a[0] >= b[1] else NE
 
     def _narrow(self, e: PrimExpr, kind: type[CmpOp], other: Interval) -> None:
         """Note the interval of ``e`` where it compares like this with something in an interval."""

@@ -271,8 +271,15 @@ class RewriteSimplifier(Simplifier):
         truth = self.assumed_truth(n)
         if truth is not None:
             return truth
-        result = negation(a)
+        result = self._ordered(negation(a))
         return n if isinstance(result, Not) and result.a is n.a else result
+
+    def _ordered(self, e: PrimExpr) -> PrimExpr:
+        """Return a negation in which what differs is compared by its order, where that is always the same."""
+        if isinstance(e, (And, Or)):
+            a, b = self._ordered(e.a), self._ordered(e.b)
+            return e if a is e.a and b is e.b else type(e)(a, b)
+        return self._order_of_different(e) if isinstance(e, NE) else e
 
     def visit_And(self, n: And) -> PrimExpr:
         return self._condition(n, absorbing=0)

@@ -6,9 +6,10 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.extension import public_module
 from compiler.runtime.device import Device
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import NDArray
@@ -208,3 +209,7 @@ def profile_function(
         return measured
 
     return profile
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.runtime.profiling", __all__)

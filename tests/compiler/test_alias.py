@@ -71,6 +71,16 @@ def test_installing_twice_changes_nothing() -> None:
             UnavailableError,
             "TuneContext is not available: TensorIR schedules are not searched",
         ),
+        (
+            "from tvm.script import relax as R; R.function(1)",
+            UnavailableError,
+            "script.relax.function is not available: Relax is not part",
+        ),
+        (
+            "from tvm.runtime.profiling import PAPIMetricCollector as P; P()",
+            UnavailableError,
+            "PAPIMetricCollector is not available: hardware counters",
+        ),
         ("from tvm.autotvm.tuner import RandomTunr", ModuleNotFoundError, "has no attribute 'RandomTunr'; did you"),
         ("from tvm import tensors", ModuleNotFoundError, "tvm has no attribute 'tensors'"),
         ("import tvm; tvm.meta_schedule.tune()", UnavailableError, "tvm.meta_schedule.tune is not available: TensorIR"),

@@ -27,6 +27,7 @@ __all__ = [
     "shown_attrs",
 ]
 
+_SINGLE_MAX = float(np.finfo(np.float32).max)
 _SUFFIXES = {"int": "i", "uint": "u", "float": "f"}
 
 
@@ -74,6 +75,9 @@ def shown_attrs(call: Any) -> dict[str, Any]:
 
 
 def _is_default(value: object, default: object) -> bool:
+    """Return whether a value is the default one; floats are if they are one in single precision, as for equality."""
+    if isinstance(value, float) and isinstance(default, float) and abs(value) < _SINGLE_MAX > abs(default):
+        return bool(np.float32(value) == np.float32(default))
     return type(value) is type(default) and bool(value == default)
 
 

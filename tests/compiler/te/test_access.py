@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler import build, te, tir
+from compiler import build, lower, te, tir
 from compiler.runtime.ndarray import empty
 from compiler.te.access import BoundsWarning
 from compiler.te.to_tir import schedule_to_prim_func
@@ -146,3 +146,11 @@ def test_a_guard_of_the_user_is_kept(size: int, buffer_type: str) -> None:
     x, out = np.arange(1, size + 1, dtype=np.float32), empty((5,))
     build(te.create_schedule(T.op), [X, T], binds={X: view})(x, out)
     np.testing.assert_array_equal(out.numpy(), np.pad(x, (0, 5 - size)))
+
+
+def test_what_a_padding_never_reads_outside_of_has_no_second_guard() -> None:
+    """The last row is not equal to 13 where the middle is read, so it is less."""
+    x = te.placeholder((12,), name="x")
+    padded = te.compute((14,), lambda i: te.if_then_else(te.any(i < 1, i >= 13), 0.0, x[i - 1]), name="padded")
+    text = str(lower(te.create_schedule(padded.op), [x, padded]))
+    assert text.count("if_then_else") == 1

@@ -74,6 +74,9 @@ def test_a_network_before_and_after_inference() -> None:
         (lambda x, w: nn.softmax(x), "nn.softmax(%x)"),
         (lambda x, w: nn.softmax(x, axis=1), "nn.softmax(%x, axis=1)"),
         (lambda x, w: nn.leaky_relu(x, alpha=0.01), "nn.leaky_relu(%x, alpha=0.01f)"),
+        (lambda x, w: nn.layer_norm(x, w, w, epsilon=1e-5), "nn.layer_norm(%x, %w, %w)"),
+        (lambda x, w: nn.layer_norm(x, w, w, epsilon=9.999999747378752e-06), "nn.layer_norm(%x, %w, %w)"),
+        (lambda x, w: nn.layer_norm(x, w, w, epsilon=2e-5), "nn.layer_norm(%x, %w, %w, epsilon=2e-05f)"),
         (lambda x, w: nn.batch_flatten(x), "nn.batch_flatten(%x)"),
     ],
 )
