@@ -81,6 +81,8 @@ class _Blocks:
         self._args = args
         self._types = types
         self._buffers: dict[Tensor, Buffer] = {}
+        self._given: dict[Tensor, Buffer] = {}
+        """What extern operations have declared for their tensors."""
         self._allocated: list[Buffer] = []
         self._names: set[str] = set()
 
@@ -89,6 +91,11 @@ class _Blocks:
         for op in order:
             if not isinstance(op, (PlaceholderOp, ComputeOp, ExternOp)):
                 raise DTypeError(f"create_prim_func: Unsupported Operation: {type(op).__name__}. It has no block")
+        for op in order:
+            if isinstance(op, ExternOp):
+                for tensor, buffer in zip(op.inputs, op.input_placeholders, strict=True):
+                    self._given.setdefault(tensor, buffer)
+                self._given.update(zip(op.outputs, op.output_placeholders, strict=True))
         for op in order:
             self._declare(op)
         statements = [statement for op in order if (statement := self._statement(op)) is not None]
@@ -102,18 +109,19 @@ class _Blocks:
         return PrimFunc(params, body, buffer_map=buffer_map, attrs=attrs)
 
     def _declare(self, op: Operation) -> None:
-        """Declare the buffers of what an operation computes; those of extern operations are what these were given."""
+        """Declare the buffers of what an operation computes; parameters are what extern operations have declared."""
         if isinstance(op, PlaceholderOp) and not any(op.output(0) is arg for arg in self._args):
             raise ArgumentError(f"create_prim_func: placeholder {op.name!r} is read, and must be among ops")
-        for i, tensor in enumerate(op.outputs):
-            if isinstance(op, ExternOp):
-                buffer = op.output_placeholders[i]
+        for tensor in op.outputs:
+            is_parameter = any(tensor is arg for arg in self._args)
+            if is_parameter and tensor in self._given:
+                buffer = self._given[tensor]
             else:
                 with derived_from(tensor.op.span):
                     name = tensor.name.replace(".", "_")
                     buffer = decl_buffer(self._types.indices(tensor.shape), tensor.dtype, name)
             self._buffers[tensor] = buffer
-            if not any(tensor is arg for arg in self._args):
+            if not is_parameter:
                 self._allocated.append(buffer)
 
     def _parameters(self) -> tuple[tuple[Var, ...], dict[Var, Buffer]]:
@@ -222,11 +230,14 @@ class _Blocks:
         def region(buffer: Buffer) -> BufferRegion:
             return BufferRegion(buffer, tuple(Range(0, extent) for extent in buffer.shape))
 
-        ins = [self._buffers[t] for t in op.inputs]
+        ins, outs = ([self._buffers[t] for t in tensors] for tensors in (op.inputs, op.outputs))
+        declared = (*op.input_placeholders, *op.output_placeholders)
         matched = tuple(
-            MatchBufferRegion(own, region(actual)) for own, actual in zip(op.input_placeholders, ins, strict=True)
+            MatchBufferRegion(own, region(actual))
+            for own, actual in zip(declared, (*ins, *outs), strict=True)
+            if own is not actual
         )
-        reads, writes = (tuple(map(region, buffers)) for buffers in (ins, op.output_placeholders))
+        reads, writes = (tuple(map(region, buffers)) for buffers in (ins, outs))
         block = Block((), reads, writes, self._unique(op.name), op.body, match_buffers=matched)
         return BlockRealize((), const(True, "bool"), block)
 

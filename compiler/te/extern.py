@@ -173,11 +173,11 @@ def extern(
         if not isinstance(t, Tensor):
             raise ArgumentError(f"extern: inputs must be tensors, got {show(t)}")
     with derived_from(mint_source(f"{name} = extern")):
-        ins = _given("in_buffers", in_buffers, len(inputs)) or [decl_buffer(t.shape, t.dtype, t.name) for t in inputs]
+        ins = _given("in_buffers", in_buffers, len(inputs)) or [_anywhere(t.shape, t.dtype, t.name) for t in inputs]
         outs = _given("out_buffers", out_buffers, len(shapes))
         if not outs:
             types = _types(dtype, inputs, len(shapes))
-            outs = [decl_buffer(s, kind, name) for s, kind in zip(shapes, types, strict=True)]
+            outs = [_anywhere(s, kind, name) for s, kind in zip(shapes, types, strict=True)]
         body = fcompute(ins, outs)
         if isinstance(body, PrimExpr):
             body = Evaluate(body)
@@ -185,6 +185,11 @@ def extern(
             raise ArgumentError(f"extern: fcompute must return a call or a statement, got {show(body)} ({name!r})")
         op = ExternOp(name, current_tag("extern", tag), dict(attrs or {}), tuple(inputs), tuple(ins), tuple(outs), body)
     return list(op.outputs) if len(op.outputs) > 1 else op.output(0)
+
+
+def _anywhere(shape: ExprLike, dtype: str, name: str) -> Buffer:
+    """Declare a buffer that may begin at any element of its memory."""
+    return decl_buffer(shape, dtype, name, elem_offset=Var("elem_offset"), offset_factor=1)
 
 
 def extern_primfunc(

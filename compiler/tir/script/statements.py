@@ -155,10 +155,18 @@ class Statements(BlockStatements):
         if isinstance(value, Buffer):
             self.names[name] = value
             return None
+        if isinstance(value, Var) and not isinstance(value, IterVar) and self._is_new(value):
+            self.names[name] = value
+            self._free.add(value)
+            return None
         if isinstance(value, (tuple, list)):
             return self._bind_items(target, name, value)
         bound = self._converted(target, value)
         return self._let_statement(name, Var(name, bound.dtype), bound)
+
+    def _is_new(self, var: Var) -> bool:
+        """Return whether a function of Python has just made a variable, which is then a free one."""
+        return var not in self._free and not any(var is known for known in self.names.values())
 
     def _declare(self, target: ast.AST, name: str, value: Declaration) -> None:
         """Make the variable or buffer of a name."""

@@ -137,6 +137,18 @@ def test_extern_operations_are_opaque_blocks() -> None:
     np.testing.assert_allclose(out.numpy(), -(a + 1) * 2, rtol=1e-6)
 
 
+def test_parameters_of_an_extern_operation_begin_anywhere() -> None:
+    A, P = te.placeholder((8, 8), name="A"), te.placeholder((1,), name="P")
+    C = te.extern(
+        (8, 8), [A, P], lambda ins, outs: tir.call_extern("", "f", ins[0].data, outs[0].data, ins[1][0]), name="C"
+    )
+    func = te.create_prim_func([A, P, C])
+    assert [str(buffer.elem_offset) for buffer in func.buffer_map.values()] == ["elem_offset"] * 3
+    assert "A = T.match_buffer(var_A, (8, 8), offset_factor=1)" in str(func)
+    assert "T.reads(A[0:8, 0:8], P[0])" in str(func)
+    assert 'T.call_extern("void", "f", A.data, C.data, P[0])' in str(func)
+
+
 def test_what_may_be_laid_out_anew_is_said_of_the_function() -> None:
     A, B = te.placeholder((4,), name="A"), te.placeholder((4,), name="B")
     C = te.compute((4,), lambda i: A[i] * B[i], name="C", attrs={"layout_free_placeholders": [B]})

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import compiler as tvm
-from compiler import tir
+from compiler import te, tir
 from compiler.ir import diagnostics
 from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
@@ -85,6 +85,19 @@ def test_trailing_dimensions_of_one_element_need_no_index() -> None:
     assert [int(i) for i in load.indices] == [2, 0, 0]
     with pytest.raises(ScriptError, match="has 2 dimensions, got 1 indices"):
         body_of("B = T.Buffer((4, 2))\nA[0] = B[2]")
+
+
+def test_a_variable_that_python_makes_is_free() -> None:
+    @T.prim_func
+    def func(a: T.handle) -> None:
+        offset = te.var("offset")
+        A = T.match_buffer(a, (8,), elem_offset=offset)
+        other = offset
+        A[0] = T.cast(other, "float32")
+
+    (buffer,) = func.buffer_map.values()
+    assert isinstance(func.body, LetStmt)
+    assert func.body.value is buffer.elem_offset
 
 
 def test_a_declared_variable_is_bound_by_let() -> None:
