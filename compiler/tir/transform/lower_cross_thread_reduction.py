@@ -14,7 +14,7 @@ from compiler.tir.block import Block, BlockRealize
 from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore, decl_buffer
 from compiler.tir.builtin import THREAD_ALLREDUCE, reinterpret
 from compiler.tir.function import PrimFunc
-from compiler.tir.schedule.reducers import Reduction, reduction_of
+from compiler.tir.schedule.block_reductions import BlockReduction, reduction_of_block
 from compiler.tir.stmt import AttrStmt, Evaluate, For, ForKind, Stmt, seq
 from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass
@@ -39,8 +39,8 @@ class LowerCrossThreadReduction(PrimFuncPass):
     Raises
     ------
     LoweringError
-        If such a reduction is not a store of an element combined with a value by ``+``, ``*``, ``min`` or ``max``, or
-        another loop is among those of the reduction.
+        If such a reduction combines elements and values otherwise than by ``+``, ``*``, ``min``, ``max``, or as the
+        place and value of the largest or smallest, or another loop is among those of the reduction.
     """
 
     def transform_function(self, func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
@@ -77,9 +77,7 @@ class _ThreadReduction:
 
     loops: tuple[For, ...]
     realize: BlockRealize
-    init: BufferStore
-    update: BufferStore
-    combination: Reduction
+    combination: BlockReduction
 
 
 def _reduction_below(outermost: For) -> _ThreadReduction | None:
@@ -102,33 +100,34 @@ def _reduction_below(outermost: For) -> _ThreadReduction | None:
             f"LowerCrossThreadReduction: loop {others[0].loop_var.name!r} is among those that block {name!r} reduces "
             "over; reorder it to the outside"
         )
-    init, update = stmt.block.init, stmt.block.body
-    combination = (
-        reduction_of(init, update) if isinstance(init, BufferStore) and isinstance(update, BufferStore) else None
-    )
+    combination = reduction_of_block(stmt.block)
     if combination is None:
         raise LoweringError(f"LowerCrossThreadReduction: block {name!r} must combine an element with a value")
-    return _ThreadReduction(tuple(loops), stmt, init, update, combination)  # type: ignore[arg-type]
+    return _ThreadReduction(tuple(loops), stmt, combination)
 
 
 class _LoweredReduction:
     """The blocks that a reduction over threads becomes."""
 
     def __init__(self, reduction: _ThreadReduction) -> None:
-        self._reduction = reduction
+        self._loops = reduction.loops
         self._realize = reduction.realize
         self._block = reduction.realize.block
         self._threads = [loop for loop in reduction.loops if loop.kind is ForKind.THREAD_BINDING]
         self._serial = [loop for loop in reduction.loops if loop.kind is not ForKind.THREAD_BINDING]
-        self._target = reduction.update.buffer
-        self._cross = self._temporary("cross_thread")
+        self._combination = reduction.combination
+        self._targets = reduction.combination.buffers
+        self._cross = self._temporaries("cross_thread")
         in_thread = bool(self._serial) or not is_const_int(reduction.realize.predicate, 1)
-        self._own = self._temporary("in_thread") if in_thread else None
-        self.buffers = [buffer for buffer in (self._cross, self._own) if buffer is not None]
+        self._own = self._temporaries("in_thread") if in_thread else ()
+        self.buffers = [*self._cross, *self._own]
 
-    def _temporary(self, prefix: str) -> Buffer:
-        name = f"{prefix}_{self._target.name}"
-        return decl_buffer((1,), self._target.dtype, name, strides=(1,), scope="local")
+    def _temporaries(self, prefix: str) -> tuple[Buffer, ...]:
+        """Return a buffer of one element for each of those that are reduced into."""
+        return tuple(
+            decl_buffer((1,), target.dtype, f"{prefix}_{target.name}", strides=(1,), scope="local")
+            for target in self._targets
+        )
 
     def statement(self) -> Stmt:
         """Return the loops over threads around the blocks."""
@@ -139,32 +138,33 @@ class _LoweredReduction:
 
     def _in_thread(self) -> list[Stmt]:
         """Return the blocks in which a thread reduces its part."""
-        if self._own is None:
+        if not self._own:
             return []
-        start = BufferStore(self._own, self._reduction.init.value, (const(0),))
-        combined = self._reduction.combination.combined(_only(self._own), self._reduction.combination.value)
+        own = [_only(buffer) for buffer in self._own]
         update: Stmt = self._realize_of(
-            "in_thread", self._realize.predicate, BufferStore(self._own, combined, (const(0),)),
-            self._values_read(), (_region(self._own),),
+            "in_thread", self._realize.predicate, self._combination.update(own, self._combination.values),
+            self._values_read(), _regions(self._own),
         )  # fmt: skip
         for loop in reversed(self._serial):
             update = rebuild(loop, body=update)
-        begin = Block((), (), (_region(self._own),), f"{self._block.name_hint}_in_thread_init", start)
+        name = f"{self._block.name_hint}_in_thread_init"
+        begin = Block((), (), _regions(self._own), name, self._combination.initial(own))
         return [BlockRealize((), const(True), begin), update]
 
     def _cross_thread(self) -> Stmt:
-        value = self._reduction.combination.value if self._own is None else _only(self._own)
-        x, y = Var("x", self._target.dtype), Var("y", self._target.dtype)
-        combined = self._reduction.combination.combined(x, y)
-        reducer = CommReducer((x,), (y,), (combined,), (self._reduction.init.value,))
+        combination = self._combination
+        values = tuple(_only(buffer) for buffer in self._own) or combination.values
+        identities = tuple(store.value for store in combination.stores)
+        reducer = CommReducer(combination.left, combination.right, combination.combination, identities)
         threads = [loop.loop_var for loop in self._threads]
-        arguments = (const(1, "uint32"), value, const(True), _only(self._cross), *threads)
+        results = [_only(buffer) for buffer in self._cross]
+        arguments = (const(len(values), "uint32"), *values, const(True), *results, *threads)
         together = Evaluate(Call("handle", THREAD_ALLREDUCE, arguments))
         body = AttrStmt(reducer, "reduce_scope", reinterpret("handle", const(0, "uint64")), together)
-        writes = (_region(self._cross),)
-        if self._own is None:
+        writes = _regions(self._cross)
+        if not self._own:
             return self._realize_of("cross_thread", const(True), body, self._values_read(), writes)
-        block = Block((), (_region(self._own),), writes, f"{self._block.name_hint}_cross_thread", body)
+        block = Block((), _regions(self._own), writes, f"{self._block.name_hint}_cross_thread", body)
         return BlockRealize((), const(True), block)
 
     def _write_back(self) -> Stmt:
@@ -173,18 +173,20 @@ class _LoweredReduction:
         spatial = [(axis, value) for axis, value in axes if axis.iter_type != IterVar.CommReduce]
         fresh = {axis.var: Var(axis.var.name, axis.var.dtype) for axis, _ in spatial}
         iter_vars = tuple(rebuild(axis, var=fresh[axis.var]) for axis, _ in spatial)
-        indices = substitute(self._reduction.update.indices, fresh)
-        store = BufferStore(self._target, _only(self._cross), indices)
-        writes = (BufferRegion(self._target, tuple(Range.from_min_extent(i, 1) for i in indices)),)
+        indices = substitute(self._combination.stores[0].indices, fresh)
+        element = tuple(Range.from_min_extent(i, 1) for i in indices)
+        pairs = list(zip(self._targets, self._cross, strict=True))
+        store = seq([BufferStore(target, _only(result), indices) for target, result in pairs])
+        writes = tuple(BufferRegion(target, element) for target in self._targets)
         name = f"{self._block.name_hint}_write_back"
-        block = Block(iter_vars, (_region(self._cross),), writes, name, store)
+        block = Block(iter_vars, _regions(self._cross), writes, name, store)
         return BlockRealize(tuple(value for _, value in spatial), self._stores(), block)
 
     def _stores(self) -> PrimExpr:
         """Return the condition under which a thread stores the result."""
-        reduced = {loop.loop_var for loop in self._reduction.loops}
+        reduced = {loop.loop_var for loop in self._loops}
         conditions = [c for c in _conjuncts(self._realize.predicate) if reduced.isdisjoint(free_vars(c))]
-        if self._target.storage_scope != "local":
+        if any(target.storage_scope != "local" for target in self._targets):
             conditions += [loop.loop_var.equal(loop.min) for loop in self._threads]
         result: PrimExpr = const(True)
         for condition in conditions:
@@ -205,7 +207,7 @@ class _LoweredReduction:
         return rebuild(self._realize, predicate=predicate, block=block)
 
     def _values_read(self) -> tuple[BufferRegion, ...]:
-        return tuple(region for region in self._block.reads if region.buffer is not self._target)
+        return tuple(region for region in self._block.reads if region.buffer not in self._targets)
 
 
 def _conjuncts(condition: PrimExpr) -> list[PrimExpr]:
@@ -218,5 +220,5 @@ def _only(buffer: Buffer) -> BufferLoad:
     return BufferLoad(buffer, (const(0),))
 
 
-def _region(buffer: Buffer) -> BufferRegion:
-    return BufferRegion(buffer, (Range(0, 1),))
+def _regions(buffers: tuple[Buffer, ...]) -> tuple[BufferRegion, ...]:
+    return tuple(BufferRegion(buffer, (Range(0, 1),)) for buffer in buffers)

@@ -116,3 +116,35 @@ def test_values_of_a_thread_lie_in_registers_with_a_stride() -> None:
     func = apply(reduction(f"{BLOCKS_OF}; ko in range(3); ki in {THREADS}", "ko * 8 + ki"), LowerCrossThreadReduction())
     buffers = [buffer for block in nodes(func, Block) for buffer in block.alloc_buffers]
     assert {tuple(int(stride) for stride in buffer.strides) for buffer in buffers} == {(1,)}
+
+
+PLACES = "A: T.Buffer((4, 24), 'float32'), at: T.Buffer((4,), 'int32'), largest: T.Buffer((4,), 'float32')"
+
+
+@pytest.mark.parametrize(("loops", "k"), [("ki in {24}", "ki"), ("ko in range(3); ki in {8}", "ko * 8 + ki")])
+def test_threads_find_the_largest_and_where_it_is(loops: str, k: str) -> None:
+    for number in ("24", "8"):
+        loops = loops.replace(f"{{{number}}}", THREADS.replace("8", number))
+    text = f"for {BLOCKS_OF}:\n"
+    indent = "    "
+    for loop in loops.split("; "):
+        text += f"{indent}for {loop}:\n"
+        indent += "    "
+    block = f"""
+with T.block("argmax"):
+    vi, vk = T.axis.spatial(4, i), T.axis.reduce(24, {k})
+    T.reads(A[vi, vk])
+    T.writes(at[vi], largest[vi])
+    with T.init():
+        at[vi] = -1
+        largest[vi] = T.min_value("float32")
+    v_at: T.int32 = T.Select(largest[vi] >= A[vi, vk], at[vi], vk)
+    v_largest: T.float32 = T.Select(largest[vi] >= A[vi, vk], largest[vi], A[vi, vk])
+    at[vi] = v_at
+    largest[vi] = v_largest"""
+    func = program(text + block.strip("\n").replace("\n", f"\n{indent}").join((indent, "")), params=PLACES)
+    values = np.random.default_rng(0).random((4, 24)).astype("float32")
+    at, largest = np.zeros(4, "int32"), np.zeros(4, "float32")
+    run_threads(apply(func, *BLOCKS), [values, at, largest])
+    np.testing.assert_array_equal(at, values.argmax(1))
+    np.testing.assert_array_equal(largest, values.max(1))
