@@ -137,8 +137,7 @@ class _Annotator(ExprMutator):
         """Return operands between annotations, and the compiler: the one given, else that of all operands."""
         used = {self._targets.get(part, DEFAULT) for part in parts}
         chosen = target or (used.pop() if len(used) == 1 else DEFAULT)
-        ends = [self._marked(END, p, self._targets[p]) if p in self._targets else p for p in parts]
-        return chosen, [self._marked(BEGIN, end, chosen) for end in ends]
+        return chosen, [self._marked(BEGIN, self._ended(part), chosen) for part in parts]
 
     def _marked(self, name: str, expr: Any, target: str) -> Call:
         return typed(call_op(name, expr, compiler=target), expr.checked_type_)

@@ -180,3 +180,15 @@ def test_tables_of_patterns() -> None:
     [func] = [f for f in post_order(mod["main"]) if isinstance(f, relay.Function) and "Composite" in f.attrs]
     assert func.attrs["Composite"] == "dsp.add_relu"
     assert get_pattern_table("nobody") is None
+
+
+def test_calls_without_arguments_belong_to_no_region() -> None:
+    get("zeros").set_attr("target.dsp", lambda call: True)
+    try:
+        mod = module('add(zeros(shape=[4, 5], dtype="float32"), %x)')
+        parts = transform.PartitionGraph()(merged(mod))
+    finally:
+        get("zeros").reset_attr("target.dsp")
+    outside, inside = parts["main"].body, parts["tvmgen_default_dsp_main_0"]
+    assert [op_name(arg) for arg in outside.args if isinstance(arg, relay.Call)] == ["zeros"]
+    assert op_name(inside.body) == "add"
