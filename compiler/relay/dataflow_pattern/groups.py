@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from compiler.ir.attrs import DictAttrs
@@ -34,7 +34,7 @@ class Group:
     inside : list of Expr
         What it is made of, the root included, in order; constants that the pattern names are inside.
     inputs : list of Expr
-        What it is made from, which the pattern leaves whole.
+        What it is made from, which the pattern leaves whole, in the order in which the pattern names it.
     bindings : dict
         The expressions that each pattern matched.
     """
@@ -65,7 +65,8 @@ def groups(pattern: Pattern, root: GraphExpr, separate: bool = True) -> Iterator
         if any(part in taken for part in inside) or (separate and _leaks(graph, expr, inside)):
             continue
         taken.update(part for part in inside if not isinstance(part, Constant))
-        yield Group(expr, inside, _inputs(expr, inside), dict(matcher.bindings))
+        bindings = dict(matcher.bindings)
+        yield Group(expr, inside, _as_pattern_names(pattern, bindings, _inputs(expr, inside)), bindings)
 
 
 def _partitioned(graph: Graph) -> set[Any]:
@@ -97,6 +98,35 @@ def _inputs(root: Any, inside: list[Any]) -> list[Any]:
     parts |= {e for callee in callees for e in post_order(callee) if e not in free}
     order = post_order(root, lambda e: operands(e) if e in parts else ())
     return [e for e in order if e not in parts and not isinstance(e, Op)]
+
+
+def _as_pattern_names(pattern: Pattern, bindings: Mapping[Any, Sequence[Any]], inputs: list[Any]) -> list[Any]:
+    """Return inputs in the order of the patterns that matched them; operands of ``add`` may have matched swapped."""
+    place: dict[Any, int] = {}
+    for part in _parts_of_pattern(pattern):
+        for expr in bindings.get(part, ()):
+            for each in (expr, *(operands(expr) if _leaves_operands_open(part) else ())):
+                place.setdefault(each, len(place))
+    return sorted(inputs, key=lambda e: place.get(e, len(place)))
+
+
+def _parts_of_pattern(pattern: Any) -> list[Any]:
+    """Return a pattern and those that it is made of, which come first."""
+    found: dict[Any, None] = {}
+    todo = [(pattern, False)]
+    while todo:
+        part, ready = todo.pop()
+        if ready:
+            found.setdefault(part)
+        elif part not in found:
+            values = [getattr(part, f.name) for f in fields(part)]
+            inner = [p for v in values for p in (v if isinstance(v, (tuple, list)) else (v,)) if hasattr(p, "matches")]
+            todo += [(part, True), *((p, False) for p in reversed(inner) if p not in found)]
+    return list(found)
+
+
+def _leaves_operands_open(part: Any) -> bool:
+    return getattr(part, "args", ()) is None or getattr(part, "fields", ()) is None
 
 
 def _bound_by(part: Any) -> Sequence[Var]:

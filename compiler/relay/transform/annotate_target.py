@@ -162,7 +162,7 @@ class _Annotator(ExprMutator):
     def visit_let(self, let: Let) -> Any:
         value = self.visit(let.value)
         if not isinstance(value, Function):
-            value = self._begun([value])[1][0] if self._everything else self._ended(value)
+            value = self._begun([value])[1][0]
         return rebuild(let, value=value, body=self._ended(self.visit(let.body)))
 
     def visit_if(self, i: If) -> Any:

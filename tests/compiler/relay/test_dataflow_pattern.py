@@ -296,3 +296,13 @@ def test_patterns_that_refer_to_themselves() -> None:
     first.redirect_to(is_op("nn.relu")(wildcard()))
     assert total.match(add(nn.relu(Y), Z))
     assert not total.match(add(Y, Z))
+
+
+def test_parameters_stand_in_the_order_of_the_pattern() -> None:
+    x, y, z = (relay.var(name, shape=(2,)) for name in "xyz")
+    inner, outer = wildcard(), wildcard()
+    pattern = is_op("add")(is_op("multiply")(inner, wildcard()), outer)
+    for written in (add(relay.multiply(x, y), z), add(z, relay.multiply(x, y))):
+        assert pattern.partition(written).args == (x, y, z)
+    both = is_op("concatenate")(is_tuple(None))
+    assert both.partition(relay.concatenate([y, x, y], 0)).args == (y, x)

@@ -192,3 +192,11 @@ def test_calls_without_arguments_belong_to_no_region() -> None:
     outside, inside = parts["main"].body, parts["tvmgen_default_dsp_main_0"]
     assert [op_name(arg) for arg in outside.args if isinstance(arg, relay.Call)] == ["zeros"]
     assert op_name(inside.body) == "add"
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_what_a_let_binds_is_taken_from_its_region(everything: bool) -> None:
+    mod = transform.AnnotateTarget("dsp", everything)(module("let %z = add(%x, %y); nn.relu(%z)"))
+    value = mod["main"].body.value
+    assert [op_name(value), op_name(value.args[0])] == ["annotation.compiler_begin", "annotation.compiler_end"]
+    assert value.attrs["compiler"] == "dsp"
