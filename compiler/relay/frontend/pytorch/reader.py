@@ -85,7 +85,7 @@ def read_model(model: ModelSource) -> Model:
     try:
         return load(io.BytesIO(data))
     except _DAMAGE as exc:
-        reason = str(exc).splitlines()[0] if str(exc) else type(exc).__name__
+        reason = str(exc).strip().splitlines()[0] if str(exc).strip() else type(exc).__name__
         raise ModelError(f"from_pytorch: {name} ({len(data):,} bytes) is damaged: {reason}") from None
 
 

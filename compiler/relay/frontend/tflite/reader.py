@@ -14,7 +14,8 @@ import numpy as np
 import tflite
 
 from compiler.ir.error import ArgumentError, show
-from compiler.relay.frontend.shared.errors import ConversionError, ModelError
+from compiler.relay.frontend.shared.errors import ConversionError, ModelError, naming_node
+from compiler.relay.frontend.tflite.sparsity import dense
 
 __all__ = ["ModelSource", "Operation", "Quantization", "Subgraph", "TensorInfo", "called", "read_model", "reading"]
 
@@ -233,9 +234,7 @@ def _tensor(model: tflite.Model, tensor: tflite.Tensor) -> TensorInfo:
         raise ConversionError(
             f"from_tflite: tensor {name!r} has elements of type {_TYPE_NAMES.get(kind, kind)}, which are not supported"
         )
-    data = None if raw is None else _elements(name, raw, shape, dtype)
-    if data is not None and tensor.Sparsity() is not None:
-        raise ConversionError(f"from_tflite: tensor {name!r} is sparse, which is not supported")
+    data = None if raw is None else _data(name, raw, shape, dtype, tensor.Sparsity())
     return TensorInfo(name, shape, dtype, _quantization(tensor.Quantization()), data, bool(tensor.IsVariable()))
 
 
@@ -244,6 +243,21 @@ def _buffer(model: tflite.Model, number: int) -> np.ndarray[Any, Any] | None:
         raise ModelError(f"from_tflite: buffer {number} is referenced, but there are {model.BuffersLength():,}")
     buffer = model.Buffers(number)
     return buffer.DataAsNumpy() if buffer.DataLength() else None
+
+
+def _data(
+    name: str,
+    raw: np.ndarray[Any, Any],
+    shape: tuple[int, ...],
+    dtype: str,
+    sparsity: tflite.SparsityParameters | None,
+) -> np.ndarray[Any, Any]:
+    """Return the elements of a tensor, of which a sparse one stores a part."""
+    if sparsity is None:
+        return _elements(name, raw, shape, dtype)
+    stored = _elements(name, raw, (raw.size // np.dtype(dtype).itemsize,), dtype)
+    with naming_node("from_tflite", f"tensor {name!r}"):
+        return dense(stored, shape, sparsity)
 
 
 def _elements(name: str, raw: np.ndarray[Any, Any], shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:

@@ -105,6 +105,12 @@ def _quantize(node: Node) -> Any:
     return node.inputs[0]
 
 
+@converter("DENSIFY")
+def _densify(node: Node) -> Any:
+    """Constants are made dense when a model is read."""
+    return node.inputs[0]
+
+
 @converter("DEQUANTIZE")
 def _dequantize(node: Node) -> Any:
     return cast(node.inputs[0], "float32")
