@@ -14,6 +14,8 @@ __all__ = ["TagScope", "current_tag", "tag_scope"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_OF_OPERATORS = frozenset(("elemwise", "broadcast", "injective", "comm_reduce", "comm_reduce_idx"))
+"""Tags that operators such as ``A + B`` and ``topi.sum`` give to what they compute, in any scope."""
 _CURRENT: ContextVar[TagScope | None] = ContextVar("tag", default=None)
 
 
@@ -105,6 +107,6 @@ def current_tag(operation: str, tag: str) -> str:
     """
     current = _CURRENT.get()
     scope = "" if current is None else current.tag
-    if scope and tag:
+    if scope and tag and tag not in _OF_OPERATORS:
         raise ArgumentError(f"{operation}: tag {tag!r} is given inside of tag_scope({scope!r})")
     return tag or scope

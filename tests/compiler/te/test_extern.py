@@ -179,6 +179,10 @@ def test_tags_of_a_block():
         with pytest.raises(ArgumentError), te.tag_scope("inner"):
             pass
 
+    with te.tag_scope("around"):
+        assert (A + 1).op.tag == "elemwise"
+        assert (A + A).op.tag == "broadcast"
+
     @te.tag_scope("theirs")
     def declare():
         return te.compute((4,), lambda i: A[i])
