@@ -25,7 +25,7 @@ class GraphExecutorFactory(ExecutorFactoryModule):
     name : str
         ``lib[name](dev)`` makes an executor.
     exporter : callable, optional
-        Returns what a file of a name, which says by its ending what it is, contains of the model.
+        Returns what a file of a name, which says by its ending what it is, contains of the model with some parameters.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class GraphExecutorFactory(ExecutorFactoryModule):
         lib: Module,
         params: Mapping[str, NDArray],
         name: str = "default",
-        exporter: Callable[[str], bytes] | None = None,
+        exporter: Callable[[str, Mapping[str, NDArray]], bytes] | None = None,
     ) -> None:
         self.graph_json = graph_json
         self.lib = lib
@@ -55,6 +55,7 @@ class GraphExecutorFactory(ExecutorFactoryModule):
             "debug_create": self._debug_executor,
             "get_graph_json": self.get_graph_json,
             "get_graph_params": self.get_params,
+            "remove_params": self._without_params,
         }
         if name not in functions:
             raise ArgumentError(f"this model's name is {self.libmod_name!r}, got {show(name)}")
@@ -66,6 +67,10 @@ class GraphExecutorFactory(ExecutorFactoryModule):
     def _debug_executor(self, name: str, device: Device) -> GraphExecutor:
         executor: GraphExecutor = self[name](device)
         return executor
+
+    def _without_params(self) -> GraphExecutorFactory:
+        """Return the same model without the values of its parameters, which its executors are to be given."""
+        return GraphExecutorFactory(self.graph_json, self.lib, {}, self.libmod_name, self._exporter)
 
     def get_lib(self) -> Module:
         """Return the kernels.
@@ -153,7 +158,7 @@ class GraphExecutorFactory(ExecutorFactoryModule):
         """
         if self._exporter is None:
             raise ArgumentError("export_library: this model was loaded from a file; copy that file")
-        return self._exporter(file_name)
+        return self._exporter(file_name, self.params)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.graph_json, self.lib, self.params))

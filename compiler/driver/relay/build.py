@@ -29,7 +29,7 @@ from compiler.runtime.graph import ALIAS, REFERENCE, Graph, Node
 from compiler.runtime.graph_factory import GraphExecutorFactory
 from compiler.runtime.marked_data import PARAMS_MARK, marked
 from compiler.runtime.module import Module
-from compiler.runtime.ndarray import ArrayLike
+from compiler.runtime.ndarray import ArrayLike, NDArray
 from compiler.runtime.params import save_param_dict
 from compiler.target.target import Target
 
@@ -94,9 +94,8 @@ class BuiltGraph(GraphExecutorFactory):
         kernels = self._kernel_module.as_operators_say()
         return GraphExecutorFactory(self.graph_json, kernels, self.params, self.libmod_name)
 
-    def _export(self, file_name: str) -> bytes:
-        params = bytes(save_param_dict(self.params))
-        attached = marked(PARAMS_MARK, params) + self._kernel_module.imported_data()
+    def _export(self, file_name: str, params: Mapping[str, NDArray]) -> bytes:
+        attached = marked(PARAMS_MARK, bytes(save_param_dict(params))) + self._kernel_module.imported_data()
         return self._kernel_module.exported_with(file_name, attached, self.graph_json, self.libmod_name)
 
 

@@ -1,15 +1,18 @@
-"""bind_params_by_name: what a parameter is bound to has its data type, or is refused."""
+"""Parameters have the data types of their variables, or are refused; a model is written with or without them."""
 
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import compiler as tvm
 from compiler import relay
 from compiler.ir.error import ArgumentError
+from compiler.ir.module import IRModule
 from compiler.runtime.ndarray import NDArray
 
 
@@ -62,3 +65,19 @@ def test_numbers_for_a_parameter_without_a_type_are_narrow(value: Any, dtype: st
 def test_a_value_that_its_parameter_cannot_hold_is_refused(value: Any, dtype: str) -> None:
     with warnings.catch_warnings(action="error"), pytest.raises(ArgumentError, match=rf"'x' must .*\(1\), {dtype}\]"):
         bound(value, (1,), dtype)
+
+
+def test_a_model_is_written_without_its_parameters(tmp_path: Path) -> None:
+    x, w = relay.var("x", shape=(2, 3)), relay.var("w", shape=(4, 3))
+    weights = np.arange(12, dtype="float32").reshape(4, 3)
+    lib = relay.build(IRModule.from_expr(relay.Function([x, w], relay.nn.dense(x, w))), "llvm", params={"w": weights})
+    bare = lib["remove_params"]()
+    assert bare.get_params() == {}
+    assert lib.get_params()
+    bare.export_library(str(tmp_path / "bare.so"))
+    executor = tvm.runtime.load_module(str(tmp_path / "bare.so"))["default"](tvm.cpu())
+    data = np.ones((2, 3), "float32")
+    executor["set_input"]("x", tvm.nd.array(data))
+    executor["load_params"](tvm.runtime.save_param_dict(lib.get_params()))
+    executor["run"]()
+    np.testing.assert_allclose(executor["get_output"](0).numpy(), data @ weights.T)
