@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compiler.driver.emulate import emulate
 from compiler.driver.lower import lower
 from compiler.ir.error import LoweringError
 from compiler.ir.module import IRModule
 from compiler.ir.transform import Sequential
+from compiler.runtime import ndarray as nd
 from compiler.tir.block import Block
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule import Schedule
@@ -234,3 +236,71 @@ def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")):
     result = np.zeros_like(a)
     run_threads(ThreadSync("shared")(lowered)["main"], [a, result])
     np.testing.assert_array_equal(result, a[:, ::-1] * 2)
+
+
+PRODUCT = """
+@T.prim_func
+def main(A: T.Buffer((32, 32), "float16"), B: T.Buffer((32, 32), "float16"), C: T.Buffer((32, 32), "float32")):
+    with T.block("root"):
+        T.block_attr({"warp_execution": True})
+        for bx in T.thread_binding(1, thread="blockIdx.x"):
+            for ty in T.thread_binding(2, thread="threadIdx.y"):
+                with T.block():
+                    As = T.alloc_buffer((32, 32), "float16", scope="shared")
+                    Bs = T.alloc_buffer((32, 32), "float16", scope="shared")
+                    Af = T.alloc_buffer((32, 32), "float16", scope="wmma.matrix_a")
+                    Bf = T.alloc_buffer((32, 32), "float16", scope="wmma.matrix_b")
+                    Cf = T.alloc_buffer((32, 32), "float32", scope="wmma.accumulator")
+                    with T.block("As"):
+                        T.block_attr({"auto_copy": 1, "vector_bytes": 8})
+                        for i, j in T.grid(32, 32):
+                            As[i, j] = A[i, j]
+                    with T.block("Bs"):
+                        T.block_attr({"auto_copy": 1, "vector_bytes": 4, "local_stage": 1})
+                        for i, j in T.grid(32, 32):
+                            Bs[i, j] = B[i, j]
+                    with T.block("Af"):
+                        T.block_attr({"auto_copy": 1})
+                        for i, j in T.grid(16, 32):
+                            Af[ty * 16 + i, j] = As[ty * 16 + i, j]
+                    with T.block("Bf"):
+                        T.block_attr({"auto_copy": 1})
+                        for i, j in T.grid(32, 32):
+                            Bf[i, j] = Bs[i, j]
+                    for j in range(2):
+                        with T.block("fill"):
+                            T.reads()
+                            T.writes(@CT)
+                            c = T.match_buffer(@CT, (16, 16), "float32", scope="wmma.accumulator", offset_factor=16)
+                            T.evaluate(T.tvm_fill_fragment(c.data, 16, 16, 16, @c, T.float32(0), dtype="handle"))
+                        for k in range(2):
+                            with T.block("mma"):
+                                T.reads(@CT, @AT, @BT)
+                                T.writes(@CT)
+                                a = T.match_buffer(@AT, (16, 16), "float16", scope="wmma.matrix_a", offset_factor=16)
+                                b = T.match_buffer(@BT, (16, 16), "float16", scope="wmma.matrix_b", offset_factor=16)
+                                c = T.match_buffer(@CT, (16, 16), "float32", scope="wmma.accumulator", offset_factor=16)
+                                T.tvm_mma_sync(c.data, @c, a.data, @a, b.data, @b, c.data, @c)
+                    with T.block("C"):
+                        T.block_attr({"auto_copy": 1, "vector_bytes": 16})
+                        for i, j in T.grid(16, 32):
+                            C[ty * 16 + i, j] = Cf[ty * 16 + i, j] * T.float32(2)
+"""
+
+
+def test_a_product_by_tensor_cores_is_what_numpy_computes() -> None:
+    """Every kind of copy in one kernel; ``matrix_b`` is read by columns, so that the product is with the transpose."""
+    tiles = {
+        "CT": "Cf[ty * 16:ty * 16 + 16, j * 16:j * 16 + 16]",
+        "AT": "Af[ty * 16:ty * 16 + 16, k * 16:k * 16 + 16]",
+        "BT": "Bf[j * 16:j * 16 + 16, k * 16:k * 16 + 16]",
+    }
+    numbers = {name: f"{name}.elem_offset // 256 + {name}.elem_offset % 256 // 16" for name in "abc"}
+    source = PRODUCT
+    for name, text in (tiles | numbers).items():
+        source = source.replace(f"@{name}", text)
+    rng = np.random.default_rng(0)
+    a, b = rng.random((32, 32)).astype("float16"), rng.random((32, 32)).astype("float16")
+    result = nd.array(np.zeros((32, 32), "float32"))
+    emulate(from_source(source), target="cuda")(nd.array(a), nd.array(b), result)
+    np.testing.assert_allclose(result.numpy(), 2 * (a.astype("float32") @ b.astype("float32").T), rtol=1e-5)
