@@ -51,7 +51,6 @@ OLDER = {
     "tvm.nd.gpu": "tvm.cuda",
     "tvm.relay.testing.config": "tvm.relay.testing",
     "tvm.relay.testing.ctx_list": "tvm.testing.enabled_targets",
-    "tvm.relay.backend.compile_engine": "tvm.relay.backend.te_compiler",
     "tvm.runtime.gpu": "tvm.cuda",
     "tvm.target.create": "tvm.target.Target",
     "tvm.target.target.create": "tvm.target.Target",
