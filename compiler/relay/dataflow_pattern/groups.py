@@ -112,17 +112,17 @@ def _as_pattern_names(pattern: Pattern, bindings: Mapping[Any, Sequence[Any]], i
 
 def _parts_of_pattern(pattern: Any) -> list[Any]:
     """Return a pattern and those that it is made of, which come first."""
-    found: dict[Any, None] = {}
+    parts: dict[Any, None] = {}
     todo = [(pattern, False)]
     while todo:
         part, ready = todo.pop()
         if ready:
-            found.setdefault(part)
-        elif part not in found:
+            parts.setdefault(part)
+        elif part not in parts:
             values = [getattr(part, f.name) for f in fields(part)]
             inner = [p for v in values for p in (v if isinstance(v, (tuple, list)) else (v,)) if hasattr(p, "matches")]
-            todo += [(part, True), *((p, False) for p in reversed(inner) if p not in found)]
-    return list(found)
+            todo += [(part, True), *((p, False) for p in reversed(inner) if p not in parts)]
+    return list(parts)
 
 
 def _leaves_operands_open(part: Any) -> bool:
