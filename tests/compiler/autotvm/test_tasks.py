@@ -235,7 +235,7 @@ def test_records_are_written_as_pickles_of_texts_alone() -> None:
         assert autotvm.record.measure_str_key(read) == autotvm.record.measure_str_key(given)
         assert (measured.costs, measured.error_no) == ((0.25, 0.5), 0)
     harmful = base64.b64encode(pickle.dumps(print)).decode()
-    with pytest.raises(tvm.error.TVMError, match=r"builtins\.print is not read"):
+    with pytest.raises(tvm.error.TVMError, match=r"builtins\.print may not be unpickled"):
         autotvm.record.decode(harmful, "pickle")
     with pytest.raises(tvm.error.TVMError, match="protocol must be"):
         autotvm.record.encode(given, result, "text")

@@ -99,7 +99,7 @@ def test_it_ends_early_and_skips_what_is_known(task):
     tuner.reset()
     assert tuner.best_config is None
     assert tuner.next_batch(1)[0].index == 0
-    with pytest.raises(tvm.TVMError, match="no space"):
+    with pytest.raises(tvm.TVMError, match="no configuration space"):
         autotvm.tuner.RandomTuner(autotvm.task.Task("test/scaled", (_N,)))
     with pytest.raises(tvm.TVMError, match="runner"):
         autotvm.measure_option("local", "remote")

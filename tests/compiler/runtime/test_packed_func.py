@@ -33,7 +33,7 @@ def test_functions_are_found_by_name(name: str) -> None:
     assert function(2, 3) == add(2, 3) == 5
     assert function.is_global
     assert name in functions.list_global_func_names()
-    with pytest.raises(ArgumentError, match="is already registered"):
+    with pytest.raises(ArgumentError, match="is taken"):
         tvm.register_func(name, add)
     tvm.register_func(name, max, override=True)
     assert tvm.get_global_func(name)(2, 3) == 3  # type: ignore[misc]

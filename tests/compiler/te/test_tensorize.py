@@ -344,7 +344,7 @@ def test_a_stage_inside_of_an_intrinsic_is_refused() -> None:
     s[U].compute_at(s[Z], inner)
     s[Z].tensorize(inner, _vadd(16))
     with pytest.raises(
-        ScheduleError, match=r"stage 'U' is computed at axis 'i.inner' of stage 'Z', which an intrinsic"
+        ScheduleError, match=r"stage 'U' is computed at axis 'i.inner' of stage 'Z', which the intrinsic"
     ):
         tvm.lower(s, [X, Y, Z])
 
@@ -353,7 +353,7 @@ def test_declarations_are_checked() -> None:
     x = te.placeholder((4,), name="x")
     y = te.compute((4,), lambda i: x[i] + 1.0, name="y")
     z = te.compute((4,), lambda i: y[i] + 1.0, name="z")
-    with pytest.raises(ArgumentError, match="'z' must read placeholders only, and 'y' is none"):
+    with pytest.raises(ArgumentError, match="'z' must read placeholders only, and 'y' is not one"):
         te.decl_tensor_intrin(z.op, lambda ins, outs: tir.const(0))
     with pytest.raises(ArgumentError, match="op must be a computation"):
         te.decl_tensor_intrin(x.op, lambda ins, outs: tir.const(0))
