@@ -203,7 +203,6 @@ PUBLIC = {
     "tvm.relay.save_param_dict": "compiler.runtime.params:save_param_dict",
     "tvm.relay.scope_builder": "compiler.relay.scope_builder",
     "tvm.relay.testing": "compiler.testing.relay",
-    "tvm.relay.testing.config": "compiler.testing.targets",
     "tvm.relay.transform": "compiler.relay.transform",
     "tvm.relay.transform.mangle_module_name": "compiler.driver.relay.backend.utils:mangle_module_name",
     "tvm.relay.transform._ffi_api": "compiler.relay.transform",

@@ -10,7 +10,6 @@ from compiler.target.target import Target
 
 __all__ = [
     "DEFAULT_TEST_TARGETS",
-    "ctx_list",
     "device_enabled",
     "enabled_targets",
     "is_runnable",
@@ -77,16 +76,6 @@ def enabled_targets() -> list[tuple[str, Device]]:
     """
     runnable = [t for t in requested_targets() if is_runnable(t)] or list(DEFAULT_TEST_TARGETS)
     return [(t, device(target_kind(t))) for t in runnable]
-
-
-def ctx_list() -> list[tuple[str, Device]]:
-    """Return the targets that tests run on, as tests of graphs called it before 0.8; see :func:`enabled_targets`.
-
-    Returns
-    -------
-    list of tuple of str and Device
-    """
-    return enabled_targets()
 
 
 def device_enabled(target: str | Target) -> bool:

@@ -15,7 +15,7 @@ _HOMES = {
     "compiler.testing.relay.passes": ("count_ops", "run_infer_type", "run_opt_pass"),
     "compiler.testing.relay.py_converter": ("run_as_python", "to_python"),
     "compiler.testing.relay.values": ("_np_randn_from_type", "rand"),
-    "compiler.testing.targets": ("ctx_list", "enabled_targets"),
+    "compiler.testing.targets": ("enabled_targets",),
 }
 _MODULES = (
     "compiler.testing.relay.byoc",

@@ -125,8 +125,3 @@ def test_parameters_get_first_values() -> None:
     odd = relay.var("odd", shape=(1, 8))
     with pytest.raises(ArgumentError, match="'odd' has no initial value"):
         init.create_workload(relay.Function([x, odd], relay.add(x, odd)))
-
-
-def test_older_tests_ask_for_targets_by_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TVM_TEST_TARGETS", "llvm -mcpu=nehalem")
-    assert [target for target, _ in testing.ctx_list()] == ["llvm -mcpu=nehalem"]
