@@ -14,7 +14,7 @@ MENU = "#proposals"
 
 
 def grip(page: Page, name: str) -> Locator:
-    return page.get_by_role("button", name=f"What {name} can take next", exact=True)
+    return page.get_by_role("button", name=f"What can be applied to {name} next", exact=True)
 
 
 def script(page: Page) -> str:

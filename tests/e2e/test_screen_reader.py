@@ -23,7 +23,7 @@ LANDMARKS = """\
 - main:
   - region "script.py":
     - heading "script.py" [level=2]
-    - group "Editor; Enter goes back to it, Tab goes on":
+    - group "Editor; press Enter to return to it, Tab to move on":
       - textbox "Script"
   - region "Loop IR":
     - heading "Loop IR" [level=2]

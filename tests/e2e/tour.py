@@ -173,12 +173,12 @@ def teacher(page: Page, address: str) -> None:
 
 
 def proposals(page: Page, address: str) -> None:
-    """What a loop can take next."""
+    """What can be applied to a loop next."""
     opened(page, address)
     show_tab(page, "Source")
     write(page, MATMUL)
     show_tab(page, "Schedule")
-    page.get_by_role("button", name="What loop i of C can take next", exact=True).click()
+    page.get_by_role("button", name="What can be applied to loop i of C next", exact=True).click()
     expect(page.locator("#proposals")).to_contain_text("parallel", timeout=PATIENCE_MS)
 
 
