@@ -49,8 +49,6 @@ OLDER = {
     "tvm.contrib.util": "tvm.contrib.utils",
     "tvm.gpu": "tvm.cuda",
     "tvm.nd.gpu": "tvm.cuda",
-    "tvm.relay.testing.config": "tvm.relay.testing",
-    "tvm.relay.testing.ctx_list": "tvm.testing.enabled_targets",
     "tvm.runtime.gpu": "tvm.cuda",
     "tvm.target.create": "tvm.target.Target",
     "tvm.target.target.create": "tvm.target.Target",

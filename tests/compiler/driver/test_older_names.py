@@ -37,7 +37,7 @@ def nothing_said_yet() -> Iterator[None]:
 def test_contexts_of_passes() -> None:
     with relay_build_config(opt_level=3, required_pass=["FastMath"], disabled_pass=["FuseOps"]) as chosen:
         assert PassContext.current() is chosen
-        assert (chosen.opt_level, chosen.required_pass, chosen.disabled_pass) == (3, {"FastMath"}, {"FuseOps"})
+        assert (chosen.opt_level, chosen.required_pass, chosen.disabled_pass) == (3, ["FastMath"], ["FuseOps"])
     loops = build_config(disable_vectorize=True, auto_unroll_max_step=8)
     assert loops.config == {"tir.disable_vectorize": True, "tir.UnrollLoop": {"auto_max_step": 8}}
     with pytest.raises(AttrsError, match="no configuration option 'frobnicate'"):
