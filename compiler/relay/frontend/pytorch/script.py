@@ -36,6 +36,12 @@ _STRUCTURE = frozenset(
 _USER_LINE = re.compile(r'(?:File "(?P<file>[^"]+)", line (?P<line>\d+))|(?:^(?P<path>\S+)\((?P<number>\d+)\):)', re.M)
 
 
+def _is_quantization_parameter(value: Any) -> bool:
+    """Return whether an attribute is a scale or zero point alone, which is part of the program and no weight."""
+    uses = value.uses()
+    return bool(uses) and all(use.user.kind() == "aten::quantize_per_tensor" and use.offset in (1, 2) for use in uses)
+
+
 class Importer:
     """Converts the graph of one script module.
 
@@ -184,7 +190,9 @@ class Importer:
         path = ".".join(filter(None, (self._paths.get(owner.debugName(), ""), attribute)))
         value = getattr(self.values[owner.debugName()], attribute)
         self._paths[output.debugName()] = path
-        if isinstance(value, torch.Tensor):
+        if isinstance(value, torch.Tensor) and _is_quantization_parameter(output):
+            value = tensor_constant(value)
+        elif isinstance(value, torch.Tensor):
             value = self._weights.variable(path, self._weight_name(output, path), value)
         elif isinstance(value, (list, tuple)) and value and all(isinstance(v, torch.Tensor) for v in value):
             value = [self._weights.variable(f"{path}.{i}", f"{path}.{i}", v) for i, v in enumerate(value)]

@@ -41,6 +41,17 @@ class Joined(nn.Module):
         return self.cat.cat([self.add.add_relu(a, b), self.mul.mul(a, b)], dim=1)
 
 
+class Scaled(nn.Module):
+    """A product with a number, and a sum with one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mul, self.add = nn.quantized.FloatFunctional(), nn.quantized.FloatFunctional()
+
+    def forward(self, x: Any) -> Any:
+        return self.add.add_scalar(self.mul.mul_scalar(x, 0.5), 0.25)
+
+
 LAYERS = {
     "convolution": [nn.Conv2d(3, 4, 3, padding=1, stride=2)],
     "with relu": [nn.Conv2d(3, 4, (3, 2), padding=(1, 0), dilation=2), nn.ReLU()],
@@ -53,6 +64,12 @@ LAYERS = {
     "hardswish": [nn.Hardswish()],
     "leaky": [nn.LeakyReLU(0.1)],
     "joined": [Joined()],
+    "scaled": [Scaled()],
+    "elu": [nn.ELU()],
+    "layer norm": [nn.LayerNorm(8)],
+    "group norm": [nn.Conv2d(3, 4, 1), nn.GroupNorm(2, 4)],
+    "instance norm": [nn.InstanceNorm2d(3, affine=True)],
+    "batch norm": [nn.MaxPool2d(2), nn.BatchNorm2d(3)],
 }
 
 
@@ -89,6 +106,22 @@ def test_layers_give_the_bytes_that_pytorch_gives(name: str) -> None:
     off = np.abs(result - expected) / step
     assert off.max() < 1.01
     assert (off > 0.01).mean() <= 0.05
+
+
+def test_graphs_that_keep_scales_as_buffers() -> None:
+    """So ``torch.ao.quantization.quantize_fx`` writes the quantization of an input."""
+    fx = pytest.importorskip("torch.ao.quantization.quantize_fx")
+    torch.manual_seed(0)
+    x = torch.randn(1, 3, 8, 8)
+    layers = (nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.backends.quantized.engine = "fbgemm"
+        model = fx.prepare_fx(nn.Sequential(*layers).eval(), quantization.get_default_qconfig_mapping("fbgemm"), (x,))
+        model(x)
+        model = fx.convert_fx(model)
+        traced = torch.jit.trace(model, x)
+    np.testing.assert_allclose(here(traced, x)[0], model(x).numpy(), rtol=1e-5, atol=1e-5)
 
 
 def test_weights_stay_bytes_where_that_is_asked_for() -> None:

@@ -10,15 +10,15 @@ import numpy as np
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.pytorch.converters.matmul import linear
 from compiler.relay.frontend.pytorch.quantization import Quantized, quantized, real, scales_of, with_scales
-from compiler.relay.frontend.pytorch.registry import converter, converters
-from compiler.relay.frontend.pytorch.tensors import constant, dims_of, ops, rank_of, reshape
+from compiler.relay.frontend.pytorch.registry import converter, converters, find
+from compiler.relay.frontend.pytorch.tensors import constant, dims_of, number, ops, rank_of, reshape
 from compiler.relay.frontend.pytorch.weights import PackedWeight
 from compiler.relay.frontend.shared.errors import ConversionError
 
 
 @converter("quantize_per_tensor")
-def _quantize_per_tensor(x: RelayExpr, scale: float, zero_point: int, dtype: int) -> Any:
-    return quantized(x, scale, zero_point, dtype)
+def _quantize_per_tensor(x: RelayExpr, scale: Any, zero_point: Any, dtype: int) -> Any:
+    return quantized(x, number(scale, "the scale"), int(number(zero_point, "the zero point")), dtype)
 
 
 @converter("dequantize")
@@ -147,18 +147,18 @@ converters(
 
 
 @converter("quantized::mul_scalar")
-def _mul_scalar(qa: RelayExpr, b: float) -> Any:
+def _mul_scalar(qa: RelayExpr, other: float) -> Any:
     """The bytes stay; a negative factor would turn them round."""
     q = _units(qa)
-    if b <= 0:
-        raise ConversionError(f"a product with {b} is not supported, only with positive numbers")
-    return with_scales(ops.copy(qa), Quantized(q.scale * b, q.zero, q.dtype))
+    if other <= 0:
+        raise ConversionError(f"a product with {other} is not supported, only with positive numbers")
+    return with_scales(ops.copy(qa), Quantized(q.scale * other, q.zero, q.dtype))
 
 
 @converter("quantized::add_scalar")
-def _add_scalar(qa: RelayExpr, b: float) -> Any:
+def _add_scalar(qa: RelayExpr, other: float) -> Any:
     q = _units(qa)
-    return quantized(ops.add(real(qa), float(b)), q.scale, q.zero, q.dtype)
+    return quantized(ops.add(real(qa), float(other)), q.scale, q.zero, q.dtype)
 
 
 @converter("quantized::cat")
@@ -184,4 +184,29 @@ def _leaky_relu(
     qx: RelayExpr, negative_slope: float, inplace: bool, output_scale: float, output_zero_point: int
 ) -> Any:
     y = ops.nn.leaky_relu(real(qx), negative_slope)
+    return quantized(y, output_scale, output_zero_point, _units(qx).dtype)
+
+
+def _of_reals(name: str) -> Callable[..., Any]:
+    """Return the converter of an operator on the real numbers that bytes stand for, by that of these."""
+
+    def convert(x: RelayExpr, output_scale: float, output_zero_point: int, **arguments: Any) -> Any:
+        compute = find(name)
+        assert compute is not None
+        return quantized(compute(real(x), **arguments), output_scale, output_zero_point, _units(x).dtype)
+
+    return convert
+
+
+converters(
+    {f"quantized::{name}": _of_reals(f"aten::{name}") for name in ("elu", "group_norm", "instance_norm", "layer_norm")}
+)
+
+
+@converter("quantized::batch_norm2d", "quantized::batch_norm3d", "quantized::batch_norm")
+def _batch_norm(qx: RelayExpr, weight: Any, bias: Any, mean: Any, var: Any, eps: float, output_scale: float,
+                output_zero_point: int) -> Any:  # fmt: skip
+    compute = find("aten::batch_norm")
+    assert compute is not None
+    y = compute(real(qx), weight=weight, bias=bias, running_mean=mean, running_var=var, training=False, eps=eps)
     return quantized(y, output_scale, output_zero_point, _units(qx).dtype)
