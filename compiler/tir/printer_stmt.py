@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from compiler.ir.memory import ALIGNMENT
-from compiler.ir.primexpr import Call, IntImm, IterVar, Var, is_const_int
+from compiler.ir.primexpr import Call, IntImm, IterVar, StringImm, Var, is_const_int
 from compiler.ir.scriptable import ScriptOptions
 from compiler.ir.structural import structural_equal
 from compiler.ir.substitute import uses_var
@@ -20,6 +20,7 @@ from compiler.tir.printer_expr import DEFAULT_OPTIONS, ExprPrinter
 from compiler.tir.printer_literals import declaration_text, float_text, handle_text, string_text
 from compiler.tir.printer_scope import Definitions, Names, layout_fields
 from compiler.tir.stmt import (
+    REALIZE_SCOPE,
     THREAD_KEYS,
     Allocate,
     AllocateConst,
@@ -315,7 +316,9 @@ class StmtPrinter(ExprPrinter):
     def visit_Prefetch(self, n: Prefetch, last: bool) -> None:
         with self.line(n):
             self.out.write(f"T.prefetch({self.name_of(n.buffer)}, [")
-            self.sequence(n.bounds)
+            for index, bound in enumerate(n.bounds):
+                self.out.write(", " if index else "")
+                self._range("T", bound)
             self.out.write("])")
 
     # statements that hold for a body
@@ -395,6 +398,8 @@ class StmtPrinter(ExprPrinter):
         if isinstance(n.node, IterVar) and n.attr_key in THREAD_KEYS:
             tag = string_text(n.node.thread_tag)
             self._hold(n, last, lambda attr: self._call("T.launch_thread", tag, attr.value), n.node.var)
+        elif (scope := _scope_of_realized(n)) is not None:
+            self._hold(n.body, last, lambda realize: self._realization("T.realize(", realize.buffer, realize, scope))
         else:
             self._hold(n, last, self._attribute)
 
@@ -420,11 +425,20 @@ class StmtPrinter(ExprPrinter):
     def visit_ProducerRealize(self, n: ProducerRealize, last: bool) -> None:
         self._hold(n, last, lambda realize: self._realization("T.ProducerRealize(", realize.producer, realize))
 
-    def _realization(self, function: str, target: Any, n: BufferRealize | ProducerRealize) -> None:
+    def _realization(
+        self, function: str, target: Any, n: BufferRealize | ProducerRealize, scope: str | None = None
+    ) -> None:
         self.out.write(function)
         self.region(target, n.bounds)
-        if not is_const_int(n.condition, 1):
-            self.out.write(f', "{target.storage_scope}"' if isinstance(n, BufferRealize) else ', ""')
+        if scope is not None:
+            self.out.write(", " + string_text(scope))
+        elif isinstance(n, ProducerRealize) and not is_const_int(n.condition, 1):
+            self.out.write(', ""')
+        elif not is_const_int(n.condition, 1):
+            self.out.write(", condition=")
+            self.expr(n.condition)
+            self.out.write(")")
+            return
         self._condition(n)
         self.out.write(")")
 
@@ -455,6 +469,13 @@ def _is_declared_memory(n: Allocate, declared: DeclBuffer) -> bool:
         and is_const_int(n.condition, 1)
         and not n.annotations
     )
+
+
+def _scope_of_realized(n: AttrStmt) -> str | None:
+    """Return what an attribute says about where the buffer exists that the statement within realizes, if it does."""
+    if n.attr_key != REALIZE_SCOPE or not isinstance(n.value, StringImm):
+        return None
+    return n.value.value if isinstance(n.body, BufferRealize) and n.body.buffer is n.node else None
 
 
 def _plain(loop: For) -> bool:

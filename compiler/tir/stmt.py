@@ -36,6 +36,7 @@ from compiler.tir.statement import Stmt
 __all__ = [
     "COPROC_UOP_SCOPE",
     "IMPORT_LLVM",
+    "REALIZE_SCOPE",
     "RUN_ONCE",
     "THREAD_KEYS",
     "Allocate",
@@ -141,6 +142,8 @@ IMPORT_LLVM = "pragma_import_llvm"
 
 COPROC_UOP_SCOPE = "coproc_uop_scope"
 """Attribute whose body the runtime's function of that name carries out, once or more often."""
+REALIZE_SCOPE = "realize_scope"
+"""Key of the attribute that says where a buffer exists, around the statement that realizes it."""
 RUN_ONCE = "TVMBackendRunOnce"
 """The function that carries out a body the first time that the code of the module comes to it, and never again."""
 

@@ -9,6 +9,7 @@ from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import (
     ExprLike,
     PrimExpr,
+    StringImm,
     Var,
     as_exprs,
     const,
@@ -31,7 +32,9 @@ from compiler.tir.script.definitions import (
 )
 from compiler.tir.script.operators import call_op
 from compiler.tir.stmt import (
+    REALIZE_SCOPE,
     Allocate,
+    AttrStmt,
     BufferRealize,
     DeclBuffer,
     Stmt,
@@ -313,14 +316,14 @@ def allocate(
     return Scope(enter, as_exprs(extents))
 
 
-def realize(region: object, scope: str = "", condition: ExprLike = True) -> Scope:
-    """Let a region of a buffer exist for the rest of the block: ``T.realize(A[0:16, 0:8])``.
+def realize(region: object, scope: str | None = None, condition: ExprLike = True) -> Scope:
+    """Let a region of a buffer exist for the rest of the block: ``T.realize(A[0:16, 0:8], "shared")``.
 
     Parameters
     ----------
     region : BufferRegion
-    scope : str
-        Accepted for compatibility with TVM: the buffer's pointer says it.
+    scope : str, optional
+        Where, as an attribute of the statement says; the buffer's pointer says it where left out.
     condition : bool or PrimExpr
         Whether it exists.
 
@@ -329,7 +332,12 @@ def realize(region: object, scope: str = "", condition: ExprLike = True) -> Scop
     Scope
     """
     buffer, bounds = regions(region)
-    return Scope.unnamed(lambda body: BufferRealize(buffer, bounds, convert(condition), body))
+
+    def wrap(body: Stmt) -> Stmt:
+        realized = BufferRealize(buffer, bounds, convert(condition), body)
+        return realized if scope is None else AttrStmt(buffer, REALIZE_SCOPE, StringImm(scope), realized)
+
+    return Scope.unnamed(wrap)
 
 
 def prefetch(target: object, *args: ExprLike) -> Stmt | PrimExpr:

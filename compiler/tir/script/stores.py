@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.ir.error import ArgumentError
 from compiler.ir.primexpr import ExprLike, PrimExpr, convert
 from compiler.tir.buffer import Buffer, BufferStore
 from compiler.tir.script.definitions import BufferSlice
@@ -24,7 +23,7 @@ def buffer_store(
         Converted to the type of the elements.
     indices : sequence of PrimExpr or slice
     predicate : PrimExpr, optional
-        Which lanes are stored: not supported.
+        Which lanes are stored: a vector of truth values.
 
     Returns
     -------
@@ -32,10 +31,8 @@ def buffer_store(
 
     Raises
     ------
-    ArgumentError
-        If a predicate is given.
+    DTypeError
+        If the predicate is no vector of as many truth values.
     """
-    if predicate is not None:
-        raise ArgumentError("T.buffer_store: predicates are not supported")
     element = BufferSlice(buffer, tuple([i if isinstance(i, slice) else convert(i) for i in indices])).asobject()
-    return BufferStore(buffer, convert(value).astype(element.dtype), element.indices)
+    return BufferStore(buffer, convert(value).astype(element.dtype), element.indices, predicate)

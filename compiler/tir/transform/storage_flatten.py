@@ -25,6 +25,7 @@ from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import ADDRESS_OF, PREFETCH
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import (
+    REALIZE_SCOPE,
     Allocate,
     AttrStmt,
     BufferRealize,
@@ -106,6 +107,8 @@ class _StorageFlattener(StmtExprMutator):
         if n.attr_key == "buffer_dim_align":
             self._note_alignment(n)
             return self.visit(n.body)
+        if n.attr_key == REALIZE_SCOPE:
+            return self.visit(n.body)  # the pointer's type says it
         if n.attr_key == "buffer_bind_scope":
             return self._bind(n)
         body, value = self.visit(n.body), self.visit(n.value)

@@ -290,12 +290,12 @@ def buffer_store(
         Converted to the type of the elements.
     indices : sequence of PrimExpr or slice
     predicate : PrimExpr, optional
-        Which lanes are stored: not supported.
+        Which lanes are stored: a vector of truth values.
 
     Raises
     ------
-    ArgumentError
-        If a predicate is given.
+    DTypeError
+        If the predicate is no vector of as many truth values.
     """
     IRBuilder.current().emit(words.buffer_store(buffer, value, indices, predicate))
 

@@ -196,6 +196,25 @@ def test_pointers_are_printed_with_their_scope() -> None:
     assert 'a: T.handle("float32", "global"), b: T.handle("float16", "shared")' in str(main)
 
 
+def test_where_a_buffer_is_realized_is_an_attribute() -> None:
+    body = body_of('B = T.Buffer((16,))\nT.realize(B[0:8], "shared", n > 0)\nB[n] = 1.0')
+    assert (body.attr_key, body.value.value) == ("realize_scope", "shared")
+    assert body.body.buffer is body.node
+    text = str(tir.PrimFunc([], body))
+    assert 'T.realize(B[0:8], "shared", n > 0)' in text
+    plain = body_of("B = T.Buffer((16,))\nT.realize(B[0:8], condition=n > 0)\nB[n] = 1.0")
+    assert_structural_equal(plain, body.body, True)
+    assert "T.realize(B[0:8], condition=n > 0)" in str(tir.PrimFunc([], plain))
+
+
+def test_lanes_are_stored_by_a_predicate() -> None:
+    text = "T.buffer_store(A, T.Broadcast(T.float32(1), 4), [T.Ramp(0, 1, 4)], T.Broadcast(n > 0, 4))"
+    (store,) = nodes(body_of(text), BufferStore)
+    assert store.predicate is not None
+    with pytest.raises(ScriptError, match="must be boolean values"):
+        body_of(text.replace("n > 0", "n"))
+
+
 def test_a_loop_takes_its_bounds_by_their_older_name() -> None:
     i = tir.Var("i", "int32")
     loop = tir.For(i, min_val=2, extent=3, kind=tir.ForKind.SERIAL, body=tir.Evaluate(i))
