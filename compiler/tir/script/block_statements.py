@@ -49,12 +49,9 @@ class BlockStatements(PointerAccess):
     ----------
     buffer_map : dict
         The buffers of the parameters.
-    open_loops : int
-        How many loops are around what is read.
     """
 
     buffer_map: dict[Var, Buffer]
-    open_loops: int
     _function: ast.AST
 
     def begin_blocks(self, function: ast.AST) -> None:
@@ -66,7 +63,6 @@ class BlockStatements(PointerAccess):
         self._loop_ranges: dict[Var, Range] = {}
         self._inferred: set[Block] = set()
         self._has_blocks = False
-        self.open_loops = 0
 
     @abstractmethod
     def sequence(self, body: Sequence[ast.stmt]) -> Stmt:
@@ -118,7 +114,7 @@ class BlockStatements(PointerAccess):
         missing = [part for part in ("reads", "writes") if part not in facts]
         if not missing:
             return block
-        is_root = not self._open and not block.iter_vars and not self.open_loops
+        is_root = not self._open and not block.iter_vars
         reads, writes, opaque = get_block_access_region(block, self.buffer_of_pointer)
         if opaque and not is_root:
             what = f"block {block.name_hint!r} uses {opaque[0].buffer.name!r} by its pointer"

@@ -325,9 +325,7 @@ class Statements(BlockStatements):
             variables: list[Var] = []
             for target, part in self._shares(n.target, targets, loops):
                 variables += self._loop_variables(target, part)
-            self.open_loops += 1
             body = self.sequence(n.body)
-            self.open_loops -= 1
             for var, loop in reversed(list(zip(variables, loops, strict=True))):
                 body = loop.around(var, body)
         return body

@@ -150,16 +150,20 @@ def test_a_packed_function_takes_buffers() -> None:
     assert str(call).startswith('T.call_packed("f"')
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("for i in range(4):\n    with T.block():\n        T.call_extern('int32', 'f', A.data)", "by its pointer"),
-        ("with T.block():\n    T.reads(A[0:8:2])\n    T.evaluate(n)", "a region has no gaps"),
-    ],
-)
-def test_regions_that_cannot_be_told(text: str, message: str) -> None:
-    with pytest.raises(ScriptError, match=message):
-        body_of(text)
+def test_regions_have_no_gaps() -> None:
+    with pytest.raises(ScriptError, match="a region has no gaps"):
+        body_of("with T.block():\n    T.reads(A[0:8:2])\n    T.evaluate(n)")
+
+
+def test_blocks_of_cross_thread_reductions_need_no_regions() -> None:
+    text = """
+temp = T.alloc_buffer((1,), scope="local")
+for i in T.thread_binding(16, thread="threadIdx.x"):
+    with T.block("together"):
+        T.attr(T.comm_reducer(lambda x, y: x + y, [T.float32(0)]), "reduce_scope", 0)
+        T.evaluate(T.tvm_thread_allreduce(T.uint32(1), A[i], True, temp.data, i, dtype="handle"))"""
+    (together,) = [block for block in nodes(body_of(text), Block) if block.name_hint == "together"]
+    assert together.name_hint == "together"
 
 
 def test_a_function_is_called_after_its_symbol() -> None:
