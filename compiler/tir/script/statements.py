@@ -9,7 +9,7 @@ from typing import Any
 
 from compiler.ir import dtype as dt
 from compiler.ir.error import counted, show
-from compiler.ir.primexpr import Call, IterVar, PrimExpr, Range, Var, cast, convert
+from compiler.ir.primexpr import Call, FloatImm, IntImm, IterVar, PrimExpr, Range, Var, cast, convert
 from compiler.tir.buffer import Buffer, BufferRegion
 from compiler.tir.builtin import RET
 from compiler.tir.script.block_statements import BlockStatements
@@ -274,7 +274,7 @@ class Statements(BlockStatements):
             case FunctionAttributes():
                 self.attrs.update(value.attrs)
                 return None
-            case PrimExpr():
+            case PrimExpr() if not isinstance(value, (IntImm, FloatImm)):
                 return Evaluate(value)
         raise self.source.error(n, f"this statement has no effect: {show(value)}")
 

@@ -439,6 +439,7 @@ def test_a_node_comes_from_its_line() -> None:
             "only the last index of an access may be a vector",
         ),
         ("T.serial(3)", 3, "this statement has no effect"),
+        ("T.max(1, 2)", 3, "this statement has no effect"),
         ("A.__class__", 3, "'__class__' is private"),
         ("m: T.int32", 3, "a variable needs a value"),
         ("A[0] = T.call_extern(A[1])", 3, "the data type comes first"),
