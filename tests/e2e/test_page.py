@@ -182,7 +182,7 @@ def test_one_pane_stays_open(fixed: str, open_page: Callable[..., Page]) -> None
     assert width(page, "schedule") == pytest.approx(1440, abs=3)
     page.focus("#pane-schedule .nest")
     page.keyboard.press("x")
-    expect(page.locator("#toast")).to_contain_text("stays open")
+    expect(page.locator("#toast")).to_contain_text("must stay open")
     assert open_panes(page) == ["schedule"]
 
 
