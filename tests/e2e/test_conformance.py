@@ -51,7 +51,7 @@ def test_rows_are_added_removed_and_kept_in_links(fixed: str, open_page: Callabl
     expect(rows.last).to_contain_text("O0")
     expect(rows).to_have_count(7)
     page.click("#conformance-add")
-    expect(page.locator("#toast")).to_contain_text("there already")
+    expect(page.locator("#toast")).to_contain_text("already exists")
     page.keyboard.press("Control+s")
     page.wait_for_url("**/z/*")
     other = open_page(page.url)
