@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule import BlockRV, LoopRV, Schedule
@@ -13,6 +14,8 @@ __all__ = ["mfma_schedule", "mma_schedule"]
 _TILE = 16
 """Rows and columns of the results of one instruction."""
 IndexFunction = Callable[..., object]
+Primitives: TypeAlias = Any
+"""A schedule, whose primitives are registered one by one, not written as methods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,7 @@ def _scheduled(
     maps: tuple[IndexFunction, IndexFunction, IndexFunction],
     intrinsics: tuple[str, str, str, str, str],
 ) -> Schedule:
-    sch = Schedule(workload)
+    sch: Primitives = Schedule(workload)
     product = sch.get_block("C")
     tile, thread, fetch, load = _tiled(sch, product, tiling)
     for operand in (0, 1):
@@ -165,10 +168,11 @@ def _scheduled(
     first = [*rows, sch.get_loops(product)[-3], sch.get_loops(sch.get_block("C_init"))[-2], sch.get_loops(result)[-2]]
     for loop, intrinsic in zip(first, intrinsics, strict=True):
         sch.tensorize(loop, intrinsic)
-    return sch
+    scheduled: Schedule = sch
+    return scheduled
 
 
-def _tiled(sch: Schedule, product: BlockRV, tiling: _Tiling) -> tuple[BlockRV, LoopRV, LoopRV, LoopRV]:
+def _tiled(sch: Primitives, product: BlockRV, tiling: _Tiling) -> tuple[BlockRV, LoopRV, LoopRV, LoopRV]:
     """Split and bind the loops; return the block of one tile, and the loops of warps, of fetches and of loads."""
     i, j, k = sch.get_loops(product)
     i, i_tile = sch.split(i, [None, _TILE])
@@ -187,7 +191,7 @@ def _tiled(sch: Schedule, product: BlockRV, tiling: _Tiling) -> tuple[BlockRV, L
 
 
 def _fetch_to_shared(
-    sch: Schedule, tile: BlockRV, operand: int, fetch: LoopRV, unit: _MatrixUnit, tiling: _Tiling
+    sch: Primitives, tile: BlockRV, operand: int, fetch: LoopRV, unit: _MatrixUnit, tiling: _Tiling
 ) -> None:
     """Let all threads of a block copy a part of an operand to shared memory, a vector each."""
     block = sch.cache_read(tile, operand, tiling.shared_scope)
@@ -203,10 +207,11 @@ def _fetch_to_shared(
         sch.storage_align(block, 0, axis=-2, factor=32, offset=8 if tiling.in_dtype == "float16" else 16)
 
 
-def _split_tiles(sch: Schedule, block: BlockRV, height: int, width: int) -> LoopRV:
+def _split_tiles(sch: Primitives, block: BlockRV, height: int, width: int) -> LoopRV:
     """Split the inner two loops of a block into tiles; return the loop over the rows of one."""
     i, j = sch.get_loops(block)[-2:]
     i_outer, i_inner = sch.split(i, [None, height])
     j_outer, j_inner = sch.split(j, [None, width])
     sch.reorder(i_outer, j_outer, i_inner, j_inner)
-    return i_inner
+    rows: LoopRV = i_inner
+    return rows

@@ -10,12 +10,13 @@ import pytest
 import compiler as tvm
 from compiler import te
 from compiler.driver.emulate import emulate
+from compiler.ir.primexpr import Var
 from compiler.testing.tir import mfma_schedule, mma_schedule
 from compiler.tir.function import PrimFunc
 from compiler.tir.intrinsics import cuda, rocm
 
 SIZE = 64
-Layout = Callable[[te.Var, te.Var], tuple[object, ...]]
+Layout = Callable[[Var, Var], tuple[object, ...]]
 
 
 def workload(b_transposed: bool, out_dtype: str) -> PrimFunc:
@@ -23,7 +24,7 @@ def workload(b_transposed: bool, out_dtype: str) -> PrimFunc:
     A, B = (te.placeholder((SIZE, SIZE), "float16", name) for name in "AB")
     k = te.reduce_axis((0, SIZE), "k")
 
-    def element(i: te.Var, j: te.Var) -> object:
+    def element(i: Var, j: Var) -> object:
         b = B[j, k] if b_transposed else B[k, j]
         return te.sum(A[i, k].astype(out_dtype) * b.astype(out_dtype), axis=k)
 
@@ -35,7 +36,7 @@ def workload(b_transposed: bool, out_dtype: str) -> PrimFunc:
 def test_tensor_cores_multiply_as_numpy_does(b_transposed: bool) -> None:
     trans = "TRANS_" if b_transposed else ""
 
-    def layout(i: te.Var, j: te.Var) -> tuple[object, ...]:
+    def layout(i: Var, j: Var) -> tuple[object, ...]:
         return (i // 16, j // 16, *cuda.shared_16x16_to_ldmatrix_32x8_layout(i % 16, j % 16))
 
     sch = mma_schedule(
