@@ -55,6 +55,8 @@ _LANGUAGE = {
     "tvm.arith.PresburgerSet": "integer sets are intervals; use arith.IntervalSet",
     "tvm.ir.json_compact": "no conversion is needed; tvm.ir.load_json reads the JSON of older releases directly",
     **dict.fromkeys(("tvm.relax", "tvm.script.relax"), _NO_RELAX),
+    **_each("tvm.testing", "fetch_model_from_url load_model", "models are not downloaded; import them from a file"),
+    **_each("tvm.testing", "local_run rpc_run", "time a module with its time_evaluator; there is no RPC server"),
     "tvm.testing.object_use_count": "objects are Python objects; use sys.getrefcount",
     **_each("tvm.script.parser.core", "dispatch entry error parser utils", _ONE_PARSER),
     **_each("tvm.script.parser.tir", "entry operation parser", _ONE_PARSER),

@@ -35,7 +35,12 @@ _HOMES = {
         "generate_ref_data",
         "get_dtype_range",
     ),
-    "compiler.testing.environment": ("strtobool",),
+    "compiler.testing.environment": (
+        "IS_IN_CI",
+        "SKIP_SLOW_TESTS",
+        "install_request_hook",
+        "strtobool",
+    ),
     "compiler.testing.features": (
         "Feature",
         "is_ampere_or_newer",
