@@ -126,7 +126,7 @@ def test_what_does_not_fit_is_named() -> None:
     with pytest.raises(ArgumentError, match="missing: x, unknown: z"):
         Interpreter().evaluate(func, {"z": 1.0})
     p = Prelude()
-    with pytest.raises(InterpreterError, match=r"no clause of a match fits Nil\(\)"):
+    with pytest.raises(InterpreterError, match=r"no clause of a match matches Nil\(\)"):
         Interpreter(p.mod).evaluate(p.hd(p.nil()))
     with pytest.raises(ArgumentError, match="no function is named 'main'"):
         Interpreter(IRModule()).evaluate()

@@ -258,8 +258,8 @@ def main(A: T.Buffer((8, 8)), m: T.int32):
 @pytest.mark.parametrize(
     ("strides", "store", "message"),
     [
-        ("[4, 1]", "sub[0, 0] = 1.0", "the layout of 'sub' says 4 where its region has 8"),
-        ("[m, 1]", "sub[0, 0] = 1.0", "the layout of 'sub' says m where its region has 8"),
+        ("[4, 1]", "sub[0, 0] = 1.0", "the layout of 'sub' declares 4 where its region has 8"),
+        ("[m, 1]", "sub[0, 0] = 1.0", "the layout of 'sub' declares m where its region has 8"),
         ('["s", 1]', "other = T.Buffer((4,), data=sub.data)\n            other[0] = 1.0", "by its pointer"),
     ],
 )

@@ -144,7 +144,7 @@ def test_patterns_that_cover_too_little_are_named() -> None:
     xs = relay.var("xs", name(F32))
     inner = relay.PatternConstructor(cons, [relay.PatternWildcard(), relay.PatternConstructor(nil)])
     some = relay.Match(xs, [relay.Clause(inner, relay.const(1))])
-    with pytest.raises(TypeInferenceError, match=r"match does not cover Cons\(_, Cons\(_, _\)\), Nil"):
+    with pytest.raises(TypeInferenceError, match=r"match does not cover Nil, Cons\(_, Cons\(_, _\)\)"):
         infer_expr(some, mod)
     open_end = relay.Match(xs, [relay.Clause(inner, relay.const(1))], complete=False)
     assert infer_expr(open_end, mod) == INT32

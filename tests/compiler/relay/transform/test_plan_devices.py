@@ -95,7 +95,7 @@ def test_conditions_are_computed_on_the_host():
 
 
 def test_what_would_have_to_be_on_two_devices_is_refused():
-    with pytest.raises(BuildError, match=r"would have to be on VirtualDevice\(device_type=.*device_copy"):
+    with pytest.raises(BuildError, match=r"would have to be on both VirtualDevice\(device_type=.*device_copy"):
         _planned(
             "def @main(%a: Tensor[(5), float32]) {"
             " %0 = on_device(%a, device_type=1, is_fixed=True); %1 = on_device(%a, device_type=2, is_fixed=True);"
