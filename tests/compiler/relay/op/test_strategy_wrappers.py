@@ -58,5 +58,5 @@ def test_names_are_those_of_the_tables() -> None:
 
 def test_strategies_of_a_target_are_refused_with_the_place_of_the_general_ones() -> None:
     x86 = strategy.x86
-    with pytest.raises(tvm.TVMError, match=r"x86\.conv2d_strategy_cpu is not available: .* relay\.op\.strategy\.generic"):
+    with pytest.raises(tvm.TVMError, match=r"x86\.conv2d_strategy_cpu is not available: .*strategy\.generic"):
         x86.conv2d_strategy_cpu(None, [], None, None)
