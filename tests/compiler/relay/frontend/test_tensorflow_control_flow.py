@@ -49,7 +49,7 @@ def test_a_function_that_is_not_there_or_calls_itself_is_named() -> None:
     function.signature.output_arg.add(name="y")
     function.node_def.add().CopyFrom(call)
     function.ret.add(key="y", value="y:output:0")
-    with pytest.raises(ConversionError, match="function 'again' calls itself"):
+    with pytest.raises(ConversionError, match="function 'again' is recursive"):
         relay.frontend.from_tensorflow(graph, shape={"x": (3,)})
 
 
