@@ -86,9 +86,6 @@ _RELAY = {
     ),
     "tvm.relay.collage": _NO_COLLAGE,
     "tvm.relay.qnn.contrib_dense_pack": "only TVM's Hexagon backend has this operator; use relay.qnn.op.dense",
-    "tvm.relay.testing.tf": (
-        "no TensorFlow models are downloaded; read a graph that you have with relay.frontend.from_tensorflow"
-    ),
     "tvm.relay.transform.CollagePartition": _NO_COLLAGE,
     "tvm.relay.transform.StaticMemoryPlan": _ONE_MEMORY_PLAN,
     "tvm.relay.transform.memory_plan": _ONE_MEMORY_PLAN,

@@ -35,6 +35,7 @@ _MODULES = (
     "compiler.testing.relay.squeezenet",
     "compiler.testing.relay.synthetic",
     "compiler.testing.relay.temp_op_attr",
+    "compiler.testing.relay.tf",
     "compiler.testing.relay.vgg",
 )
 
