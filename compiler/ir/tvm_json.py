@@ -13,6 +13,7 @@ from dataclasses import fields
 from typing import Any, TypeAlias
 
 from compiler.ir.attrs import DictAttrs, attrs_class
+from compiler.ir.axes import Range
 from compiler.ir.codecs import NODES
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import set_checked_type
@@ -187,6 +188,8 @@ class _Reader:
         if attributes is not None:
             declared = attributes.__attr_fields__
             return {name: _attribute_kind(key, name, field.kind.type_name) for name, field in declared.items()}
+        if key in _OF_NODES_ALONE:
+            return {}
         if ".attrs." in key:
             raise ArgumentError(f"load_json: there are no attributes of type {key!r}")
         try:
@@ -250,6 +253,8 @@ class _Reader:
 
 _PLAIN: Mapping[str, str] = {"dtype": "str", "name": "str", "name_hint": "str", "kind": "int", "value": "int"}
 """What fields are that classes have by the same names, whatever they are called here."""
+_OF_NODES_ALONE = frozenset(("Target",))
+"""Classes whose fields are nodes, even those that are names."""
 _NUMBERED = frozenset(("TypeKind", "ForKind"))
 """Types of fields that are written as numbers."""
 
@@ -258,8 +263,9 @@ _BOXES: Mapping[str, Callable[[str], Any]] = {
     "runtime.BoxBool": lambda text: bool(int(text)),
     "runtime.BoxFloat": float,
     "runtime.BoxInt": int,
+    "TargetKind": str,
 }
-"""Numbers that are nodes of their own."""
+"""Numbers and names that are nodes of their own."""
 
 
 def _attribute_kind(key: str, name: str, kind: str) -> str:
@@ -296,6 +302,7 @@ def _module(attrs: Fields) -> IRModule:
 
 
 register_tvm_node("IRModule", _module)
+register_tvm_node("Range", lambda attrs: Range.from_fields(attrs["min"], attrs["extent"]))
 register_tvm_node("relay.Module", _module)
 register_tvm_node("GlobalVar", lambda attrs: GlobalVar(attrs["name_hint"]))
 register_tvm_node("relay.GlobalVar", lambda attrs: GlobalVar(attrs["name_hint"]))

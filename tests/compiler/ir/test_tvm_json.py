@@ -112,3 +112,33 @@ def test_damaged_files_say_where(nodes, message):
 def test_an_array_that_is_cut_off_is_refused():
     with pytest.raises(ArgumentError, match="node 13"):
         _load(*GRAPH, arrays=[_packed([[1, 2], [3, 4]])[:40]])
+
+
+def test_ranges_functions_of_loop_ir_and_targets() -> None:
+    """What returns nothing returns a tuple without fields; all fields of a target are nodes, its kind too."""
+    loaded = _load(_node("Range", min="2", extent="3", span="0"), _int(2), _int(5))
+    assert (loaded.min.value, loaded.extent.value) == (2, 5)
+    func = _load(
+        _node("tir.PrimFunc", params="2", body="4", ret_type="6", buffer_map="7", attrs="8", span="0"),
+        {"type_key": "Array", "data": [3]},
+        _node("tir.Var", name="9", dtype="int32", span="0", type_annotation="0"),
+        _node("tir.Evaluate", value="3", span="0"),
+        {"type_key": "Array"},
+        _node("TupleType", fields="5", span="0"),
+        {"type_key": "Map"},
+        _node("DictAttrs", __dict__="7"),
+        _string("n"),
+    )
+    assert func.ret_type is None
+    assert "def main(n: T.int32):" in func.script()
+    target = _load(
+        _node("Target", kind="2", tag="3", keys="4", attrs="6", host="0", features="8"),
+        {"type_key": "TargetKind", "repr_str": "llvm"},
+        _string(""),
+        {"type_key": "Array", "data": [5]},
+        _string("cpu"),
+        {"type_key": "Map", "keys": ["mcpu"], "data": [7]},
+        _string("haswell"),
+        {"type_key": "Map"},
+    )
+    assert (target.kind.name, target.mcpu, list(target.keys)) == ("llvm", "haswell", ["cpu"])
