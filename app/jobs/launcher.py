@@ -88,7 +88,7 @@ class Launcher:
             Its architecture, such as ``sm_90``.
         """
         if self._compiles_cuda:
-            return "" if knows(arch) else f"the installed CUDA does not compile for {arch}"
+            return "" if knows(arch) else f"the installed CUDA does not support {arch}"
         return missing_tools() or "this server's sandbox cannot bound which programs are started"
 
     def check(self, workspace: Workspace) -> None:

@@ -134,8 +134,10 @@ def _compile(code: DeviceCode, compiles_cuda: bool, note: Callable[[str], None])
 
 def _why_llvm(arch: str, compiles_cuda: bool) -> str:
     """Return why NVIDIA's compilers do not work on a program."""
-    if compiles_cuda:
-        too_much = f"the installed CUDA does not support {arch}, or the program is too large"
-        return f"PTX is LLVM's, and there is no SASS: {too_much}"
-    missing = missing_tools() or "this server's sandbox cannot bound which programs are started"
-    return f"PTX is LLVM's, and there is no SASS: {missing}"
+    if not compiles_cuda:
+        reason = missing_tools() or "this server's sandbox cannot bound which programs are started"
+    elif knows(arch):
+        reason = f"the program has more than {MAX_SOURCE:,} characters"
+    else:
+        reason = f"the installed CUDA does not support {arch}"
+    return f"PTX is LLVM's, and there is no SASS: {reason}"
