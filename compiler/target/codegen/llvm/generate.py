@@ -62,7 +62,7 @@ class Generated:
         self._optimised: str | None = str(self._module)
         safe = without_unsafe_masks(self._optimised, target)
         if with_locations or safe is not self._optimised:
-            # Parsed once more, so that the assembly has the restored locations as well.
+            # Parsed once more, so that the assembly has the restored locations and the changed features as well.
             self._module = pipeline.parse(restore_locations(emitted, safe) if with_locations else safe)
             self._optimised = None
         self._assembly: str | None = None
