@@ -1,7 +1,7 @@
 """The registry of operators that a :class:`~compiler.ir.primexpr.Call` can name.
 
-An operator is registered once, where its builder function stands; whoever needs a fact about it (the printer, the
-simplifier, the interpreter, a backend) reads the row.
+An operator is registered once, beside its builder function; the printer, the simplifier, the interpreter and the
+backends read its properties from the registry.
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ class Op:
     doc : str
         One sentence for users.
     prints_dtype : bool
-        Whether a printed call names its data type, as one whose type its arguments do not tell.
+        Whether a printed call names its data type, which its arguments do not determine.
     dtype_is_last : bool
-        Whether it does so behind its arguments, not before them.
+        Whether the data type is printed after the arguments instead of before them.
     """
 
     name: str
@@ -111,28 +111,28 @@ class Op:
     dtype_is_last: bool = False
 
     span: ClassVar[Span] = NO_SPAN
-    """An operator comes from nowhere; visitors ask every expression."""
+    """Operators have no source location."""
     checked_type_: ClassVar[Type | None] = None
     """Only its calls have a type."""
 
     @property
     def declaration(self) -> OpDeclaration:
-        """What programs have said about it."""
+        """The operator's declaration; an empty one if no program has made it."""
         return _DECLARATIONS.get(self.name) or OpDeclaration()
 
     @property
     def arguments(self) -> Sequence[ArgumentInfo]:
-        """What is said about the arguments, in their order."""
+        """The descriptions of the arguments, in order."""
         return tuple(self.declaration.arguments)
 
     @property
     def num_inputs(self) -> int:
-        """How many arguments a call has, -1 if unspecified."""
+        """The number of arguments of a call; -1 if unspecified."""
         return self.declaration.num_inputs
 
     @property
     def support_level(self) -> int:
-        """The level under which documentation lists the operator; 10, the last, without another."""
+        """The support level under which the documentation lists the operator; 10, the last, by default."""
         return self.declaration.support_level or 10
 
     @property
@@ -155,7 +155,10 @@ class Op:
             E.g. ``Tensor``.
         description : str
         """
-        self._declared().arguments.append(ArgumentInfo(name, type, description))
+        self._add_argument(ArgumentInfo(name, type, description))
+
+    def _add_argument(self, argument: ArgumentInfo) -> None:
+        self._declared().arguments.append(argument)
 
     def set_num_inputs(self, n: int) -> None:
         """Set the number of arguments of a call.
@@ -186,7 +189,7 @@ class Op:
         self._declared().attrs_type_key = key
 
     def add_type_rel(self, rel_name: str, type_rel_func: Callable[..., Any] | None = None) -> None:
-        """Refuse a type relation, which operators have that ``tvm.relay.op.op.register`` makes.
+        """Raise an error: only operators made by ``tvm.relay.op.op.register`` take a type relation.
 
         Parameters
         ----------
@@ -198,8 +201,8 @@ class Op:
         ArgumentError
         """
         raise ArgumentError(
-            f"add_type_rel: {self.name} takes no type relation {show(rel_name)}; an operator that"
-            " tvm.relay.op.op.register makes does"
+            f"add_type_rel: {self.name} takes no type relation {show(rel_name)}; only operators made by"
+            " tvm.relay.op.op.register do"
         )
 
     def _declared(self) -> OpDeclaration:
@@ -236,7 +239,7 @@ class Op:
         return DictAttrs(given) if given else NO_ATTRS
 
     def own_attr(self, name: str) -> object:
-        """Return an attribute that the operator's row says; None for others.
+        """Return an attribute that follows from the operator's registration; None if there is none of that name.
 
         Parameters
         ----------
@@ -260,7 +263,7 @@ class Op:
         Returns
         -------
         object
-            What was set, else what the operator's row says; None if neither.
+            The value that was set, or else the one from the operator's registration; None if there is neither.
         """
         entry = _ATTRIBUTES.get((self.name, attr_name))
         return self.own_attr(attr_name) if entry is None else entry[0]
@@ -287,12 +290,12 @@ class Op:
             E.g. ``FTVMLegalize``.
         value : object
         plevel : int
-            The priority: what was set with a higher one stays.
+            The priority: a value set with a higher one is kept.
 
         Raises
         ------
         ArgumentError
-            If it was set with the same priority; ``reset_attr`` comes first.
+            If it is already set with the same priority; call ``reset_attr`` first.
         """
         entry = _ATTRIBUTES.get((self.name, attr_name))
         if entry is not None and entry[1] == plevel:
@@ -303,7 +306,7 @@ class Op:
                 self.effect = CallEffect(min(int(value), CallEffect.UPDATE_STATE.value))  # type: ignore[call-overload]
 
     def reset_attr(self, attr_name: str) -> None:
-        """Forget an attribute that was set.
+        """Remove an attribute that was set.
 
         Parameters
         ----------
@@ -373,7 +376,7 @@ class Op:
 _REGISTRY: dict[str, Op] = {}
 _DECLARATIONS: dict[str, OpDeclaration] = {}
 _ATTRIBUTES: dict[tuple[str, str], tuple[object, int]] = {}
-"""What programs set, by the names of the operator and of the attribute, with its priority."""
+"""The values that programs set, with their priorities, by the names of the operator and the attribute."""
 
 
 def register_op(
@@ -411,18 +414,18 @@ def register_op_attr(op_name: str, attr_key: str, value: object = None, level: i
     Parameters
     ----------
     op_name : str
-        A name that no operator has makes a new one.
+        If there is no operator of this name, one is registered.
     attr_key : str
         E.g. ``FTVMLegalize``.
     value : object, optional
-        Without it, the decorator is returned.
+        If omitted, a decorator is returned.
     level : int
         The priority: what was set with a higher one stays.
 
     Returns
     -------
     object
-        The value, or the decorator that sets it.
+        The value, or a decorator that sets it.
 
     Examples
     --------
@@ -444,22 +447,22 @@ def register_op_attr(op_name: str, attr_key: str, value: object = None, level: i
 
 
 def register_intrin_lowering(op_name: str, target: str, *, f: object = None, level: int = 10) -> Any:
-    """Set how an intrinsic becomes code of a kind of target.
+    """Register the lowering of an intrinsic for a target kind.
 
     Parameters
     ----------
     op_name : str
         Full name, e.g. ``tir.exp``.
     target : str
-        The kind of target, or ``default``.
+        The target kind, or ``default``.
     f : callable, optional
-        From the call to what takes its place; without it, the decorator is returned.
+        From the call to the expression that replaces it; if omitted, a decorator is returned.
     level : int
         The priority: what was set with a higher one stays.
 
     Returns
     -------
     object
-        The function, or the decorator that sets it.
+        The function, or a decorator that registers it.
     """
     return register_op_attr(op_name, f"{target}.FLowerIntrinsic", f, level)

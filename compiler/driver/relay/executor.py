@@ -1,7 +1,8 @@
-"""``relay.create_executor``: a graph as a callable."""
+"""``relay.create_executor`` and the executors that it returns."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -28,65 +29,54 @@ from compiler.runtime.model_module import ModelModule
 from compiler.runtime.named_arguments import arguments_in_order
 from compiler.runtime.ndarray import ArrayLike, NDArray, array
 
-KINDS = ("debug", "graph", "vm", "aot")
-"""By interpreter, operator by operator; by a flat list of kernels; by the virtual machine; by a compiled function."""
-
 Argument = ArrayLike | ADT | Constant | tuple["Argument", ...] | list["Argument"]
-"""What a function is called with: an array, or a tuple of such."""
+"""An argument of an evaluated function: an array, or a tuple of arguments."""
 Result = NDArray | ADT | list["Result"]
 
 
-class Executor:
-    """Evaluates functions of a module.
+class Executor(ABC):
+    """Evaluates functions and expressions of a module.
 
     Parameters
     ----------
-    kind : str
-        One of :data:`KINDS`.
     mod : IRModule
-        Whose functions are evaluated.
+        The module whose functions are evaluated.
     device : Device
-        Where they run.
+        The device to run on.
     target : str, Target or mapping
-        What code is generated for.
-    params : mapping of str to array
-        Constant parameters of ``main``.
+        The target to compile for.
+    params : mapping of str to array_like, optional
+        Values of parameters of ``main``, bound as constants.
     """
 
     def __init__(
-        self, kind: str, mod: IRModule, device: Device, target: TargetLike, params: Mapping[str, ArrayLike]
+        self, mod: IRModule, device: Device, target: TargetLike, params: Mapping[str, ArrayLike] | None = None
     ) -> None:
-        self.kind = kind
         self.mod = mod
         self.device = device
         self.target = target
-        self._params = params
+        self._params = params or {}
 
     def evaluate(self, expr: Expr | None = None, binds: Mapping[Var | str, ArrayLike | Constant] | None = None) -> Any:
-        """Return a function as a Python function, or the value of an expression.
+        """Compile a function to a Python callable, or evaluate an expression.
 
         Parameters
         ----------
         expr : Expr, optional
-            The module's ``main`` when left out.
+            The module's ``main`` by default.
         binds : mapping of Var or str to array or Constant, optional
             Values of parameters, by variable or name.
 
         Returns
         -------
-        callable, or NDArray, tuple, …
-            An expression that is not a function and has no free variables is evaluated at once.
+        callable, or NDArray, ADT or list
+            A callable for a function or an expression with free variables; the value of any other expression.
         """
         module, is_function = self._module_of(expr)
         values: dict[Var | str, ArrayLike | Constant] = dict(self._params.items())
         values.update(binds or {})
         module = bind_params(module, values)
-        run: Callable[..., Any] = {
-            "debug": self._debug,
-            "graph": self._graph,
-            "vm": self._vm,
-            "aot": self._aot,
-        }[self.kind](module)
+        run = self._compile(module)
 
         def call(*args: Argument, **inputs: Argument) -> Any:
             return run(*map(_plain, args), **{name: _plain(value) for name, value in inputs.items()})
@@ -110,32 +100,83 @@ class Executor:
     def _with_functions(self, functions: Mapping[Any, Any]) -> IRModule:
         return IRModule(functions, self.mod.type_definitions, self.mod.attrs, self.mod.global_infos)
 
-    def _graph(self, module: IRModule) -> Callable[..., Any]:
-        lib = build_graph(module, build_target(self.target))
-        return _runs_model(module, GraphModule(lib["default"](self.device)))
+    @abstractmethod
+    def _compile(self, module: IRModule) -> Callable[..., Any]:
+        """Return a callable that runs the ``main`` of a module."""
 
-    def _aot(self, module: IRModule) -> Callable[..., Any]:
-        lib = build(module, self.target, executor="aot")
-        return _runs_model(module, AotModule(lib["default"](self.device)))
 
-    def _vm(self, module: IRModule) -> Callable[..., Any]:
-        machine = vm.VirtualMachine(vm.compile(module, self.target), self.device)
-        return machine.run
+class InterpreterExecutor(Executor):
+    """Interprets functions, operator by operator, with NumPy."""
 
-    def _debug(self, module: IRModule) -> Callable[..., Any]:
+    def _compile(self, module: IRModule) -> Callable[..., Any]:
         interpreter = Interpreter(module)
         names = [p.name_hint for p in module["main"].params]
 
         def call(*args: Argument, **inputs: Argument) -> Any:
-            return runtime_value(
-                interpreter.evaluate("main", arguments_in_order("evaluate: the function", names, args, inputs))
-            )
+            ordered = arguments_in_order("evaluate: the function", names, args, inputs)
+            return runtime_value(interpreter.evaluate("main", ordered))
 
         return call
 
 
-def _runs_model(module: IRModule, executor: ModelModule) -> Callable[..., Any]:
-    """Return what sets the inputs of a built model, runs it, and returns its outputs."""
+class GraphExecutor(Executor):
+    """Runs functions with the graph executor, which calls kernels in a fixed order.
+
+    Parameters
+    ----------
+    mod : IRModule
+    device : Device
+    target : str, Target or mapping
+    params : mapping of str to array_like, optional
+    """
+
+    def _compile(self, module: IRModule) -> Callable[..., Any]:
+        lib = build_graph(module, build_target(self.target))
+        return _model_runner(module, GraphModule(lib["default"](self.device)))
+
+
+class AotExecutor(Executor):
+    """Runs functions compiled ahead of time, each to one function that calls the kernels.
+
+    Parameters
+    ----------
+    mod : IRModule
+    device : Device
+    target : str, Target or mapping
+    params : mapping of str to array_like, optional
+    """
+
+    def _compile(self, module: IRModule) -> Callable[..., Any]:
+        lib = build(module, self.target, executor="aot")
+        return _model_runner(module, AotModule(lib["default"](self.device)))
+
+
+class VMExecutor(Executor):
+    """Runs functions on the virtual machine.
+
+    Parameters
+    ----------
+    mod : IRModule
+    device : Device
+    target : str, Target or mapping
+    params : mapping of str to array_like, optional
+    """
+
+    def _compile(self, module: IRModule) -> Callable[..., Any]:
+        return vm.VirtualMachine(vm.compile(module, self.target), self.device).run
+
+
+EXECUTORS: dict[str, type[Executor]] = {
+    "debug": InterpreterExecutor,
+    "graph": GraphExecutor,
+    "vm": VMExecutor,
+    "aot": AotExecutor,
+}
+"""The executors by the kinds that :func:`create_executor` takes."""
+
+
+def _model_runner(module: IRModule, executor: ModelModule) -> Callable[..., Any]:
+    """Return a function that sets the inputs of a built model, runs it, and returns its outputs."""
     main = infer_module(module)["main"]
 
     def call(*args: Argument, **inputs: Argument) -> Any:
@@ -151,19 +192,19 @@ def _runs_model(module: IRModule, executor: ModelModule) -> Callable[..., Any]:
 
 
 def _lists(t: Type, outputs: Iterator[NDArray]) -> Any:
-    """Return the outputs of a model as its result: tuples are lists, as those of TVM's executors of models."""
+    """Nest the flat outputs of a model as its result type does, in lists, as TVM's graph executor does."""
     return [_lists(field, outputs) for field in t.fields] if isinstance(t, TupleType) else next(outputs)
 
 
 def _plain(value: Argument) -> Argument:
-    """Return an argument with arrays in the place of constants of graphs."""
+    """Replace Relay constants within an argument by their arrays."""
     if isinstance(value, (tuple, list)):
         return type(value)(_plain(part) for part in value)
     return value.data if isinstance(value, Constant) else value
 
 
 def _leaves(t: Type, value: Argument) -> list[ArrayLike]:
-    """Return the arrays that an argument consists of: the parts of a tuple are inputs of their own."""
+    """Flatten an argument into arrays: each field of a tuple is an input of its own."""
     if not isinstance(t, TupleType):
         return [value if isinstance(value, NDArray) else np.asarray(value)]
     if not isinstance(value, (tuple, list, ADT)) or len(value) != len(t.fields):
@@ -172,17 +213,17 @@ def _leaves(t: Type, value: Argument) -> list[ArrayLike]:
 
 
 def runtime_value(value: object) -> object:
-    """Return a value of the interpreter as the other executors return it.
+    """Convert a value of the interpreter to what the other executors return.
 
     Parameters
     ----------
     value : object
-        Of the interpreter: an array of NumPy, a tuple, a value of a data type, a cell or a function.
+        A value of the interpreter: a NumPy array, tuple, constructor value, reference or function.
 
     Returns
     -------
     object
-        Arrays are NDArrays, tuples :class:`~compiler.runtime.container.ADT`.
+        Arrays become NDArrays, and tuples :class:`~compiler.runtime.container.ADT`.
     """
     return rebuilt(value, _runtime_leaf, lambda fields: ADT(0, fields))
 
@@ -193,60 +234,6 @@ def _runtime_leaf(value: object) -> object:
     return RefValue(runtime_value(value.value)) if isinstance(value, RefValue) else value
 
 
-class GraphExecutor(Executor):
-    """Evaluates functions by a flat list of kernels.
-
-    Parameters
-    ----------
-    mod : IRModule
-    device : Device
-    target : str, Target or mapping
-    params : mapping of str to array_like, optional
-        Values of parameters of the functions.
-    """
-
-    def __init__(
-        self, mod: IRModule, device: Device, target: TargetLike, params: Mapping[str, ArrayLike] | None = None
-    ) -> None:
-        super().__init__("graph", mod, device, target, params or {})
-
-
-class AotExecutor(Executor):
-    """Evaluates functions by one that calls their kernels, compiled as they are.
-
-    Parameters
-    ----------
-    mod : IRModule
-    device : Device
-    target : str, Target or mapping
-    params : mapping of str to array_like, optional
-        Values of parameters of the functions.
-    """
-
-    def __init__(
-        self, mod: IRModule, device: Device, target: TargetLike, params: Mapping[str, ArrayLike] | None = None
-    ) -> None:
-        super().__init__("aot", mod, device, target, params or {})
-
-
-class VMExecutor(Executor):
-    """Evaluates functions by the virtual machine.
-
-    Parameters
-    ----------
-    mod : IRModule
-    device : Device
-    target : str, Target or mapping
-    params : mapping of str to array_like, optional
-        Values of parameters of the functions.
-    """
-
-    def __init__(
-        self, mod: IRModule, device: Device, target: TargetLike, params: Mapping[str, ArrayLike] | None = None
-    ) -> None:
-        super().__init__("vm", mod, device, target, params or {})
-
-
 @renamed_parameter("ctx", "device")
 def create_executor(
     kind: str = "debug",
@@ -255,22 +242,22 @@ def create_executor(
     target: TargetLike = "llvm",
     params: Mapping[str, ArrayLike] | None = None,
 ) -> Executor:
-    """Return what evaluates functions of a module.
+    """Create an executor for the functions of a module.
 
     Parameters
     ----------
     kind : str
-        ``debug`` interprets operator by operator with NumPy, ``graph`` runs kernels in a fixed order, ``aot`` a
-        compiled function that calls them, ``vm`` the virtual machine, which has control flow, recursion and dynamic
-        shapes.
+        ``debug`` interprets operator by operator with NumPy; ``graph`` runs kernels in a fixed order; ``aot`` runs one
+        compiled function that calls the kernels; ``vm`` is the virtual machine, which supports control flow, recursion
+        and dynamic shapes.
     mod : IRModule or Function, optional
-        Whose functions are evaluated.
+        The module whose functions are evaluated.
     device : Device, optional
-        Where they run; the CPU when left out.
+        The device to run on; the CPU by default.
     target : str or Target
-        What code is generated for.
+        The target to compile for.
     params : mapping of str to array, optional
-        Constant parameters of ``main``.
+        Values of parameters of ``main``, bound as constants.
 
     Returns
     -------
@@ -279,7 +266,7 @@ def create_executor(
     Raises
     ------
     ArgumentError
-        If there is no such kind, or ``mod`` is neither.
+        If the kind is unknown, or ``mod`` is neither an IRModule nor a Function.
 
     Examples
     --------
@@ -287,13 +274,10 @@ def create_executor(
 
         relay.create_executor("graph", mod=mod).evaluate()(x)
     """
-    if kind not in KINDS:
-        expected("create_executor", "kind", f"one of {', '.join(map(repr, KINDS))}", kind)
+    if kind not in EXECUTORS:
+        expected("create_executor", "kind", f"one of {', '.join(map(repr, EXECUTORS))}", kind)
     if isinstance(mod, Function):
         mod = IRModule({"main": mod})
     if mod is not None and not isinstance(mod, IRModule):
         expected("create_executor", "mod", "an IRModule or a Function of a graph", mod)
-    given: Any = mod or IRModule(), device or cpu(), target, params or {}
-    if kind == "debug":
-        return Executor(kind, *given)
-    return {"graph": GraphExecutor, "aot": AotExecutor, "vm": VMExecutor}[kind](*given)
+    return EXECUTORS[kind](mod or IRModule(), device or cpu(), target, params)

@@ -1,15 +1,13 @@
-"""``tvmc.tune``: searches the schedules of a model."""
+"""``tvmc.tune``: tunes a model with AutoTVM or the auto-scheduler."""
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compiler.autotvm.task import ApplyHistoryBest, Task
+from compiler.autotvm.task import Task
 from compiler.driver import auto_scheduler
 from compiler.driver.autotvm.callback import log_to_file, progress_bar
 from compiler.driver.autotvm.extraction import extract_from_program
@@ -21,11 +19,10 @@ from compiler.driver.tvmc.model import TVMCModel
 from compiler.driver.tvmc.transform import apply_graph_transforms
 from compiler.ir.module import IRModule
 from compiler.runtime.ndarray import NDArray
-from compiler.target.target import Target, TargetLike
+from compiler.target.target import TargetLike
 
 __all__ = [
     "TUNERS",
-    "applied_records",
     "autoscheduler_get_tuning_tasks",
     "autotvm_get_tuning_tasks",
     "filter_tasks",
@@ -39,7 +36,7 @@ TUNERS: dict[str, type[Tuner]] = {
     "random": RandomTuner,
     "xgb": XGBTuner,
 }
-"""How the parameters of templates are searched."""
+"""The tuners of AutoTVM templates, by the names of the command line."""
 
 
 def tune_model(
@@ -59,71 +56,75 @@ def tune_model(
     tasks_filter: str = "all",
     **options: object,
 ) -> str | None:
-    """Search for schedules of a model's kernels, and write what is measured.
+    """Tune the kernels of a model and write the measurements to a file of tuning records.
 
-    Operators that have templates of AutoTVM, such as convolutions and products of matrices, are tuned by these.  Where
-    a model has none, or if it is asked for, the auto-scheduler searches.
+    Operators with AutoTVM templates, such as convolutions and matrix products, are tuned by AutoTVM.  The
+    auto-scheduler is used if the model has none of them, or if it is requested.
 
     Parameters
     ----------
     tvmc_model : TVMCModel
     target : str or Target
     tuning_records : str or path, optional
-        The file of records; a temporary one when left out.
+        The file to write; a temporary one by default.
     prior_records : str or path, optional
-        Records to begin with.
+        Records that the auto-scheduler starts from.
     enable_autoscheduler : bool
-        Whether the auto-scheduler searches, whatever templates there are.
+        Whether to use the auto-scheduler even if there are templates.
     trials : int
-        Schedules to measure: of each task of AutoTVM, or of all tasks of the auto-scheduler together.
+        The number of measurements: per task for AutoTVM, in total for the auto-scheduler.
     tuner : str
-        Of AutoTVM: ``xgb``, ``ga``, ``random`` or ``gridsearch``.
+        AutoTVM's tuner: ``xgb``, ``ga``, ``random`` or ``gridsearch``.
     min_repeat_ms : int, optional
-        A measurement lasts at least so long.
+        The minimum duration of one measurement, in milliseconds.
     early_stopping : int, optional
-        End when so many schedules in a row were no better.
+        Stop after this many measurements in a row without an improvement.
     repeat, number : int
-        Measurements of a schedule, and the calls that each one averages over.
+        The number of measurements of each schedule, and the number of calls that each one averages.
     include_simple_tasks : bool
-        Whether kernels without reductions are searched by the auto-scheduler.
+        Whether the auto-scheduler also tunes kernels without reductions.
     hardware_params : HardwareParams, optional
     tasks_filter : str
-        Which tasks, as :func:`filter_tasks` reads it; ``list`` prints them and searches nothing.
+        The tasks to tune, as :func:`filter_tasks` reads them; ``list`` prints the tasks and tunes none.
     **options
-        Layouts and precision, as :func:`convert_graph_layout` and :func:`convert_to_mixed_precision` take them.
-        What TVM takes for other machines, which must be false or None; ``timeout`` and ``parallel`` are accepted.
+        Layout and precision options of :func:`apply_graph_transforms`; ``timeout`` and ``parallel`` are ignored.  TVM's
+        options for remote tuning must be unset.
 
     Returns
     -------
     str or None
-        The file of records; None when the tasks are listed.
+        The path of the tuning records; None if the tasks were only listed.
 
     Raises
     ------
     TVMCException
-        If something is asked for that does not exist here.
+        If an option is not supported.
     """
     _check_options(tuner, options)
     records = os.fspath(tuning_records) if tuning_records is not None else tempfile.mkstemp(suffix=".json")[1]
     mod, params = tvmc_model.mod, tvmc_model.params
-    tasks = [] if enable_autoscheduler else autotvm_get_tuning_tasks(mod, params, target, None, options)
-    if tasks:
-        tasks, listed = filter_tasks(tasks, tasks_filter)
-        if listed:
-            print(gen_task_list(tasks, enable_autoscheduler))
-            return None
-        runner = LocalRunner(number=number, repeat=repeat, min_repeat_ms=min_repeat_ms or 0)
-        for task in tasks:
-            _tune_template(task, TUNERS[tuner], trials, early_stopping, runner, records)
-        return records
-    extracted = (mod, params, target, None, options, hardware_params, include_simple_tasks)
-    pairs, listed = filter_tasks(list(zip(*autoscheduler_get_tuning_tasks(*extracted), strict=True)), tasks_filter)
-    if listed:
-        print(gen_task_list([task for task, _ in pairs], True))
+    duration = min_repeat_ms or 0
+
+    templates = [] if enable_autoscheduler else autotvm_get_tuning_tasks(mod, params, target, None, options)
+    if templates:
+        templates, list_only = filter_tasks(templates, tasks_filter)
+        if not list_only:
+            measuring = LocalRunner(number=number, repeat=repeat, min_repeat_ms=duration)
+            _tune_templates(templates, TUNERS[tuner], trials, early_stopping, measuring, records)
+            return records
+        print(gen_task_list(templates, enable_autoscheduler))
         return None
-    measured = auto_scheduler.LocalRunner(number=number, repeat=repeat, min_repeat_ms=min_repeat_ms or 0)
-    _search(pairs, trials, early_stopping, measured, records, prior_records)
-    return records
+
+    tasks, weights = autoscheduler_get_tuning_tasks(
+        mod, params, target, None, options, hardware_params, include_simple_tasks
+    )
+    weighted, list_only = filter_tasks(list(zip(tasks, weights, strict=True)), tasks_filter)
+    if not list_only:
+        runner = auto_scheduler.LocalRunner(number=number, repeat=repeat, min_repeat_ms=duration)
+        _search_schedules(weighted, trials, early_stopping, runner, records, prior_records)
+        return records
+    print(gen_task_list([task for task, _ in weighted], True))
+    return None
 
 
 def _check_options(tuner: str, options: Mapping[str, object]) -> None:
@@ -134,22 +135,35 @@ def _check_options(tuner: str, options: Mapping[str, object]) -> None:
         raise TVMCException(f"tvmc.tune: tuner must be of {', '.join(TUNERS)}, got {tuner!r}")
 
 
-def _search(
-    pairs: Sequence[tuple[auto_scheduler.SearchTask, int]],
+def _tune_templates(
+    tasks: Sequence[Task],
+    tuner: type[Tuner],
+    trials: int,
+    early_stopping: int | None,
+    runner: LocalRunner,
+    records: str,
+) -> None:
+    for task in tasks:
+        callbacks = [progress_bar(trials, task.name), log_to_file(records)]
+        tuner(task).tune(trials, measure_option(LocalBuilder(), runner), early_stopping, callbacks)
+
+
+def _search_schedules(
+    weighted: Sequence[tuple[auto_scheduler.SearchTask, int]],
     trials: int,
     early_stopping: int | None,
     runner: auto_scheduler.LocalRunner,
     records: str,
     prior_records: str | os.PathLike[str] | None,
 ) -> None:
-    """Let the auto-scheduler search tasks, each as often as the model has it."""
+    """Tune tasks with the auto-scheduler, each weighted by how often it occurs in the model."""
     tuning = auto_scheduler.TuningOptions(
         num_measure_trials=trials,
         early_stopping=early_stopping,
         runner=runner,
         measure_callbacks=[auto_scheduler.RecordToFile(records)],
     )
-    tasks, weights = [task for task, _ in pairs], [weight for _, weight in pairs]
+    tasks, weights = [task for task, _ in weighted], [weight for _, weight in weighted]
     auto_scheduler.TaskScheduler(tasks, weights, load_log_file=prior_records).tune(tuning)
 
 
@@ -160,7 +174,7 @@ def autotvm_get_tuning_tasks(
     target_host: object = None,
     transform_args: Mapping[str, Any] | None = None,
 ) -> list[Task]:
-    """Return the tasks of a model that have templates of AutoTVM.
+    """Extract the tasks of a model that AutoTVM has templates for.
 
     Parameters
     ----------
@@ -168,9 +182,9 @@ def autotvm_get_tuning_tasks(
     params : mapping of str to NDArray
     target : str or Target
     target_host : optional
-        Accepted as TVM does.
+        Ignored, for compatibility.
     transform_args : mapping of str to object, optional
-        Layouts and precision.
+        Layout and precision options of :func:`apply_graph_transforms`.
 
     Returns
     -------
@@ -188,7 +202,7 @@ def autoscheduler_get_tuning_tasks(
     hardware_params: auto_scheduler.HardwareParams | None = None,
     include_simple_tasks: bool = False,
 ) -> tuple[list[auto_scheduler.SearchTask], list[int]]:
-    """Return the tasks of a model that the auto-scheduler searches.
+    """Extract the auto-scheduler's tasks from a model.
 
     Parameters
     ----------
@@ -196,42 +210,42 @@ def autoscheduler_get_tuning_tasks(
     params : mapping of str to NDArray
     target : str or Target
     target_host : optional
-        Accepted as TVM does.
+        Ignored, for compatibility.
     transform_args : mapping of str to object, optional
-        Layouts and precision.
+        Layout and precision options of :func:`apply_graph_transforms`.
     hardware_params : HardwareParams, optional
     include_simple_tasks : bool
-        Whether kernels without reductions are tasks.
+        Whether kernels without reductions are included.
 
     Returns
     -------
     tasks : list of SearchTask
     weights : list of int
-        How often the model has each.
+        How often each task occurs in the model.
     """
     changed = apply_graph_transforms(mod, transform_args)
     return auto_scheduler.extract_tasks(changed, params, target, None, hardware_params, include_simple_tasks)
 
 
 def filter_tasks(tasks: Sequence[Any], expr: str) -> tuple[list[Any], bool]:
-    """Return some of the tasks.
+    """Select tasks by a filter expression.
 
     Parameters
     ----------
     tasks : sequence of Task or SearchTask
     expr : str
-        ``all``, ``list`` or ``help``, or numbers and ranges: ``0,3-5``.
+        ``all``, ``list`` or ``help``, or indices and ranges, such as ``0,3-5``.
 
     Returns
     -------
     tasks : list of Task or SearchTask
     listed : bool
-        Whether they shall be listed, not searched.
+        Whether the tasks should only be listed.
 
     Raises
     ------
     TVMCException
-        If the text is of another form, or there is no task of a number.
+        If the expression is malformed, or an index is out of range.
     """
     words = [word.strip() for word in expr.split(",") if word.strip()]
     listed = bool({"list", "help"} & set(words))
@@ -250,13 +264,13 @@ def filter_tasks(tasks: Sequence[Any], expr: str) -> tuple[list[Any], bool]:
 
 
 def gen_task_list(tasks: Sequence[Any], enable_autoscheduler: bool) -> str:
-    """Return a table of tasks.
+    """Format a numbered list of tasks.
 
     Parameters
     ----------
     tasks : sequence of Task or SearchTask
     enable_autoscheduler : bool
-        Whether they are the auto-scheduler's.
+        Whether these are tasks of the auto-scheduler.
 
     Returns
     -------
@@ -264,47 +278,3 @@ def gen_task_list(tasks: Sequence[Any], enable_autoscheduler: bool) -> str:
     """
     names = [task.desc if enable_autoscheduler else str(task) for task in tasks]
     return "\n".join(["Available Tasks for tuning:", *(f"  {i}. {name[:100]}" for i, name in enumerate(names))])
-
-
-def _tune_template(
-    task: Task, tuner: type[Tuner], trials: int, early_stopping: int | None, runner: LocalRunner, records: str
-) -> None:
-    callbacks = [progress_bar(trials, task.name), log_to_file(records)]
-    tuner(task).tune(trials, measure_option(LocalBuilder(), runner), early_stopping, callbacks)
-
-
-@contextmanager
-def applied_records(records: str | os.PathLike[str] | None, target: TargetLike) -> Iterator[None]:
-    """Let models be built by the best schedules of a file, of AutoTVM or of the auto-scheduler.
-
-    Parameters
-    ----------
-    records : str or path, optional
-        Nothing happens without one.
-    target : str or Target
-        What the records are of.
-
-    Yields
-    ------
-    None
-
-    Raises
-    ------
-    TVMCException
-        If the file cannot be read.
-    """
-    if records is None:
-        yield
-        return
-    try:
-        with open(records, encoding="utf-8") as file:
-            lines = [json.loads(line) for line in file if line.strip()]
-    except (OSError, ValueError) as error:
-        raise TVMCException(f"tvmc.compile: tuning_records: {records!r} is not a file of records: {error}") from None
-    history = ApplyHistoryBest(records) if _are_of_templates(lines) else auto_scheduler.ApplyHistoryBest(records)
-    with Target(target), history:
-        yield
-
-
-def _are_of_templates(lines: Sequence[dict[str, object]]) -> bool:
-    return bool(lines) and "config" in lines[0]

@@ -8,12 +8,12 @@ from typing import Any
 
 from compiler.driver.relay import vm
 from compiler.driver.relay.build import TargetLike, build
-from compiler.driver.tvmc.autotuner import applied_records
 from compiler.driver.tvmc.errors import TVMCException
 from compiler.driver.tvmc.model import TVMCModel, TVMCPackage
 from compiler.driver.tvmc.pass_config import parse_configs
 from compiler.driver.tvmc.target import target_from_cli
 from compiler.driver.tvmc.transform import GRAPH_OPTIONS, apply_graph_transforms
+from compiler.driver.tvmc.tuning_records import apply_tuning_records
 from compiler.ir.instrument import PassInstrument
 from compiler.ir.module import IRModule
 from compiler.ir.pass_context import PassContext
@@ -21,7 +21,7 @@ from compiler.ir.pass_context import PassContext
 __all__ = ["DUMPS", "compile_model"]
 
 DUMPS = {"relay": "relay", "ll": "ll", "asm": "asm", "s": "asm"}
-"""What the code of a model is written as, beside its package, by the ending of the file's name."""
+"""The formats that ``dump_code`` writes, by file extension."""
 
 
 def compile_model(
@@ -55,32 +55,31 @@ def compile_model(
     opt_level : int
         From 0 to 4.
     executor, runtime, target_host : optional
-        As ``relay.build`` takes them.
+        As in ``relay.build``.
     tuning_records : str, optional
-        A file of measured schedules, as ``tvmc.tune`` writes it: the best ones are taken.
+        A file of tuning records, as ``tvmc.tune`` writes it, whose best schedules are applied.
     package_path : str or path, optional
-        Where the package is written; a temporary file of the model when left out.
+        The path of the package; a temporary file by default.
     cross, cross_options : str, optional
-        Must be left out: no other compiler is called.
+        Must be unset: external compilers are not supported.
     output_format : str
         ``so`` or ``tar``.
     dump_code : str or sequence of str, optional
-        ``relay``, ``ll`` and ``asm``, separated by commas in a string: code that is written beside the package.
+        ``relay``, ``ll`` and ``asm`` (separated by commas in a string): the code to write next to the package.
     disabled_pass : str or sequence of str, optional
-        Names, separated by commas in a string.
+        Names of passes (separated by commas in a string).
     pass_context_configs : mapping of str to object or sequence of str, optional
-        Options of passes, or texts such as ``tir.disable_vectorize=true``.
+        Pass configuration, as a mapping or as strings such as ``tir.disable_vectorize=true``.
     additional_target_options : mapping of str to mapping, optional
-        Further options, by the name of the target.
+        Further target options, by target kind.
     use_vm : bool
-        Whether the virtual machine runs the model, which may then have control flow and shapes known at run time.
+        Whether to compile for the virtual machine, which supports control flow and dynamic shapes.
     mod_name : str
-        ``lib[mod_name](device)`` makes an executor.
+        The name of the model in the library: ``lib[mod_name](device)`` creates its executor.
     instruments : sequence of PassInstrument, optional
-        What watches the passes.
     **options
-        Layouts and precision, by the names of :data:`GRAPH_OPTIONS`: ``desired_layout="NHWC"``.  What TVM takes for
-        boards besides must be false or None.
+        Layout and precision options, named as in :data:`GRAPH_OPTIONS`: ``desired_layout="NHWC"``.  TVM's options for
+        microTVM boards must be unset.
 
     Returns
     -------
@@ -89,24 +88,25 @@ def compile_model(
     Raises
     ------
     TVMCException
-        If something is asked for that does not exist here.
+        If an option is not supported.
     """
-    changes = {name: options.pop(name) for name in GRAPH_OPTIONS if name in options}
-    _refuse({"cross": cross, "cross_options": cross_options, **options})
+    transforms = {name: options.pop(name) for name in GRAPH_OPTIONS if name in options}
+    _reject({"cross": cross, "cross_options": cross_options, **options})
     configs = pass_context_configs if isinstance(pass_context_configs, Mapping) else parse_configs(pass_context_configs)
-    built_for = _with_options(target, additional_target_options)
-    built: Any
+    full_target = _with_options(target, additional_target_options)
+    params = tvmc_model.params
     with (
-        applied_records(tuning_records or None, built_for),
+        apply_tuning_records(tuning_records or None, full_target),
         PassContext(opt_level, (), _listed(disabled_pass), instruments, dict(configs)),
     ):
-        mod = apply_graph_transforms(tvmc_model.mod, changes)
-        if use_vm:
-            built = vm.compile(mod, built_for, target_host, tvmc_model.params)
-        else:
-            built = build(mod, built_for, target_host, executor, runtime, params=tvmc_model.params, mod_name=mod_name)
+        mod = apply_graph_transforms(tvmc_model.mod, transforms)
+        built: Any = (
+            vm.compile(mod, full_target, target_host, params)
+            if use_vm
+            else build(mod, full_target, target_host, executor, runtime, params=params, mod_name=mod_name)
+        )
     path = tvmc_model.export_package(built, package_path, output_format=output_format)
-    _write_code(path, _listed(dump_code), mod if use_vm else built.ir_mod, built.mod if use_vm else built.get_lib())
+    _dump_code(path, _listed(dump_code), mod if use_vm else built.ir_mod, built.mod if use_vm else built.get_lib())
     return TVMCPackage(path)
 
 
@@ -114,8 +114,8 @@ def _listed(names: str | Sequence[str] | None) -> Sequence[str]:
     return names.split(",") if isinstance(names, str) else names or ()
 
 
-def _write_code(path: str, kinds: Sequence[str], graph: IRModule, kernels: Any) -> None:
-    """Write the code of a model beside its package."""
+def _dump_code(path: str, kinds: Sequence[str], graph: IRModule, kernels: Any) -> None:
+    """Write the graph, LLVM IR or assembly of a model next to its package."""
     for kind in filter(None, kinds):
         if kind not in DUMPS:
             raise TVMCException(f"tvmc.compile: dump_code must be of {', '.join(DUMPS)}, got {kind!r}")
@@ -125,11 +125,11 @@ def _write_code(path: str, kinds: Sequence[str], graph: IRModule, kernels: Any) 
 
 
 def _with_options(target: TargetLike, options: Mapping[str, Mapping[str, Any]] | None) -> TargetLike:
-    """Return a target after its further options."""
+    """Add the further options to a target."""
     return target_from_cli(str(target), options)[0] if options else target
 
 
-def _refuse(options: Mapping[str, object]) -> None:
+def _reject(options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value:
             raise TVMCException(f"tvmc.compile: {name}: external compilers and boards are not supported, got {value!r}")

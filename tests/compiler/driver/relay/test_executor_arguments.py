@@ -92,7 +92,7 @@ def test_values_that_no_parameter_takes_are_left_out(kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "expected"),
-    [("graph", "GraphExecutor"), ("aot", "AotExecutor"), ("vm", "VMExecutor"), ("debug", "Executor")],
+    [("graph", "GraphExecutor"), ("aot", "AotExecutor"), ("vm", "VMExecutor"), ("debug", "InterpreterExecutor")],
 )
 def test_each_kind_of_executor_has_a_class(kind: str, expected: str) -> None:
     x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(2,))
