@@ -130,6 +130,18 @@ class Analyzer:
         else:
             self._facts.bind_range(var, expr.min, expr.extent)
 
+    def note_let(self, var: Var, value: PrimExpr) -> None:
+        """Note that ``var`` is bound to ``value`` and stays a variable, whose arithmetic may overflow if it is loaded.
+
+        Parameters
+        ----------
+        var : Var
+            The variable.
+        value : PrimExpr
+            What it holds, for example an element of a buffer.
+        """
+        self._facts.note_loaded(var, value)
+
     def update(self, var: Var, info: ConstIntBound | ModularSet, override: bool = False) -> None:
         """Let ``var`` lie between two constants, both included, or be ``coeff * k + base``.
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from math import gcd
 from typing import Any
 
-from compiler.arith.const_int_bound import is_index_type
+from compiler.arith.const_int_bound import Interval, is_index_type
 from compiler.arith.deep_equal import deep_equal
+from compiler.arith.overflow import is_loaded
 from compiler.arith.rewrite_simplify import RewriteSimplifier
 from compiler.arith.split_sum import NO_UPPER, Split, Sum
 from compiler.ir import dtype as dt
@@ -225,7 +226,7 @@ class CanonicalSimplifier(RewriteSimplifier):
 
     def _collect_division(self, n: BinaryOp, factor: int, into: Sum, span: Span) -> None:
         dividend, divisor = self._sum(n.a), self._sum(n.b)
-        if divisor.terms or divisor.base <= 0:
+        if divisor.terms or divisor.base <= 0 or self._may_overflow(dividend, n.a, divisor.base):
             self._collect_opaque(n, dividend, divisor, factor, into, span)
             return
         truncates = isinstance(n, (Div, Mod))
@@ -238,6 +239,23 @@ class CanonicalSimplifier(RewriteSimplifier):
             into.add(self._quotient(dividend, divisor.base, truncates), factor, span)
         else:
             into.add(self._remainder(dividend, divisor.base, truncates), factor, span)
+
+    def _may_overflow(self, dividend: Sum, written: PrimExpr, divisor: int) -> bool:
+        """Return whether a part of a dividend may overflow where the whole, which is ``written`` so, does not."""
+        least, most = dt.int_range(dividend.dtype)
+        low, high = min(dividend.base, 0), max(dividend.base, divisor - 1) if dividend.base else 0
+        for term in dividend.terms:
+            a, b = self._executed_interval(term)
+            low, high = low + min(a, 0), high + max(b, 0)
+        return (low < least or high > most) and is_loaded(written, self.facts.loaded)
+
+    def _executed_interval(self, term: Split) -> Interval:
+        """Return the interval of a term, of whose index the machine has a value that fits the type."""
+        if not term.is_index:
+            return term.interval(self.facts.bounds)
+        (low, high), (least, most) = self.facts.bounds.visit(term.index), dt.int_range(term.index.dtype)
+        ends = max(low, least) * term.scale, min(high, most) * term.scale
+        return min(ends), max(ends)
 
     def _is_not_negative(self, s: Sum, e: PrimExpr) -> bool:
         """Return whether a sum, of which ``e`` is another form, is at least zero."""
@@ -379,7 +397,9 @@ class CanonicalSimplifier(RewriteSimplifier):
             smaller = self._shorter(result)
         except ArgumentError:  # a constant does not fit the type
             return result
-        return result if smaller is None or deep_equal(smaller, result) else self.resimplify(smaller)
+        if smaller is None or deep_equal(smaller, result) or not self.stays_in_range(result, smaller):
+            return result
+        return self.resimplify(smaller)
 
     def _shorter(self, n: LT) -> PrimExpr | None:
         left, right = self._sum(n.a), self._sum(n.b)

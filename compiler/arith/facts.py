@@ -16,6 +16,7 @@ from compiler.arith.const_int_bound import (
 from compiler.arith.deep_equal import deep_equal
 from compiler.arith.extension import Extension
 from compiler.arith.modular_set import Congruence, ModularSetAnalyzer, TrustingModularSet, modular
+from compiler.arith.overflow import INDEX_NODES, is_loaded
 from compiler.ir.axes import IterVar
 from compiler.ir.op import CallEffect
 from compiler.ir.primexpr import (
@@ -26,24 +27,15 @@ from compiler.ir.primexpr import (
     LT,
     NE,
     And,
-    BinaryOp,
-    Broadcast,
     Call,
-    Cast,
     CmpOp,
-    FloatImm,
     FloorMod,
     IntImm,
-    Let,
     Mod,
     Not,
     Or,
     PrimExpr,
     ProducerLoad,
-    Ramp,
-    Select,
-    Shuffle,
-    StringImm,
     Var,
     as_exprs,
 )
@@ -108,6 +100,8 @@ class Facts:
         self.values: dict[Var, PrimExpr] = {}
         self.symbolic: dict[Var, tuple[PrimExpr, PrimExpr]] = {}
         """The smallest and largest value of each variable whose range is not constant, in order of binding."""
+        self.loaded: set[Var] = set()
+        """The variables that hold values from memory."""
         self.truths: list[PrimExpr] = []
         self.not_positive: list[PrimExpr] = []
         """What is at most zero, from comparisons of two expressions."""
@@ -137,6 +131,17 @@ class Facts:
         congruence = self.modular.visit(value)
         if congruence.coeff != 1:
             self.modular.variables[var] = congruence
+
+    def bind_let(self, var: Var, value: PrimExpr) -> None:
+        """Note what is known about a variable that is bound to ``value`` and stays a variable."""
+        self.bounds.variables[var] = self.bounds.visit(value)
+        self.modular.variables[var] = self.modular.visit(value)
+        self.note_loaded(var, value)
+
+    def note_loaded(self, var: Var, value: PrimExpr) -> None:
+        """Note whether a variable that is bound to ``value`` holds what memory held."""
+        if is_loaded(value, self.loaded):
+            self.loaded.add(var)
 
     @property
     def has_congruences(self) -> bool:
@@ -293,7 +298,7 @@ def is_stable(e: PrimExpr) -> bool:
     return all(is_stable(part) for name in e.children for part in as_exprs(getattr(e, name)))
 
 
-_STABLE = (Var, IntImm, FloatImm, StringImm, BinaryOp, Not, Select, Cast, Ramp, Broadcast, Shuffle, Let, ProducerLoad)
+_STABLE = (*INDEX_NODES, ProducerLoad)
 
 _MIRROR: dict[type[CmpOp], type[CmpOp]] = {LT: GT, GT: LT, LE: GE, GE: LE, EQ: EQ}
 _BELOW: dict[type[CmpOp], tuple[int | None, int | None]] = {

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler.arith.deep_equal import deep_equal
+from compiler.arith.overflow import EXACT, WRAPPING
 from compiler.ir import dtype as dt
 from compiler.ir import primexpr as ir
 from compiler.ir.lanes import lane_count
@@ -191,13 +192,17 @@ class _Source:
         self._equalities: list[str] = []
         self._count = 0
 
-    def rule(self, pattern: Pattern, result: ast.expr, condition: ast.expr | None) -> str:
+    def rule(self, pattern: Pattern, result: ast.expr, condition: ast.expr | None, checked: bool) -> str:
+        """Write a rule; what it returns is ``checked`` if it may overflow where the pattern does not."""
         for part, field in zip(pattern.parts, _fields(pattern.kind), strict=True):
             self._match(part, field)
         tests = self._types + self._equalities
         if condition is not None:
             tests.append(f"({self._condition(condition)})")
-        return f"    if {' and '.join(tests) or 'True'}:\n        return {self._build(result)}\n"
+        head = f"    if {' and '.join(tests) or 'True'}:\n"
+        if not checked:
+            return f"{head}        return {self._build(result)}\n"
+        return f"{head}        r = {self._build(result)}\n        if s.stays_in_range(e, r):\n            return r\n"
 
     def _match(self, p: Pattern, place: str) -> None:
         if p.name == "lanes":
@@ -339,7 +344,7 @@ class RuleSet:
         if self._parsed is None:
             self._parsed = [(order, rule) for rule in self.rules for order in _patterns(rule)]
         body = "".join(
-            _Source().rule(pattern, ast.parse(rule[1], mode="eval").body, _condition_of(rule))
+            _Source().rule(pattern, ast.parse(rule[1], mode="eval").body, _condition_of(rule), _moves_terms(rule))
             for pattern, rule in self._parsed
             if all(part.accepts(cls) for part, cls in zip(pattern.parts, classes, strict=True))
         )
@@ -351,6 +356,25 @@ class RuleSet:
         scope: dict[str, Any] = {}
         exec(compile(source, f"<rules of {self.kind.__name__}>", "exec"), _ENVIRONMENT, scope)
         return scope["match"]  # type: ignore[no-any-return]
+
+
+def _moves_terms(rule: Rule) -> bool:
+    """Return whether a rule is about sums or products within comparisons, quotients, minima or maxima.
+
+    Sums alone are the same in any order, even where they wrap around.
+    """
+    trees = [ast.parse(side, mode="eval").body for side in rule[:2]]
+    kinds = {_operation(part)[0] for tree in trees for part in _operations(tree)}
+    return any(issubclass(kind, WRAPPING) for kind in kinds) and any(issubclass(kind, EXACT) for kind in kinds)
+
+
+def _operations(tree: ast.expr) -> Iterator[ast.expr]:
+    """Yield the operations of a pattern or replacement, those on constants alone left out."""
+    if isinstance(tree, (ast.Name, ast.Constant)) or _is_constant(tree):
+        return
+    yield tree
+    for operand in _operation(tree)[1]:
+        yield from _operations(operand)
 
 
 def _condition_of(rule: Rule) -> ast.expr | None:

@@ -383,8 +383,7 @@ class RewriteSimplifier(Simplifier):
         value = self.visit(n.value)
         if isinstance(value, (IntImm, FloatImm, Var)):
             return self.visit(substitute(n.body, {n.var: value}))
-        self.facts.bounds.variables[n.var] = self.facts.bounds.visit(value)
-        self.facts.modular.variables[n.var] = self.facts.modular.visit(value)
+        self.facts.bind_let(n.var, value)
         body = self.visit(n.body)
         return n if value is n.value and body is n.body else Let(n.var, value, body)
 

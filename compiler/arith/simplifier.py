@@ -14,6 +14,7 @@ from compiler.arith.deep_equal import deep_equal, tokens
 from compiler.arith.extension import Extension
 from compiler.arith.facts import NEGATION, Facts
 from compiler.arith.integer_region import certain_region, possible_region
+from compiler.arith.overflow import may_overflow_after
 from compiler.ir import dtype as dt
 from compiler.ir.functor import Mutator
 from compiler.ir.primexpr import (
@@ -166,6 +167,10 @@ class Simplifier(Mutator):
             return False
         result = self.visit(condition)
         return isinstance(result, IntImm) and result.value == 1
+
+    def stays_in_range(self, old: PrimExpr, new: PrimExpr) -> bool:
+        """Return whether nothing overflows in ``new``, which ``old`` was rewritten to, that does not in ``old``."""
+        return not may_overflow_after(old, new, self.facts.bounds, self.facts.loaded)
 
     def equal(self, a: PrimExpr, b: PrimExpr) -> bool:
         """Return whether two expressions are known to be equal."""

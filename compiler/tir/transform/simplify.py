@@ -162,6 +162,7 @@ class _Simplifier(StatementWalk):
             return self.visit(n.body)
         if is_pure(value):
             self._lets[n.var] = value
+        self._analyzer.note_let(n.var, value)
         body = self.visit(n.body)
         return rebuild(n, value=value, body=body)
 
