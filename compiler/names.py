@@ -117,6 +117,7 @@ PUBLIC = {
     "tvm.ir.TupleType": "compiler.relay.ty:TupleType",
     "tvm.ir.TypeCall": "compiler.relay.ty:TypeCall",
     "tvm.ir.TypeData": "compiler.relay.adt:TypeData",
+    "tvm.ir.attrs.DictAttrs": "compiler.ir.dict_attrs:DictAttrs",
     "tvm.ir.container": "compiler.runtime.container",
     "tvm.lower": "compiler.driver.lower:lower",
     "tvm.nd": "compiler.runtime.ndarray",

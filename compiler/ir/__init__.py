@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compiler.ir import base, diagnostics, instrument, transform
-from compiler.ir.attrs import Attrs, DictAttrs
+from compiler.ir.attrs import Attrs
+from compiler.ir.dict_attrs import DictAttrs
 from compiler.ir.env_func import EnvFunc
 from compiler.ir.error import TVMError
 from compiler.ir.extension import public_module

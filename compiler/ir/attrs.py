@@ -12,15 +12,14 @@ declared type.  :class:`DictAttrs` are the free attributes of functions.
 
 from __future__ import annotations
 
-import json
 from abc import ABCMeta
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, dataclass_transform
 
 from compiler.ir.attr_info import AttrFieldInfo, field_info
 from compiler.ir.error import AttrsError, TVMError, show, unknown_name
-from compiler.ir.integer_attribute import kept_attr
+from compiler.ir.extension import public_module
 
 if TYPE_CHECKING:
     from typing import Self
@@ -418,89 +417,6 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
         return tuple(int(v) for v in self[key])
 
 
-DERIVED_ATTRS: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
-"""Free attributes that follow from others, by name: how to compute them; ``KeyError`` where those others lack."""
-
-
-class DictAttrs(Attrs):
-    """Free attributes, as functions have them: any names with any values.
-
-    Sequences are kept as tuples, so that attributes can be compared and hashed.
-
-    Parameters
-    ----------
-    values : mapping of str to object, optional
-    more
-        Further attributes by name.
-    """
-
-    type_key = "DictAttrs"
-
-    __slots__ = ("_entries",)
-    _entries: dict[str, Any]
-
-    def __init__(self, values: Mapping[str, Any] | None = None, **more: object) -> None:
-        self._fill("DictAttrs", {**(values or {}), **more})
-
-    def _fill(self, owner: str, values: Mapping[str, Any]) -> None:
-        object.__setattr__(self, "_entries", {name: kept_attr(value) for name, value in values.items()})
-
-    def __getitem__(self, key: str) -> Any:
-        if key not in self._entries and key in DERIVED_ATTRS:
-            return DERIVED_ATTRS[key](self._entries)
-        return self._entries[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        try:
-            return self._entries[name]
-        except KeyError:
-            raise unknown_name("these attributes", name, self._entries) from None
-
-    def __str__(self) -> str:
-        """Return the attributes as TVM writes free ones: JSON, where all of them are numbers, texts and lists."""
-        return _written(self._entries)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mapping) and self._entries == dict(other)
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._entries.items()))
-
-    def with_values(self, **changes: object) -> DictAttrs:
-        """Return these attributes with some of them changed or added.
-
-        Parameters
-        ----------
-        changes
-            The new values by name.
-
-        Returns
-        -------
-        DictAttrs
-        """
-        return DictAttrs({**self._entries, **changes})
-
-
-def _written(value: object) -> str:
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(str(key))}: {_written(v)}" for key, v in value.items()) + "}"
-    if isinstance(value, tuple):
-        return f"[{', '.join(_written(v) for v in value)}]"
-    return json.dumps(value) if isinstance(value, str) else str(value)
-
-
-NO_ATTRS = DictAttrs()
-"""Of a call or function without attributes."""
-
-
 def _required(owner: str, name: str, default: T) -> T:
     """Return the default of an attribute that is left out, which must have one."""
     if default is REQUIRED:
@@ -520,3 +436,7 @@ def attr_fields(cls: type[Attrs]) -> Mapping[str, AttrField]:
 def attrs_class(type_key: str) -> type[Attrs] | None:
     """Return the class of attributes that has a type key, e.g. ``relay.attrs.Conv2DAttrs``; None where none has."""
     return _CLASSES.get(type_key)
+
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = public_module("tvm.ir.attrs", ["Attrs"])

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import Any, ClassVar, TypeVar
 
-from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
+from compiler.ir.attrs import Attrs
+from compiler.ir.dict_attrs import NO_ATTRS, DictAttrs
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.extension import extension_point
 from compiler.ir.origin import NO_SPAN, Span

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from compiler.ir import dtype as dt
 from compiler.ir.coercion import as_exprs, bound_value, check_bound_value, convert, match_types
@@ -19,8 +19,8 @@ from compiler.ir.op import Op
 from compiler.ir.scalars import PrimExpr, Var
 
 __all__ = [
-    "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "BinaryOp", "Call", "CmpOp", "DataProducer", "Div", "FloorDiv",
-    "FloorMod", "Let", "Max", "Min", "Mod", "Mul", "Not", "Or", "ProducerLoad", "Select", "Shuffle", "Sub",
+    "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "BinaryOp", "Call", "CmpOp", "Div", "FloorDiv",
+    "FloorMod", "Let", "Max", "Min", "Mod", "Mul", "Not", "Or", "Select", "Shuffle", "Sub",
 ]  # fmt: skip
 
 
@@ -492,53 +492,3 @@ class Call(PrimExpr):
             object.__setattr__(self, "args", as_exprs(self.args))
         if isinstance(self.op, str):
             object.__setattr__(self, "op", Op.get(self.op))
-
-
-@node
-class DataProducer(Node):
-    """Something whose elements can be read: a tensor of tensor expressions.
-
-    Parameters
-    ----------
-    name : str
-        What it is called in texts.
-
-    Attributes
-    ----------
-    dtype : str
-        The data type of its elements.
-    """
-
-    unique_instance: ClassVar[bool] = True
-
-    name: str
-
-    if TYPE_CHECKING:
-
-        @property
-        def dtype(self) -> str:
-            """The data type of the elements; every subclass has one."""
-
-
-@node
-class ProducerLoad(PrimExpr):
-    """One element of a :class:`DataProducer`.
-
-    Parameters
-    ----------
-    producer : DataProducer
-        The tensor.
-    indices : sequence of PrimExpr or int
-        One for each dimension, in elements.
-    """
-
-    children: ClassVar[tuple[str, ...]] = ("indices",)
-
-    producer: Any
-    indices: tuple[PrimExpr, ...]
-    dtype: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        if type(self.indices) is not tuple:
-            object.__setattr__(self, "indices", as_exprs(self.indices))
-        object.__setattr__(self, "dtype", self.producer.dtype)

@@ -47,7 +47,6 @@ from compiler.ir.operations import (
     BinaryOp,
     Call,
     CmpOp,
-    DataProducer,
     Div,
     FloorDiv,
     FloorMod,
@@ -58,7 +57,6 @@ from compiler.ir.operations import (
     Mul,
     Not,
     Or,
-    ProducerLoad,
     Select,
     Shuffle,
     Sub,
@@ -67,6 +65,7 @@ from compiler.ir.operators import (
     ExprLike,
     ExprOperators,
 )
+from compiler.ir.producer import DataProducer, ProducerLoad
 from compiler.ir.scalars import (
     AnyDim,
     FloatImm,

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeAlias
 
-from compiler.ir.attrs import DictAttrs, attrs_class
+from compiler.ir.attrs import attrs_class
 from compiler.ir.axes import Range
 from compiler.ir.codecs import NODES
+from compiler.ir.dict_attrs import DictAttrs
 from compiler.ir.error import ArgumentError, TVMError, show
 from compiler.ir.expr import set_checked_type
 from compiler.ir.extension import extension_point

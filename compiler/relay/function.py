@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
+from compiler.ir.attrs import Attrs
+from compiler.ir.dict_attrs import NO_ATTRS, DictAttrs
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.extension import public_module

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compiler.ir.attr_kinds import Items
-from compiler.ir.attrs import DERIVED_ATTRS, AttrKind, Attrs
+from compiler.ir.attrs import AttrKind, Attrs
+from compiler.ir.dict_attrs import DERIVED_ATTRS
 from compiler.ir.error import ArgumentError
 from compiler.relay.function import RESULT_DEVICE, Function
 from compiler.target.virtual_device import VirtualDevice, as_virtual_device

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from compiler.arith import Analyzer, IntSet, eval_set, union
 from compiler.ir import dtype as dt
-from compiler.ir.attrs import DictAttrs
+from compiler.ir.dict_attrs import DictAttrs
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.extension import public_module
 from compiler.ir.node import Node, node

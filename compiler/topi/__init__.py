@@ -1,7 +1,6 @@
 """TOPI: operators as tensor expressions, with schedules per target: ``tvm.topi``.
 
-What a module names in its ``__all__`` is exported here; operators of graphs whose definition stands beside their row
-add theirs.
+The package exports what its modules list in ``__all__``, and the compute definitions that Relay operators register.
 """
 
 from typing import Any
@@ -12,7 +11,7 @@ from compiler.topi.definitions import load_definitions
 from compiler.topi.generic import schedule_injective, schedule_reduce
 
 _TOOLS = ("compute", "definitions", "layout", "operands", "schedules")
-"""Modules that definitions are made with."""
+"""Modules of helpers, which export nothing."""
 
 __all__ = [
     "cuda",

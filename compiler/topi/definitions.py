@@ -9,19 +9,19 @@ from typing import Any
 
 
 def load_definitions(package: dict[str, Any], aside: Container[str] = ()) -> list[str]:
-    """Import every module of a package, bind what it names in ``__all__``, and return these names.
+    """Import every module of a package and export what it lists in ``__all__``.
 
     Parameters
     ----------
     package : dict of str to object
         The package's globals.
     aside : container of str
-        Modules whose contents are not the package's: they are imported under their own names, or are tools.
+        Modules to skip: those that are imported under their own names, and helpers.
 
     Returns
     -------
     list of str
-        Sorted.
+        The exported names, sorted.
     """
     names: list[str] = []
     for info in pkgutil.iter_modules(package["__path__"]):

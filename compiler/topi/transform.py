@@ -1,17 +1,15 @@
-"""Shape transformations: reshape, transpose, concatenate, split, tile and layout transforms."""
+"""Shape transformations: reshape, transpose, squeeze, tile, flip and others."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 from typing import TypeAlias
 
-from compiler import te, tir
+from compiler import te
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
-from compiler.tir.data_layout import layout
 from compiler.topi.compute import compute
 from compiler.topi.operands import (
     Axes,
@@ -31,28 +29,24 @@ from compiler.topi.tag import Tag
 
 __all__ = [
     "collapse_sum",
-    "concatenate",
     "expand_dims",
     "flip",
-    "layout_transform",
     "meshgrid",
     "repeat",
     "reshape",
     "reverse_sequence",
     "sliding_window",
-    "split",
     "squeeze",
-    "stack",
     "tile",
     "transpose",
 ]
 
 IndexMap: TypeAlias = Callable[[tuple[Var, ...]], Sequence[Index]]
-"""The indices of an element of the result to those of the element of the source."""
+"""Maps the indices of an element of the result to those of an element of the source."""
 
 
-def _moved(shape: Sequence[Extent], source: Tensor, indices: IndexMap, name: str) -> Tensor:
-    """Return a tensor whose element at ``i`` is the one of ``source`` at ``indices(i)``."""
+def reindex(shape: Sequence[Extent], source: Tensor, indices: IndexMap, name: str) -> Tensor:
+    """Build a tensor whose element at ``i`` is the element of ``source`` at ``indices(i)``."""
     return compute(shape, lambda *i: source(*indices(i)), name=name, tag=Tag.INJECTIVE)
 
 
@@ -80,7 +74,7 @@ def reshape(a: Tensor, newshape: Sequence[Extent]) -> Tensor:
             source += unflatten(flat_index(i[begin:end], new[begin:end]), old[start:stop])
         return source
 
-    return _moved(new, a, indices, "reshape")
+    return reindex(new, a, indices, "reshape")
 
 
 def matching_runs(old: Sequence[Extent], new: Sequence[Extent]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
@@ -143,7 +137,7 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
     if sorted(order) != list(range(len(old))):
         raise ArgumentError(f"transpose: axes must name each of {len(old)} dimensions once, got {show(axes)}")
     back = [order.index(d) for d in range(len(old))]
-    return _moved([old[d] for d in order], a, lambda i: [i[b] for b in back], "transpose")
+    return reindex([old[d] for d in order], a, lambda i: [i[b] for b in back], "transpose")
 
 
 def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
@@ -198,136 +192,7 @@ def squeeze(a: Tensor, axis: Axes = None) -> Tensor:
         at = dict(zip(remaining, i, strict=True))
         return [at.get(d, 0) for d in range(len(old))]
 
-    return _moved([old[d] for d in remaining], a, indices, "squeeze")
-
-
-def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Return tensors one after the other along an axis.
-
-    Parameters
-    ----------
-    a_tuple : sequence of Tensor
-        Of one data type, and shapes that differ in that axis only.
-    axis : int
-        Negative ones count from the end.
-
-    Returns
-    -------
-    Tensor
-        Of their data type.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis.
-    """
-    parts = list(a_tuple)
-    at = axis_of(axis, len(parts[0].shape), "concatenate")
-    extents = [dims(p)[at] for p in parts]
-    ends = [sum(extents[: n + 1]) for n in range(len(parts))]
-
-    def element(*i: Var) -> PrimExpr:
-        value = parts[-1](*i[:at], i[at] - ends[-2] if len(ends) > 1 else i[at], *i[at + 1 :])
-        for n in range(len(parts) - 2, -1, -1):
-            begin = ends[n - 1] if n else 0
-            here = parts[n](*i[:at], i[at] - begin, *i[at + 1 :])
-            value = te.if_then_else(i[at] < ends[n], here, value)
-        return value
-
-    return compute(replaced(dims(parts[0]), at, ends[-1]), element, name="concatenate", tag=Tag.INJECTIVE)
-
-
-def stack(a: Sequence[Tensor], axis: int) -> Tensor:
-    """Return tensors along a new axis.
-
-    Parameters
-    ----------
-    a : sequence of Tensor
-        Of one shape and data type.
-    axis : int
-        Where the new axis stands; negative ones count from the end.
-
-    Returns
-    -------
-    Tensor
-        Of their data type.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no place for such an axis.
-    """
-    parts = list(a)
-    old = dims(parts[0])
-    at = axis_of(axis, len(old) + 1, "stack")
-
-    def element(*i: Var) -> PrimExpr:
-        rest = (*i[:at], *i[at + 1 :])
-        value = parts[-1](*rest)
-        for n in range(len(parts) - 2, -1, -1):
-            value = te.if_then_else(i[at].equal(n), parts[n](*rest), value)
-        return value
-
-    return compute((*old[:at], len(parts), *old[at:]), element, name="stack", tag=Tag.INJECTIVE)
-
-
-def split_points(extent: Extent, indices_or_sections: int | Sequence[Extent]) -> list[Extent]:
-    """Return where the parts of a split begin, and behind them where the last one ends.
-
-    Parameters
-    ----------
-    extent : int or PrimExpr
-        Of the axis that is split.
-    indices_or_sections : int or sequence of (int or PrimExpr)
-        The number of equal parts, or where each part but the first begins.
-
-    Returns
-    -------
-    list of (int or PrimExpr)
-
-    Raises
-    ------
-    ArgumentError
-        If a number of sections does not divide the extent.
-    """
-    if not isinstance(indices_or_sections, int):
-        return [0, *indices_or_sections, extent]
-    if isinstance(extent, int) and (indices_or_sections < 1 or extent % indices_or_sections):
-        raise ArgumentError(f"split: {extent} elements cannot be split into {indices_or_sections} equal parts")
-    each = extent // indices_or_sections
-    return [each * n for n in range(indices_or_sections)] + [extent]
-
-
-def split(ary: Tensor, indices_or_sections: int | Sequence[Extent], axis: int = 0) -> list[Tensor]:
-    """Return parts of a tensor along an axis.
-
-    Parameters
-    ----------
-    ary : Tensor
-        Of any shape and type.
-    indices_or_sections : int or sequence of (int or PrimExpr)
-        The number of equal parts, or where each part but the first begins.
-    axis : int
-        Negative ones count from the end.
-
-    Returns
-    -------
-    list of Tensor
-        Of the data type of ``ary``.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such axis, or a number of parts does not divide its extent.
-    """
-    old = dims(ary)
-    at = axis_of(axis, len(old), "split")
-    points = split_points(old[at], indices_or_sections)
-    return [_part(ary, at, begin, end) for begin, end in pairwise(points)]
-
-
-def _part(ary: Tensor, at: int, begin: Extent, end: Extent) -> Tensor:
-    return _moved(replaced(dims(ary), at, end - begin), ary, lambda i: replaced(i, at, i[at] + begin), "split")
+    return reindex([old[d] for d in remaining], a, indices, "squeeze")
 
 
 def tile(a: Tensor, reps: Sequence[int]) -> Tensor:
@@ -408,7 +273,7 @@ def flip(a: Tensor, axis: int = 0) -> Tensor:
     """
     old = dims(a)
     at = axis_of(axis, len(old), "flip")
-    return _moved(old, a, lambda i: replaced(i, at, old[at] - 1 - i[at]), "flip")
+    return reindex(old, a, lambda i: replaced(i, at, old[at] - 1 - i[at]), "flip")
 
 
 def reverse_sequence(a: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_axis: int = 0) -> Tensor:
@@ -440,7 +305,7 @@ def reverse_sequence(a: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_ax
         length, at = te.min(seq_lengths(i[batch]), old[along]).astype("int32"), i[along]
         return replaced(i, along, te.if_then_else(at < length, length - 1 - at, at))
 
-    return _moved(old, a, indices, "reverse_sequence")
+    return reindex(old, a, indices, "reverse_sequence")
 
 
 def meshgrid(a_tuple: Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
@@ -463,7 +328,7 @@ def meshgrid(a_tuple: Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
     shape = [extents[places.index(d)] for d in range(len(a_tuple))]
 
     def grid(a: Tensor, place: int) -> Tensor:
-        return _moved(shape, a, lambda i: (i[place],) if a.shape else (), "meshgrid")
+        return reindex(shape, a, lambda i: (i[place],) if a.shape else (), "meshgrid")
 
     return [grid(a, place) for a, place in zip(a_tuple, places, strict=True)]
 
@@ -474,67 +339,6 @@ def grid_axes(count: int, indexing: str) -> list[int]:
     if indexing == "xy" and count > 1:
         places[:2] = [1, 0]
     return places
-
-
-def layout_transform(array: Tensor, src_layout: str, dst_layout: str) -> Tensor:
-    """Return a tensor in another layout; a block that is not full at the end is filled with zeros.
-
-    Parameters
-    ----------
-    array : Tensor
-        Of any type.
-    src_layout, dst_layout : str
-        Such as ``NCHW`` and ``NCHW16c``; of the same dimensions.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``array``.
-
-    Raises
-    ------
-    ArgumentError
-        If the layouts do not have the same dimensions, or the shape not those of the first.
-    """
-    source, result = layout(src_layout), layout(dst_layout)
-    extents = source.extents(dims(array))
-    shape = transformed_shape(dims(array), src_layout, dst_layout)
-
-    def element(*i: Var) -> PrimExpr:
-        point = result.point(i)
-        value = array(*source.indices(point))
-        inside = [point[letter] < e for letter, e in extents.items() if isinstance(e, int) and e % result.block(letter)]
-        return te.if_then_else(te.all(*inside), value, tir.const(0, array.dtype)) if inside else value
-
-    return compute(shape, element, name="layout_transform", tag=Tag.INJECTIVE)
-
-
-def transformed_shape(shape: Sequence[Extent], src_layout: str, dst_layout: str) -> Shape:
-    """Return the shape of a tensor of ``shape`` in another layout.
-
-    Parameters
-    ----------
-    shape : sequence of (int or PrimExpr)
-    src_layout, dst_layout : str
-
-    Returns
-    -------
-    tuple of (int or PrimExpr)
-
-    Raises
-    ------
-    ArgumentError
-        If the layouts do not have the same dimensions, or the shape not those of the first.
-    """
-    source, result = layout(src_layout), layout(dst_layout)
-    if sorted(source.letters) != sorted(result.letters):
-        raise ArgumentError(f"layout_transform: {src_layout} and {dst_layout} must have the same dimensions")
-    extents = source.extents(shape)
-    return result.shape({letter: _full_blocks(e, result.block(letter)) for letter, e in extents.items()})
-
-
-def _full_blocks(extent: Extent, block: int) -> Extent:
-    return -(-extent // block) * block if isinstance(extent, int) else extent
 
 
 def sliding_window(data: Tensor, axis: int, window_shape: Sequence[int], strides: Sequence[int]) -> Tensor:
@@ -564,7 +368,7 @@ def sliding_window(data: Tensor, axis: int, window_shape: Sequence[int], strides
         which, inside = i[axis : axis + n], i[axis + n :]
         return (*i[:axis], *[w * s + o for w, s, o in zip(which, strides, inside, strict=True)])
 
-    return _moved((*old[:axis], *counts, *window_shape), data, indices, "sliding_window")
+    return reindex((*old[:axis], *counts, *window_shape), data, indices, "sliding_window")
 
 
 def collapse_sum(data: Tensor, shape: Sequence[Extent]) -> Tensor:

@@ -1,4 +1,4 @@
-"""Several tensors as one, one as several, and one several times: ``concatenate``, ``stack``, ``split``, ``tile``, …"""
+"""Operators that join, split and repeat tensors: ``concatenate``, ``stack``, ``split``, ``tile``, ``repeat``, …"""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register, tuple_function
 from compiler.relay.operator import Input, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
+from compiler.topi import joining
 from compiler.topi import transform as topi
 
-# several as one
+# Joining
 
 
 class ConcatenateAttrs(Attrs):
@@ -134,7 +135,7 @@ concatenate = register(
     relation=concatenate_relation,
     pattern=OpPattern.INJECTIVE,
     layout=concatenate_layout,
-    compute=lambda attrs, inputs, out_type: [topi.concatenate(inputs, attrs.axis)],
+    compute=lambda attrs, inputs, out_type: [joining.concatenate(inputs, attrs.axis)],
     reference=lambda attrs, parts: np.concatenate(parts, attrs.axis),
     gradient=_concatenate_gradient,
 )
@@ -165,13 +166,13 @@ stack = register(
     attrs=StackAttrs,
     relation=_stack_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: [topi.stack(inputs, attrs.axis)],
+    compute=lambda attrs, inputs, out_type: [joining.stack(inputs, attrs.axis)],
     reference=lambda attrs, parts: np.stack(parts, attrs.axis),
     gradient=_stack_gradient,
 )
 
 
-# one as several
+# Splitting
 
 
 def _points(attrs: SplitAttrs, extent: Dim) -> list[Dim]:
@@ -216,7 +217,7 @@ _SPLIT = register(
     relation=_split_relation,
     pattern=OpPattern.INJECTIVE,
     layout=split_layout,
-    compute=lambda attrs, inputs, out_type: topi.split(inputs[0], attrs.indices_or_sections, attrs.axis),
+    compute=lambda attrs, inputs, out_type: joining.split(inputs[0], attrs.indices_or_sections, attrs.axis),
     reference=lambda attrs, x: tuple(
         np.ascontiguousarray(part) for part in np.split(x, attrs.indices_or_sections, attrs.axis)
     ),
@@ -232,7 +233,7 @@ def _split_size(call: Call) -> int:
 split = tuple_function(_SPLIT, _split_size)
 
 
-# one several times
+# Repeating
 
 
 def _tile_relation(types: Types, attrs: TileAttrs) -> Type:

@@ -20,6 +20,7 @@ from compiler.relay.op_registry import composite, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.relay.ty import AnyDim, TensorType
 from compiler.tir.data_layout import layout
+from compiler.topi import layout_conversion
 from compiler.topi import transform as topi
 from compiler.topi.operands import dims
 
@@ -396,7 +397,7 @@ sliding_window = register(
 def _layout_relation(types: Types, attrs: LayoutTransformAttrs) -> Type:
     """The data in ``dst_layout``."""
     data = tensor(types[0], "data")
-    return TensorType(topi.transformed_shape(data.dims, attrs.src_layout, attrs.dst_layout), data.dtype)
+    return TensorType(layout_conversion.transformed_shape(data.dims, attrs.src_layout, attrs.dst_layout), data.dtype)
 
 
 def _layout_reference(attrs: LayoutTransformAttrs, x: Array) -> Any:
@@ -418,7 +419,9 @@ layout_transform = register(
     attrs=LayoutTransformAttrs,
     relation=_layout_relation,
     pattern=OpPattern.INJECTIVE,
-    compute=lambda attrs, inputs, out_type: [topi.layout_transform(inputs[0], attrs.src_layout, attrs.dst_layout)],
+    compute=lambda attrs, inputs, out_type: [
+        layout_conversion.layout_transform(inputs[0], attrs.src_layout, attrs.dst_layout)
+    ],
     reference=_layout_reference,
     gradient=_layout_gradient,
 )

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from compiler.ir.attrs import NO_ATTRS, Attrs, DictAttrs
+from compiler.ir.attrs import Attrs
+from compiler.ir.dict_attrs import NO_ATTRS, DictAttrs
 from compiler.ir.error import TVMError
 from compiler.ir.function import GlobalVar
 from compiler.ir.op import registered_ops

@@ -9,6 +9,7 @@ _SPECIFIED = (
     "bitserial",
     "conv",
     "conv_packed",
+    "conv_spec",
     "conv_transpose",
     "correlation",
     "deformable",
@@ -16,7 +17,7 @@ _SPECIFIED = (
     "pool_grad",
     "sampling",
 )
-"""Definitions by specifications of convolutions, poolings and the like: others have them under TVM's names."""
+"""Modules whose functions take specifications such as ``ConvSpec``; other modules export them under TVM's names."""
 
 __all__ = load_definitions(globals(), _SPECIFIED)
 

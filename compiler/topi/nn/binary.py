@@ -9,7 +9,7 @@ from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
 from compiler.topi.nn import bitserial
 from compiler.topi.nn.bitserial import BitSpec, bitpack
-from compiler.topi.nn.convolutions import Numbers, numbers_of
+from compiler.topi.nn.conv_spec import Numbers, numbers_of
 from compiler.topi.nn.padding import Padding, get_pad_tuple
 from compiler.topi.operands import axis_of, constant, dims, replaced
 from compiler.topi.tag import Tag

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from compiler.ir.error import ArgumentError, show
 from compiler.te.tensor import Tensor
-from compiler.tir.data_layout import layout
 from compiler.topi.compute import has_schedules
-from compiler.topi.nn.conv import ConvSpec, spatial_letters
 from compiler.topi.nn.conv import conv as convolution
-from compiler.topi.nn.padding import Padding, pad_edges
-from compiler.topi.operands import dims
+from compiler.topi.nn.conv_spec import Numbers, conv_spec
+from compiler.topi.nn.padding import Padding
 
 __all__ = [
     "conv",
@@ -30,7 +26,6 @@ __all__ = [
     "group_conv2d_nhwc",
 ]
 
-Numbers = int | Sequence[int]
 
 _KERNEL_LAYOUTS = {
     "NCW": "OIW",
@@ -42,81 +37,6 @@ _KERNEL_LAYOUTS = {
     "NDHWC": "DHWIO",
 }
 """The usual layout of the weight by that of the data."""
-
-
-def numbers_of(function: str, name: str, value: Numbers, count: int) -> tuple[int, ...]:
-    """Return one number for each spatial dimension.
-
-    Parameters
-    ----------
-    function, name : str
-        Whose argument it is, and which, for errors.
-    value : int or sequence of int
-        One stands for all.
-    count : int
-        How many there are.
-
-    Returns
-    -------
-    tuple of int
-
-    Raises
-    ------
-    ArgumentError
-        If there are too many or too few.
-    """
-    numbers = tuple(int(n) for n in value) if isinstance(value, Sequence) else (int(value),)
-    if len(numbers) not in (1, count):
-        raise ArgumentError(f"{function}: {name} must be a number or {count}, got {show(value)}")
-    return numbers * count if len(numbers) == 1 else numbers
-
-
-def conv_spec(
-    function: str,
-    kernel: Tensor,
-    numbers: tuple[Numbers, Padding, Numbers],
-    layouts: tuple[str, str],
-    groups: int,
-    out_dtype: str,
-) -> ConvSpec:
-    """Return the attributes of a convolution from the arguments of functions of ``tvm.topi.nn``.
-
-    Parameters
-    ----------
-    function : str
-        The function, for errors.
-    kernel : Tensor
-        The weight.
-    numbers : (int or sequence, int or str or sequence, int or sequence)
-        Strides, padding and dilation.
-    layouts : (str, str)
-        Of the data and of the weight.
-    groups : int
-        Groups of channels that are convolved by themselves.
-    out_dtype : str
-        The data type of the sums.
-
-    Returns
-    -------
-    ConvSpec
-    """
-    spatial = spatial_letters(layouts[0])
-    strides, padding, dilation = numbers
-    steps = numbers_of(function, "dilation", dilation, len(spatial))
-    taps = layout(layouts[1]).extents(dims(kernel))
-    reach = [(taps[letter] - 1) * d + 1 for letter, d in zip(spatial, steps, strict=True)]
-    before, after = pad_edges(function, padding, reach)
-    return ConvSpec(
-        strides=numbers_of(function, "strides", strides, len(spatial)),
-        dilation=steps,
-        before=before,
-        after=after,
-        groups=int(groups),
-        data_layout=layouts[0],
-        kernel_layout=layouts[1],
-        out_layout=layouts[0],
-        out_dtype=out_dtype,
-    )
 
 
 def conv(

@@ -10,7 +10,7 @@ from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute, has_schedules
 from compiler.topi.nn.conv import conv
 from compiler.topi.nn.conv_packed import depthwise_conv2d_nchwc
-from compiler.topi.nn.convolutions import Numbers, conv_spec, numbers_of
+from compiler.topi.nn.conv_spec import Numbers, conv_spec, numbers_of
 from compiler.topi.nn.pad import dilate, pad
 from compiler.topi.nn.padding import Padding, pad_edges
 from compiler.topi.operands import constant, dims

@@ -12,7 +12,7 @@ from compiler.topi.compute import compute
 from compiler.topi.nn import deformable
 from compiler.topi.nn.conv import ConvSpec, conv
 from compiler.topi.nn.conv_packed import conv2d_nchwc
-from compiler.topi.nn.convolutions import Numbers, conv_spec, numbers_of
+from compiler.topi.nn.conv_spec import Numbers, conv_spec, numbers_of
 from compiler.topi.nn.correlation import CorrelationSpec, correlation
 from compiler.topi.nn.padding import Padding, pad_edges
 from compiler.topi.nn.winograd import conv2d_winograd_weight_transform, winograd_conv

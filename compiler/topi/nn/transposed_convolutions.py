@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from compiler.te.tensor import Tensor
+from compiler.topi.nn.conv_spec import Numbers, conv_spec, numbers_of
 from compiler.topi.nn.conv_transpose import conv_transpose
-from compiler.topi.nn.convolutions import Numbers, conv_spec, numbers_of
 from compiler.topi.nn.padding import Padding
 from compiler.topi.operands import dims
 

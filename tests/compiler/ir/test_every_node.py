@@ -18,7 +18,8 @@ import pytest
 from compiler import relay, te, tir
 from compiler.arith.int_constraints import IntConstraints, IntConstraintsTransform
 from compiler.ir import load_json, save_json
-from compiler.ir.attrs import Attrs, DictAttrs
+from compiler.ir.attrs import Attrs
+from compiler.ir.dict_attrs import DictAttrs
 from compiler.ir.expr import RelayExpr
 from compiler.ir.node import Node, duplicate, structure
 from compiler.ir.op import Op

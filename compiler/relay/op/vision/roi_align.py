@@ -18,8 +18,8 @@ from compiler.relay.operator import Array, InferCorrectLayoutOutput, InLayouts, 
 from compiler.relay.ty import Dim, TensorType
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
+from compiler.topi.layout_conversion import layout_transform
 from compiler.topi.nn import sampling as topi
-from compiler.topi.transform import layout_transform
 
 A = TypeVar("A", bound=Attrs)
 

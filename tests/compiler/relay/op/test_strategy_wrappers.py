@@ -9,7 +9,7 @@ import pytest
 
 import compiler as tvm
 from compiler import relay, te, topi
-from compiler.ir.attrs import DictAttrs
+from compiler.ir.dict_attrs import DictAttrs
 from compiler.ir.error import UnknownNameError
 from compiler.relay.op import strategy as strategy_room
 from compiler.relay.op.strategy.wrappers import HANDED_ON, SCHEDULED

@@ -1,0 +1,65 @@
+"""Producers of tensors, and reads of their elements."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from compiler.ir.coercion import as_exprs
+from compiler.ir.node import Node, node
+from compiler.ir.scalars import PrimExpr
+
+__all__ = [
+    "DataProducer",
+    "ProducerLoad",
+]
+
+
+@node
+class DataProducer(Node):
+    """Something whose elements can be read: a tensor of tensor expressions.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in texts.
+
+    Attributes
+    ----------
+    dtype : str
+        The data type of its elements.
+    """
+
+    unique_instance: ClassVar[bool] = True
+
+    name: str
+
+    if TYPE_CHECKING:
+
+        @property
+        def dtype(self) -> str:
+            """The data type of the elements; every subclass has one."""
+
+
+@node
+class ProducerLoad(PrimExpr):
+    """One element of a :class:`DataProducer`.
+
+    Parameters
+    ----------
+    producer : DataProducer
+        The tensor.
+    indices : sequence of PrimExpr or int
+        One for each dimension, in elements.
+    """
+
+    children: ClassVar[tuple[str, ...]] = ("indices",)
+
+    producer: Any
+    indices: tuple[PrimExpr, ...]
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        if type(self.indices) is not tuple:
+            object.__setattr__(self, "indices", as_exprs(self.indices))
+        object.__setattr__(self, "dtype", self.producer.dtype)
