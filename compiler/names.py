@@ -285,6 +285,7 @@ PUBLIC = {
     "tvm.tir.BlockScope": "compiler.tir.schedule:BlockScope",
     "tvm.tir.block_dependence_info": "compiler.tir.schedule.block_dependence_info",
     **{f"{module}.IndexMap": "compiler.tir.index_map:IndexMap" for module in ("tvm.tir", "tvm.tir.function")},
+    "tvm.tir.buffer.decl_buffer": "compiler.tir.decl_buffer:decl_buffer",
     "tvm.tir.buffer.DataProducer": "compiler.ir.primexpr:DataProducer",
     "tvm.tir.Schedule": "compiler.tir.schedule:Schedule",
     "tvm.tir.ScheduleDebugMask": "compiler.tir.schedule:ScheduleDebugMask",

@@ -12,7 +12,8 @@ from compiler.ir.primexpr import Var
 from compiler.te.schedule import Schedule
 from compiler.te.tensor import Tensor
 from compiler.te.to_tir import schedule_to_prim_func
-from compiler.tir.buffer import Buffer, decl_buffer
+from compiler.tir.buffer import Buffer
+from compiler.tir.decl_buffer import decl_buffer
 
 __all__ = ["build", "get_binds", "lower", "schedule_to_module"]
 

@@ -20,7 +20,8 @@ from compiler.te.scan import warn_of_reads_outside
 from compiler.te.tensor import Operation, Tensor
 from compiler.tir.analysis.block_access import get_block_access_region
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import For, ForKind, IfThenElse, LetStmt, Stmt, seq
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 from compiler.ir.primexpr import Call, CommReducer, IntImm, PrimExpr, Range, Var, const
 from compiler.ir.substitute import substitute
-from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import THREAD_ALLREDUCE, if_then_else, reinterpret
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.stmt import AttrStmt, BufferRealize, BufferStore, Evaluate, IfThenElse, LetStmt, Stmt, seq
 
 __all__ = ["reduce_across_threads"]

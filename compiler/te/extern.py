@@ -14,8 +14,9 @@ from compiler.ir.origin import derived_from, mint_source
 from compiler.ir.primexpr import ExprLike, PrimExpr, Range, Var
 from compiler.te.tag import current_tag
 from compiler.te.tensor import Operation, Tensor
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import tvm_tuple
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, Evaluate, Stmt
 

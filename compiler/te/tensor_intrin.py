@@ -13,7 +13,8 @@ from compiler.ir.substitute import substitute
 from compiler.te.operation import ComputeOp, PlaceholderOp
 from compiler.te.tensor import IntrinsicCall, Operation, Tensor, TensorSlice
 from compiler.te.tensor_compute import TensorComputeOp
-from compiler.tir.buffer import Buffer, decl_buffer
+from compiler.tir.buffer import Buffer
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.stmt import Evaluate, Stmt
 
 __all__ = ["TensorIntrin", "TensorIntrinCall", "decl_tensor_intrin"]

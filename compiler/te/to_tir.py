@@ -16,7 +16,8 @@ from compiler.te.physical_layout import PhysicalLayout
 from compiler.te.schedule import Schedule
 from compiler.te.schedule_ops import StatementBuilder, ThreadMerger
 from compiler.te.tensor import Tensor
-from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import FROM_SCHEDULE, PrimFunc
 from compiler.tir.stmt import AttrStmt, BufferRealize, BufferStore, ProducerRealize, ProducerStore, Stmt
 

@@ -54,8 +54,9 @@ from compiler.tir import analysis, printer, stmt_functor
 from compiler.tir import device_ops as device_ops
 from compiler.tir import op as _op
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion
 from compiler.tir.data_layout import BijectiveLayout, Layout, bijective_layout, layout
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.flat_access import Load, Store
 from compiler.tir.function import PrimFunc
 from compiler.tir.op import *  # noqa: F403

@@ -30,13 +30,13 @@ from compiler.ir.primexpr import (
     is_const_int,
 )
 from compiler.ir.text_format import text_of
-from compiler.ir.types import PointerType, PrimType
+from compiler.ir.types import PointerType
 from compiler.tir.statement import Stmt
 
 DEFAULT, AUTO_BROADCAST = 1, 2
-_BUFFER_TYPES = {"": DEFAULT, "default": DEFAULT, "auto": AUTO_BROADCAST, "auto_broadcast": AUTO_BROADCAST}
+"""The values of :attr:`Buffer.buffer_type`."""
 
-__all__ = ["Buffer", "BufferLoad", "BufferRegion", "BufferStore", "compact_strides", "decl_buffer"]
+__all__ = ["Buffer", "BufferLoad", "BufferRegion", "BufferStore", "compact_strides"]
 
 
 @node
@@ -54,15 +54,15 @@ class Buffer(Node):
     elem_offset : PrimExpr
         Offset of the first element from ``data``, in elements.
     name : str
-        What it is called in texts.
+        Name, for printing.
     data_alignment : int
-        Alignment of ``data`` in bytes; where it is not positive, that of the runtime's arrays.
+        Alignment of ``data`` in bytes; if not positive, the alignment of the runtime's arrays.
     offset_factor : int
-        What ``elem_offset`` is a multiple of; 0 or 1 for nothing in particular.
+        A factor that ``elem_offset`` is a multiple of; 0 or 1 if unknown.
     axis_separators : tuple of IntImm
-        Where the dimensions are split into groups; each becomes one dimension when the buffer is flattened.
+        The positions at which the dimensions are separated into groups; flattening keeps one dimension per group.
     buffer_type : int
-        1 by default; 2 for a buffer whose dimensions of one element are broadcast.
+        1 by default; 2 for a buffer whose dimensions of extent 1 are broadcast.
     """
 
     defines: ClassVar[tuple[str, ...]] = ("data", "shape", "strides", "elem_offset")
@@ -103,16 +103,16 @@ class Buffer(Node):
         return self.storage_scope
 
     def vload(self, begin: ExprLike, dtype: str | None = None, predicate: PrimExpr | None = None) -> BufferLoad:
-        """Read elements as one value.
+        """Load one or several elements.
 
         Parameters
         ----------
         begin : sequence of PrimExpr or int
             Indices of the first element, one for each dimension.
         dtype : str, optional
-            The type of the value, e.g. ``float32x4`` for four elements; one element when left out.
+            Type of the value, e.g. ``float32x4`` for four elements; the element type by default.
         predicate : PrimExpr, optional
-            Which lanes are read, a vector of truth values; the others are undefined.
+            A boolean vector that masks the lanes; the value of inactive lanes is undefined.
 
         Returns
         -------
@@ -121,16 +121,16 @@ class Buffer(Node):
         return BufferLoad(self, self._vector_indices(begin, dtype), predicate)
 
     def vstore(self, begin: ExprLike, value: ExprLike, predicate: PrimExpr | None = None) -> BufferStore:
-        """Return the statement that stores a value, lane by lane, from an element on.
+        """Return a statement that stores one or several elements.
 
         Parameters
         ----------
         begin : sequence of PrimExpr or int
             Indices of the first element, one for each dimension.
         value : PrimExpr or number
-            Of the element type of the buffer, with as many lanes as are stored.
+            A value of the buffer's element type, with one lane per stored element.
         predicate : PrimExpr, optional
-            Which lanes are stored, a vector of truth values.
+            A boolean vector that masks the lanes.
 
         Returns
         -------
@@ -192,7 +192,7 @@ class Buffer(Node):
         return size
 
     def offset_of(self, indices: ExprLike) -> list[PrimExpr]:
-        """Return where an element lies in the flattened buffer.
+        """Return the position of an element in the flattened buffer.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class Buffer(Node):
         Returns
         -------
         list of PrimExpr
-            One index for each group of dimensions, mostly just one.
+            One index per group of dimensions.
         """
         places: list[PrimExpr] = []
         for group in self._groups():
@@ -227,12 +227,12 @@ class Buffer(Node):
         return [range(low, high) for low, high in pairwise(cuts)]
 
     def get_flattened_buffer(self) -> Buffer:
-        """Return the view of the same memory that has one dimension for each group of dimensions.
+        """Return a flattened view of the buffer, with one dimension per group of dimensions.
 
         Returns
         -------
         Buffer
-            This very buffer where it is flat already.
+            The buffer itself if it is already flat.
         """
         groups = self._groups()
         if len(groups) == len(self.shape) and not self.strides:
@@ -277,7 +277,7 @@ def _access_bits(mask: str | int) -> int:
 
 
 def _part_index(part: Any, dim: PrimExpr) -> PrimExpr:
-    """Return the index that a part of a subscript with steps stands for: a vector where it has several elements."""
+    """Convert one part of a subscript with steps to an index, which is a vector if it selects several elements."""
     if not isinstance(part, slice):
         return convert(part)
     low, high, step = convert(part.start or 0), dim if part.stop is None else convert(part.stop), part.step or 1
@@ -288,118 +288,31 @@ def _part_index(part: Any, dim: PrimExpr) -> PrimExpr:
 
 
 def _part_range(part: Any, dim: PrimExpr) -> Range:
-    """Return the elements that a part of a subscript stands for."""
+    """Convert one part of a subscript to a range."""
     if not isinstance(part, slice):
         return Range.from_min_extent(part, 1)
     low = convert(part.start or 0)
     return Range(low, dim if part.stop is None else part.stop)
 
 
-def decl_buffer(
-    shape: ExprLike,
-    dtype: str = "float32",
-    name: str = "buffer",
-    data: Var | Buffer | None = None,
-    strides: ExprLike = (),
-    elem_offset: ExprLike = None,
-    scope: str = "global",
-    data_alignment: int = -1,
-    offset_factor: int = 0,
-    buffer_type: str = "",
-    axis_separators: ExprLike = (),
-) -> Buffer:
-    """Declare a buffer.
-
-    Parameters
-    ----------
-    shape : sequence of int or PrimExpr
-        Extent of each dimension, in elements.
-    dtype : str
-        Type of one element.
-    name : str
-        What it is called in texts, and so is its pointer.
-    data : Var or Buffer, optional
-        The pointer, or a buffer with it; a new variable when left out.
-    strides : sequence of int or PrimExpr, optional
-        In elements; compact rows when left out.
-    elem_offset : int or PrimExpr, optional
-        Offset of the first element from the pointer, in elements; when left out, 0 or, with an ``offset_factor``, a
-        new variable.
-    scope : str
-        The storage of a new pointer, e.g. ``global``, ``shared``, ``local``.
-    data_alignment : int
-        Alignment of the pointer in bytes; -1 for that of the runtime's arrays (64).
-    offset_factor : int
-        What ``elem_offset`` is a multiple of; 0 for nothing in particular.
-    buffer_type : str
-        ``auto_broadcast`` for a buffer whose dimensions of one element are broadcast: its strides are variables.
-    axis_separators : sequence of int, optional
-        Where the dimensions are split into groups when the buffer is flattened.
-
-    Returns
-    -------
-    Buffer
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such type of buffer, or an axis separator is no place between or beside the dimensions.
-    """
-    if buffer_type not in _BUFFER_TYPES:
-        raise ArgumentError(f"decl_buffer: buffer_type must be '' or 'auto_broadcast', got {show(buffer_type)}")
-    dt.parse(dtype)
-    dims, separators = as_exprs(shape), as_exprs(axis_separators if axis_separators is not None else ())
-    _check_separators(separators, len(dims))
-    index_dtype = dims[0].dtype if dims else "int32"
-    rows = as_exprs(strides if strides is not None else ())
-    if buffer_type and not rows:
-        rows = tuple([Var("stride", dim.dtype) for dim in dims])
-    if elem_offset is not None:
-        offset = convert(elem_offset)
-    else:
-        offset = Var(f"{name}_elem_offset", index_dtype) if offset_factor else const(0, index_dtype)
-    kind = PointerType(PrimType(dtype), scope or "global")
-    pointer = Var(name, "handle", kind) if data is None else data.data if isinstance(data, Buffer) else data
-    return Buffer(
-        pointer,
-        dtype,
-        dims,
-        rows,
-        offset,
-        name,
-        data_alignment,
-        offset_factor or 1,
-        separators,
-        _BUFFER_TYPES[buffer_type],
-    )
-
-
-def _check_separators(separators: tuple[PrimExpr, ...], rank: int) -> None:
-    places = [s.value for s in separators if isinstance(s, IntImm)]
-    if len(places) != len(separators) or places != sorted(places) or any(not 0 <= place <= rank for place in places):
-        raise ArgumentError(
-            f"decl_buffer: axis_separators must be ascending numbers from 0 to {rank}, got {show(separators)}"
-        )
-
-
 @node
 class BufferLoad(PrimExpr):
-    """An element of a buffer.
+    """A load of an element, or a vector of elements, of a buffer.
 
     Parameters
     ----------
     buffer : Buffer
     indices : sequence of PrimExpr or int
-        One for each dimension, in elements; where the last one is a vector, so is the value.
+        One per dimension, in elements; if the last is a vector, so is the value.
     predicate : PrimExpr, optional
-        Which lanes are read, a vector of truth values; the others are undefined.
+        A boolean vector that masks the lanes; the value of inactive lanes is undefined.
 
     Raises
     ------
     BoundError
-        If there are not as many indices as the buffer has dimensions.
+        If the number of indices differs from that of the dimensions.
     DTypeError
-        If the predicate is not a vector of as many truth values, or index and elements are both scalable vectors.
+        If the predicate is not a boolean vector of as many lanes, or index and elements are both scalable vectors.
     """
 
     children: ClassVar[tuple[str, ...]] = ("indices", "predicate")
@@ -429,14 +342,14 @@ class BufferLoad(PrimExpr):
 
     @property
     def index(self) -> PrimExpr:
-        """Where the element lies in the flattened buffer, as the ``Load`` of older releases has it."""
+        """The position in the flattened buffer: the index of a ``Load`` in older releases."""
         return _flat_index(self)
 
 
 def _check_predicate(access: str, masked: tuple[str, str], predicate: PrimExpr, lanes: int) -> None:
-    """Raise an error if a predicate is not a vector of as many truth values as lanes are accessed.
+    """Raise an error if a predicate is not a boolean vector with one lane per accessed element.
 
-    ``masked`` says what has the lanes, by its part of the access and by its kind.
+    ``masked`` names what determines the number of lanes, for the two messages.
     """
     if not isinstance(predicate, PrimExpr):
         raise DTypeError(f"Buffer{access.title()}: predicate must be a vector of bools, got {show(predicate)}")
@@ -468,7 +381,7 @@ def _flat_index(access: BufferLoad | BufferStore) -> PrimExpr:
 
 @node
 class BufferRegion(Node):
-    """A box of a buffer.
+    """A rectangular region of a buffer.
 
     Parameters
     ----------
@@ -479,7 +392,7 @@ class BufferRegion(Node):
     Raises
     ------
     BoundError
-        If there are not as many ranges as the buffer has dimensions.
+        If the number of ranges differs from that of the dimensions.
     """
 
     children: ClassVar[tuple[str, ...]] = ("region",)
@@ -507,18 +420,18 @@ class BufferStore(Stmt):
     ----------
     buffer : Buffer
     value : PrimExpr or number
-        Of the element type of the buffer; a vector is stored lane by lane.
+        A value of the buffer's element type; a vector is stored lane by lane.
     indices : sequence of PrimExpr or int
-        One for each dimension, in elements; the last one may be a vector.
+        One per dimension, in elements; the last may be a vector.
     predicate : PrimExpr, optional
-        Which lanes are stored, a vector of truth values.
+        A boolean vector that masks the lanes.
 
     Raises
     ------
     BoundError
-        If there are not as many indices as the buffer has dimensions.
+        If the number of indices differs from that of the dimensions.
     DTypeError
-        If the predicate is not a vector of as many truth values, or the value is not a vector of as many lanes.
+        If the number of lanes of the value or the predicate does not match, or the predicate is not boolean.
     """
 
     children: ClassVar[tuple[str, ...]] = ("value", "indices", "predicate")
@@ -529,7 +442,7 @@ class BufferStore(Stmt):
     predicate: PrimExpr | None = None
 
     def __post_init__(self) -> None:
-        # Scripts pass numbers and lists, as TVM's constructors take them.
+        # Programs may pass numbers and lists, as to TVM's constructors.
         if type(self.indices) is not tuple:
             object.__setattr__(self, "indices", as_exprs(self.indices))
         if not isinstance(self.value, PrimExpr):
@@ -548,12 +461,12 @@ class BufferStore(Stmt):
 
     @property
     def index(self) -> PrimExpr:
-        """Where the element lies in the flattened buffer, as the ``Store`` of older releases has it."""
+        """The position in the flattened buffer: the index of a ``Store`` in older releases."""
         return _flat_index(self)
 
 
 def _check_stored_lanes(store: BufferStore) -> None:
-    """Raise an error if a value has other lanes than the elements that it is stored to."""
+    """Raise an error if the number of lanes of a value differs from that of the elements it is stored to."""
     index, elements, value = map(dt.lanes, (store.indices[-1].dtype, store.buffer.dtype, store.value.dtype))
     if index < 0 and elements < 0:
         raise DTypeError("BufferStore: index dtype and buffer dtype can't both be scalable")
@@ -568,7 +481,7 @@ def _check_stored_lanes(store: BufferStore) -> None:
 
 
 def compact_strides(shape: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
-    """Return the strides of rows without gaps.
+    """Return the strides of a compact row-major array.
 
     Parameters
     ----------
@@ -578,7 +491,7 @@ def compact_strides(shape: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
     Returns
     -------
     tuple of PrimExpr
-        In elements, one for each dimension.
+        In elements, one per dimension.
     """
     strides: list[PrimExpr] = []
     step: PrimExpr = const(1, shape[-1].dtype if shape else "int32")

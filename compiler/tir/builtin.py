@@ -1,8 +1,8 @@
-"""Operators that are not arithmetic: control, calls, memory, and what passes and back ends need."""
+"""Built-in operators of TIR: control flow, external calls, memory access and backend primitives."""
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 
@@ -10,29 +10,28 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.op import CallEffect, Op, register_op
 from compiler.ir.origin import Span, current_span
-from compiler.ir.primexpr import Call, ExprLike, IntImm, PrimExpr, StringImm, cast, const, convert, match_types
-from compiler.runtime.llvm_intrinsics import has_intrinsic
+from compiler.ir.primexpr import Call, ExprLike, IntImm, PrimExpr, StringImm, cast, convert, match_types
 from compiler.tir.buffer import Buffer, BufferLoad
 
-IF_THEN_ELSE = register_op("tir.if_then_else", doc="One of two values; only the one chosen is evaluated.")
-LIKELY = register_op("tir.likely", reference=lambda x: x, doc="A condition that nearly always holds.")
+IF_THEN_ELSE = register_op("tir.if_then_else", doc="One of two values; only the selected one is evaluated.")
+LIKELY = register_op("tir.likely", reference=lambda x: x, doc="A condition that is likely to hold.")
 RET = register_op("tir.ret", effect=CallEffect.UPDATE_STATE, doc="Returns from the function.")
-REINTERPRET = register_op("tir.reinterpret", prints_dtype=True, doc="The same bits as another data type.")
+REINTERPRET = register_op("tir.reinterpret", prints_dtype=True, doc="Reinterprets bits as another data type.")
 POPCOUNT = register_op(
     "tir.popcount", reference=lambda x: np.bitwise_count(x).astype(np.asarray(x).dtype), doc="Number of bits set."
 )
 CLZ = register_op("tir.clz", doc="Number of zero bits above the highest bit set.")
 VECTOR_LOW = register_op("tir.vectorlow", prints_dtype=True, doc="The lower half of a vector.")
 VECTOR_HIGH = register_op("tir.vectorhigh", prints_dtype=True, doc="The upper half of a vector.")
-VECTOR_COMBINE = register_op("tir.vectorcombine", prints_dtype=True, doc="Two vectors as one.")
-TYPE_ANNOTATION = register_op("tir.type_annotation", prints_dtype=True, doc="Stands for a data type in a call.")
+VECTOR_COMBINE = register_op("tir.vectorcombine", prints_dtype=True, doc="Concatenates two vectors.")
+TYPE_ANNOTATION = register_op("tir.type_annotation", prints_dtype=True, doc="A data type as an argument of a call.")
 ACCESS_PTR = register_op("tir.tvm_access_ptr", effect=CallEffect.READ_STATE, doc="Pointer to a part of a buffer.")
 ADDRESS_OF = register_op("tir.address_of", doc="Pointer to an element.")
 ISNULLPTR = register_op("tir.isnullptr", doc="Whether a pointer is null.")
-TUPLE = register_op("tir.tvm_tuple", doc="Several values as one.")
+TUPLE = register_op("tir.tvm_tuple", doc="A tuple of values.")
 UNDEF = register_op("tir.undef", effect=CallEffect.READ_STATE, doc="An undefined value.")
 PREFETCH = register_op("tir.prefetch", effect=CallEffect.UPDATE_STATE, doc="Hint that an address is read soon.")
-ASSUME = register_op("tir.assume", effect=CallEffect.EXPR_ANNOTATION, doc="A condition that holds here.")
+ASSUME = register_op("tir.assume", effect=CallEffect.EXPR_ANNOTATION, doc="A condition that the compiler may assume.")
 STORAGE_SYNC = register_op("tir.tvm_storage_sync", effect=CallEffect.UPDATE_STATE, doc="Waits for all threads.")
 THREAD_ALLREDUCE = register_op("tir.tvm_thread_allreduce", effect=CallEffect.UPDATE_STATE, doc="Reduces over threads.")
 CALL_EXTERN = register_op(
@@ -388,159 +387,8 @@ def assume(cond: ExprLike) -> PrimExpr:
     return Call("bool", ASSUME, (convert(cond),))
 
 
-def call_intrin(dtype: str, func_name: str | Op, *args: ExprLike) -> PrimExpr:
-    """Call a registered operator by name, e.g. ``call_intrin("float32", "tir.exp", x)``.
-
-    Parameters
-    ----------
-    dtype : str
-        The data type of the result.
-    func_name : str or Op
-        The operator.
-    *args : PrimExpr
-        The arguments.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``dtype``.
-    """
-    op = Op.get(func_name) if isinstance(func_name, str) else func_name
-    return Call(_dtype(dtype), op, tuple(convert(a) for a in args))
-
-
-def call_extern(dtype: str, func_name: str, *args: ExprLike) -> PrimExpr:
-    """Call a C function by name.
-
-    Parameters
-    ----------
-    dtype : str
-        The data type of the result.
-    func_name : str
-        The symbol.
-    *args : PrimExpr
-        The arguments.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``dtype``.
-    """
-    return _named_call(CALL_EXTERN, dtype, func_name, args)
-
-
-def call_pure_extern(dtype: str, func_name: str, *args: ExprLike) -> PrimExpr:
-    """Call a C function whose result depends on its arguments alone.
-
-    Parameters
-    ----------
-    dtype : str
-        The data type of the result.
-    func_name : str
-        The symbol.
-    *args : PrimExpr
-        The arguments.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``dtype``.
-    """
-    return _named_call(CALL_PURE_EXTERN, dtype, func_name, args)
-
-
-def call_packed(func_name: str, *args: ExprLike | Buffer) -> PrimExpr:
-    """Call a Python function that was registered with the runtime.
-
-    Parameters
-    ----------
-    func_name : str
-        The name that it was registered under.
-    *args : PrimExpr or Buffer
-        The arguments; a buffer is given to the function as an array.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``int32``.
-    """
-    given = tuple(_as_array(a) if isinstance(a, Buffer) else a for a in args)
-    return _named_call(CALL_PACKED, "int32", func_name, given)
-
-
-def _as_array(buffer: Buffer) -> PrimExpr:
-    """Return a buffer as an argument: its pointer, extents, strides, rank, a zero of its data type, its offset."""
-    shape = Call("handle", STACK_MAKE_SHAPE, buffer.shape)
-    strides = Call("handle", STACK_MAKE_SHAPE, buffer.strides) if buffer.strides else const(0)
-    kind = const(0, buffer.dtype)
-    rank = const(len(buffer.shape))
-    return Call("handle", STACK_MAKE_ARRAY, (buffer.data, shape, strides, rank, kind, buffer.elem_offset))
-
-
-def call_llvm_intrin(dtype: str, name: str, *args: ExprLike) -> PrimExpr:
-    """Call an intrinsic of LLVM.
-
-    Parameters
-    ----------
-    dtype : str
-        The data type of the result.
-    name : str
-        The intrinsic, e.g. ``llvm.prefetch``.
-    *args : PrimExpr
-        First, as in TVM, the number of arguments of its signature; then the arguments.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``dtype``.
-
-    Raises
-    ------
-    ArgumentError
-        If LLVM has no such intrinsic.
-    """
-    return _named_call(CALL_LLVM_INTRIN, dtype, _intrinsic("call_llvm_intrin", name), args)
-
-
-def call_llvm_pure_intrin(dtype: str, name: str, *args: ExprLike) -> PrimExpr:
-    """Call an intrinsic of LLVM that has no effect.
-
-    Parameters
-    ----------
-    dtype : str
-        The data type of the result.
-    name : str
-        The intrinsic, e.g. ``llvm.fabs``.
-    *args : PrimExpr
-        First, as in TVM, the number of arguments of its signature; then the arguments.
-
-    Returns
-    -------
-    PrimExpr
-        Of type ``dtype``.
-
-    Raises
-    ------
-    ArgumentError
-        If LLVM has no such intrinsic.
-    """
-    return _named_call(CALL_LLVM_PURE_INTRIN, dtype, _intrinsic("call_llvm_pure_intrin", name), args)
-
-
-def _intrinsic(operation: str, name: str) -> str:
-    if isinstance(name, str) and not has_intrinsic(name):
-        raise ArgumentError(f"{operation}: LLVM has no intrinsic {show(name)}")
-    return name
-
-
-def _named_call(op: Op, dtype: str, name: str, args: tuple[Any, ...]) -> PrimExpr:
-    if not isinstance(name, str):
-        raise ArgumentError(f"{op.name.removeprefix('tir.')}: func_name must be a string, got {show(name)}")
-    return Call(_dtype(dtype or "void"), op, (StringImm(name), *(convert(a) for a in args)))
-
-
-def _dtype(dtype: str) -> str:
-    """Return a data type that can be read."""
+def checked_dtype(dtype: str) -> str:
+    """Return a data type, or raise an error if it is malformed."""
     dt.parse(dtype)
     return dtype
 

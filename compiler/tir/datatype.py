@@ -17,7 +17,7 @@ from compiler.ir.extension import public_module
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import BinaryOp, Call, Cast, CmpOp, FloatImm, PrimExpr, const
 from compiler.runtime.packed_func import get_global_func, register_func
-from compiler.tir.builtin import call_pure_extern
+from compiler.tir.named_calls import call_pure_extern
 
 __all__ = [
     "create_lower_func",

@@ -19,8 +19,9 @@ from typing import Any
 from compiler.ir.error import ArgumentError, counted, show
 from compiler.ir.primexpr import ExprLike, IntImm, PrimExpr, StringImm, Var, as_exprs, const, convert
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad
 from compiler.tir.builtin import likely
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.stmt import (
     Allocate,
     AssertStmt,

@@ -28,12 +28,6 @@ from compiler.tir.arithmetic import (
 from compiler.tir.builtin import (
     address_of,
     assume,
-    call_extern,
-    call_intrin,
-    call_llvm_intrin,
-    call_llvm_pure_intrin,
-    call_packed,
-    call_pure_extern,
     clz,
     if_then_else,
     isnullptr,
@@ -93,6 +87,14 @@ from compiler.tir.math import (
     tan,
     tanh,
     trunc,
+)
+from compiler.tir.named_calls import (
+    call_extern,
+    call_intrin,
+    call_llvm_intrin,
+    call_llvm_pure_intrin,
+    call_packed,
+    call_pure_extern,
 )
 from compiler.tir.reducer import comm_reducer, infinity, max, max_value, min, min_value, prod, sum
 from compiler.tir.scalable import call_tir, get_vscale_expr, vscale

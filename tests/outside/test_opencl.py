@@ -7,7 +7,7 @@ import compiler as tvm
 from compiler import relay
 from compiler.driver.build import build
 from compiler.ir.primexpr import Var
-from compiler.tir.buffer import decl_buffer
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt_functor import StmtMutator
 from compiler.topi.device import rows

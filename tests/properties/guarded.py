@@ -14,7 +14,7 @@ from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IntImm, Var
 from compiler.ir.types import PointerType
-from compiler.tir.buffer import decl_buffer
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, Stmt
 

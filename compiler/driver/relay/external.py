@@ -30,7 +30,7 @@ from compiler.relay.ty import tensor_types
 from compiler.runtime.module import Module
 from compiler.runtime.packed_func import get_global_func
 from compiler.te.tensor import Tensor
-from compiler.tir.builtin import call_packed
+from compiler.tir.named_calls import call_packed
 
 __all__ = ["compiled_here", "with_external_code"]
 

@@ -18,8 +18,8 @@ from compiler.ir.primexpr import (
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.buffer import Buffer as BufferNode
 from compiler.tir.buffer import BufferRegion
-from compiler.tir.buffer import decl_buffer as make_buffer
 from compiler.tir.builtin import PREFETCH
+from compiler.tir.decl_buffer import decl_buffer as make_buffer
 from compiler.tir.script.definitions import (
     BufferDeclaration,
     Declaration,

@@ -11,8 +11,9 @@ from compiler.ir import dtype as dt
 from compiler.ir.error import show
 from compiler.ir.primexpr import Broadcast, Call, PrimExpr, Var, cast, const, convert, is_const_int
 from compiler.ir.types import PointerType, PrimType
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import IF_THEN_ELSE
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.script import expression_words
 from compiler.tir.script.expressions import Expressions
 from compiler.tir.stmt import IfThenElse

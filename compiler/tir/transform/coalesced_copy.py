@@ -13,7 +13,8 @@ from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Var, const, is_const_int
 from compiler.ir.substitute import free_vars, substitute
 from compiler.tir.arithmetic import floordiv, floormod
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.stmt import For, ForKind, IfThenElse, Stmt, seq
 from compiler.tir.warp_access.index_values import DataDependentError, IndexValues
 

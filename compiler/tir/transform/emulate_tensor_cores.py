@@ -13,8 +13,9 @@ from compiler.ir.primexpr import Call, IntImm, Max, Min, PrimExpr, StringImm, Va
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir.allocations import allocated, element_count, pointer_scope
 from compiler.tir.arithmetic import bitwise_and
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import ACCESS_PTR, storage_sync
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.matrix_fragments import GROUP, NIBBLES, WARP, MatrixProduct, fragment_element, matrix_product
 from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, For, ForKind, Stmt, seq
 from compiler.tir.stmt_functor import StmtExprMutator

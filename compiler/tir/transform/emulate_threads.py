@@ -18,8 +18,9 @@ from compiler.tir.allocations import allocated, element_count, pointer_scope
 from compiler.tir.analysis.features import features
 from compiler.tir.analysis.thread_axes import ThreadAxis, launch_of
 from compiler.tir.analysis.uniformity import Uniformity
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import ACCESS_PTR
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.device_ops import ATOMIC_ADD
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, DeclBuffer, Evaluate, For, ForKind, LetStmt, Stmt

@@ -22,8 +22,9 @@ from compiler.ir.primexpr import (
 )
 from compiler.tir.arithmetic import floordiv, floormod
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.builtin import tvm_access_ptr
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.stmt import AttrStmt, Evaluate, For, ForKind, Stmt
 
 __all__ = ["Place", "Tiles", "copy_tile", "is_fragment", "tiles_of"]

@@ -15,7 +15,8 @@ from compiler.ir.primexpr import IntImm, PrimExpr, Var, const
 from compiler.ir.substitute import post_order_visit, substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.block import Block
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import THREAD_KEYS, AttrStmt, For, ForKind, Stmt, seq
 from compiler.tir.stmt_functor import StmtExprMutator, StmtMutator

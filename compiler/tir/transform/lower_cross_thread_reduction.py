@@ -11,8 +11,9 @@ from compiler.ir.primexpr import And, Call, CommReducer, IterVar, PrimExpr, Rang
 from compiler.ir.substitute import free_vars, substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
 from compiler.tir.builtin import THREAD_ALLREDUCE, reinterpret
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.schedule.block_reductions import BlockReduction, reduction_of_block
 from compiler.tir.stmt import AttrStmt, Evaluate, For, ForKind, Stmt, seq

@@ -15,8 +15,9 @@ from compiler.ir.primexpr import Call, Cast, CommReducer, IntImm, IterVar, PrimE
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.allocations import allocated
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
 from compiler.tir.builtin import THREAD_ALLREDUCE, if_then_else, storage_sync
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.device_ops import WARP_ACTIVEMASK, WARP_SHUFFLE, WARP_SHUFFLE_DOWN
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, DeclBuffer, Evaluate, IfThenElse, LetStmt, Stmt, seq

@@ -18,8 +18,9 @@ from compiler.runtime.device import DEVICE_TYPES
 from compiler.tir.allocations import element_count
 from compiler.tir.arithmetic import all as tir_all
 from compiler.tir.arithmetic import any as tir_any
-from compiler.tir.buffer import Buffer, BufferLoad, compact_strides, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, compact_strides
 from compiler.tir.builtin import RET, if_then_else, isnullptr, ret
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.device_ops import STRUCT_GET
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AssertStmt, AttrStmt, BufferStore, Evaluate, LetStmt, Stmt, seq

@@ -13,7 +13,8 @@ from compiler.ir.primexpr import Range, Var, const
 from compiler.ir.substitute import substitute
 from compiler.ir.transform import PassContext
 from compiler.tir.block import Block, BlockRealize
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, BufferStore
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import For, ForKind, Stmt, seq
 from compiler.tir.stmt_functor import StmtMutator

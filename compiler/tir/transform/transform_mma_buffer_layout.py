@@ -13,7 +13,8 @@ from compiler.ir.primexpr import IntImm, PrimExpr, Var, const
 from compiler.ir.transform import PassContext
 from compiler.tir.arithmetic import floordiv, floormod
 from compiler.tir.block import Block
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt_functor import StmtExprMutator
 from compiler.tir.transform.pass_base import PrimFuncPass

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from compiler import te, tir
 from compiler.ir.primexpr import PrimExpr
 from compiler.te.tensor import Tensor
-from compiler.tir.buffer import Buffer, decl_buffer
+from compiler.tir.buffer import Buffer
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.ir_builder import BufferVar, IRBuilder
 from compiler.tir.stmt import Stmt
 from compiler.topi.device.rows import Launch, Rows, launched

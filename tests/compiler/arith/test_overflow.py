@@ -40,7 +40,8 @@ from compiler.ir.primexpr import (
     Sub,
     Var,
 )
-from compiler.tir.buffer import BufferLoad, decl_buffer
+from compiler.tir.buffer import BufferLoad
+from compiler.tir.decl_buffer import decl_buffer
 from tests.compiler.arith.expressions import examples
 
 i = Var("i", "int32")

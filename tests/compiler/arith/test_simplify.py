@@ -43,7 +43,7 @@ from compiler.ir.primexpr import (
 )
 from compiler.ir.structural import assert_structural_equal, structural_equal
 from compiler.ir.substitute import post_order_visit
-from compiler.tir.buffer import decl_buffer
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.math import ceil, log2
 from compiler.tir.op import all as all_of
 from compiler.tir.op import if_then_else, likely, truncdiv, truncmod

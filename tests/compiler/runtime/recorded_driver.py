@@ -12,7 +12,7 @@ from compiler.ir.transform import PassContext
 from compiler.runtime import cuda_driver
 from compiler.runtime.cuda_driver import CudaDriver
 from compiler.tir.analysis.thread_axes import thread_axes
-from compiler.tir.buffer import decl_buffer
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.transform.emulate_threads import EmulateThreads
 

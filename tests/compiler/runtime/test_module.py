@@ -17,9 +17,10 @@ from compiler.runtime.device import cpu, cuda
 from compiler.runtime.library import MARK, load_module
 from compiler.runtime.module import Module
 from compiler.runtime.ndarray import array, empty
-from compiler.tir.buffer import BufferLoad, decl_buffer
-from compiler.tir.builtin import call_pure_extern
+from compiler.tir.buffer import BufferLoad
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
+from compiler.tir.named_calls import call_pure_extern
 from compiler.tir.stmt import BufferStore, For, ForKind
 from tests.compiler.target.kernels import compile_module, elementwise
 

@@ -15,7 +15,7 @@ from compiler.ir.primexpr import Var
 from compiler.runtime import threads
 from compiler.runtime.ndarray import empty
 from compiler.target.codegen.llvm import generate
-from compiler.tir.buffer import decl_buffer
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.stmt import BufferStore, For, ForKind
 from tests.compiler.target.kernels import compile_module, function
 

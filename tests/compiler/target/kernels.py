@@ -14,7 +14,8 @@ from compiler.runtime.module import Module
 from compiler.runtime.ndarray import array, empty
 from compiler.target.codegen.llvm import codegen, runtime_module
 from compiler.target.target import Target
-from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import BufferStore, For, ForKind, Stmt
 

@@ -16,7 +16,7 @@ from compiler.ir.op import CallEffect, Op, registered_ops
 from compiler.ir.primexpr import Broadcast, Call, PrimExpr, const
 from compiler.target.codegen.llvm.intrinsics import INTRINSICS
 from compiler.target.codegen.llvm.vector_math import VECTOR_FUNCTIONS
-from compiler.tir import builtin, op
+from compiler.tir import builtin, named_calls, op
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Evaluate
 from tests.compiler.target.kernels import compile_module, elementwise, evaluate
@@ -181,10 +181,10 @@ def test_halves_of_vectors() -> None:
 def test_llvm_intrinsics_and_c_functions() -> None:
     a = inputs("sqrt", "float32", 8)
     by_llvm = evaluate(
-        lambda x: builtin.call_llvm_pure_intrin(x.dtype, "llvm.sqrt", const(1, "uint32"), x), [a], "float32", 8
+        lambda x: named_calls.call_llvm_pure_intrin(x.dtype, "llvm.sqrt", const(1, "uint32"), x), [a], "float32", 8
     )
     np.testing.assert_array_equal(by_llvm, np.sqrt(a))
-    by_c = evaluate(lambda x: builtin.call_pure_extern("float32", "cbrtf", x), [a], "float32")
+    by_c = evaluate(lambda x: named_calls.call_pure_extern("float32", "cbrtf", x), [a], "float32")
     np.testing.assert_allclose(by_c, np.cbrt(a), rtol=1e-6)
 
 

@@ -12,7 +12,8 @@ from compiler.ir.primexpr import Broadcast, IterVar, PrimExpr, Ramp, Range, Shuf
 from compiler.runtime.ndarray import array, empty
 from compiler.runtime.threads import set_num_threads
 from compiler.tir import op
-from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.stmt import (
     Allocate,
     AssertStmt,

@@ -19,7 +19,8 @@ from compiler.ir.structural import assert_structural_equal, structural_equal
 from compiler.ir.substitute import free_vars, substitute
 from compiler.runtime import ndarray
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion, contains_block
-from compiler.tir.buffer import BufferRegion, BufferStore, decl_buffer
+from compiler.tir.buffer import BufferRegion, BufferStore
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import UninitializedRead, interpret
 from compiler.tir.script import from_source

@@ -28,7 +28,8 @@ from compiler.ir.primexpr import (
 )
 from compiler.ir.types import PointerType, PrimType
 from compiler.tir import op
-from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.evaluation import DivisionByZero
 from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import AssertionFailed, OutOfBounds, UninitializedRead, interpret

@@ -16,7 +16,8 @@ from compiler.ir.structural import assert_structural_equal
 from compiler.runtime.ndarray import array
 from compiler.target.target import Target
 from compiler.tir import op as tir
-from compiler.tir.buffer import BufferLoad, BufferStore, decl_buffer
+from compiler.tir.buffer import BufferLoad, BufferStore
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
 from compiler.tir.script import from_source

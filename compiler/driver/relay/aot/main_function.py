@@ -27,7 +27,8 @@ from compiler.ir.types import PointerType, PrimType
 from compiler.relay.ty import TensorType
 from compiler.runtime.module import ENTRY
 from compiler.target.target import Target
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, Evaluate, For, ForKind, Stmt, seq
 

@@ -27,7 +27,8 @@ from compiler.ir.substitute import substitute
 from compiler.ir.types import PointerType, PrimType
 from compiler.target.codegen.source.device import VectorRules
 from compiler.tir import builtin
-from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.stmt import Allocate, BufferStore, Evaluate, For, ForKind, IfThenElse, LetStmt, SeqStmt, Stmt
 
 __all__ = ["is_side_by_side", "without_vectors"]

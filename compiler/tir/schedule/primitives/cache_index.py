@@ -22,8 +22,9 @@ from compiler.ir.structural import structural_equal, structural_hash
 from compiler.ir.substitute import free_vars, post_order_visit, substitute
 from compiler.tir.analysis.side_effect import is_pure
 from compiler.tir.block import Block
-from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, compact_strides, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferRegion, compact_strides
 from compiler.tir.builtin import IF_THEN_ELSE
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.schedule.buffers import ReplaceBuffers
 from compiler.tir.schedule.conditions import scope_root
 from compiler.tir.schedule.primitives.cache import Insertion, Place, insert_stage

@@ -18,7 +18,8 @@ from compiler.ir.primexpr import Call, Div, IntImm, Ramp, SizeVar
 from compiler.ir.structural import assert_structural_equal
 from compiler.tir import analysis
 from compiler.tir.block import Block
-from compiler.tir.buffer import BufferLoad, decl_buffer
+from compiler.tir.buffer import BufferLoad
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.script import ScriptError, from_source, ir_module
 from compiler.tir.script import tir as T

@@ -14,7 +14,8 @@ from compiler.ir.object_path import ObjectPath
 from compiler.ir.primexpr import Range, Var, const
 from compiler.ir.structural import assert_structural_equal
 from compiler.tir.block import MatchBufferRegion
-from compiler.tir.buffer import BufferRegion, BufferStore, decl_buffer
+from compiler.tir.buffer import BufferRegion, BufferStore
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.script import from_source
 from compiler.tir.script import tir as T
 from compiler.tir.script.highlight import cprint

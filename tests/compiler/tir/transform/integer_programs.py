@@ -7,7 +7,8 @@ import random
 import numpy as np
 
 from compiler.ir.primexpr import And, Or, PrimExpr, Var, const
-from compiler.tir.buffer import Buffer, BufferStore, decl_buffer
+from compiler.tir.buffer import Buffer, BufferStore
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.interpreter import interpret
 from compiler.tir.stmt import For, ForKind, IfThenElse, Stmt, seq

@@ -16,7 +16,8 @@ from compiler.ir.structural import assert_structural_equal
 from compiler.ir.substitute import post_order_visit
 from compiler.ir.transform import Pass, PassContext
 from compiler.tir import op as tir
-from compiler.tir.buffer import Buffer, decl_buffer
+from compiler.tir.buffer import Buffer
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import FROM_SCHEDULE, PrimFunc
 from compiler.tir.interpreter import interpret
 from compiler.tir.script import from_source

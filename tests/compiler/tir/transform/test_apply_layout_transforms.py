@@ -9,7 +9,8 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import FloatImm, Range, Var
 from compiler.runtime.ndarray import array
-from compiler.tir.buffer import BufferStore, decl_buffer
+from compiler.tir.buffer import BufferStore
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.index_map import IndexMap
 from compiler.tir.interpreter import interpret

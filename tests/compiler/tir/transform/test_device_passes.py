@@ -12,7 +12,7 @@ from compiler.ir.error import LoweringError
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Call, IterVar, Shuffle, StringImm, Var
 from compiler.target.target import Target
-from compiler.tir.buffer import decl_buffer
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.device_ops import THREAD_CONTEXT
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import Allocate, AttrStmt, BufferStore, Evaluate, LetStmt, Stmt, seq

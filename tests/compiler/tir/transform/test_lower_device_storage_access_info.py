@@ -9,9 +9,9 @@ import pytest
 from compiler.ir.error import LoweringError
 from compiler.ir.primexpr import PrimExpr
 from compiler.runtime.packed_func import register_func, remove_global_func
-from compiler.tir.builtin import call_extern
 from compiler.tir.function import PrimFunc
 from compiler.tir.memory_info import MemoryInfo
+from compiler.tir.named_calls import call_extern
 from compiler.tir.transform import LowerDeviceStorageAccessInfo
 from tests.compiler.tir.transform.programs import apply, assert_pass, program
 

@@ -16,7 +16,7 @@ from compiler.ir.substitute import post_order_visit
 from compiler.ir.transform import Pass, PassContext, PassInfo
 from compiler.tir import op as tir
 from compiler.tir import transform
-from compiler.tir.buffer import decl_buffer
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.stmt import AttrStmt, BufferStore, For, ForKind, IfThenElse, SeqStmt, Stmt, no_op, seq
 from tests.compiler.tir.transform.programs import apply, function, loop, nodes, realize

@@ -9,7 +9,7 @@ from compiler.ir.node import Node
 from compiler.ir.primexpr import LT, IterVar, Select, Var, const
 from compiler.ir.structural import assert_structural_equal
 from compiler.ir.substitute import post_order_visit
-from compiler.tir.buffer import decl_buffer
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
 from compiler.tir.stmt import AttrStmt, BufferStore, For

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compiler.ir.primexpr import FloorDiv, FloorMod, PrimExpr, Var
-from compiler.tir.buffer import BufferStore, decl_buffer
+from compiler.tir.buffer import BufferStore
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.transform import RenormalizeSplitPattern
 from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, function, loop
 

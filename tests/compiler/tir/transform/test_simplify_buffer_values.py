@@ -7,8 +7,9 @@ import pytest
 
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Var, const
-from compiler.tir.buffer import Buffer, BufferStore, decl_buffer
+from compiler.tir.buffer import Buffer, BufferStore
 from compiler.tir.builtin import assume
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
 from compiler.tir.stmt import Evaluate, IfThenElse, Stmt, seq

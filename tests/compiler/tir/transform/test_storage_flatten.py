@@ -7,7 +7,8 @@ import pytest
 
 from compiler.ir.error import BoundError
 from compiler.ir.primexpr import const
-from compiler.tir.buffer import BufferLoad, decl_buffer
+from compiler.tir.buffer import BufferLoad
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.interpreter import interpret
 from compiler.tir.stmt import BufferStore
 from compiler.tir.transform import FlattenBuffer, StorageFlatten

@@ -11,7 +11,8 @@ from compiler.ir.error import LoweringError
 from compiler.ir.primexpr import Var, const
 from compiler.ir.type_keys import make_node
 from compiler.runtime.packed_func import register_func
-from compiler.tir.buffer import Buffer, decl_buffer
+from compiler.tir.buffer import Buffer
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
 from compiler.tir.memory_info import MemoryInfo
 from compiler.tir.stmt import Allocate, BufferStore, DeclBuffer, Stmt, seq

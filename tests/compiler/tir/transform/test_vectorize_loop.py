@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from compiler.ir.error import LoweringError
 from compiler.ir.primexpr import Broadcast, PrimExpr, Select, Var, const
 from compiler.tir import op as tir
-from compiler.tir.buffer import Buffer, BufferLoad, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.stmt import BufferStore, ForKind, IfThenElse, LetStmt, Stmt, seq
 from compiler.tir.transform import VectorizeLoop
 from tests.compiler.tir.transform.programs import apply, assert_pass, assert_same, function, loop, program

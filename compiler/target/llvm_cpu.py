@@ -1,0 +1,48 @@
+"""The CPU and the features that LLVM compiles for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from llvmlite import binding
+
+from compiler.ir.error import TargetError
+from compiler.runtime.native_code import host_cpu, host_features, host_triple
+from compiler.target.m_profile import split_cpu
+
+_AVX512 = "avx512f"
+_WITHOUT = {f"+no{name}": f"-{name}" for name in (
+    "crypto", "dotprod", "dsp", "fullfp16", "i8mm", "mve", "mve.fp", "neon", "sme", "sve", "sve2",
+)}  # fmt: skip
+"""Disabled features, from the spelling of Arm's compilers to that of LLVM."""
+
+
+def cpu_and_features(triple: str, mcpu: str, mattr: Sequence[str]) -> tuple[str, str]:
+    """Translate the options of a target to LLVM's CPU name and feature string."""
+    if triple == host_triple() and mcpu in ("", "native"):
+        return host_cpu(), ",".join([*host_attributes(), *mattr])
+    if mcpu == "native":
+        raise TargetError(f"Target: -mcpu=native is this machine, which is not a {triple}")
+    cpu, extensions = split_cpu(mcpu)
+    return cpu, ",".join(_WITHOUT.get(feature, feature) for feature in [*extensions, *mattr])
+
+
+def architecture(triple: str) -> str:
+    """Return the architecture of a target triple."""
+    return triple.split("-")[0]
+
+
+@cache
+def host_attributes() -> tuple[str, ...]:
+    """Return this machine's features for LLVM, which is told to use 512-bit vectors where the CPU has them.
+
+    Returns
+    -------
+    tuple of str
+        Each prefixed by ``+`` or ``-``.
+    """
+    present = host_features()
+    names = [f"{'+' if name in present else '-'}{name}" for name in sorted(binding.get_host_cpu_features())]
+    # LLVM prefers 256-bit vectors on several CPUs that run 512-bit ones at full speed.
+    return (*names, "-prefer-256-bit") if _AVX512 in present else tuple(names)

@@ -1,0 +1,192 @@
+"""Attributes of targets, as properties with their types and defaults."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from compiler.ir import dtype as dt
+from compiler.runtime.native_code import host_cpu, host_triple
+from compiler.target import vector_registers
+from compiler.target.kinds import TargetKind
+from compiler.target.llvm_cpu import architecture
+from compiler.target.m_profile import is_m_profile, m_profile_features
+from compiler.target.target_features import TargetFeatures
+
+_SCALAR_REGISTERS = 16
+_SCALABLE = {"aarch64": ("+sve", "+sve2"), "arm64": ("+sve", "+sve2"), "riscv64": ("+v",)}
+
+
+class TargetAttributes:
+    """The attributes of a target and the properties of its hardware that follow from them.
+
+    Attributes
+    ----------
+    kind : TargetKind
+    attrs : dict of str to (str, int, bool or list)
+        The options that were given, and the defaults of the kind.
+    triple, cpu, llvm_features : str
+        LLVM's names of the machine; CPU and features are empty for kinds other than ``llvm``.
+    """
+
+    default_opt_level: ClassVar[int] = 3
+    """LLVM's optimisation level for targets that do not set one; shared by the whole process."""
+
+    kind: TargetKind
+    attrs: dict[str, Any]
+    triple: str
+    cpu: str
+    llvm_features: str
+
+    def _text(self, option: str) -> str:
+        return str(self.attrs.get(option, ""))
+
+    @property
+    def opt_level(self) -> int:
+        """LLVM's optimisation level, 0 to 3."""
+        return int(self.attrs.get("opt-level", self.default_opt_level))
+
+    @property
+    def is_host(self) -> bool:
+        """Whether code for this target can run in this process."""
+        return self.kind == "llvm" and architecture(self.triple) == architecture(host_triple())
+
+    @property
+    def is_native(self) -> bool:
+        """Whether this machine's CPU supports everything that code for the target may use."""
+        return self.is_host and self.cpu == host_cpu() and not any("+" in feature for feature in self.mattr)
+
+    @property
+    def mcpu(self) -> str:
+        """The CPU that the target string names; empty if none."""
+        return self._text("mcpu")
+
+    @property
+    def mattr(self) -> list[str]:
+        """The features that the target string names."""
+        return list(self.attrs.get("mattr", ()))
+
+    @property
+    def device_name(self) -> str:
+        """The device that selects schedules, e.g. ``arm_cpu``; empty by default."""
+        return self._text("device")
+
+    @property
+    def model(self) -> str:
+        """The model of the device; ``unknown`` by default."""
+        return self._text("model") or "unknown"
+
+    @property
+    def arch(self) -> str:
+        """The architecture of a GPU, e.g. ``sm_75``."""
+        return self._text("arch")
+
+    @property
+    def tag(self) -> str:
+        """The tag that the target was created from; empty if none."""
+        return self._text("tag")
+
+    @property
+    def libs(self) -> list[str]:
+        """The external libraries that kernels may call."""
+        return list(self.attrs.get("libs", ()))
+
+    @property
+    def supports_integer_dot_product(self) -> bool:
+        """Whether a GPU has dot products of four 8-bit integers (``dp4a``)."""
+        capability = self.arch.removeprefix("sm_")
+        return bool(self.attrs.get("supports_integer_dot_product", capability.isdigit() and int(capability) >= 61))
+
+    @property
+    def features(self) -> TargetFeatures:
+        """Features of the processor as attributes, such as ``has_sve``."""
+        known = (
+            m_profile_features(self.mcpu, self.mattr) if is_m_profile(self.mcpu) else {"is_test": self.kind == "test"}
+        )
+        return TargetFeatures(self.triple if "mtriple" in self.attrs else "", self.cpu, self.llvm_features, known)
+
+    @property
+    def num_cores(self) -> int:
+        """The number of cores; 0 if unspecified."""
+        return int(self.attrs.get("num-cores", 0))
+
+    @property
+    def vector_bits(self) -> int:
+        """Width in bits of the widest vector registers that code for this target uses; 0 if it uses none."""
+        if self.kind != "llvm":
+            return 0
+        return vector_registers.vector_bits(self.triple, self.cpu, self.llvm_features)
+
+    @property
+    def has_scalable_vectors(self) -> bool:
+        """Whether the vector length is only known at run time: SVE on AArch64, V on RISC-V."""
+        extensions = _SCALABLE.get(self.triple.split("-")[0], ())
+        return self.kind == "llvm" and not set(extensions).isdisjoint(self.llvm_features.split(","))
+
+    @property
+    def vector_registers(self) -> int:
+        """The number of vector registers; for C, of scalar registers to assume on any CPU."""
+        if self.kind == "c":
+            return _SCALAR_REGISTERS
+        if self.kind != "llvm":
+            return 0
+        return vector_registers.vector_registers(self.triple, self.cpu, self.llvm_features)
+
+    def vector_width(self, dtype: str = "float32") -> int:
+        """Return the number of elements of a data type in one vector register.
+
+        Parameters
+        ----------
+        dtype : str
+            A scalar type, such as ``float32``.
+
+        Returns
+        -------
+        int
+            1 for a target without vector registers.
+        """
+        return max(self.vector_bits // dt.bits(dtype), 1)
+
+    @property
+    def max_num_threads(self) -> int:
+        """The maximum number of threads per block of a GPU; 1 for a CPU."""
+        return int(self.attrs.get("max_num_threads", 1))
+
+    @property
+    def thread_warp_size(self) -> int:
+        """The number of threads per warp of a GPU; 1 for a CPU."""
+        return int(self.attrs.get("thread_warp_size", 1))
+
+    @property
+    def max_shared_memory_per_block(self) -> int:
+        """Shared memory per block of a GPU in bytes; 0 if unspecified."""
+        return int(self.attrs.get("max_shared_memory_per_block", 0))
+
+    @property
+    def max_function_args(self) -> int:
+        """The maximum number of parameters of a kernel; 0 if unspecified."""
+        return int(self.attrs.get("max_function_args", 0))
+
+    @property
+    def max_block_size_x(self) -> int:
+        """The maximum number of threads per block along ``threadIdx.x``; 1 if unspecified."""
+        return int(self.attrs.get("max_block_size_x", 1))
+
+    @property
+    def max_block_size_y(self) -> int:
+        """The maximum number of threads per block along ``threadIdx.y``; 1 if unspecified."""
+        return int(self.attrs.get("max_block_size_y", 1))
+
+    @property
+    def l2_cache_size_bytes(self) -> int:
+        """Size of the L2 cache of a GPU in bytes; 0 if unspecified."""
+        return int(self.attrs.get("l2_cache_size_bytes", 0))
+
+    @property
+    def supports_cooperative_matrix(self) -> bool:
+        """Whether a GPU supports cooperative matrices (matrix products of a subgroup)."""
+        return bool(self.attrs.get("supports_cooperative_matrix", False))
+
+    @property
+    def vtcm_capacity(self) -> int:
+        """Size of a Hexagon processor's vector tightly coupled memory in bytes; 0 if unspecified."""
+        return int(self.attrs.get("vtcm-capacity", 0))
