@@ -8,7 +8,7 @@ of them is :mod:`compiler.names`.
 from __future__ import annotations
 
 from compiler.ir.extension import public_module
-from compiler.names import extend
+from compiler.name_resolution import extend
 
 __version__ = "0.1.0"
 

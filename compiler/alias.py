@@ -16,7 +16,7 @@ from typing import Any
 
 import compiler
 from compiler.ir.deprecation import deprecated
-from compiler.names import module_of, note_older
+from compiler.name_resolution import module_of, note_older
 from compiler.older_names import OLDER_PACKAGES
 from compiler.unavailable import unavailable, unavailable_module
 

@@ -1,20 +1,17 @@
-"""The table of public names: what each ``tvm.x.y`` is.
+"""The table of public names: the definition of each ``tvm.x.y``.
 
-A name that is not listed is where its path says: ``tvm.tir.analysis`` is ``compiler.tir.analysis``, and
-``tvm.te.compute`` is what ``compiler.te`` calls so in its ``__all__``.
+A name that is not listed is found by its path: ``tvm.tir.analysis`` is ``compiler.tir.analysis``, and
+``tvm.te.compute`` is ``compute`` in the ``__all__`` of ``compiler.te``.
 """
 
 from __future__ import annotations
 
-import importlib
-from functools import partial
+from compiler.older_names import OLDER_MODULES
 
-from compiler.ir.deprecation import deprecated
-from compiler.ir.extension import extension_point
-from compiler.older_names import OLDER, OLDER_MODULES
-from compiler.unavailable import UNAVAILABLE, unavailable_module
-
-__all__ = ["COMPLETED_BY", "PUBLIC", "module_of", "note_older"]
+__all__ = [
+    "COMPLETED_BY",
+    "PUBLIC",
+]
 
 STANDARD_MODULES = {
     "core.rly": "compiler.relay.standard_modules:define_storage",
@@ -22,7 +19,7 @@ STANDARD_MODULES = {
     "nat.rly": "compiler.testing.relay.nat:define_nat",
     "prelude.rly": "compiler.relay.prelude:Prelude",
 }
-"""What ``IRModule.import_from_std`` knows: functions that complete a module."""
+"""Functions that add the definitions of a file to a module, for ``IRModule.import_from_std``."""
 
 PUBLIC = {
     **OLDER_MODULES,
@@ -428,7 +425,7 @@ PUBLIC = {
     "tvm.topi.nn.Workload": "compiler.topi.nn.workload:Workload",
     "tvm.topi.nn._get_workload": "compiler.topi.nn.workload:get_workload",
 }
-"""Public names with their places: a module, or ``module:attribute``."""
+"""Definitions of public names: a module, or ``module:attribute``."""
 
 MODULES_OF_PACKAGES = {
     "tvm.script.ir_builder.tir": "ir",
@@ -476,9 +473,9 @@ MODULES_OF_PACKAGES = {
         sparse
     """,
 }
-"""Modules of TVM whose names their package has itself here: ``from tvm.topi.nn.dense import matmul``.
+"""Modules of TVM whose names are defined by their package here: ``from tvm.topi.nn.dense import matmul``.
 
-They are paths to import from.  Where the package has a function of that name, its attribute stays the function.
+They can only be imported from.  If the package has a function of the same name, its attribute remains the function.
 """
 
 COMPLETED_BY = {
@@ -516,57 +513,4 @@ COMPLETED_BY = {
         "compiler.driver.pipeline",
     ),
 }
-"""Modules that add to a public module or a registry when they are imported: there they are looked for last."""
-
-
-def module_of(name: str) -> str:
-    """Return the module that a public name stands for, e.g. ``compiler.runtime.ndarray`` for ``tvm.nd``."""
-    head, tail = name, ""
-    while head:
-        if head in OLDER:
-            return module_of(OLDER[head] + tail)
-        place = PUBLIC.get(head)
-        if place is not None and ":" not in place:
-            return place + tail
-        head, _, last = head.rpartition(".")
-        if not tail and last in MODULES_OF_PACKAGES.get(head, "").split():
-            continue
-        tail = f".{last}{tail}"
-    return "compiler" + name.removeprefix("tvm")
-
-
-def load(place: str) -> object:
-    """Return the module, or the attribute of a module, that a place names."""
-    module, _, attribute = place.partition(":")
-    loaded = importlib.import_module(module)
-    return getattr(loaded, attribute) if attribute else loaded
-
-
-def note_older(name: str) -> None:
-    """Say what took the place of a name, if it is one of an older release."""
-    if name in OLDER:
-        deprecated(name, OLDER[name])
-
-
-def _load_older(name: str) -> object:
-    note_older(name)
-    parent, _, attribute = OLDER[name].rpartition(".")
-    return getattr(importlib.import_module(module_of(parent)), attribute)
-
-
-def extend() -> None:
-    """Tell the extension points of all layers what the tables say."""
-    for older in OLDER:
-        parent, _, name = older.rpartition(".")
-        extension_point(parent).add(name, partial(_load_older, older), listed=False)
-    for public, place in PUBLIC.items():
-        parent, _, name = public.rpartition(".")
-        extension_point(parent).add(name, partial(load, place), listed=public not in OLDER_MODULES)
-    for name, place in STANDARD_MODULES.items():
-        extension_point("standard modules").add(name, partial(load, place))
-    for public in UNAVAILABLE:
-        parent, _, name = public.rpartition(".")
-        extension_point(parent).add(name, partial(unavailable_module, public), listed=False)
-    for point, modules in COMPLETED_BY.items():
-        for module in modules:
-            extension_point(point).add_module(partial(load, module))
+"""Modules whose import extends a public module or a registry; they are loaded when a name is not found otherwise."""

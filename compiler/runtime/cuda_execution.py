@@ -15,7 +15,8 @@ from compiler.runtime.cuda_driver import CudaDriver, find_driver
 from compiler.runtime.device import cuda
 from compiler.runtime.device_module import DeviceModule
 from compiler.runtime.launches import Launches, NoLaunches
-from compiler.runtime.module import Function, Module
+from compiler.runtime.module import Module
+from compiler.runtime.module_function import Function
 from compiler.runtime.native_code import NativeCode
 from compiler.runtime.ndarray import NDArray, numpy_dtype
 from compiler.runtime.returned import Returned

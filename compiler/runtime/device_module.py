@@ -16,7 +16,8 @@ from compiler.ir.module import IRModule
 from compiler.runtime.cuda_driver import why_no_driver
 from compiler.runtime.launches import FunctionLaunches, Launches, NoLaunches, decode_launches, encode_launches
 from compiler.runtime.marked_data import KERNELS_MARK, marked
-from compiler.runtime.module import Function, Module
+from compiler.runtime.module import Module
+from compiler.runtime.module_function import Function
 from compiler.runtime.native_code import NativeCode
 from compiler.runtime.returned import Returned
 from compiler.runtime.signature import Signature

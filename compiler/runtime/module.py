@@ -1,41 +1,35 @@
-"""Modules of compiled functions: checked calls, sources and export."""
+"""Modules of compiled functions: lookup, imports, source and export."""
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntFlag
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from compiler.ir.error import ArgumentError, BuildError, TVMError, UnknownFunctionError, expected, show
+from compiler.ir.error import ArgumentError, BuildError, UnknownFunctionError, expected, show
 from compiler.ir.extension import public_module
-from compiler.ir.instrument import active_instruments
 from compiler.runtime import time_evaluator as timing
-from compiler.runtime.arguments import Binder
 from compiler.runtime.marked_data import PROGRAM_MARK, marked
-from compiler.runtime.measurement import BenchmarkResult, benchmark, call_instrumented
+from compiler.runtime.measurement import BenchmarkResult, benchmark
+from compiler.runtime.module_function import Function
 from compiler.runtime.native_code import NativeCode
-from compiler.runtime.ndarray import NDArray
-from compiler.runtime.packed_call import importing, take_failure
-from compiler.runtime.returned import Returned, ReturnSlot
+from compiler.runtime.returned import Returned
 from compiler.runtime.signature import Signature
-from compiler.runtime.threads import num_threads
 
 if TYPE_CHECKING:
     from compiler.target.target import Target
 
-__all__ = ["ENTRY", "BenchmarkResult", "Function", "Module", "ModulePropertyMask"]
+__all__ = ["ENTRY", "BenchmarkResult", "Module", "ModulePropertyMask"]
 
 ENTRY = "__tvm_main__"
-"""The name under which every module finds the function that calling the module runs."""
-USUAL_NAME = "default_function"
-"""What TVM calls a function that nobody has named; ``main`` is found under this name, too."""
+"""The name of every module's entry function, which calling the module runs."""
+DEFAULT_NAME = "default_function"
+"""TVM's name of an unnamed function; ``main`` is found under this name, too."""
 
 
 def write_exported(file_name: str, content: bytes) -> None:
-    """Write what was exported to a file.
+    """Write an exported library to a file.
 
     Raises
     ------
@@ -48,156 +42,36 @@ def write_exported(file_name: str, content: bytes) -> None:
         raise BuildError(f"export_library: cannot write {file_name!r}: {exc.strerror}") from None
 
 
-class Function:
-    """One function of a module; call it with NDArrays, NumPy arrays and numbers."""
-
-    def __init__(self, module: Module, signature: Signature, code: Callable[[], NativeCode]) -> None:
-        self._module = module
-        self._code = code
-        self._binder = Binder(signature)
-        self._entry: Callable[..., int] | None = None
-        self.signature = signature
-        self.name = signature.name
-
-    def __call__(self, *args: object) -> Returned:
-        """Run the function.
-
-        Returns
-        -------
-        int, float, bool, c_void_p or None
-            What ``tir.ret`` returned; None without it.
-
-        Raises
-        ------
-        ArgumentError
-            If the arguments do not fit; machine code has not run then.
-        TVMError
-            If an assertion of the function fails.
-        """
-        run = self.prepare(args)
-        instruments = active_instruments()
-        if instruments:
-            return call_instrumented(instruments, self._module, self.name, args, run)
-        return run()
-
-    def prepare(self, args: tuple[object, ...]) -> Callable[[], Returned]:
-        """Check arguments and return what runs the function on them."""
-        values = self._binder.bind(args)
-        if self.signature.threads:
-            values.append(num_threads())
-        result = ReturnSlot(self.signature.returns) if self.signature.returns else None
-        if result is not None:
-            values.append(result.address)
-        entry = self._native()
-        imported = self._module.imported_functions()
-
-        def run() -> Returned:
-            if imported:
-                with importing(imported):
-                    status = entry(*values)
-            else:
-                status = entry(*values)
-            if status:
-                raise self._failure(status)
-            return None if result is None else result.value()
-
-        return run
-
-    def direct_call(self) -> Callable[[Sequence[NDArray]], None]:
-        """Return what runs the function on arrays whose shapes are static, with the checks of a call that are left.
-
-        Returns
-        -------
-        callable
-            Takes arrays, in rows without gaps, of which those that are written share memory with no others.
-            Arrays that do not fit are refused as by a call.
-        """
-        expected = self._binder.static_arrays()
-        if expected is None or self.signature.returns or self._module.imported_functions():
-            return self._checked_call
-        return partial(self._run_directly, expected)
-
-    def _checked_call(self, arrays: Sequence[NDArray]) -> None:
-        self.prepare(tuple(arrays))()
-
-    def _run_directly(self, expected: list[tuple[tuple[Any, ...], str, int]], arrays: Sequence[NDArray]) -> None:
-        values = [
-            array.address
-            for array, (shape, dtype, unaligned) in zip(arrays, expected, strict=True)
-            if array.shape == shape and array.dtype == dtype and not array.address & unaligned
-        ]
-        if len(values) < len(expected):
-            self._checked_call(arrays)
-            return
-        if self.signature.threads:
-            values.append(num_threads())
-        status = (self._entry or self._native())(*values)
-        if status:
-            raise self._failure(status)
-
-    def device_seconds(self, args: tuple[object, ...], number: int, repeat: int) -> list[float] | None:
-        """Return how long a call takes by the clock of the device that runs it.
-
-        Parameters
-        ----------
-        args : tuple of object
-        number : int
-            Calls that one measurement averages over.
-        repeat : int
-            Measurements.
-
-        Returns
-        -------
-        list of float or None
-            None where the CPU runs it, whose clock everybody can read.
-        """
-        return None
-
-    def _failure(self, status: int) -> BaseException:
-        """Return the exception of a call of Python's, or of an assertion."""
-        return take_failure() or TVMError(f"{self.name}: {self.signature.messages[status - 1]}")
-
-    def _native(self) -> Callable[..., int]:
-        if self._entry is None:
-            types = self._binder.c_types + [ctypes.c_int32] * self.signature.threads
-            types += [ctypes.c_void_p] * bool(self.signature.returns)
-            address = self._code().address(self.signature.symbol)
-            self._entry = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(address)
-        return self._entry
-
-    def __repr__(self) -> str:
-        return f"Function({self.name})"
-
-
 class ModulePropertyMask(IntFlag):
-    """What a module can do, as the bits of :meth:`Module.get_property_mask`."""
+    """Properties of a module, as bits of :meth:`Module.get_property_mask`."""
 
     BINARY_SERIALIZABLE = 1
-    """A library that is exported holds it as data."""
+    """``export_library`` embeds the module as data."""
     RUNNABLE = 2
-    """Its functions can be called."""
+    """The functions can be called."""
     DSO_EXPORTABLE = 4
-    """Its code is linked into a library that is exported."""
+    """``export_library`` links the module's code into the library."""
 
 
 class Module(timing.Timed):
-    """Machine code for some functions, with their signatures.
+    """A module of compiled functions.
 
     Parameters
     ----------
     signatures : sequence of Signature
-        The first one is the entry.
+        The signatures of the functions; the first is the entry function.
     code : callable
-        Makes the machine code callable, when a function is first called.
+        Loads the machine code; called when a function is first called.
     sources : mapping of str to callable
-        What :meth:`get_source` answers by format: ``ll``, ``asm``, …
+        Functions that return the source for :meth:`get_source`, by format: ``ll``, ``asm``, …
     exporter : callable, optional
-        Returns what a file of a name, which says by its ending what it is, contains of the module, with data that goes
-        with it: for :meth:`export_library`.
+        Returns the contents of the file that :meth:`export_library` writes, for a file name (whose extension selects
+        the format) and the data to embed.
     target : Target or str, optional
-        What the code was made for; of a loaded module, as text.
+        The target of the code; a string in a loaded module.
     files : mapping of str to callable
-        What :meth:`save` writes by format, where that is not what the exporter returns: ``ll``, ``bc``, ``s``, …
+        Functions that return what :meth:`save` writes, by format, where it is not what the exporter returns: ``ll``,
+        ``bc``, ``s``, …
     """
 
     def __init__(
@@ -218,7 +92,7 @@ class Module(timing.Timed):
         self._functions = {s.name: Function(self, s, self._native) for s in signatures}
         self._imports: list[Module] = []
         self.program: Callable[[], bytes] | None = None
-        """Returns the program of the virtual machine whose kernels the functions are, where there is one."""
+        """Serializes the virtual machine's program if the functions are its kernels; otherwise None."""
         self._entry = signatures[0].name if signatures else ""
         self.entry_name = ENTRY
 
@@ -356,13 +230,13 @@ class Module(timing.Timed):
         return self is other
 
     def implements_function(self, func_name: str, query_imports: bool = False) -> bool:
-        """Return whether there is a function of a name.
+        """Return whether the module has a function of a name.
 
         Parameters
         ----------
         func_name : str
         query_imports : bool
-            Whether those of imported modules count as well.
+            Whether to search imported modules, too.
 
         Returns
         -------
@@ -372,7 +246,7 @@ class Module(timing.Timed):
 
     def _find(self, name: str, query_imports: bool) -> Function | None:
         function = self._functions.get(name)
-        if function is None and name == USUAL_NAME:
+        if function is None and name == DEFAULT_NAME:
             function = self._functions.get("main")
         if function is None and query_imports:
             return next((f for m in self._imports if (f := m._find(name, True)) is not None), None)
@@ -380,7 +254,7 @@ class Module(timing.Timed):
 
     @property
     def entry_func(self) -> Function:
-        """The function that calling the module runs."""
+        """The entry function, which calling the module runs."""
         return self.get_function(self._entry)
 
     def get_function(self, name: str, query_imports: bool = False) -> Function:
@@ -389,9 +263,9 @@ class Module(timing.Timed):
         Parameters
         ----------
         name : str
-            One of the module's functions; ``entry_name`` for the one that calling the module runs.
+            Name of the function; ``entry_name`` for the entry function.
         query_imports : bool
-            Whether imported modules are asked as well.
+            Whether to search imported modules, too.
 
         Returns
         -------
@@ -416,12 +290,12 @@ class Module(timing.Timed):
         return self.entry_func(*args)
 
     def get_source(self, fmt: str = "") -> str:
-        """Return the module as text.
+        """Return the source of the module.
 
         Parameters
         ----------
         fmt : str
-            Of machine code, ``ll`` (LLVM IR, the default), ``asm`` or ``s``; of source code its language.
+            For machine code, ``ll`` (LLVM IR, the default), ``asm`` or ``s``; for source code, its language.
 
         Returns
         -------
@@ -430,7 +304,7 @@ class Module(timing.Timed):
         Raises
         ------
         ArgumentError
-            If the module has no such text.
+            If the source is not available in this format.
         """
         make = self._sources.get(fmt or self.format) or (self._sources.get("asm") if fmt == "s" else None)
         if make is None:
@@ -441,26 +315,26 @@ class Module(timing.Timed):
         return make()
 
     def export_library(self, file_name: str, **options: object) -> None:
-        """Write machine code, and imported modules' kernels, to a file that ``tvm.runtime.load_module`` reads.
+        """Export the module and its imports to a file that ``tvm.runtime.load_module`` reads.
 
         Parameters
         ----------
         file_name : str
             An object file (``.o``), a shared library (``.so``), or an archive (``.tar``).
         **options
-            Accepted as TVM does.
+            Ignored, for compatibility.
 
         Raises
         ------
         ArgumentError
-            If the module was loaded from a file itself.
+            If the module was itself loaded from a file.
         BuildError
             If the file cannot be written.
         """
         write_exported(str(file_name), self.exported(str(file_name)))
 
     def exported(self, file_name: str) -> bytes:
-        """Return what :meth:`export_library` writes to a file of this name.
+        """Return the contents of the file that :meth:`export_library` writes.
 
         Parameters
         ----------
@@ -473,7 +347,7 @@ class Module(timing.Timed):
         Raises
         ------
         ArgumentError
-            If the module was loaded from a file itself.
+            If the module was itself loaded from a file.
         """
         if self._exporter is None:
             raise ArgumentError("export_library: this module was loaded from a file; copy that file")
@@ -486,10 +360,10 @@ class Module(timing.Timed):
         Parameters
         ----------
         file_name : str
-            Where to.
+            Path of the file.
         fmt : str
-            ``ll``, ``bc``, ``asm``, ``o``, …; what the file's ending says when left out.  ``load_module`` reads all
-            but assembly.
+            ``ll``, ``bc``, ``asm``, ``o``, …; by default the file's extension.  ``load_module`` reads all formats but
+            assembly.
 
         Raises
         ------
@@ -503,13 +377,13 @@ class Module(timing.Timed):
             raise ArgumentError(f"save: cannot write {show(str(file_name))}: {exc.strerror}") from None
 
     def saved(self, file_name: str, fmt: str = "") -> bytes:
-        """Return what :meth:`save` writes to a file of this name.
+        """Return the contents of the file that :meth:`save` writes.
 
         Parameters
         ----------
         file_name : str
         fmt : str
-            As of :meth:`save`.
+            As in :meth:`save`.
 
         Returns
         -------
@@ -530,7 +404,7 @@ class Module(timing.Timed):
 
         return evaluate
 
-    # Executors look it up here when they are measured: a program may put another function in its place.
+    # Looked up here when executors are measured, as programs may replace it.
     time_evaluator = timing.time_evaluator
 
     def __repr__(self) -> str:

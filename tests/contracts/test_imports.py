@@ -17,11 +17,18 @@ from pathlib import Path
 import pytest
 
 import compiler
-from compiler import names
+from compiler import name_resolution, names
 from tests.contracts.measures.sources import parsed
 
 ROOT = Path(__file__).parents[2]
-TOP = ("compiler", "compiler.__main__", "compiler.alias", "compiler.names", "compiler.unavailable")
+TOP = (
+    "compiler",
+    "compiler.__main__",
+    "compiler.alias",
+    "compiler.name_resolution",
+    "compiler.names",
+    "compiler.unavailable",
+)
 """The library's entry: it may name every package."""
 DOTTED = re.compile(r"(compiler|app)(\.\w+)+(:\w+)?")
 
@@ -157,4 +164,4 @@ def test_every_public_name_is_where_the_table_says(name: str) -> None:
     value: object = compiler
     for part in name.split(".")[1:]:
         value = getattr(value, part)
-    assert value is names.load(names.PUBLIC[name])
+    assert value is name_resolution.load(names.PUBLIC[name])

@@ -24,8 +24,8 @@ from compiler.ir.transform import PassContext
 from compiler.relay.function import Function
 from compiler.runtime.cuda_execution import launch_on_cuda
 from compiler.runtime.library import library_content
-from compiler.runtime.module import Function as NativeFunction
 from compiler.runtime.module import Module
+from compiler.runtime.module_function import Function as NativeFunction
 from compiler.runtime.native_code import NativeCode, ObjectCode
 from compiler.runtime.signature import Signature
 from compiler.target.codegen.llvm.generate import Generated, described, emit, linked_object_code

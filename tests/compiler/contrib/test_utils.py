@@ -16,7 +16,7 @@ import compiler as tvm
 from compiler import te, unavailable
 from compiler.contrib import cc, clang, download, pickle_memoize, pipeline_executor, tar, utils
 from compiler.ir.error import ArgumentError, BuildError, UnavailableError
-from compiler.names import module_of
+from compiler.name_resolution import module_of
 
 
 def test_folders_go_with_their_object(tmp_path: Path) -> None:
