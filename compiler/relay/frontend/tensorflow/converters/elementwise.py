@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared import tensorflow_operators as shared
 from compiler.relay.frontend.shared.angles import atan2
 from compiler.relay.frontend.shared.errors import ConversionError
-from compiler.relay.frontend.shared.folding import dtype_of, ops, rank_of, scalar
+from compiler.relay.frontend.shared.folding import ops, rank_of, scalar
 from compiler.relay.frontend.shared.tensors import bitcast, cast
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.registry import Convert, converter, converters
@@ -46,16 +47,9 @@ def _unless_zero(kept: RelayExpr, value: RelayExpr) -> Any:
     return ops.where(ops.equal(kept, scalar(0, kept)), ops.zeros_like(value), value)
 
 
-def _divided(a: RelayExpr, b: RelayExpr) -> Any:
-    return ops.divide(a, b) if dtype_of(a).startswith("float") else ops.trunc_divide(a, b)
-
-
-def _floor_divided(a: RelayExpr, b: RelayExpr) -> Any:
-    return ops.floor(ops.divide(a, b)) if dtype_of(a).startswith("float") else ops.floor_divide(a, b)
-
-
 converters(
     {
+        "AddN": shared.add_n,
         **{
             name: _unary(getattr(ops, name.lower()))
             for name in (
@@ -88,10 +82,10 @@ converters(
         "AddV2": _binary(ops.add),
         "Sub": _binary(ops.subtract),
         "Mul": _binary(ops.multiply),
-        "Div": _binary(_divided),
+        "Div": _binary(shared.divide),
         "RealDiv": _binary(ops.divide),
-        "TruncateDiv": _binary(_divided),
-        "FloorDiv": _binary(_floor_divided),
+        "TruncateDiv": _binary(shared.divide),
+        "FloorDiv": _binary(shared.floor_divide),
         "FloorMod": _binary(ops.floor_mod),
         "TruncateMod": _binary(ops.trunc_mod),
         "DivNoNan": _binary(lambda a, b: _unless_zero(b, ops.divide(a, b))),
@@ -142,14 +136,6 @@ converters(
 @converter("LeakyRelu")
 def _leaky_relu(node: Node) -> Any:
     return ops.nn.leaky_relu(node.inputs[0], alpha=float(node.attr("alpha", 0.2)))
-
-
-@converter("AddN")
-def _add_n(node: Node) -> Any:
-    total = node.inputs[0]
-    for x in node.inputs[1:]:
-        total = ops.add(total, x)
-    return total
 
 
 @converter("Select", "SelectV2")

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared import tensorflow_operators as shared
 from compiler.relay.frontend.shared.folding import dtype_of, ops, rank_of, scalar
 from compiler.relay.frontend.shared.segments import segments, sorted_count
 from compiler.relay.frontend.shared.tensors import cast, reshape
 from compiler.relay.frontend.tensorflow.node import Node
-from compiler.relay.frontend.tensorflow.registry import Convert, converter, converters
+from compiler.relay.frontend.tensorflow.registry import Convert, converters
 
 
 def _reduction(reduce: Callable[..., Any]) -> Convert:
@@ -49,12 +50,7 @@ def _place(find: Callable[..., Any]) -> Convert:
 
 
 converters({"ArgMax": _place(ops.argmax), "ArgMin": _place(ops.argmin)})
-
-
-@converter("TopKV2")
-def _topk(node: Node) -> Any:
-    (count,) = node.ints(1, "the number of elements")
-    return list(ops.topk(node.inputs[0], k=count, axis=-1, ret_type="both", dtype="int32"))
+converters({"TopKV2": shared.top_k})
 
 
 def _running(accumulate: Callable[..., Any]) -> Convert:
@@ -70,14 +66,6 @@ def _running(accumulate: Callable[..., Any]) -> Convert:
 
 
 converters({"Cumsum": _running(ops.cumsum), "Cumprod": _running(ops.cumprod)})
-
-
-def _unsorted_segments(reduction: str) -> Convert:
-    def convert(node: Node) -> Any:
-        (count,) = node.ints(2, "the number of segments")
-        return segments(node.inputs[0], node.inputs[1], count, reduction)
-
-    return convert
 
 
 def _sorted_segments(reduction: str) -> Convert:
@@ -103,6 +91,6 @@ def _segment_mean(node: Node) -> Any:
     return ops.divide(segments(x, ids, count, "sum"), rows)
 
 
-converters({f"UnsortedSegment{name}": _unsorted_segments(name.lower()) for name in ("Sum", "Prod", "Max", "Min")})
+converters({f"UnsortedSegment{name}": shared.unsorted_segments(name.lower()) for name in ("Sum", "Prod", "Max", "Min")})
 converters({f"Segment{name}": _sorted_segments(name.lower()) for name in ("Sum", "Prod", "Max", "Min")})
 converters({"SegmentMean": _segment_mean})

@@ -1,4 +1,4 @@
-"""Operators that move elements without looking at them."""
+"""Converters of operators that change shapes and move elements: reshape, concatenate, slice, pad, gather, …"""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared import tensorflow_operators as shared
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.nhwc import batch_to_space, mirror_pad, resize, space_to_batch, strided_slice
 from compiler.relay.frontend.shared.tensors import (
     bounded,
-    expand,
     pad,
     reshape,
     split,
@@ -20,8 +20,22 @@ from compiler.relay.frontend.shared.tensors import (
     transpose,
 )
 from compiler.relay.frontend.tensorflow.node import Node
-from compiler.relay.frontend.tensorflow.registry import converter
+from compiler.relay.frontend.tensorflow.registry import converter, converters
 from compiler.relay.op.type_relations import broadcast_dims
+
+converters(
+    {
+        "ExpandDims": shared.expand_dims,
+        "Transpose": shared.transpose,
+        "SplitV": shared.split_sizes,
+        "Slice": shared.slice_sizes,
+        "Tile": shared.tile,
+        "BroadcastTo": shared.broadcast_to,
+        "ReverseV2": shared.reverse,
+        "Rank": shared.rank,
+        "Fill": shared.fill,
+    }
+)
 
 
 @converter("Reshape")
@@ -35,17 +49,6 @@ def _squeeze(node: Node) -> Any:
     dims = dims_of(x)
     gone = {int(axis) % len(dims) for axis in axes} or {i for i, d in enumerate(dims) if d == 1}
     return reshape(x, [d for i, d in enumerate(dims) if i not in gone])
-
-
-@converter("ExpandDims")
-def _expand_dims(node: Node) -> Any:
-    (axis,) = node.ints(1, "the axis")
-    return ops.expand_dims(node.inputs[0], axis % (rank_of(node.inputs[0]) + 1))
-
-
-@converter("Transpose")
-def _transpose(node: Node) -> Any:
-    return transpose(node.inputs[0], node.ints(1, "the order of the axes"))
 
 
 @converter("ConcatV2")
@@ -86,23 +89,6 @@ def _split(node: Node) -> Any:
     return split(x, [whole // count] * count, axis)
 
 
-@converter("SplitV")
-def _split_v(node: Node) -> Any:
-    x, sizes = node.inputs[0], node.ints(1, "the sizes")
-    (axis,) = (a % rank_of(x) for a in node.ints(2, "the axis"))
-    whole = static_dims(x, "the input")[axis]
-    sizes = [whole - sum(s for s in sizes if s >= 0) if s == -1 else s for s in sizes]
-    return split(x, sizes, axis)
-
-
-@converter("Slice")
-def _slice(node: Node) -> Any:
-    x, begin, sizes = node.inputs[0], node.ints(1, "the begin"), node.ints(2, "the sizes")
-    dims = static_dims(x, "the input")
-    ends = [d if s == -1 else b + s for b, s, d in zip(begin, sizes, dims, strict=True)]
-    return strided_slice(x, begin, ends, [1] * len(dims), {})
-
-
 @converter("StridedSlice")
 def _strided_slice(node: Node) -> Any:
     begin, end, strides = (node.ints(i, what) for i, what in ((1, "the begin"), (2, "the end"), (3, "the strides")))
@@ -119,24 +105,6 @@ def _pad(node: Node) -> Any:
 @converter("MirrorPad")
 def _mirror_pad(node: Node) -> Any:
     return mirror_pad(node.inputs[0], node.pairs(1, "the padding"), node.required("mode"))
-
-
-@converter("Tile")
-def _tile(node: Node) -> Any:
-    return ops.tile(node.inputs[0], node.ints(1, "how often"))
-
-
-@converter("BroadcastTo")
-def _broadcast_to(node: Node) -> Any:
-    return expand(node.inputs[0], node.ints(1, "the shape"))
-
-
-@converter("ReverseV2")
-def _reverse(node: Node) -> Any:
-    x = node.inputs[0]
-    for axis in node.ints(1, "the axes"):
-        x = ops.reverse(x, axis % rank_of(x))
-    return x
 
 
 @converter("ReverseSequence")
@@ -275,18 +243,6 @@ def _broadcast_shapes(node: Node) -> Any:
 @converter("Size")
 def _size(node: Node) -> Any:
     return constant(int(np.prod(static_dims(node.inputs[0], "the input"))), node.attr("out_type", "int32"))
-
-
-@converter("Rank")
-def _rank(node: Node) -> Any:
-    return constant(rank_of(node.inputs[0]), "int32")
-
-
-@converter("Fill")
-def _fill(node: Node) -> Any:
-    dims = node.ints(0, "the shape")
-    bounded(*dims)
-    return ops.full(node.inputs[1], dims, dtype=dtype_of(node.inputs[1]))
 
 
 @converter("Range")

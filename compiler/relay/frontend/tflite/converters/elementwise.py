@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
+from compiler.relay.frontend.shared import tensorflow_operators as shared
 from compiler.relay.frontend.shared.angles import atan2
-from compiler.relay.frontend.shared.folding import dtype_of, ops, scalar
+from compiler.relay.frontend.shared.folding import ops, scalar
 from compiler.relay.frontend.shared.tensors import bitcast, cast
 from compiler.relay.frontend.tflite.converters.activations import activated
 from compiler.relay.frontend.tflite.node import Node
@@ -30,16 +31,9 @@ def _square(x: RelayExpr) -> Any:
     return ops.multiply(x, x)
 
 
-def _divided(a: RelayExpr, b: RelayExpr) -> Any:
-    return ops.divide(a, b) if dtype_of(a).startswith("float") else ops.trunc_divide(a, b)
-
-
-def _floor_divided(a: RelayExpr, b: RelayExpr) -> Any:
-    return ops.floor(ops.divide(a, b)) if dtype_of(a).startswith("float") else ops.floor_divide(a, b)
-
-
 converters(
     {
+        "ADD_N": shared.add_n,
         "ABS": _unary(ops.abs),
         "CEIL": _unary(ops.ceil),
         "COS": _unary(ops.cos),
@@ -58,9 +52,9 @@ converters(
         "ADD": _activated(ops.add),
         "SUB": _activated(ops.subtract),
         "MUL": _activated(ops.multiply),
-        "DIV": _activated(_divided),
+        "DIV": _activated(shared.divide),
         "POW": _binary(ops.power),
-        "FLOOR_DIV": _binary(_floor_divided),
+        "FLOOR_DIV": _binary(shared.floor_divide),
         "FLOOR_MOD": _binary(ops.floor_mod),
         "SQUARED_DIFFERENCE": _binary(lambda a, b: _square(ops.subtract(a, b))),
         "LOGICAL_AND": _binary(ops.logical_and),
@@ -78,14 +72,6 @@ converters(
 )
 
 converters({"MAXIMUM": _binary(ops.maximum), "MINIMUM": _binary(ops.minimum)}, moves=True)
-
-
-@converter("ADD_N")
-def _add_n(node: Node) -> Any:
-    total = node.inputs[0]
-    for x in node.inputs[1:]:
-        total = ops.add(total, x)
-    return total
 
 
 @converter("SELECT", "SELECT_V2")

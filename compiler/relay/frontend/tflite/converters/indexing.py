@@ -8,8 +8,9 @@ import numpy as np
 
 from compiler.relay.frontend.shared.places import bucketized, places_where, uniques, with_part
 from compiler.relay.frontend.shared.segments import segments, sorted_count
+from compiler.relay.frontend.shared.tensorflow_operators import unsorted_segments
 from compiler.relay.frontend.tflite.node import Node
-from compiler.relay.frontend.tflite.registry import Convert, converter, converters
+from compiler.relay.frontend.tflite.registry import converter, converters
 
 
 @converter("WHERE")
@@ -40,12 +41,4 @@ def _segment_sum(node: Node) -> Any:
     return segments(x, ids, sorted_count(node.value(1, "the segments")), "sum")
 
 
-def _unsorted_segments(reduction: str) -> Convert:
-    def convert(node: Node) -> Any:
-        (count,) = node.ints(2, "the number of segments")
-        return segments(node.inputs[0], node.inputs[1], count, reduction)
-
-    return convert
-
-
-converters({f"UNSORTED_SEGMENT_{name}": _unsorted_segments(name.lower()) for name in ("SUM", "PROD", "MAX", "MIN")})
+converters({f"UNSORTED_SEGMENT_{name}": unsorted_segments(name.lower()) for name in ("SUM", "PROD", "MAX", "MIN")})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from compiler.relay.frontend.shared import tensorflow_operators as shared
 from compiler.relay.frontend.shared.folding import ops, rank_of
 from compiler.relay.frontend.shared.tensors import cast
 from compiler.relay.frontend.tflite.node import Node
@@ -42,12 +43,7 @@ def _place(find: Callable[..., Any]) -> Convert:
 
 
 converters({"ARG_MAX": _place(ops.argmax), "ARG_MIN": _place(ops.argmin)})
-
-
-@converter("TOPK_V2")
-def _topk(node: Node) -> Any:
-    (count,) = node.ints(1, "the number of elements")
-    return list(ops.topk(node.inputs[0], k=count, axis=-1, ret_type="both", dtype="int32"))
+converters({"TOPK_V2": shared.top_k})
 
 
 @converter("CUMSUM")

@@ -1,4 +1,4 @@
-"""Operators that move elements without looking at them."""
+"""Converters of operators that change shapes and move elements: reshape, concatenate, slice, pad, gather, …"""
 
 from __future__ import annotations
 
@@ -6,14 +6,29 @@ from typing import Any
 
 import numpy as np
 
+from compiler.relay.frontend.shared import tensorflow_operators as shared
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, known, ops, rank_of
 from compiler.relay.frontend.shared.nhwc import batch_to_space, mirror_pad, resize, space_to_batch, strided_slice
-from compiler.relay.frontend.shared.tensors import bounded, expand, pad, reshape, split, static_dims, transpose
+from compiler.relay.frontend.shared.tensors import bounded, pad, reshape, split, static_dims, transpose
 from compiler.relay.frontend.tflite.converters.activations import activated
 from compiler.relay.frontend.tflite.node import Node
 from compiler.relay.frontend.tflite.quantized import quantization_of
-from compiler.relay.frontend.tflite.registry import converter, quantized_converter
+from compiler.relay.frontend.tflite.registry import converter, converters, quantized_converter
+
+converters(
+    {
+        "EXPAND_DIMS": shared.expand_dims,
+        "TRANSPOSE": shared.transpose,
+        "SPLIT_V": shared.split_sizes,
+        "SLICE": shared.slice_sizes,
+        "TILE": shared.tile,
+        "BROADCAST_TO": shared.broadcast_to,
+        "REVERSE_V2": shared.reverse,
+    },
+    moves=True,
+)
+converters({"RANK": shared.rank, "FILL": shared.fill})
 
 
 @converter("RESHAPE", moves=True)
@@ -33,17 +48,6 @@ def _squeeze(node: Node) -> Any:
     count = 0 if options is None else options.SqueezeDimsLength()
     gone = {int(options.SqueezeDims(i)) % len(dims) for i in range(count)} or {i for i, d in enumerate(dims) if d == 1}
     return reshape(x, [d for i, d in enumerate(dims) if i not in gone])
-
-
-@converter("EXPAND_DIMS", moves=True)
-def _expand_dims(node: Node) -> Any:
-    (axis,) = node.ints(1, "the axis")
-    return ops.expand_dims(node.inputs[0], axis % (rank_of(node.inputs[0]) + 1))
-
-
-@converter("TRANSPOSE", moves=True)
-def _transpose(node: Node) -> Any:
-    return transpose(node.inputs[0], node.ints(1, "the order of the axes"))
 
 
 @converter("CONCATENATION", moves=True)
@@ -76,23 +80,6 @@ def _split(node: Node) -> Any:
     if count < 1 or whole % count:
         raise ConversionError(f"an axis of extent {whole} cannot be split into {count} equal parts")
     return split(x, [whole // count] * count, axis)
-
-
-@converter("SPLIT_V", moves=True)
-def _split_v(node: Node) -> Any:
-    x, sizes = node.inputs[0], node.ints(1, "the sizes")
-    (axis,) = (a % rank_of(x) for a in node.ints(2, "the axis"))
-    whole = static_dims(x, "the input")[axis]
-    sizes = [whole - sum(s for s in sizes if s >= 0) if s == -1 else s for s in sizes]
-    return split(x, sizes, axis)
-
-
-@converter("SLICE", moves=True)
-def _slice(node: Node) -> Any:
-    x, begin, sizes = node.inputs[0], node.ints(1, "the begin"), node.ints(2, "the sizes")
-    dims = static_dims(x, "the input")
-    ends = [d if s == -1 else b + s for b, s, d in zip(begin, sizes, dims, strict=True)]
-    return strided_slice(x, begin, ends, [1] * len(dims), {})
 
 
 _MASKS = {
@@ -135,28 +122,10 @@ def _mirror_pad(node: Node) -> Any:
     return mirror_pad(node.inputs[0], _around(node), "SYMMETRIC" if node.option("Mode") else "REFLECT")
 
 
-@converter("TILE", moves=True)
-def _tile(node: Node) -> Any:
-    return ops.tile(node.inputs[0], node.ints(1, "how often"))
-
-
-@converter("BROADCAST_TO", moves=True)
-def _broadcast_to(node: Node) -> Any:
-    return expand(node.inputs[0], node.ints(1, "the shape"))
-
-
 @converter("BROADCAST_ARGS")
 def _broadcast_args(node: Node) -> Any:
     shape = np.broadcast_shapes(node.ints(0, "a shape"), node.ints(1, "a shape"))
     return constant(np.array(shape), dtype_of(node.inputs[0]))
-
-
-@converter("REVERSE_V2", moves=True)
-def _reverse(node: Node) -> Any:
-    x = node.inputs[0]
-    for axis in node.ints(1, "the axes"):
-        x = ops.reverse(x, axis % rank_of(x))
-    return x
 
 
 @converter("REVERSE_SEQUENCE", moves=True)
@@ -230,18 +199,6 @@ def _one_hot(node: Node) -> Any:
 @converter("SHAPE")
 def _shape(node: Node) -> Any:
     return constant(np.array(static_dims(node.inputs[0], "the input")), node.outputs[0].dtype)
-
-
-@converter("RANK")
-def _rank(node: Node) -> Any:
-    return constant(rank_of(node.inputs[0]), "int32")
-
-
-@converter("FILL")
-def _fill(node: Node) -> Any:
-    dims = node.ints(0, "the shape")
-    bounded(*dims)
-    return ops.full(node.inputs[1], dims, dtype=dtype_of(node.inputs[1]))
 
 
 @converter("RANGE")
