@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compiler.ir import base, diagnostics, instrument, transform
+from compiler.ir import base, diagnostics, instrument, supply, transform
 from compiler.ir.attrs import Attrs
 from compiler.ir.dict_attrs import DictAttrs
 from compiler.ir.env_func import EnvFunc
@@ -73,6 +73,7 @@ __all__ = [
     "save_json",
     "structural_equal",
     "structural_hash",
+    "supply",
     "transform",
 ]
 

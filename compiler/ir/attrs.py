@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, dataclass_transform
 
 from compiler.ir.attr_info import AttrFieldInfo, field_info
-from compiler.ir.error import AttrsError, TVMError, show, unknown_name
+from compiler.ir.error import AttrsError, TVMError, show, unknown_key, unknown_name
 from compiler.ir.extension import public_module
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ class Attrs(Mapping[str, Any], metaclass=AttrsMeta):
 
     def __getitem__(self, key: str) -> Any:
         if key not in type(self).__attr_fields__:
-            raise KeyError(key)
+            raise unknown_key(f"these attributes ({type(self).__name__})", key, type(self).__attr_fields__)
         return getattr(self, key)
 
     def __iter__(self) -> Iterator[str]:

@@ -78,6 +78,13 @@ class UnknownNameError(AttributeError, TVMError):
     """A name that a module or object does not have."""
 
 
+class UnknownKeyError(UnknownNameError, KeyError):
+    """A name that is looked up by index in attributes, which do not have it."""
+
+    def __str__(self) -> str:
+        return UnknownNameError.__str__(self)
+
+
 class UnknownFunctionError(ArgumentError, AttributeError):
     """A function that a module does not have."""
 
@@ -238,6 +245,25 @@ def unknown_name(module: str, name: str, names: Iterable[str]) -> UnknownNameErr
     """
     hint = did_you_mean(name, [n for n in names if not n.startswith("_")])
     return UnknownNameError(f"{module} has no attribute {name!r}{hint}", name=name)
+
+
+def unknown_key(owner: str, key: str, names: Iterable[str]) -> UnknownKeyError:
+    """Return the error for an attribute that is looked up by index, as in ``attrs[key]``, and does not exist.
+
+    Parameters
+    ----------
+    owner : str
+        The object as the user knows it.
+    key : str
+        The attribute asked for.
+    names : iterable of str
+        The attributes there are; the message suggests the nearest one.
+
+    Returns
+    -------
+    UnknownKeyError
+    """
+    return UnknownKeyError(f"{owner} have no attribute {key!r}{did_you_mean(key, list(names))}", name=key)
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -19,9 +19,6 @@ from compiler.runtime.profiling import MetricCollector, Profiler, argument_shape
 
 __all__ = ["GraphModuleDebug", "create"]
 
-_SHORTEST = 1e-3
-"""How many seconds the measurement of a kernel lasts at least when a run is written."""
-
 
 class GraphModuleDebug(GraphModule):
     """A model whose kernels are measured one by one.
@@ -57,21 +54,37 @@ class GraphModuleDebug(GraphModule):
     def _dump_path(self) -> str | None:
         return None if self.debug_datum is None else self.debug_datum.path
 
-    def run(self, **input_dict: ArrayLike) -> None:
+    def run(  # type: ignore[override] # a model may not have inputs of these names, as in TVM
+        self,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: int = 1,
+        limit_zero_time_iterations: int = 100,
+        cooldown_interval_ms: int = 0,
+        repeats_to_cooldown: int = 1,
+        sort_by_time: bool = True,
+        **input_dict: ArrayLike,
+    ) -> None:
         """Set inputs, if any are given, and run the model; print the times of its kernels where files are written.
 
         Parameters
         ----------
+        number, repeat, min_repeat_ms : int
+            How the kernels are measured, as of :meth:`run_individual`.
+        limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown : int
+            Of no effect: no measurement lasts no time, and nothing waits between them.
+        sort_by_time : bool
+            Whether the longest kernel is printed first; otherwise they keep the graph's order.
         **input_dict : array_like or NDArray
             Inputs by name.
         """
         if input_dict:
             self.set_input(None, None, **input_dict)
         if self.debug_datum is not None:
-            self._write_run(self.debug_datum)
+            self._write_run(self.debug_datum, (number, repeat, min_repeat_ms / 1e3), sort_by_time)
         self.module.run()
 
-    def _write_run(self, debug_datum: DebugResult) -> None:
+    def _write_run(self, debug_datum: DebugResult, rounds: tuple[int, int, float], sort_by_time: bool) -> None:
         values: list[list[NDArray]] = []
         thunks = self._thunks()
         for index, thunk in enumerate(thunks):
@@ -79,10 +92,10 @@ class GraphModuleDebug(GraphModule):
                 thunk()
             # nodes share memory: a later one may write over these
             values.append([array(value.numpy()) for value in self.module.results_of(index)])
-        measured = [[] if thunk is None else measure(thunk, 10, 1, _SHORTEST)[1] for thunk in thunks]
+        measured = [[] if thunk is None else measure(thunk, *rounds)[1] for thunk in thunks]
         debug_datum.write_trace([sum(times) / max(len(times), 1) for times in measured])
         debug_datum.write_tensors(values)
-        print(debug_datum.table(measured))
+        print(debug_datum.table(measured, sort_by_time))
 
     def exit(self) -> None:
         """Remove the temporary folder of the files."""

@@ -145,13 +145,15 @@ class DebugResult:
         """
         return self._tensors
 
-    def table(self, measured: Sequence[Sequence[float]]) -> str:
-        """Return a table of the kernels, the longest first.
+    def table(self, measured: Sequence[Sequence[float]], sort_by_time: bool = True) -> str:
+        """Return a table of the kernels.
 
         Parameters
         ----------
         measured : sequence of sequence of float
             Seconds a call: measurements of each node.
+        sort_by_time : bool
+            Whether the longest stands first; otherwise they stand in the graph's order.
 
         Returns
         -------
@@ -164,7 +166,7 @@ class DebugResult:
         ]
         total = sum(time for time, _ in kernels)
         rows: list[Sequence[str]] = [_COLUMNS, ["-" * len(column) for column in _COLUMNS]]
-        for time, index in sorted(kernels, reverse=True):
+        for time, index in sorted(kernels, reverse=True) if sort_by_time else kernels:
             node, outputs = self.nodes[index], self._rows[index + 1] - self._rows[index]
             share = str(round(100 * time / total if total else 0.0, 3))
             shown = str([round(seconds * 1e6, 3) for seconds in measured[index]])

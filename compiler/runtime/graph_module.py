@@ -121,6 +121,15 @@ def create(graph_json_str: str, libmod: Module, device: Device | Sequence[Device
     Returns
     -------
     GraphModule
+
+    Raises
+    ------
+    ArgumentError
+        If the graph is no text, or there is no device.
     """
-    where = device if isinstance(device, Device) else device[0]
+    where = device if isinstance(device, Device) else next(iter(device), None)
+    if not isinstance(where, Device):
+        expected("graph_executor.create", "device", "a device or a sequence of devices", device)
+    if not isinstance(graph_json_str, str):
+        expected("graph_executor.create", "graph_json_str", "the text of a graph", graph_json_str)
     return GraphModule(GraphExecutor(graph_json_str, libmod, where))

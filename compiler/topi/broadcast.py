@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from compiler import te, tir
 from compiler.ir import dtype as dt
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, DTypeError
 from compiler.ir.primexpr import And, Div, FloorDiv, FloorMod, Mod, Not, Or, PrimExpr, Var, binary, convert
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
@@ -210,6 +210,18 @@ def _or(a: PrimExpr, b: PrimExpr) -> PrimExpr:
     return binary(Or, a, b) if dt.is_bool(a.dtype) else tir.bitwise_or(a, b)
 
 
+def _logical(name: str, node: Callable[[PrimExpr, PrimExpr], PrimExpr]) -> BinaryFunction:
+    """Return a function of two truth values, which refuses other types."""
+
+    def function(a: PrimExpr, b: PrimExpr) -> PrimExpr:
+        for operand in (a, b):
+            if not dt.is_bool(operand.dtype):
+                raise DTypeError(f"{name}: expected operands of type bool, got {operand.dtype}")
+        return node(a, b)
+
+    return function
+
+
 def _xor(a: PrimExpr, b: PrimExpr) -> PrimExpr:
     return binary(Or, binary(And, a, Not(b)), binary(And, Not(a), b)) if dt.is_bool(a.dtype) else tir.bitwise_xor(a, b)
 
@@ -235,9 +247,9 @@ right_shift = _broadcast(
 bitwise_and = _broadcast("bitwise_and", _and, "the bits set in both", _BITS)
 bitwise_or = _broadcast("bitwise_or", _or, "the bits set in either", _BITS)
 bitwise_xor = _broadcast("bitwise_xor", _xor, "the bits set in exactly one", _BITS)
-logical_and = _broadcast("logical_and", _and, "whether both hold", _BOOLS)
-logical_or = _broadcast("logical_or", _or, "whether at least one holds", _BOOLS)
-logical_xor = _broadcast("logical_xor", _xor, "whether exactly one holds", _BOOLS)
+logical_and = _broadcast("logical_and", _logical("logical_and", _and), "whether both hold", _BOOLS)
+logical_or = _broadcast("logical_or", _logical("logical_or", _or), "whether at least one holds", _BOOLS)
+logical_xor = _broadcast("logical_xor", _logical("logical_xor", _xor), "whether exactly one holds", _BOOLS)
 equal = _broadcast("equal", lambda a, b: a.equal(b), "whether they are equal", _ANY, _BOOL)
 not_equal = _broadcast("not_equal", lambda a, b: Not(a.equal(b)), "whether they differ", _ANY, _BOOL)
 less = _broadcast("less", lambda a, b: a < b, "whether the first is less", result=_BOOL)

@@ -11,7 +11,7 @@ from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.broadcast import at_broadcast, broadcast_shape
 from compiler.topi.compute import compute
-from compiler.topi.operands import Extent, Index, Scalar, axis_of, constant, dims, number, product, replaced, unflatten
+from compiler.topi.operands import Extent, Scalar, axis_of, constant, dims, number, product, replaced, unflatten
 from compiler.topi.tag import Tag
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "one_hot",
     "searchsorted",
     "strided_set",
-    "strided_slice",
     "take",
     "unravel_index",
 ]
@@ -147,10 +146,15 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
     Raises
     ------
     ArgumentError
-        If there is no such axis.
+        If there is no such axis, or the indices have another rank or no integer type.
     """
     old = dims(data)
     at = axis_of(axis, len(old), "gather")
+    if not dt.is_integral(indices.dtype) or indices.ndim != len(old):
+        raise ArgumentError(
+            f"gather: indices must be integers of the rank of the data, got {indices.dtype} of rank {indices.ndim} for "
+            f"data of rank {len(old)}"
+        )
 
     def element(*i: Var) -> PrimExpr:
         return data(*replaced(i, at, wrapped(indices(*i), old[at])))
@@ -222,103 +226,6 @@ def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
         return data(*coordinates, *rest)
 
     return compute((*points, *old[len(indices) :]), element, name="adv_index", tag=Tag.INJECTIVE)
-
-
-def strided_slice(
-    a: Tensor,
-    begin: Sequence[int],
-    end: Sequence[int],
-    strides: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    slice_mode: str = "end",
-    assume_inbound: bool = True,
-) -> Tensor:
-    """Return the elements from ``begin`` to ``end``, along some axes, as Python's slices do.
-
-    Parameters
-    ----------
-    a : Tensor
-        Of any type; the sliced axes have constant extents.
-    begin : sequence of int
-        The first index along each axis; negative ones count from the end.
-    end : sequence of int
-        The index to stop before, or where ``slice_mode`` is ``size`` how many elements; then -1 takes all that follow.
-    strides : sequence of int, optional
-        The step along each axis, 1 when left out; negative ones go backwards.  Of no effect with ``size``.
-    axes : sequence of int, optional
-        What is sliced; the first axes when left out.
-    slice_mode : {"end", "size"}
-    assume_inbound : bool
-        Of no effect: what is outside of constant extents is never taken.
-
-    Returns
-    -------
-    Tensor
-        Of the data type of ``a``.
-
-    Raises
-    ------
-    ArgumentError
-        If a sliced extent is not a constant, a step is zero, there is no such axis or mode, or ``begin``, ``end`` and
-        ``axes`` have different lengths.
-    """
-    shape = dims(a)
-    steps = list(strides or ()) if slice_mode == "end" else []
-    at = [axis_of(d, len(shape), "strided_slice") for d in (range(len(begin)) if axes is None else axes)]
-    if slice_mode not in ("end", "size"):
-        raise ArgumentError(f"strided_slice: slice_mode must be 'end' or 'size', got {show(slice_mode)}")
-    if not len(begin) == len(end) == len(at) or 0 in steps:
-        raise ArgumentError(
-            f"strided_slice: begin and end must have an entry for each of {len(at)} axes, and strides must not be "
-            f"zero, got {show(begin)}, {show(end)}, {show(strides)}"
-        )
-    ranges: list[tuple[Index, int, Extent]] = [(0, 1, extent) for extent in shape]
-    for n, d in enumerate(at):
-        bounds = (begin[n], end[n], steps[n] if n < len(steps) else 1, shape[d])
-        values = (e.value if isinstance(e, tir.IntImm) else e for e in bounds)
-        first, last, step, extent = (constant(e, "strided_slice") for e in values)
-        places = range(extent)[slice(first, _stop(first, last, extent, slice_mode), step)]
-        ranges[d] = (places.start, step, len(places))
-    firsts, each, counts = zip(*ranges, strict=True) if ranges else ((), (), ())
-    return slice_places(a, firsts, each, counts)
-
-
-def _stop(begin: int, end: int, extent: int, slice_mode: str) -> int:
-    """Return the index to stop before."""
-    if slice_mode == "end":
-        return end
-    return extent if end < 0 else (begin + extent if begin < 0 else begin) + end
-
-
-def slice_places(a: Tensor, begin: Sequence[Index], strides: Sequence[int], shape: Sequence[Extent]) -> Tensor:
-    """Return every ``strides[d]``-th element from ``begin[d]`` on, along each axis.
-
-    Parameters
-    ----------
-    a : Tensor
-        Of any shape and type.
-    begin : sequence of (int or PrimExpr)
-        Not negative.
-    strides : sequence of int
-        Negative ones go backwards.
-    shape : sequence of (int or PrimExpr)
-        How many elements.
-
-    Returns
-    -------
-    Tensor
-        Of ``shape`` and the data type of ``a``.
-    """
-
-    def element(*i: Var) -> PrimExpr:
-        return a(*[_place(v, b, s) for v, b, s in zip(i, begin, strides, strict=True)])
-
-    return compute(shape, element, name="strided_slice", tag=Tag.INJECTIVE)
-
-
-def _place(index: Index, begin: Index, stride: int) -> Index:
-    steps = index if stride == 1 else index * stride
-    return steps if isinstance(begin, int) and begin == 0 else steps + begin
 
 
 def strided_set(a: Tensor, v: Tensor, begin: Tensor, end: Tensor, strides: Tensor | None = None) -> Tensor:

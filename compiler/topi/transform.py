@@ -66,6 +66,8 @@ def reshape(a: Tensor, newshape: Sequence[Extent]) -> Tensor:
         Of ``newshape`` and the data type of ``a``.
     """
     old, new = dims(a), tuple(newshape)
+    if 0 in new:  # no index exists, so that none is divided by an extent of zero
+        return reindex(new, a, lambda i: [0] * len(old), "reshape")
     runs = list(matching_runs(old, new))
 
     def indices(i: tuple[Var, ...]) -> list[Index]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler import te
+from compiler.ir import dtype as dt
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute, has_schedules
@@ -78,13 +79,16 @@ def depthwise_conv2d_nhwc(
     stride, padding, dilation, out_dtype
         As of :func:`~compiler.topi.nn.convolutions.conv`.
     kernel_layout : {"HWOI", "HWIO"}
-        Whether the channels or their kernels stand first.
+        Whether the channels or their kernels stand first.  A data type is taken as ``out_dtype``, which was the sixth
+        argument up to TVM 0.12.
 
     Returns
     -------
     Tensor
         With ``C * multiplier`` channels.
     """
+    if kernel_layout not in ("HWOI", "HWIO"):
+        kernel_layout, out_dtype = "HWOI", out_dtype or dt.canonical(kernel_layout)
     height, width, *ends = dims(Filter)
     channels, multiplier = ends if kernel_layout == "HWOI" else reversed(ends)
     flat = reshape(Filter, (height, width, channels * multiplier, 1)) if multiplier != 1 else Filter

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler import te, tir
+from compiler.ir.error import ArgumentError, show
 from compiler.ir.primexpr import PrimExpr, Var
 from compiler.te.tensor import Tensor
 from compiler.topi.compute import compute
@@ -69,11 +70,22 @@ def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
     Tensor
         Of the shape and data type of ``x``.
 
+    Raises
+    ------
+    ArgumentError
+        If there is not one slope for each place.
+
     References
     ----------
     He et al., "Delving Deep into Rectifiers", ICCV 2015.
     """
     at = axis_of(axis, x.ndim, "prelu")
+    extents = (*dims(slope), dims(x)[at])
+    if slope.ndim != 1 or (all(isinstance(e, int) for e in extents) and len(set(extents)) > 1):
+        raise ArgumentError(
+            f"prelu: expected one slope for each of the {show(extents[-1])} places along axis {at}, got slopes of "
+            f"shape {show(dims(slope))}"
+        )
 
     def element(*i: Var) -> PrimExpr:
         value = x(*i)

@@ -90,19 +90,20 @@ def _flat(function: str, padding: Padding, kernel: Sequence[Extent], rank: int) 
     return (*before, *after)
 
 
-def get_pad_tuple1d(padding: Padding, kernel: Sequence[Extent]) -> tuple[int, ...]:
+def get_pad_tuple1d(padding: Padding, kernel: Extent | Sequence[Extent]) -> tuple[int, ...]:
     """Return the zeros on the left and on the right.
 
     Parameters
     ----------
     padding, kernel
-        As of :func:`get_pad_tuple_generic`.
+        As of :func:`get_pad_tuple_generic`; the kernel's one extent may stand alone.
 
     Returns
     -------
     tuple of int
     """
-    return _flat("get_pad_tuple1d", padding, kernel, 1)
+    extents = kernel if isinstance(kernel, Sequence) else (kernel,)
+    return _flat("get_pad_tuple1d", padding, extents, 1)
 
 
 def get_pad_tuple(padding: Padding, kernel: Sequence[Extent]) -> tuple[int, ...]:

@@ -230,3 +230,11 @@ def test_an_operator_without_any_definition_is_named() -> None:
     relay.op.op.register("test.undefined")
     with pytest.raises(InterpreterError, match=r"interpreter: test\.undefined\(.*\): the operator has neither"):
         apply_operator(relay.op.get("test.undefined"), {}, [np.ones(2, "float32")])
+
+
+def test_an_attribute_that_does_not_exist_is_looked_up_as_a_name_or_as_a_key() -> None:
+    attrs = relay.nn.conv2d(relay.var("x", shape=(1, 4, 8, 8)), relay.var("w", shape=(4, 4, 3, 3))).attrs
+    assert attrs.get("stride") is None
+    for error in (AttributeError, KeyError):
+        with pytest.raises(error, match="have no attribute 'stride'; did you mean 'strides'"):
+            attrs["stride"]

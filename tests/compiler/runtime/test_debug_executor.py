@@ -105,3 +105,20 @@ def test_a_run_leaves_its_graph_times_and_results(tmp_path: Path, capsys: pytest
     kept = debug_executor.create(graph, lib.get_lib(), tvm.cpu(0), dump_root=tmp_path)
     kept.exit()
     assert (tmp_path / folder.name / "_tvmdbg_graph_dump.json").exists()
+
+
+def test_a_run_says_how_kernels_are_measured(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    x = relay.var("x", shape=(4, 4))
+    graph, lib, _ = relay.build(IRModule.from_expr(relay.Function([x], relay.nn.dense(relay.tanh(x), x))), "llvm")
+    made = debug_executor.create(graph, lib, tvm.cpu(0), dump_root=tmp_path)
+    made.run(number=1, repeat=3, min_repeat_ms=0, sort_by_time=False, x=np.eye(4, dtype="float32"))
+    rows = [line for line in capsys.readouterr().out.splitlines() if "fused" in line]
+    assert ["tanh" in rows[0], "dense" in rows[1]] == [True, True]
+    assert all(len(json.loads(row[row.index("[") :])) == 3 for row in rows)
+
+
+def test_a_graph_runs_on_a_device() -> None:
+    lib = relay.build(IRModule.from_expr(relay.Function([x := relay.var("x", shape=(2,))], relay.exp(x))), "llvm")
+    for devices in ("cpu", []):
+        with pytest.raises(ArgumentError, match="device must be a device or a sequence of devices"):
+            tvm.contrib.graph_executor.create(lib.get_graph_json(), lib.get_lib(), devices)

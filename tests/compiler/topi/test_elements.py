@@ -5,6 +5,7 @@ import pytest
 
 import compiler as tvm
 from compiler import te, tir, topi
+from compiler.ir.error import ArgumentError, DTypeError
 
 
 @pytest.mark.parametrize("indexed", [lambda a, i: a[i], lambda a, i: a(i)])
@@ -29,3 +30,26 @@ def test_an_expression_is_cast():
 def test_an_element_of_a_buffer_is_cast():
     buffer = tir.decl_buffer((4,), "float16")
     assert topi.cast(buffer[2], "float32").value.buffer is buffer
+
+
+def test_logical_operators_take_truth_values_only():
+    numbers, truths = te.placeholder((2,), "int32"), te.placeholder((2,), "bool")
+    for function in (topi.logical_and, topi.logical_or, topi.logical_xor):
+        assert function(truths, truths).dtype == "bool"
+        with pytest.raises(DTypeError, match="expected operands of type bool, got int32"):
+            function(truths, numbers)
+
+
+@pytest.mark.parametrize(("old", "new"), [((4, 0), (2, 0, 2)), ((16, 0), (4, 0)), ((0,), (3, 0))])
+def test_no_elements_in_another_shape(old, new):
+    a = te.placeholder(old, name="a")
+    b = topi.reshape(a, new)
+    out = tvm.nd.array(np.zeros(new, "float32"))
+    tvm.build(te.create_schedule(b.op), [a, b], "llvm")(tvm.nd.array(np.zeros(old, "float32")), out)
+    assert out.shape == new
+
+
+@pytest.mark.parametrize("indices", [((2, 2), "float32"), ((2,), "int32")])
+def test_gather_needs_integers_of_the_rank_of_the_data(indices):
+    with pytest.raises(ArgumentError, match="gather: indices must be integers of the rank of the data"):
+        topi.gather(te.placeholder((3, 4)), 0, te.placeholder(*indices))

@@ -346,3 +346,27 @@ def test_a_schedule_of_ones_own_finds_the_sums_in_the_result(define):
     else:
         expected = reference.depthwise_conv2d_python_nchw(x, w, 1, "SAME")
     np.testing.assert_allclose(out.numpy(), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("multiplier", [1, 2])
+def test_depthwise_convolution_takes_the_data_type_where_older_releases_had_it(multiplier):
+    def defined(x, w):
+        return topi.nn.depthwise_conv2d_nhwc(x, w, (1, 1), 1, (1, 1), "float32")
+
+    def expected(x, w):
+        x, w = np.pad(x.transpose(0, 3, 1, 2), ((0, 0), (0, 0), (1, 1), (1, 1))), w.transpose(2, 3, 0, 1)
+        return reference.depthwise_conv2d_python_nchw(x, w, 1, "VALID").transpose(0, 2, 3, 1)
+
+    check(defined, expected, data(1, 5, 5, 4), data(3, 3, 4, multiplier))
+
+
+def test_prelu_needs_a_slope_for_each_place():
+    x = te.placeholder((1, 3, 2, 2))
+    with pytest.raises(ArgumentError, match="one slope for each of the 3 places along axis 1"):
+        topi.nn.prelu(x, te.placeholder((2,)), 1)
+    with pytest.raises(ArgumentError, match="one slope"):
+        topi.nn.prelu(x, te.placeholder((3, 1)), 1)
+
+
+def test_the_kernel_of_one_dimension_is_a_number_or_a_tuple():
+    assert topi.nn.utils.get_pad_tuple1d("SAME", 4) == topi.nn.utils.get_pad_tuple1d("SAME", (4,)) == (2, 1)
