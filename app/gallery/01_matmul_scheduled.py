@@ -1,7 +1,7 @@
 """Matmul, tiled and vectorised
 
-One definition, seven schedule primitives. Change a factor, or take a line away, and watch the loops, the LLVM IR and
-the assembly follow. The ladder measures what each line is worth.
+One definition, seven schedule primitives. Change a factor or remove a line, and watch the loops, the LLVM IR and the
+assembly change. The ladder measures what each line gains.
 """
 
 import tvm

@@ -1,6 +1,6 @@
 """Vector add
 
-The smallest program: one loop, split so that its inner part becomes vector instructions and its outer part runs on
+The smallest program: one loop, split so that the inner loop becomes vector instructions and the outer one runs on
 several cores.
 """
 

@@ -1,7 +1,7 @@
 """Matmul, unscheduled
 
-Three loops in the order in which the definition names them. The innermost one walks down a column of B: every step
-touches another cache line, which is why this is slow.
+Three loops in the order of the definition. The innermost one walks down a column of B: every iteration touches another
+cache line, which makes this slow.
 """
 
 import tvm

@@ -1,7 +1,7 @@
 """Matmul, loops reordered
 
-The same three loops with k outside of j: now the innermost loop walks along rows of B and C, and one line of the
-schedule has turned a column walk into vector instructions.
+The same three loops with k outside of j: the innermost loop now walks along rows of B and C, and a single line of the
+schedule lets LLVM use vector instructions.
 """
 
 import tvm

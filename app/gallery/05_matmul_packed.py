@@ -1,11 +1,11 @@
 """Matmul, packed and register-tiled
 
-What the fast libraries do. B is copied into panels as wide as a register tile, each just before it is used, so that it
-waits in the second cache. A tile of C stays in vector registers while k runs.
+The technique of optimised BLAS libraries. B is packed into panels as wide as a register tile, each just before it is
+used, so that it stays in the L2 cache. A tile of C stays in vector registers throughout the loop over k.
 
 AVX-512 has thirty-two registers of sixteen floats, and six rows of sixty-four columns take twenty-four of them; older
-machines have room for sixteen columns. 1024 is not a multiple of six, so the loop over tiles is partitioned: whole
-tiles first, then one that is smaller.
+processors have room for sixteen columns. 1024 is not a multiple of six, so the loop over tiles is partitioned: full
+tiles first, then a smaller one.
 """
 
 import numpy as np

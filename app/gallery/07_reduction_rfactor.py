@@ -1,7 +1,7 @@
-"""A sum in pieces: rfactor
+"""Partial sums: rfactor
 
-A sum into one number is a chain: each addition waits for the one before. rfactor splits the reduction into partial
-sums that are independent, which is what vector registers and cores need.
+A sum is a chain of dependent additions: each waits for the one before. rfactor splits the reduction into independent
+partial sums, which can be vectorised and run on several cores.
 """
 
 import tvm

@@ -1,6 +1,6 @@
 """Softmax
 
-Four stages: the largest element, the exponentials, their sum, the quotient. Placed at the row loop of the last one,
+Four stages: the maximum, the exponentials, their sum, and the quotient. Computed at the row loop of the last stage,
 they share one pass over each row, and the exponentials are vectorised.
 """
 

@@ -1,4 +1,4 @@
-"""A pass of your own
+"""A custom pass
 
 A pass is a function from IR to IR. This one turns every division by a power of two into a multiplication by its
 reciprocal, which is exact, and runs after the second phase of lowering. Find it in the timeline.

@@ -1,7 +1,7 @@
-"""A blur in two steps: where to compute
+"""A blur in two stages: compute_at
 
-A blur along x, then along y. Inline the first step and it is computed three times; give it a loop nest of its own and
-the whole intermediate image travels through memory; compute it at a strip of the second and both stay in cache.
+A blur along x, then along y. Inline the first stage, and it is computed three times; give it a loop nest of its own,
+and the whole intermediate image goes through memory; compute it at a strip of the second, and both stay in cache.
 """
 
 import tvm

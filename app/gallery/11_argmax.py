@@ -1,6 +1,6 @@
 """Argmax: a reduction of pairs
 
-A reduction may carry several values. This one keeps the largest element seen and where it was, with a combiner and an
+A reduction may carry several values. This one keeps the maximum and its position, with a combiner and an
 identity written by hand.
 """
 

@@ -1,7 +1,7 @@
-"""A size that is known only when it runs
+"""A symbolic shape
 
-The length is a variable. The split does not divide it, so the loop IR carries a condition; look for it, and for what
-becomes of it when the factor is one.
+The length is a variable. As the split factor may not divide it, the loop IR has a guard; find it, and see what happens
+to it if the factor is one.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """Blocks and threads
 
-Axes bound to blocks and threads of a GPU: the loop IR shows what each thread does, and its kernel follows in CUDA C
-and PTX. There is no GPU behind this page, but there may be one in front of it: My GPU, in the Benchmark pane, runs the
-kernel through your browser.
+Axes bound to blocks and threads of a GPU: the loop IR shows what each thread computes, next to the kernel in CUDA C and
+PTX. The server has no GPU, but your machine may have one: My GPU, in the Benchmark pane, runs the kernel through your
+browser.
 """
 
 import tvm

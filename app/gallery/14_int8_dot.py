@@ -1,7 +1,7 @@
-"""Small integers, wide sums
+"""8-bit dot products
 
-Products of 8-bit integers summed in 32 bits, as quantised networks need them. The casts are part of the definition;
-whether the machine has an instruction for them shows in the assembly of each target.
+Products of 8-bit integers accumulated in 32 bits, as quantised networks need them. The casts are part of the
+definition; the assembly of each target shows whether the processor has an instruction for them.
 """
 
 import tvm

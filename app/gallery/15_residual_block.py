@@ -1,7 +1,7 @@
 """A residual block, pass by pass
 
-Convolution, normalisation, rectifier, and the way around them. Each pass is a step of the timeline: see the
-normalisation become multiplications and additions, and the fourteen operators that there are then become two kernels.
+Convolutions, batch normalisations, ReLUs and a skip connection. Each pass is a step in the timeline: the normalisations
+become multiplications and additions, and the resulting fourteen operators are fused into two kernels.
 """
 
 import tvm

@@ -1,7 +1,7 @@
 """A small network from ONNX
 
-The script writes a model as an exporter would, imports it, builds it, and compares what it computes with an
-interpreter. Drop a model of your own on the page to begin with its file instead.
+The script writes a model as an exporter would, imports it, builds it, and compares its outputs with those of the
+interpreter. To start from a model of your own, drop its file on the page.
 """
 
 import numpy as np

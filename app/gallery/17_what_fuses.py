@@ -1,7 +1,7 @@
-"""What will be fused?
+"""Predicting fusion
 
-Every operator has a pattern that says how it may be fused. This analysis walks a network in the order of evaluation and
-guesses the groups from the patterns alone; then the real pass shows its own. Where do they differ, and why?
+Every operator has a pattern that determines how it may be fused. This analysis visits a network in evaluation order and
+predicts the groups from the patterns alone; FuseOps then shows the real ones. Where do they differ, and why?
 """
 
 import tvm

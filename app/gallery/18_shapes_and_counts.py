@@ -1,7 +1,7 @@
 """Shapes through a network
 
-A visitor that collects the type of every operator's result, and how many multiplications each layer costs. Types are
-there once InferType ran: comment it out and see what the visitor says.
+A visitor that collects the result type of every operator, and the number of multiplications of each layer. There are
+types only after InferType has run: comment it out and see what the visitor reports.
 """
 
 import math

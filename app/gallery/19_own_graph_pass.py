@@ -1,7 +1,7 @@
-"""A graph pass of your own
+"""A custom graph pass
 
-The pass replaces every rectifier by its leaky cousin. It is an ordinary step of the pipeline: the timeline shows it
-between the built-in ones, and what it makes comes from its own line and from what it replaced.
+The pass replaces every ReLU by a leaky ReLU. It is an ordinary step of the pipeline: the timeline shows it among the
+built-in passes, and the new operators are linked to the line that creates them and to those that they replace.
 """
 
 import tvm

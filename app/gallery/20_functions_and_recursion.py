@@ -1,7 +1,7 @@
-"""A graph is a program
+"""Functions and recursion
 
-Functions are values, `let` names them, and a function may call itself. This one raises a number to a power by
-recursion; then a function that `let` has named squares the result twice.
+Functions are values that `let` can bind to names, and a function may call itself. This one computes a power by
+recursion; a function bound by `let` then squares the result twice.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Matmul, scheduled in TensorIR
 
-The program is written out in TVMScript, and each primitive rewrites it: choose one in the timeline to read the program
-after it, compare it with the one before by the key D, and measure all of them with the ladder.
+The program is written in TVMScript, and each primitive transforms it: select one in the timeline to see the program
+after it, press D to compare it with the one before, and measure all of them with the ladder.
 """
 
 import tvm
@@ -31,14 +31,14 @@ sch.parallel(i_outer)
 sch.vectorize(j_inner)
 sch.unroll(i_inner)
 
-# It is summed up in a buffer of its own, and written to C once.
+# It is accumulated in a local buffer, and written to C once.
 tile = sch.cache_write(block, 0, "local")
 sch.reverse_compute_at(tile, j_outer)
 row, column = sch.get_loops(tile)[-2:]
 sch.vectorize(column)
 sch.unroll(row)
 
-# What begins the sum leaves the loop over k.
+# Move the initialisation of the sum out of the loop over k.
 sch.decompose_reduction(block, k)
 
 f = tvm.build(sch.mod, target="llvm -mcpu=native")

@@ -1,7 +1,7 @@
 """Convolution, tensorized
 
-The innermost loops of a convolution are the multiplication of a small matrix by another. Blockize makes one block of
-them, and tensorize puts a hand-written kernel in its place: eight outputs are sums of vectors.
+The innermost loops of a convolution are a product of two small matrices. Blockize turns them into a block, and
+tensorize replaces it by a hand-written kernel that computes eight outputs as sums of vectors.
 """
 
 import tvm

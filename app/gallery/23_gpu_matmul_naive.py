@@ -1,7 +1,7 @@
-"""GPU matmul 1: a thread for each row
+"""GPU matmul 1: one thread per row
 
-Each thread computes whole rows: neighbouring threads read and write far apart, so that every access of a warp touches
-32 sectors. The pane On a GPU says so; press draw to see it.
+Each thread computes whole rows: the accesses of adjacent threads are far apart, so that every access of a warp touches
+32 sectors. The On a GPU pane reports it; press draw to see it.
 """
 
 import tvm

@@ -1,7 +1,7 @@
-"""GPU matmul 2: a block for each tile
+"""GPU matmul 2: one block per tile
 
-A thread for each element, 16 x 16 of them a block: reads of B and writes of C are coalesced, and the sum stays in a
-register. Every element of A and B is still read from global memory by many threads.
+One thread per element, in blocks of 16 x 16: reads of B and writes of C are coalesced, and the sum stays in a register.
+Every element of A and B is still read from global memory by many threads.
 """
 
 import tvm

@@ -1,7 +1,7 @@
 """GPU matmul 3: tiles in shared memory
 
-The threads of a block fetch a tile of A and of B together, wait for each other, and read both sixteen times from shared
-memory: global memory is asked for a sixteenth of the bytes. Lowering puts the barriers in.
+The threads of a block cooperatively fetch a tile of A and one of B, synchronise, and read each element sixteen times
+from shared memory: a sixteenth of the global memory traffic. Lowering inserts the barriers.
 """
 
 import tvm

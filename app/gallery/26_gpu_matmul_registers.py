@@ -1,7 +1,7 @@
 """GPU matmul 4: tiles in registers
 
-Each thread computes 4 x 4 elements: of the eight numbers that it fetches from shared memory it makes sixteen products.
-The title of the PTX says how many registers that takes, and how many warps a processor can hold.
+Each thread computes 4 x 4 elements: it uses the eight values that it loads from shared memory for sixteen products. The
+title of the PTX pane reports the registers that this takes, and the number of warps per multiprocessor.
 """
 
 import tvm

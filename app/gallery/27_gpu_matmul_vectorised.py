@@ -1,7 +1,7 @@
-"""GPU matmul 5: four numbers at once
+"""GPU matmul 5: vector loads and stores
 
-The copies to shared memory and the results are moved as vectors of four: a fourth of the instructions for the same
-bytes. Choose WGSL or OpenCL C in the selector of the kernel code to see the same in another language.
+The copies to shared memory and the stores of results use vectors of four: a quarter of the instructions for the same
+bytes. Select WGSL or OpenCL C in the kernel code pane to see the same in another language.
 """
 
 import tvm

@@ -1,7 +1,7 @@
 """GPU: a sum across threads
 
-The 64 threads of a block add up one row together: first each its share, then by shuffles within warps, then through
-shared memory. Follow it in the Device steps of the timeline, where LowerThreadAllreduce makes it.
+The 64 threads of a block sum one row together: each its share first, then by shuffles within warps, then through shared
+memory. LowerThreadAllreduce generates this code: find it among the Device steps of the timeline.
 """
 
 import tvm

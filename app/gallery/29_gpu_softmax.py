@@ -1,7 +1,7 @@
-"""GPU: softmax, a block for each row
+"""GPU: softmax, one block per row
 
-The largest number and the sum of each row are found by the threads of a block together, and stay in shared memory;
-everything is one kernel.
+The threads of a block compute the maximum and the sum of a row together and keep them in shared memory, all in one
+kernel.
 """
 
 import tvm

@@ -1,7 +1,7 @@
 """GPU: convolution with shared memory
 
-A block computes 16 x 16 pixels of one channel. The pixels that their windows need, with a border of two, are fetched
-once into shared memory and read nine times.
+A block computes 16 x 16 pixels of one channel. The input pixels of their windows, including a border, are fetched into
+shared memory once and read nine times.
 """
 
 import tvm

@@ -1,7 +1,7 @@
 """GPU: transposition without bank conflicts
 
-Through shared memory both the reads and the writes of a transposition are coalesced. With padding = 0, the 32 threads
-of a warp read a column of the tile, all of it from one bank: press draw, then set padding to 1.
+With shared memory, both the reads and the writes of a transposition are coalesced. With padding = 0, the 32 threads of
+a warp read a column of the tile, all from the same bank: press draw, then set padding to 1.
 """
 
 import tvm

@@ -1,7 +1,7 @@
 """GPU: a race that the sanitizer catches
 
-Each thread adds its neighbour's element to its own, in place: whether the neighbour has written its own by then is a
-matter of chance. The pane On a GPU names both lines and both threads.
+Each thread adds its neighbour's element to its own in place, and may read it before or after the neighbour has written
+it. The On a GPU pane names both lines and both threads.
 """
 
 import tvm

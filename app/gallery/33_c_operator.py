@@ -1,6 +1,6 @@
 """An operator in C
 
-The same schedules end as plain C, with no runtime but the standard headers, for a microcontroller or for reading: the
+The same schedules compiled to plain C that needs only the standard headers, for a microcontroller or for reading: the
 function takes pointers and can be called from anywhere.
 """
 

@@ -1,8 +1,8 @@
 """GPU matmul: the ladder
 
-Every rung in one schedule: a thread for some rows, a thread for each tile, its sums in registers, tiles in shared
-memory, vectors of four. Press My GPU, then Ladder on my GPU: each step that a GPU can run is timed on yours, and the
-others say why not.
+All steps in one schedule: a thread for several rows, a thread per tile, sums in registers, tiles in shared memory,
+vectors of four. Press My GPU, then Ladder on my GPU: each step that a GPU can run is timed on yours, and the others
+show the reason.
 """
 
 import tvm
@@ -17,7 +17,7 @@ C = te.compute((n, n), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
 s = te.create_schedule(C.op)
 ty, tx = te.thread_axis((0, threads), "threadIdx.y"), te.thread_axis((0, threads), "threadIdx.x")
 
-# naive: a thread for four rows
+# naive: one thread for four rows
 CL = s.cache_write(C, "local")
 i, j = s[C].op.axis
 by, i = s[C].split(i, factor=tile)
@@ -26,7 +26,7 @@ s[CL].compute_at(s[C], j)
 s[C].bind(by, te.thread_axis("blockIdx.y"))
 s[C].bind(i, ty)
 
-# tiled: a thread for 4 x 4 elements, one after the other
+# tiled: one thread for 4 x 4 elements, computed one after the other
 bx, j = s[C].split(j, factor=tile)
 j, xi = s[C].split(j, factor=each)
 s[C].reorder(by, bx, i, j, yi, xi)
@@ -34,14 +34,14 @@ s[CL].compute_at(s[C], xi)
 s[C].bind(bx, te.thread_axis("blockIdx.x"))
 s[C].bind(j, tx)
 
-# registers: all of them at once, so that each number that is fetched is used four times
+# registers: all 16 at once, so that each loaded value is used four times
 s[CL].compute_at(s[C], j)
 ko, ki = s[CL].split(s[CL].op.reduce_axis[0], factor=step)
 s[CL].reorder(ko, ki, *s[CL].op.axis)
 for axis in s[CL].op.axis:
     s[CL].unroll(axis)
 
-# shared memory: the threads of a block fetch its tiles together
+# shared memory: the threads of a block fetch its tiles cooperatively
 for array in (A, B):
     shared = s.cache_read(array, "shared", [CL])
     s[shared].compute_at(s[CL], ko)

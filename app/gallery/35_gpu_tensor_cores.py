@@ -1,7 +1,7 @@
-"""GPU: a matrix product by tensor cores
+"""GPU: a matrix product on tensor cores
 
-The definition is an ordinary product of half-precision matrices. ``tensorize`` replaces tiles of 16 x 16 by operations
-of a whole warp on fragments: ``wmma`` in the CUDA C, ``HMMA`` in the SASS. Emulation computes them here.
+The definition is an ordinary product of half-precision matrices. ``tensorize`` replaces tiles of 16 x 16 by warp-level
+operations on fragments: ``wmma`` in CUDA C, ``HMMA`` in SASS. The server emulates them.
 """
 
 import tvm
