@@ -219,7 +219,7 @@ class Kernel(Struct, frozen=True, kw_only=True):
     name: str
     operators: list[str]
     calls: int | None = 1
-    """How often a run of the model calls it; None where control flow decides it."""
+    """How often a run of the model calls it; None if control flow decides it."""
     flops: float | None = None
     """Floating-point operations a call."""
     bytes: float | None = None
@@ -240,7 +240,7 @@ class OwnKernel(Struct, frozen=True, kw_only=True):
 
     name: Annotated[str, Meta(max_length=400)]
     problem: Annotated[str, Meta(max_length=10_000)] = ""
-    """Why the model goes on with the definition of its operators; empty where it does not."""
+    """Why the model goes on with the definition of its operators; empty if it does not."""
 
 
 class ModelRace(Struct, frozen=True, kw_only=True):
@@ -331,7 +331,7 @@ class Unit(Struct, frozen=True, kw_only=True):
     schedule: list[Stage] = []
     kernels: list[Kernel] = []
     unmeasured: str = ""
-    """Why a run does not measure the kernels of a graph; empty where it does."""
+    """Why a run does not measure the kernels of a graph; empty if it does."""
     own_kernels: list[OwnKernel] = []
     race: ModelRace | None = None
     device: KernelReport | None = None
@@ -468,7 +468,7 @@ class Recorded(Struct, frozen=True, kw_only=True, tag="recorded"):
 
     name: Annotated[str, Meta(max_length=1_000)]
     program: Annotated[str, Meta(max_length=MAX_PROGRAM)] = ""
-    """Text of :mod:`compiler.te.program`; empty where the function cannot be written as data."""
+    """Text of :mod:`compiler.te.program`; empty if the function cannot be written as data."""
     graph: Annotated[str, Meta(max_length=MAX_PROGRAM)] = ""
     """Text of a model with its weights, of which only browsers get kernels."""
     reason: Annotated[str, Meta(max_length=10_000)] = ""

@@ -44,9 +44,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     database: str = ""
     """SQLAlchemy URL of the permalinks; empty is SQLite in the data directory."""
     store: str = ""
-    """fsspec URL of the files that several servers share; empty where there is one server."""
+    """fsspec URL of the files that several servers share; empty if there is one server."""
     scheduler: str = ""
-    """Address of a Dask scheduler on whose workers scripts run; empty where they run on the server's own machine."""
+    """Address of a Dask scheduler on whose workers scripts run; empty if they run on the server's own machine."""
     machine: str = ""
     """What results call this machine where it works in a cluster; its host name by default."""
     lessons_dir: Path | None = None

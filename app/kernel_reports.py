@@ -57,7 +57,7 @@ class MemoryAccess(Struct, frozen=True, kw_only=True):
     size: int
     """Bytes that a lane accesses."""
     pattern: Annotated[str, Meta(max_length=20)] = ""
-    """``coalesced``, ``strided``, ``broadcast``, ``scattered``, ``idle``; empty where only a run knows."""
+    """``coalesced``, ``strided``, ``broadcast``, ``scattered``, ``idle``; empty if only a run knows."""
     sectors: float = 0.0
     least_sectors: float = 0.0
     ways: int = 0
@@ -73,7 +73,7 @@ class MemoryAccess(Struct, frozen=True, kw_only=True):
     element: int = 4
     """Bytes of an element."""
     steps: WarpSteps | None = None
-    """Where the lanes go; None where only a run knows."""
+    """Where the lanes go; None if only a run knows."""
     line: int | None = None
     """The script's."""
     origins: list[int] = []

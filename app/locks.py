@@ -28,7 +28,7 @@ else:
         return True
 
     def open_directory(path: Path) -> int | None:
-        """Open a directory of this user to lock it; returns None where there is none, or a link in its place."""
+        """Open a directory of this user to lock it; returns None if there is none, or a link in its place."""
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:

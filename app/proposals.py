@@ -73,10 +73,10 @@ class Proposal(Struct, frozen=True, kw_only=True, omit_defaults=True):
     label: Annotated[str, Meta(max_length=200)]
     """What it does, in a few words."""
     onto: Place | None = None
-    """Where the loop or stage is dropped for it; None where it is not a drop.  A reordered loop takes the place of the
+    """Where the loop or stage is dropped for it; None if it is not a drop.  A reordered loop takes the place of the
     loop that it is dropped onto."""
     edit: Edit | None = None
-    """How the script says it; None where it is refused."""
+    """How the script says it; None if it is refused."""
     refused: Annotated[str, Meta(max_length=2_000)] = ""
     """Why it cannot be applied, or not be written."""
     gain: Annotated[str, Meta(max_length=500)] = ""

@@ -81,7 +81,7 @@ class GPUResult(Struct, frozen=True, kw_only=True):
     argument: int
     dtype: str
     indices: Packed = ""
-    """Of a sample: flat positions as 32-bit integers; empty where all elements are here."""
+    """Of a sample: flat positions as 32-bit integers; empty if all elements are here."""
     values: Packed
     tolerance: float
     """Largest difference that rounding explains, relative to the largest magnitude; 0 of integers."""

@@ -43,7 +43,7 @@ def completions(path: str) -> list[Completion] | None:
     Returns
     -------
     completions : list of Completion or None
-        None where the name does not exist.
+        None if the name does not exist.
     """
     owner = resolve(path)
     if owner is None:

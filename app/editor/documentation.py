@@ -70,7 +70,7 @@ class Documentation:
 
     name: str
     call: str
-    """Its parameters with their defaults, and what it returns; empty where it cannot be called."""
+    """Its parameters with their defaults, and what it returns; empty if it cannot be called."""
     blocks: Sequence[Block]
     """Summary and description."""
     sections: Sequence[Section]
@@ -88,7 +88,7 @@ def documentation(path: str) -> Documentation | None:
     Returns
     -------
     documentation : Documentation or None
-        None where the name does not exist.
+        None if the name does not exist.
     """
     value = resolve(path)
     if value is None:
@@ -112,7 +112,7 @@ def _docstring(value: object) -> str:
 
 
 def call_text(value: object, *, with_result: bool = False) -> str | None:
-    """Return the parameters of a callable as one writes them, or None where it has no signature.
+    """Return the parameters of a callable as one writes them, or None if it has no signature.
 
     Parameters
     ----------

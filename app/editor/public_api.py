@@ -23,7 +23,7 @@ def resolve(path: str) -> object | None:
     Returns
     -------
     value : object or None
-        None where there is no such name.
+        None if there is no such name.
     """
     root, *names = path.split(".")
     if root != ROOT:

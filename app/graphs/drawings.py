@@ -62,7 +62,7 @@ class Drawings:
         Returns
         -------
         DrawnGraph, optional
-            None where the answer has no such drawing.
+            None if the answer has no such drawing.
         """
         drawing = self._drawings.get(key)
         if drawing is None or not drawing.nodes:

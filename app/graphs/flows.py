@@ -105,7 +105,7 @@ def draw_flow(listing: Listing, function: str = "") -> DrawnFlow | None:
     Returns
     -------
     DrawnFlow, optional
-        None where the listing has no function whose jumps are known.
+        None if the listing has no function whose jumps are known.
 
     Raises
     ------

@@ -94,13 +94,13 @@ class NodeDetails:
 
     @property
     def shape(self) -> str:
-        """Of its value, as ``1 × 64 × 56 × 56``; empty where it is not a tensor of a fixed shape."""
+        """Of its value, as ``1 × 64 × 56 × 56``; empty if it is not a tensor of a fixed shape."""
         match = _TYPE.fullmatch(self.node.type)
         return " × ".join(re.findall(r"\d+", match[1])) if match else ""
 
     @property
     def dtype(self) -> str:
-        """Of its value; empty where it is not a tensor."""
+        """Of its value; empty if it is not a tensor."""
         match = _TYPE.fullmatch(self.node.type)
         return match[2] if match else ""
 
@@ -111,7 +111,7 @@ class NodeDetails:
 
     @property
     def moved(self) -> float | None:
-        """Bytes that it reads of other nodes and writes, if nothing is fused; None where a type is not known."""
+        """Bytes that it reads of other nodes and writes, if nothing is fused; None if a type is not known."""
         sizes = [type_bytes(neighbour.type) for neighbour in self.inputs]
         return None if self.bytes is None or None in sizes else self.bytes + sum(size or 0 for size in sizes)
 
@@ -144,7 +144,7 @@ def node_details(answer: Answer, graph: DrawnGraph, key: str, slot: int) -> Node
     Returns
     -------
     NodeDetails, optional
-        None where no node of the drawing has the slot.
+        None if no node of the drawing has the slot.
     """
     nodes = graph.nodes
     at = next((index for index, item in enumerate(nodes) if item.slot == slot), None)

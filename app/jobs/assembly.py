@@ -152,7 +152,7 @@ class _Assembly:
 
 
 def listing_excess(listing: Listing, others: int = 0) -> str:
-    """Return what of a listing exceeds a limit, in words; empty where nothing does.
+    """Return what of a listing exceeds a limit, in words; empty if nothing does.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def listing_excess(listing: Listing, others: int = 0) -> str:
 
 
 def drawing_excess(drawing: Drawing, others: int = 0) -> str:
-    """Return what of a drawing exceeds a limit, in words; empty where nothing does.
+    """Return what of a drawing exceeds a limit, in words; empty if nothing does.
 
     Parameters
     ----------

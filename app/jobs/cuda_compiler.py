@@ -31,7 +31,7 @@ class KernelCache:
         self._lock = threading.Lock()
 
     def get(self, program: CudaProgram, sass: bool) -> CompiledKernels | None:
-        """Return what was made of a program, with or without its disassembly; None where it is to be made."""
+        """Return what was made of a program, with or without its disassembly; None if it is to be made."""
         with self._lock:
             kernels = self._kept.get((program, sass))
             if kernels is not None:

@@ -213,7 +213,7 @@ class FairQueue:
         Parameters
         ----------
         client, tab : str
-            As of :meth:`enter`.
+            As in :meth:`enter`.
 
         Raises
         ------

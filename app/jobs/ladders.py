@@ -168,7 +168,7 @@ class Ladder:
             return self._bytes
 
     def admit(self) -> None:
-        """Refuse a listener beyond :data:`MAX_LISTENERS`.
+        """Reject a listener beyond :data:`MAX_LISTENERS`.
 
         Raises
         ------

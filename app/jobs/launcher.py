@@ -80,7 +80,7 @@ class Launcher:
         self._compiles_cuda = runner.tier.executes and not missing_tools()
 
     def no_cuda(self, arch: str) -> str:
-        """Return why no machine code of an NVIDIA GPU is made here; empty where it is.
+        """Return why no machine code of an NVIDIA GPU is made here; empty if it is.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class Launcher:
         return missing_tools() or "this server's sandbox cannot bound which programs are started"
 
     def check(self, workspace: Workspace) -> None:
-        """Refuse a workspace that could never be started, before it waits for its turn.
+        """Reject a workspace that could never be started, before it waits for its turn.
 
         Raises
         ------

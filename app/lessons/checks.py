@@ -39,7 +39,7 @@ class CheckBase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, t
     """A check; subclasses say what they ask in ``default_words`` and judge it in ``judge``."""
 
     words: Words = ""
-    """The teacher's own sentence, in the place of the default one."""
+    """The teacher's own sentence, in place of the default one."""
 
     measuring: ClassVar[Measuring] = ""
 
@@ -420,7 +420,7 @@ def _late(errors: list[Problem]) -> str:
 
 
 def measured(evidence: Evidence, of: Quantity) -> float | None:
-    """Return a quantity of the measured kernel, or None where it was not measured."""
+    """Return a quantity of the measured kernel, or None if it was not measured."""
     kernel = evidence.kernel
     if kernel is None or not kernel.seconds:
         return None
@@ -457,14 +457,14 @@ def _title(pane: str) -> str:
 
 
 def _require_listing(pane: str) -> None:
-    """Refuse a pane that shows no text."""
+    """Reject a pane that shows no text."""
     listings = [row.name for row in table.PANES if row.listing and not row.copy_of]
     if pane not in listings:
         raise ValueError(f"Expected a pane with a text, one of {', '.join(listings)}, got {pane!r}")
 
 
 def _require_pattern(text: str) -> None:
-    """Refuse a regular expression that is none."""
+    """Reject a regular expression that is none."""
     try:
         re.compile(text)
     except re.error as error:

@@ -121,7 +121,7 @@ class LessonClass:
         self._lock = threading.Lock()
 
     def require(self, secret: str) -> None:
-        """Refuse whoever is not its teacher.
+        """Reject whoever is not its teacher.
 
         Raises
         ------
@@ -233,7 +233,7 @@ class LessonClass:
             return (self._version, self._encoded) if self._version > after else None
 
     def admit(self) -> None:
-        """Refuse a listener beyond :data:`MAX_LISTENERS`, and have news for them.
+        """Reject a listener beyond :data:`MAX_LISTENERS`, and have news for them.
 
         Raises
         ------

@@ -20,7 +20,7 @@ class Evidence:
     answer : Answer
         Of the compilation.
     measurements : sequence of Measurement
-        Made by the server; empty where nothing was measured.
+        Made by the server; empty if nothing was measured.
     predictions : mapping of str to float
         What the student typed, by the check's name.
     """

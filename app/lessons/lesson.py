@@ -60,7 +60,7 @@ class Step:
     title: str
     html: Markup
     start: str | None = None
-    """The script that it begins with; None where students continue with their own."""
+    """The script that it begins with; None if students continue with their own."""
     answer: str | None = None
     """A script that passes the checks."""
     hints: tuple[Markup, ...] = ()

@@ -29,7 +29,7 @@ def changed_spans(old: str, new: str, names: re.Pattern[str] | None = None) -> t
     Returns
     -------
     tuple of list, or None
-        None where the lines are too long, or too different for single words to matter.
+        None if the lines are too long, or too different for single words to matter.
     """
     if max(len(old), len(new)) > MAX_CHARACTERS:
         return None

@@ -361,7 +361,7 @@ def _clear_of(lines: Sequence[float], y: float) -> float:
 def speedups(values: Sequence[float]) -> tuple[float, float] | None:
     """Return how many times faster the last of some rates is than the one before it, and than the first.
 
-    Rates of zero, of what was not measured, are passed over; None where the last is one, or the only one.
+    Rates of zero, of what was not measured, are passed over; None if the last is one, or the only one.
     """
     measured = [value for value in values if value]
     if len(measured) < 2 or not values[-1]:

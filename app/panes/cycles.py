@@ -29,7 +29,7 @@ class MeasuredCall(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, values: Mapping[str, str]) -> MeasuredCall | None:
-        """Return what a request says; None where it says nothing that can be."""
+        """Return what a request says; None if it says nothing that can be."""
         try:
             call = cls(*(float(values.get(name, "")) for name in ("seconds", "frequency", "flops")))
         except ValueError:
@@ -78,7 +78,7 @@ def measured_loop(call: MeasuredCall, lines: Iterable[str], model: float) -> Mea
     Returns
     -------
     MeasuredLoop or None
-        None where the loop does no floating-point operations that are known.
+        None if the loop does no floating-point operations that are known.
     """
     flops = loop_flops(lines)
     if not flops:

@@ -72,7 +72,7 @@ class _Merger:
             self.fold(f"{stop - shown:,} more lines")
 
     def fold(self, text: str) -> None:
-        """Show one line in the place of many."""
+        """Show one line in place of many."""
         self.drawn.append(DrawnLine(0, Markup("… {}").format(text), "…"))
         self.origins.append(Line(""))
 

@@ -144,7 +144,7 @@ def _lexed(texts: list[str], language: str) -> list[Markup]:
 
 
 def _tokens(text: str, language: str, end: float) -> list[tuple[_TokenType, str]] | None:
-    """Return a text's tokens, or None where the lexer has not found them by ``end`` on the thread's clock."""
+    """Return a text's tokens, or None if the lexer has not found them by ``end`` on the thread's clock."""
     tokens: list[tuple[_TokenType, str]] = []
     lexer = LANGUAGES[language].lexer(stripnl=False, ensurenl=False)
     for token in lexer.get_tokens(text):

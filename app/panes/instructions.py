@@ -230,7 +230,7 @@ _MNEMONIC = re.compile(r"\s+([a-z][\w.]*)")
 
 
 def describe_instruction(mnemonic: str, architecture: str) -> str | None:
-    """Return what an instruction of an architecture does, or None where no rule describes it."""
+    """Return what an instruction of an architecture does, or None if no rule describes it."""
     for pattern, sentence in RULES.get(architecture, ()):
         match = pattern.fullmatch(mnemonic)
         if match:

@@ -22,7 +22,7 @@ class KernelRow:
 
     kernel: Kernel
     share: float | None
-    """Part of the time of all kernels, 0 to 1; None where it was not measured."""
+    """Part of the time of all kernels, 0 to 1; None if it was not measured."""
 
     is_own: bool = False
     """Whether the workspace defines it itself."""

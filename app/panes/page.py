@@ -21,7 +21,7 @@ class Page(Selection):
     """A selection, and what each pane draws of it."""
 
     contents: Mapping[str, object | None]
-    """By pane; None where the answer holds nothing for it."""
+    """By pane; None if the answer holds nothing for it."""
     timeline: list[TimelineGroup]
     bare: Collection[str] = ()
     """The panes of listings that have shown no text yet: nothing of an earlier answer can stay in them."""

@@ -46,7 +46,7 @@ class Pane:
     """Share of the dock, in proportion to the sizes of its other panes."""
     template: str
     producer: Callable[[Pane, Selection], object | None]
-    """Returns what the template draws; None where the answer holds nothing for this pane."""
+    """Returns what the template draws; None if the answer holds nothing for this pane."""
     empty: str = ""
     """What it says when there is nothing to show."""
     redrawn: bool = True
@@ -75,7 +75,7 @@ class Pane:
     flows: bool = False
     """Whether the control flow of its text can be drawn."""
     group: str = ""
-    """Group of the recorded steps that it shows, e.g. ``"lowering"``; empty where it shows no steps."""
+    """Group of the recorded steps that it shows, e.g. ``"lowering"``; empty if it shows no steps."""
     also: str = ""
     """Group of further steps whose texts can be chosen; their buttons are those of another pane."""
     changes_only: bool = False
@@ -85,6 +85,6 @@ class Pane:
     against: str = ""
     """Name under which a link keeps the step that is compared with."""
     strip: str = ""
-    """Title of its steps in the timeline; empty where they are not there."""
+    """Title of its steps in the timeline; empty if they are not there."""
     fold: Callable[[Sequence[TimelineStep]], list[TimelineButton]] | None = None
     """Folds its steps into the timeline's buttons."""

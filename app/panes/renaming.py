@@ -18,7 +18,7 @@ _DEFINED = re.compile(r"\s*(\S+?)(?: =|:)")
 
 
 def skeleton(text: str, language: str) -> str:
-    """Return a line with one sign in the place of each generated name.
+    """Return a line with one sign in place of each generated name.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ class Scale:
 
 
 def roofline(measurements: Sequence[Measurement], room: int) -> Roofline | None:
-    """Return the roofline of a ladder; None where the peak, the bandwidth, or the bytes of every step are unknown.
+    """Return the roofline of a ladder; None if the peak, the bandwidth, or the bytes of every step are unknown.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _labelled(points: Sequence[Point]) -> list[Point]:
 
 
 def _free_below(point: Point, label_y: float, placed: Sequence[Point], points: Sequence[Point]) -> float | None:
-    """Return the place below what a label would cover; None where it covers nothing."""
+    """Return the place below what a label would cover; None if it covers nothing."""
     labels = [other.label_y + LABEL_HEIGHT for other in placed if abs(other.x - point.x) < LABEL_WIDTH]
     reach = LABEL_HEIGHT / 2 + RADIUS
     circles = [other.y + reach for other in points if LABEL_OFFSET - RADIUS < other.x - point.x < LABEL_WIDTH]

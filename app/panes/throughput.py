@@ -58,7 +58,7 @@ def loop_throughput(
     Returns
     -------
     LoopThroughput or None
-        None where nothing loops, or the text is not an assembly.
+        None if nothing loops, or the text is not an assembly.
     """
     if listing.language != "gas":
         return None

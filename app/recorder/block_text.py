@@ -32,7 +32,7 @@ class BlockText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The program before any primitive, and after each."""
     primitives: list[str]
     trace: str = ""
-    """How the schedule was made, in JSON; empty where that is not known."""
+    """How the schedule was made, in JSON; empty if that is not known."""
 
 
 def write_blocks(

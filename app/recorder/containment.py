@@ -56,7 +56,7 @@ class NotContained(TVMError):
 
 
 def check_contained(func: PrimFunc) -> None:
-    """Refuse a function that may do more than compute its arguments.
+    """Reject a function that may do more than compute its arguments.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class _Containment(Visitor):
         return _of_lane(index, lane)
 
     def _check_integers(self, e: PrimExpr, allowed: tuple[type, ...]) -> None:
-        """Refuse an expression with a part that may not fit into 32 bits, or is of another kind."""
+        """Reject an expression with a part that may not fit into 32 bits, or is of another kind."""
         todo: list[Node] = [e]
         while todo:
             n = todo.pop()

@@ -35,7 +35,7 @@ class DeviceCode:
     kernels: IRModule
     """The loop IR that the code is made of."""
     source: TextBuilder | None = None
-    """The program; None where LLVM makes assembly at once."""
+    """The program; None if LLVM makes assembly at once."""
     assembly: str = ""
     """LLVM's, of the kinds that it has a back end for, and of CUDA where its own compilers do not work on it."""
     program: CudaProgram | None = None

@@ -22,7 +22,7 @@ def _cpu_model() -> str:
 
 CPU = _cpu_model()
 CACHES = machine_caches()
-"""Those that hold data, the fastest first; empty where the operating system does not say."""
+"""Those that hold data, the fastest first; empty if the operating system does not say."""
 CORES = available_cores()
 """Of the machine: a script may be confined to some of them."""
 

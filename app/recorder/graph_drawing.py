@@ -33,7 +33,7 @@ MAX_LAYERS = 50
 
 
 def draw_module(module: IRModule, name: str, out: TextBuilder | None, weights: Weights | None = None) -> Drawing | None:
-    """Return the drawing of a module's main function; None where it is too large or has none.
+    """Return the drawing of a module's main function; None if it is too large or has none.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def layer_names(span: Span) -> list[str]:
     Returns
     -------
     list of str
-        Empty where nothing was imported by name.
+        Empty if nothing was imported by name.
     """
     return list(dict.fromkeys(origin.name for origin in named_origins(span)))[:MAX_LAYERS]
 

@@ -90,7 +90,7 @@ class _Checks:
     def __init__(self, function: FunctionSubject, target: Target, mode: Mode) -> None:
         self._function, self._target, self._mode = function, target, mode
         self._interpreted: list[Array] | None = None
-        """The arguments after the sanitizer ran the whole program; None where it did not."""
+        """The arguments after the sanitizer ran the whole program; None if it did not."""
 
     def run(self, flops: float) -> KernelChecks:
         faults, sanitized, sanitizer = self._sanitized()
@@ -158,7 +158,7 @@ class _Checks:
 
 
 def _definition(function: FunctionSubject) -> Callable[..., object] | None:
-    """Return a function that computes the same without threads; None where only its kernels say what it computes."""
+    """Return a function that computes the same without threads; None if only its kernels say what it computes."""
     if isinstance(function.source, Schedule) and function.args:
         results = [arg.op for arg in function.args if isinstance(arg, Tensor) and not isinstance(arg.op, PlaceholderOp)]
         return build(te.create_schedule(results), function.args, "llvm")

@@ -61,7 +61,7 @@ def _launch(kernel: KernelAccesses) -> KernelLaunch:
 
 
 def _matrix_types(kernel: KernelAccesses) -> str:
-    """Return what tensor cores do most of a kernel's operations with; empty where they do fewer than the rest."""
+    """Return what tensor cores do most of a kernel's operations with; empty if they do fewer than the rest."""
     most = max(kernel.matrix_flops, key=lambda types: kernel.matrix_flops[types], default="")
     return most if most and 2 * kernel.matrix_flops[most] > kernel.flops else ""
 

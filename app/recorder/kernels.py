@@ -76,7 +76,7 @@ def kernel_groups(built: Built) -> dict[str, list[Function]]:
 
 
 def why_unmeasured(built: Built) -> str:
-    """Return why a run does not measure the kernels of a model; empty where it does."""
+    """Return why a run does not measure the kernels of a model; empty if it does."""
     if not isinstance(built, BuiltGraph):
         return "not measured: control flow decides how often each is called"
     return "not measured: kernels of a device are not launched here" if built.get_lib().imported_modules else ""

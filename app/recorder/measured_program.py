@@ -56,7 +56,7 @@ class MeasuredProgram(ABC):
     lines : list of int or None
         The script's line of each, where it is known.
     flops : float or None
-        Floating-point operations a call; None where they are not known.
+        Floating-point operations a call; None if they are not known.
     """
 
     parameters: list[Parameter]
@@ -147,7 +147,7 @@ class BlockProgram(MeasuredProgram):
     primitives : sequence of str
         The calls.
     trace : str
-        How the last program was made of the first, in JSON; empty where that is not known.
+        How the last program was made of the first, in JSON; empty if that is not known.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def _extents(shape: Iterable[PrimExpr]) -> tuple[int, ...]:
 
 
 def _check_size(name: str, extents: tuple[int, ...], dtype: str) -> None:
-    """Refuse a tensor that there is no memory for.
+    """Reject a tensor that there is no memory for.
 
     Raises
     ------

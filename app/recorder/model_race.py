@@ -27,7 +27,7 @@ def race_models(built: Built, threads: int) -> ModelRace | None:
     Returns
     -------
     ModelRace or None
-        None where there is nothing to race: no such kernel, a program of the virtual machine, or one for a device.
+        None if there is nothing to race: no such kernel, a program of the virtual machine, or one for a device.
     """
     if not isinstance(built, BuiltGraph) or built.get_lib().imported_modules:
         return None

@@ -63,7 +63,7 @@ def _compare(before: Arrays, after: Arrays) -> tuple[bool, float | None]:
 
 
 def _evaluate(module: IRModule) -> Arrays | None:
-    """Return the values of a module's ``main``; None where it cannot be evaluated on random numbers."""
+    """Return the values of a module's ``main``; None if it cannot be evaluated on random numbers."""
     if "main" not in module:
         return None
     main = module["main"]
@@ -91,7 +91,7 @@ def _random(param: Var, random: np.random.Generator) -> npt.NDArray[Any] | None:
 
 
 def _flat(value: Any) -> Arrays | None:
-    """Return a value's arrays, those of tuples in their order; None where it is made of anything else."""
+    """Return a value's arrays, those of tuples in their order; None if it is made of anything else."""
     if isinstance(value, tuple | list):
         parts = [_flat(part) for part in value]
         return None if any(part is None for part in parts) else [a for part in parts if part for a in part]

@@ -112,7 +112,7 @@ class Recorder(Instrument):
         return max(candidates, key=lambda s: (applied[s] == s.count, not s.is_copy), default=None)
 
     def lower_begin(self, name: str, source: Source, args: Sequence[Any] | None) -> None:
-        """Begin a function, in the place of an older one that was lowered from the same schedule and not built."""
+        """Begin a function, in place of an older one that was lowered from the same schedule and not built."""
         if self._in_graph_build:
             return
         schedule = self._schedule_of(source)
@@ -187,7 +187,7 @@ class Recorder(Instrument):
             self._function = self._machine = None
 
     def show_prefix(self, schedule: ScheduleRecord, count: int, prefix: Source) -> None:
-        """Show the function that was made from ``prefix`` in the place of the last one made of ``schedule``."""
+        """Show the function that was made from ``prefix`` in place of the last one made of ``schedule``."""
         shown = next(function for function in reversed(self.functions) if function.source is prefix)
         replaced = next((f for f in reversed(self.functions) if f.schedule is schedule and f is not shown), None)
         shown.schedule, shown.primitives, shown.is_prefix = schedule, count, True

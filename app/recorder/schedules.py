@@ -75,7 +75,7 @@ class ScheduleRecord(ABC):
 
     @abstractmethod
     def applied_in(self, source: Source) -> int | None:
-        """Return how many primitives ``source`` has had applied; None where it is not of this schedule."""
+        """Return how many primitives ``source`` has had applied; None if it is not of this schedule."""
 
     @abstractmethod
     def lower(self) -> None:
@@ -172,7 +172,7 @@ class BlockSchedule(ScheduleRecord):
 
     @property
     def trace(self) -> str:
-        """How its last program was made of the first, in JSON; empty where it notes no trace."""
+        """How its last program was made of the first, in JSON; empty if it notes no trace."""
         trace = self.schedule.trace
         return json.dumps(trace.as_json()) if trace is not None else ""
 

@@ -21,7 +21,7 @@ NAME = "seeded_weight_{}"
 
 
 class SeededWeights(GraphMutator):
-    """Puts inputs in the place of large weights.
+    """Puts inputs in place of large weights.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ def shortened(module: IRModule, times: float, at_least: int = 1) -> Shortened | 
     Returns
     -------
     Shortened or None
-        None where its loops are too short, or not of constant length.
+        None if its loops are too short, or not of constant length.
     """
     cut = _Shortening(times, at_least)
     functions = {

@@ -163,7 +163,7 @@ class SubjectList(Generic[S]):
         return True
 
     def replace(self, old: S, new: S) -> None:
-        """Put a subject in the place of another one."""
+        """Put a subject in place of another one."""
         self._items = [new if item is old else item for item in self._items if item is not new]
 
     def __iter__(self) -> Iterator[S]:

@@ -40,7 +40,7 @@ class Weights:
 
 
 def summarised(values: npt.NDArray[Any], kind: str) -> Weight | None:
-    """Return the figures of an array; None where it has less than two numbers.
+    """Return the figures of an array; None if it has less than two numbers.
 
     Parameters
     ----------

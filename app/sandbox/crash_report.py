@@ -26,14 +26,14 @@ def split_report(console: str) -> tuple[str, str]:
     Returns
     -------
     tuple of (str, str)
-        The report is empty where there is none.
+        The report is empty if there is none.
     """
     before, beginning, after = console.partition(_BEGINNING)
     return (before, beginning + after) if beginning else (console, "")
 
 
 def crashed_line(report: str, file: str) -> int | None:
-    """Return the line of a file that was running, the innermost one; None where none of it was.
+    """Return the line of a file that was running, the innermost one; None if none of it was.
 
     Parameters
     ----------

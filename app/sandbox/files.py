@@ -34,7 +34,7 @@ def size_of(content: bytes | StoredFile) -> int:
 
 
 def check_name(name: str) -> None:
-    """Refuse names of attached files that are not plain names.
+    """Reject names of attached files that are not plain names.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def check_name(name: str) -> None:
 
 
 def check_files(files: Files, limits: Limits) -> None:
-    """Refuse files that could not be written.
+    """Reject files that could not be written.
 
     Raises
     ------

@@ -44,7 +44,7 @@ class _PathBeneath(ctypes.Structure):
 
 
 def abi() -> int:
-    """Version of Landlock in this kernel, 0 where there is none."""
+    """Version of Landlock in this kernel, 0 if there is none."""
     try:
         return syscalls.call("landlock_create_ruleset", None, 0, _GET_VERSION)
     except OSError:

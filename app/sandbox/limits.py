@@ -38,6 +38,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     cpus: tuple[int, ...] = ()
     """The CPUs it may run on; none named means those of the server."""
     own_cpus: int = 0
-    """CPUs that it needs for itself, as its time is measured; 0 where it shares them with others."""
+    """CPUs that it needs for itself, as its time is measured; 0 if it shares them with others."""
     program: Annotated[str, msgspec.Meta(pattern="^(/|$)")] = ""
     """Absolute path of the one program that it may execute; such a job runs no script."""

@@ -60,7 +60,7 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "writev": (20, 66),
 }
 # fmt: on
-"""Name -> (number on x86_64, number on aarch64); None where the machine has no such call."""
+"""Name -> (number on x86_64, number on aarch64); None if the machine has no such call."""
 
 CLONE_NEWNS = 0x0002_0000
 CLONE_NEWUTS = 0x0400_0000
@@ -99,7 +99,7 @@ def machine() -> Machine:
 
 
 def number(name: str, on: Machine) -> int | None:
-    """Number of a system call, or None where the machine has no such call."""
+    """Number of a system call, or None if the machine has no such call."""
     return NUMBERS[name][MACHINES.index(on)]
 
 

@@ -167,7 +167,7 @@ class Connection(asyncio.BufferedProtocol):
         return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
 
     async def _read_head(self) -> h11.Request | None:
-        """Return the next request, or None where none comes."""
+        """Return the next request, or None if none comes."""
         self._front.idle(self)
         begun = False
         try:

@@ -85,7 +85,7 @@ class Backups:
         return f"The newest backup is {backup}; with the server stopped, this restores it: {self.restoring(backup)}"
 
     def restoring(self, backup: Backup) -> str:
-        """Return the shell command that puts a backup in the place of the database, which is kept."""
+        """Return the shell command that puts a backup in place of the database, which is kept."""
         database, damaged = shlex.quote(str(self.database)), shlex.quote(f"{self.database}.damaged")
         beside = " ".join(shlex.quote(f"{self.database}{end}") for end in ("-wal", "-shm"))
         return f"mv -f {database} {damaged}; rm -f {beside}; cp {shlex.quote(str(backup.path))} {database}"
@@ -121,7 +121,7 @@ class Backups:
         Returns
         -------
         Backup or None
-            None where nothing has changed, or there is nothing to back up.
+            None if nothing has changed, or there is nothing to back up.
 
         Raises
         ------

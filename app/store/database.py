@@ -110,7 +110,7 @@ def database_errors(what: str) -> Iterator[None]:
 
 
 def fault(error: DBAPIError, what: str) -> RequestError | None:
-    """Return the error that a user is told, or None where the database itself is well."""
+    """Return the error that a user is told, or None if the database itself is well."""
     full = disk_full(what)
     if getattr(error.orig, "sqlstate", None) == _POSTGRESQL_FULL:
         return full

@@ -24,7 +24,7 @@ _STEPS = 10_000
 
 
 def examine(backups: Backups) -> str | None:
-    """Return what is wrong with a database, as a sentence; None where it may be used."""
+    """Return what is wrong with a database, as a sentence; None if it may be used."""
     path, newest = backups.database, backups.newest
     if not path.exists() or path.stat().st_size == 0:
         lost = newest is not None and newest.links
@@ -78,7 +78,7 @@ def _replaced(database: sqlite3.Connection, path: Path, newest: Backup | None) -
 
 
 def _key(database: sqlite3.Connection) -> object:
-    """Return the key that a database was given when it was made; None where it has none."""
+    """Return the key that a database was given when it was made; None if it has none."""
     if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'settings'").fetchone():
         return None
     return database.execute("SELECT value FROM settings WHERE name = 'link key'").fetchone()

@@ -174,7 +174,7 @@ class Links:
             self.backups.make_if_due(starting=True)
 
     def _examine(self, backups: Backups) -> bool:
-        """Refuse a database that must not be used; returns whether there is one already."""
+        """Reject a database that must not be used; returns whether there is one already."""
         wrong = integrity.examine(backups)
         if wrong is not None:
             raise ConfigurationError(f"{wrong}. {backups.advice()}")
@@ -350,7 +350,7 @@ class Links:
 
 
 def _must_be_an_id(link: str) -> None:
-    """Refuse what cannot be an id before a database sees it; PostgreSQL has no text for every character."""
+    """Reject what cannot be an id before a database sees it; PostgreSQL has no text for every character."""
     if not set(link) <= set(ALPHABET):
         raise _no_such_link(link)
 

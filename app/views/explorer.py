@@ -146,7 +146,7 @@ _DOCSTRING = re.compile(r'\s*(?:"""|\'\'\')\s*([^\n"\']{1,120})')
 
 
 def title_of(script: str) -> str:
-    """Return the first line of a script's docstring; empty where there is none."""
+    """Return the first line of a script's docstring; empty if there is none."""
     match = _DOCSTRING.match(script)
     return match[1].strip() if match else ""
 
@@ -163,7 +163,7 @@ def _modules(in_lesson: bool) -> list[str]:
 
 
 def compiled_parts(workspace: Workspace) -> PageParts | None:
-    """Return the panes of a workspace, or None where the page must ask for them by itself."""
+    """Return the panes of a workspace, or None if the page must ask for them by itself."""
     services, client = current_services(), current_client()
     try:
         answer = services.compiler.compile(workspace, client)

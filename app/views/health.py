@@ -53,7 +53,7 @@ class Storage(msgspec.Struct, frozen=True, kw_only=True):
     uploads_limit: int
     """That they may take."""
     backup: StoredBackup | None
-    """None where there is none yet, or others make them."""
+    """None if there is none yet, or others make them."""
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     """Where scripts run, if not on the server's own machine."""
     links: Literal["ok", "damaged", "failing"]
     storage: Storage | None
-    """None where the data directory cannot be read."""
+    """None if the data directory cannot be read."""
     compiling: Load
     measuring: Load
 

@@ -40,7 +40,7 @@ class Assets:
         return response
 
     def _compressed_response(self, filename: str) -> Response | None:
-        """Return a file compressed, or None where the client or the file does not call for it."""
+        """Return a file compressed, or None if the client or the file does not call for it."""
         if Path(filename).suffix not in COMPRESSED or not request.accept_encodings["gzip"]:
             return None
         original = send_from_directory(self._folder, filename, conditional=False)  # its path is checked here

@@ -26,7 +26,7 @@ _outline = msgspec.json.Decoder(_Outline)
 
 
 def check_values(text: bytes) -> None:
-    """Refuse a JSON text of too many values, by its commas: encoded files contain none, and names few.
+    """Reject a JSON text of too many values, by its commas: encoded files contain none, and names few.
 
     Parameters
     ----------

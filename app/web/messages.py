@@ -27,7 +27,7 @@ class Messages(Stream):
         self._lock = threading.Lock()
 
     def put(self, message: bytes) -> None:
-        """Send a message, in the place of one that nobody has read yet."""
+        """Send a message, in place of one that nobody has read yet."""
         with self._lock:
             self._newest = message
             wake = self._wake

@@ -29,7 +29,7 @@ class Rate:
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
 
     def check(self, client: str, cost: int = 1) -> None:
-        """Refuse a use that a client could not be charged with now, without counting it.
+        """Reject a use that a client could not be charged with now, without counting it.
 
         Raises
         ------

@@ -60,7 +60,7 @@ def allow_embedding() -> None:
 
 
 def _refuse_other_sites() -> None:
-    """Refuse requests with side effects that a page of another site sends.
+    """Reject requests with side effects that a page of another site sends.
 
     Browsers declare the origin of a request; programs do not, and hold no cookies that could be misused.
     """

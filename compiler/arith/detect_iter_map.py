@@ -53,7 +53,7 @@ class IterMapResult(Sequence[IterSumExpr]):
     Attributes
     ----------
     indices : list of IterSumExpr
-        The indices; empty where they are not a map of the kind that was asked for.
+        The indices; empty if they are not a map of the kind that was asked for.
     errors : list of str
         Why.
     padding_predicate : PrimExpr
@@ -116,7 +116,7 @@ def detect_iter_map(
     Returns
     -------
     IterMapResult
-        One sum for each index, of one split at most; empty where there is no such map.
+        One sum for each index, of one split at most; empty if there is no such map.
 
     Examples
     --------

@@ -124,7 +124,7 @@ class Conjunction:
         return any(atom.uses(var) for form in self.forms for atom in form.terms)
 
     def substitute(self, values: Mapping[Var, PrimExpr]) -> Conjunction | None:
-        """Replace variables; None where a value is not an integer.
+        """Replace variables; None if a value is not an integer.
 
         Parameters
         ----------

@@ -64,7 +64,7 @@ def _distribute(s: IterSumExpr, value: PrimExpr, values: dict[IterMark, PrimExpr
 
 
 def _users_first(sums: Sequence[IterSumExpr]) -> list[IterMark]:
-    """Return all marks, each behind those that are made of it."""
+    """Return all marks, each after those that are made of it."""
     order: list[IterMark] = []
     seen: set[IterMark] = set()
 

@@ -359,7 +359,7 @@ class IterMapRewriter(Functor):
         e : PrimExpr
             Of iterators.
         lower, upper : PrimExpr or None
-            Free of iterators; None where there is no bound.
+            Free of iterators; None if there is no bound.
 
         Raises
         ------

@@ -21,7 +21,7 @@ def exact_quotient(dividend: PrimExpr, divisor: PrimExpr) -> PrimExpr | None:
     Returns
     -------
     PrimExpr or None
-        None where the factors do not cancel.
+        None if the factors do not cancel.
     """
     coefficient, factors = _factors(dividend)
     by, divisors = _factors(divisor)

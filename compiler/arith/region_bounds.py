@@ -34,7 +34,7 @@ def estimate_region_strict_bound(
     Returns
     -------
     list of IntervalSet or None
-        One set for each dimension; None where the region covers no box, or that is not known.
+        One set for each dimension; None if the region covers no box, or that is not known.
     """
     if not all(isinstance(r.extent, IntImm) for r in region):
         return None
@@ -73,7 +73,7 @@ def estimate_region_lower_bound(
     Returns
     -------
     list of IntervalSet or None
-        One set for each dimension; None where no such box is known.
+        One set for each dimension; None if no such box is known.
     """
     return estimate_region_strict_bound(region, var_dom, predicate)
 

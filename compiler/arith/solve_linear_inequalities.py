@@ -236,7 +236,7 @@ class _Solution:
                 self._analyzer.bind(var, best, override=True)
 
     def _best_range(self, bounds: IntGroupBounds) -> Range | None:
-        """Return the shortest range that the bounds tell, None where there is no such bound."""
+        """Return the shortest range that the bounds tell, None if there is no such bound."""
         simplify, factor = self._analyzer.simplify, bounds.coef
         lower = [simplify((e + (factor - 1)) // factor) for e in (*bounds.equal, *bounds.lower)]
         upper = [simplify(e // factor) for e in (*bounds.equal, *bounds.upper)]

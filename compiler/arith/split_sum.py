@@ -123,7 +123,7 @@ class Sum:
             self.add_term(term if factor == 1 and not span else term.scaled(term.scale * factor, span))
 
     def add_term(self, term: Split) -> None:
-        """Add one piece, merged with those that it fits, in the place of the first of them."""
+        """Add one piece, merged with those that it fits, in place of the first of them."""
         if (self._fingerprints is not None or len(self.terms) > _LONG) and self._is_new(term):
             self.terms.append(term)
             return

@@ -56,7 +56,7 @@ def subspace_divide(
     -------
     list of [IterMark, IterMark]
         The outer and the inner part of each index, then two marks whose extents are the predicates of the parts.
-        Empty where the map cannot be divided.
+        Empty if the map cannot be divided.
     """
     detected = detect_iter_map(bindings, input_iters, predicate, check_level, simplify_trivial_iterators)
     if not detected.indices:

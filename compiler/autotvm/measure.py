@@ -75,7 +75,7 @@ class BuildResult(NamedTuple):
     Attributes
     ----------
     module : Module or None
-        The code; None where there is an error.
+        The code; None if there is an error.
     args : sequence of Tensor
         The parameters of its function.
     error : MeasureResult or None

@@ -55,7 +55,7 @@ def create_shared(
     options : sequence of str, optional
         Options of the compiler.
     cc : str, optional
-        The compiler; :func:`get_cc` when left out.
+        The compiler; :func:`get_cc` by default.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def create_executable(
     options : sequence of str, optional
         Options of the compiler.
     cc : str, optional
-        The compiler; :func:`get_cc` when left out.
+        The compiler; :func:`get_cc` by default.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def create_staticlib(output: str, inputs: str | Sequence[str], ar: str | None = 
     inputs : str or sequence of str
         Paths of object files.
     ar : str, optional
-        The archiver; ``ar`` when left out.
+        The archiver; ``ar`` by default.
 
     Raises
     ------

@@ -57,7 +57,7 @@ def create_llvm(
     options : sequence of str, optional
         Options of Clang.
     cc : str, optional
-        The compiler; the first one of :func:`find_clang` when left out.
+        The compiler; the first one of :func:`find_clang` by default.
 
     Returns
     -------

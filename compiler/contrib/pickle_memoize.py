@@ -22,7 +22,7 @@ def memoize(key: str, save_at_exit: bool = False) -> Callable[[Function], Functi
     key : str
         Functions of one key share their results.
     save_at_exit : bool
-        Taken for TVM's sake: results are not written to disk, where another version would read them.
+        Accepted for compatibility: results are not written to disk, where another version would read them.
 
     Returns
     -------

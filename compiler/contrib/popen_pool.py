@@ -61,7 +61,7 @@ class PopenWorker:
     maximum_uses : int, optional
         After so many calls a new process takes over.
     stdout, stderr : int or file, optional
-        Where the process writes to; where this one does when left out.
+        Where the process writes to; where this one does by default.
 
     Raises
     ------
@@ -212,7 +212,7 @@ class PopenPoolExecutor:
     Parameters
     ----------
     max_workers : int, optional
-        How many; the number of cores when left out.
+        How many; the number of cores by default.
     timeout : float, optional
         Seconds that a call may take.
     initializer : callable, optional

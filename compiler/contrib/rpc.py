@@ -45,7 +45,7 @@ class LocalSession:
         data : bytearray, bytes, str or Path
             The content, or the path of the file.
         target : str, optional
-            Its name there; the name that it has when left out.
+            Its name there; the name that it has by default.
 
         Raises
         ------

@@ -32,7 +32,7 @@ class CSRNDArray:
     arg1 : numpy.ndarray, or tuple of three arrays
         A dense matrix, or ``(data, indices, indptr)``.
     device : Device, optional
-        Where it is; the CPU when left out.
+        Where it is; the CPU by default.
     shape : tuple of int, optional
         Of the matrix; left out for a dense one.
 
@@ -113,7 +113,7 @@ class CSRPlaceholderOp:
     Attributes
     ----------
     data, indices, indptr : Tensor
-        As of :class:`CSRNDArray`.
+        As in :class:`CSRNDArray`.
     shape : tuple of (int or PrimExpr)
     dtype, name : str
     stype : str
@@ -142,7 +142,7 @@ def array(
     source_array : numpy.ndarray, or tuple of three arrays
         A dense matrix, or ``(data, indices, indptr)``.
     device : Device, optional
-        Where it is; the CPU when left out.
+        Where it is; the CPU by default.
     shape : tuple of int, optional
         Of the matrix; left out for a dense one.
     stype : {"csr"}
@@ -175,9 +175,9 @@ def placeholder(
     ----------
     shape : sequence of (int or PrimExpr)
     nonzeros : int or PrimExpr, optional
-        How many elements it has, 0 when left out.
+        How many elements it has, 0 by default.
     dtype : str, optional
-        Of the elements, float32 when left out.
+        Of the elements, float32 by default.
     name : str
     stype : {"csr"}, optional
 

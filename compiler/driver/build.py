@@ -50,11 +50,11 @@ def build(
     args : sequence of Tensor, Var or Buffer
         The function's parameters in order, of a schedule; what is a function already has its own.
     target : str or Target, optional
-        E.g. ``llvm -mcpu=native``; the current one, else this machine's when left out.
+        E.g. ``llvm -mcpu=native``; by default the current target, or else this machine.
     target_host : str or Target, optional
-        The target of the functions that launch a device's kernels; ``llvm`` when left out.
+        The target of the functions that launch a device's kernels; ``llvm`` by default.
     runtime : optional
-        Accepted as TVM does.
+        Accepted for compatibility.
     name : str
         Name of the function.
     binds : mapping of Tensor to Buffer, optional

@@ -41,7 +41,7 @@ def emulate(
     args : sequence of Tensor, Var or Buffer
         The function's parameters in order, of a schedule.
     target : str or Target, optional
-        The device's target, e.g. ``cuda``; the current one, else ``cuda``, when left out.  Code is generated for its
+        The device's target, e.g. ``cuda``; the current one, else ``cuda``, by default.  Code is generated for its
         host, where that is a CPU like this one.
     name : str
         Name of the function.

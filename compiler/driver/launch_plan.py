@@ -103,7 +103,7 @@ def host_launches(host: IRModule, kernels: IRModule) -> FunctionLaunches:
 
 
 def _launches(func: PrimFunc, kernels: IRModule) -> Launches | None:
-    """Return what a function of the host launches, or None where that is nothing."""
+    """Return what a function of the host launches, or None if that is nothing."""
     calls = _KernelCalls()
     calls.visit(func.body)
     if not calls.any:
@@ -240,7 +240,7 @@ def shared_bytes(kernel: PrimFunc, scope: str = "shared") -> int:
 
 
 def along(extents: Mapping[str, int], axis: str) -> tuple[int, int, int]:
-    """Return the extents of a launch along x, y and z, 1 where nothing is launched.
+    """Return the extents of a launch along x, y and z, 1 if nothing is launched.
 
     Parameters
     ----------

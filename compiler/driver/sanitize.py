@@ -43,9 +43,9 @@ def sanitize(
     args : sequence of Tensor, Var or Buffer
         The function's parameters in order, of a schedule.
     target : str or Target, optional
-        The device's target; the current one, else ``cuda``, when left out.
+        The device's target; the current one, else ``cuda``, by default.
     arrays : sequence of numpy.ndarray or scalar, optional
-        Arguments, changed in place; random ones when left out.
+        Arguments, changed in place; random ones by default.
     name : str
         Name of the function.
     max_accesses : int

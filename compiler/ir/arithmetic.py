@@ -110,7 +110,7 @@ def fold(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -> In
     Returns
     -------
     IntImm, FloatImm or None
-        None where the divisor is zero, or the value does not fit a type that indices have, which never overflow;
+        None if the divisor is zero, or the value does not fit a type that indices have, which never overflow;
         others wrap around.
     """
     if kind in _DIVISIONS and y.value == 0:

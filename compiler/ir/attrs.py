@@ -434,7 +434,7 @@ def attr_fields(cls: type[Attrs]) -> Mapping[str, AttrField]:
 
 
 def attrs_class(type_key: str) -> type[Attrs] | None:
-    """Return the class of attributes that has a type key, e.g. ``relay.attrs.Conv2DAttrs``; None where none has."""
+    """Return the class of attributes that has a type key, e.g. ``relay.attrs.Conv2DAttrs``; None if none has."""
     return _CLASSES.get(type_key)
 
 

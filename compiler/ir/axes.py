@@ -23,11 +23,11 @@ class Range(Node):
     Parameters
     ----------
     begin : PrimExpr or int
-        The first one; the end of a range that starts at 0 where ``end`` is left out.
+        The first one; the end of a range that starts at 0 if ``end`` is left out.
     end : PrimExpr or int, optional
-        The one behind the last.
+        The one after the last.
     span : Span, optional
-        Where it comes from; what is being built when left out.
+        The source location; by default that of the code being built.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class IterVar(Node, ExprOperators):
     Parameters
     ----------
     dom : Range, pair of int, or None
-        What the variable runs over; None where bound inference finds it out.
+        What the variable runs over; None if bound inference finds it out.
     var : Var or str
         The variable of the loop; a name makes a new one.
     iter_type : int

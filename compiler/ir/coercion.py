@@ -125,7 +125,7 @@ def const(value: ExprLike, dtype: str | None = None, span: Span | None = None) -
         Without it integers are int32, int64 if they need it, floats float32, float64 if they need it, and NumPy's
         scalars keep their type; of a vector type, every lane has the value.
     span : Span, optional
-        Where it comes from; what is being built when left out.
+        The source location; by default that of the code being built.
 
     Returns
     -------

@@ -73,7 +73,7 @@ class DiagnosticContext:
     module : IRModule or None
         The program.
     renderer : DiagnosticRenderer, optional
-        What shows the messages; the one of :func:`get_renderer` when left out.
+        What shows the messages; the one of :func:`get_renderer` by default.
     diagnostics : sequence of Diagnostic
         The first messages.
 

@@ -279,7 +279,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     Returns
     -------
     str
-        ``; did you mean 'name'?`` with the nearest of ``names``; empty where none is near.
+        ``; did you mean 'name'?`` with the nearest of ``names``; empty if none is near.
     """
     by_lower = {n.lower(): n for n in names}
     near = difflib.get_close_matches(name.lower(), by_lower, n=1)

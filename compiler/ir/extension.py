@@ -72,7 +72,7 @@ class ExtensionPoint:
         return [name for name in self._names if name not in self._unlisted]
 
     def find(self, name: str) -> Loader | None:
-        """Return what loads a name; None where not even a module that is yet to be imported adds it."""
+        """Return what loads a name; None if not even a module that is yet to be imported adds it."""
         if name not in self._names:
             self.load_modules()
         return self._names.get(name)
@@ -134,7 +134,7 @@ def lazy_package(
     Returns
     -------
     tuple of two callables
-        As of :func:`public_module`.
+        As in :func:`public_module`.
     """
     home_of = {public: home for home, names in homes.items() for public in names}
     module_of = {module.rpartition(".")[2]: module for module in modules}

@@ -51,7 +51,7 @@ class GlobalVar(RelayExpr):
         show_meta_data : bool
             Accepted as all expressions do: a name has none.
         annotate : callable, optional
-            ``annotate(expr)`` is the text behind the name.
+            ``annotate(expr)`` is the text after the name.
 
         Returns
         -------

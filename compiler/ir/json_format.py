@@ -92,7 +92,7 @@ def load_json(json_str: str) -> Any:
 
 
 class _Writer:
-    """Enters objects into the table, each behind what it is made of; graphs are deep, so it keeps its own stack."""
+    """Enters objects into the table, each after what it is made of; graphs are deep, so it keeps its own stack."""
 
     def __init__(self) -> None:
         self.entries: list[dict[str, Any]] = []

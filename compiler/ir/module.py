@@ -505,7 +505,7 @@ class IRModule(Scriptable):
         show_meta_data : bool
             Whether constants too large to print inline are appended, where the format has a place for them.
         annotate : callable, optional
-            ``annotate(expr)`` is the text behind an expression, in place of the comment with its type.
+            ``annotate(expr)`` is the text after an expression, in place of the comment with its type.
 
         Returns
         -------

@@ -138,7 +138,7 @@ class Op:
 
     @property
     def attrs_type_key(self) -> str:
-        """The type key of its calls' attributes; empty where none are declared."""
+        """The type key of its calls' attributes; empty if none are declared."""
         return self.declaration.attrs_type_key
 
     @property
@@ -217,7 +217,7 @@ class Op:
         show_meta_data : bool
             An operator has none.
         annotate : callable, optional
-            ``annotate(op)`` is the text behind it.
+            ``annotate(op)`` is the text after it.
 
         Returns
         -------

@@ -143,7 +143,7 @@ class Ambient:
     table : OriginTable or None
         Where origins are minted.
     level : str or None
-        The level that lowering speaks in the place of the user.
+        The level that lowering speaks in place of the user.
     depth : int
         How many visits of mutators are inside of each other; 0 outside of traversals.
     """
@@ -170,7 +170,7 @@ _ambient: ContextVar[Ambient] = ContextVar("ambient", default=_NOWHERE)
 current_ambient: Callable[[], Ambient] = _ambient.get
 """Return the ambient of this thread or task."""
 set_ambient: Callable[[Ambient], object] = _ambient.set
-"""Put an ambient in the place of that of this thread or task."""
+"""Put an ambient in place of that of this thread or task."""
 
 
 def current_span() -> Span:
@@ -179,7 +179,7 @@ def current_span() -> Span:
 
 
 def active_table() -> OriginTable | None:
-    """Return the table that origins are minted into, None where nothing records."""
+    """Return the table that origins are minted into, None if nothing records."""
     return current_ambient().table
 
 
@@ -377,7 +377,7 @@ def mint_place(location: Location) -> Span:
 
 
 def named_origins(span: Span) -> tuple[Origin, ...]:
-    """Return the rows with a name that a span comes from; empty where nothing records."""
+    """Return the rows with a name that a span comes from; empty if nothing records."""
     table = current_ambient().table
     return () if table is None or not span else table.named(span)
 
@@ -385,7 +385,7 @@ def named_origins(span: Span) -> tuple[Origin, ...]:
 def user_line(span: Span) -> int | None:
     """Return the user's line that a span comes from, of several the one that was carried out last.
 
-    So what a primitive made is at the primitive's line, not at the definition's.  None where nothing records, or no
+    So what a primitive made is at the primitive's line, not at the definition's.  None if nothing records, or no
     user's line is known.
     """
     place = user_location(span)
@@ -402,7 +402,7 @@ def user_location(span: Span) -> Location | None:
     Returns
     -------
     Location or None
-        None where nothing records, or no user's line is known.
+        None if nothing records, or no user's line is known.
     """
     table = current_ambient().table
     if table is None:
@@ -412,6 +412,6 @@ def user_location(span: Span) -> Location | None:
 
 
 def user_place(span: Span) -> str:
-    """Return ``" (line 12)"`` for the user's line that a span comes from, for messages; empty where none is known."""
+    """Return ``" (line 12)"`` for the user's line that a span comes from, for messages; empty if none is known."""
     line = user_line(span)
     return "" if line is None else f" (line {line})"

@@ -151,7 +151,7 @@ class Pass:
         Returns
         -------
         Pass, or a callable that returns one
-            As of :func:`module_pass`.
+            As in :func:`module_pass`.
 
         Raises
         ------
@@ -235,7 +235,7 @@ class Pass:
         return result
 
     def _veto(self, mod: IRModule, instruments: Sequence[PassInstrument]) -> str:
-        """Return why the instruments do not let the pass run on ``mod``; empty where they do."""
+        """Return why the instruments do not let the pass run on ``mod``; empty if they do."""
         # Every instrument is asked, even after one said no, as in TVM.
         with errors_of_program():
             verdicts = [instrument.should_run(mod, self.info) for instrument in instruments]
@@ -341,7 +341,7 @@ def required_pass(name: str) -> Pass:
     Parameters
     ----------
     name : str
-        As of :func:`pass_class`.
+        As in :func:`pass_class`.
 
     Returns
     -------

@@ -60,7 +60,7 @@ class Var(PrimExpr):
     type_annotation: Type | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.dtype, Type):  # TVM's constructor takes a type in the place of a data type
+        if isinstance(self.dtype, Type):  # TVM's constructor takes a type in place of a data type
             object.__setattr__(self, "type_annotation", None if isinstance(self.dtype, PrimType) else self.dtype)
             object.__setattr__(self, "dtype", getattr(self.dtype, "dtype", "handle"))
         if not isinstance(self.name, str):

@@ -103,7 +103,7 @@ def get_first_structural_mismatch(
     Returns
     -------
     tuple of two ObjectPath, or None
-        The paths to the first parts that differ, from ``lhs`` and from ``rhs``; None where nothing does.
+        The paths to the first parts that differ, from ``lhs`` and from ``rhs``; None if nothing does.
 
     Examples
     --------
@@ -255,7 +255,7 @@ class _FirstMismatch(_Equality):
         self._modules_here: tuple[IRModule, IRModule] | None = None
 
     def find(self, a: object, b: object) -> tuple[ObjectPath, ObjectPath] | None:
-        """Return the paths to the first difference; None where there is none."""
+        """Return the paths to the first difference; None if there is none."""
         self._todo.append((a, b, _USE))
         self._paths.append(self._path)
         while self._todo:

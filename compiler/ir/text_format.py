@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Annotation", "TextFormat", "format_of", "register", "registered_format", "text_of"]
 
 Annotation: TypeAlias = Callable[[Any], str]
-"""The text behind an expression, by the expression."""
+"""The text after an expression, by the expression."""
 
 
 class TextFormat:
@@ -69,7 +69,7 @@ class TextFormat:
         show_meta_data : bool
             Whether the values of constants that are too large for the text follow it.
         annotate : callable, optional
-            ``annotate(expr)`` is the text behind an expression, in place of the comment with its type.
+            ``annotate(expr)`` is the text after an expression, in place of the comment with its type.
 
         Returns
         -------
@@ -102,7 +102,7 @@ def register(kind: type, text_format: TextFormat) -> None:
 
 
 def registered_format(kind: type) -> TextFormat | None:
-    """Return the format that is registered for the nearest base of a class, None where no printer is loaded.
+    """Return the format that is registered for the nearest base of a class, None if no printer is loaded.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from itertools import groupby
 __all__ = ["Columns", "TextMarks", "marked_lines"]
 
 Columns = tuple[int, int]
-"""The first column, counted from 0, and the one behind the last."""
+"""The first column, counted from 0, and the one after the last."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ def register_tvm_node(type_key: str, make: Callable[[Fields], Any]) -> None:
 
 
 class _Reader:
-    """Makes the nodes that the root needs, each behind what it is made of."""
+    """Makes the nodes that the root needs, each after what it is made of."""
 
     def __init__(self, nodes: Sequence[Mapping[str, Any]], arrays: Sequence[str]) -> None:
         self._nodes = nodes

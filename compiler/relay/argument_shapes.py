@@ -16,7 +16,7 @@ Shapes = tuple[Any, ...] | None
 
 
 def check_shapes(owner: str, param: Var, shapes: Shapes) -> None:
-    """Refuse a value whose shape a parameter's type excludes.
+    """Reject a value whose shape a parameter's type excludes.
 
     Extents that the type leaves open may be anything, and so may all of a parameter without a type.
 

@@ -115,7 +115,7 @@ class Expr(ExprArithmetic, RelayExpr):
         show_meta_data : bool
             Whether the values of constants that are too large for the text are appended as a ``#[metadata]`` section.
         annotate : callable, optional
-            ``annotate(expr)`` is the text behind an expression, in place of the comment with its type.
+            ``annotate(expr)`` is the text after an expression, in place of the comment with its type.
 
         Returns
         -------
@@ -391,7 +391,7 @@ class TupleWrapper:
         return self.tuple_value
 
     def astype(self, _: object) -> NoReturn:
-        """Refuse a conversion, which a tuple has none of.
+        """Reject a conversion, which a tuple has none of.
 
         Parameters
         ----------
@@ -457,7 +457,7 @@ def var(
     dtype : str
         The data type that goes with ``shape``.
     span : Span, optional
-        Where it comes from; the line of the call when left out.
+        The source location; by default the line of the call.
 
     Returns
     -------
@@ -492,10 +492,10 @@ def const(value: TensorLike, dtype: str | TensorType | None = None, span: Span |
     value : number, sequence, numpy.ndarray or NDArray
         Any shape.
     dtype : str or TensorType, optional
-        When left out that of an ``NDArray``, and of anything else the data type that NumPy finds, where ``float64``
+        By default that of an ``NDArray``, and of anything else the data type that NumPy finds, where ``float64``
         becomes ``float32`` and ``int64`` becomes ``int32``.
     span : Span, optional
-        Where it comes from; the line of the call when left out.
+        The source location; by default the line of the call.
 
     Returns
     -------

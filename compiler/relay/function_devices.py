@@ -104,7 +104,7 @@ def written_devices(func: Function) -> tuple[Sequence[VirtualDevice], Mapping[st
 
 
 def devices_of(func: Function) -> tuple[Sequence[VirtualDevice], VirtualDevice] | None:
-    """Return the devices of a function's parameters and of its result; None where nothing is said of them.
+    """Return the devices of a function's parameters and of its result; None if nothing is said of them.
 
     Parameters
     ----------

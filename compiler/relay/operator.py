@@ -68,7 +68,7 @@ class InferCorrectLayoutOutput:
     Attributes
     ----------
     input_layouts, output_layouts : sequence of (Layout or None)
-        Of the inputs, where each element of a tuple counts as one, and of the outputs; None where nobody knows.
+        Of the inputs, where each element of a tuple counts as one, and of the outputs; None if nobody knows.
     new_attrs : Attrs
     """
 

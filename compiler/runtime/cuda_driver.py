@@ -303,7 +303,7 @@ def _search() -> CudaDriver | str:
 
 
 def why_no_driver() -> str:
-    """Return why nothing runs on a CUDA device here; empty where something can.
+    """Return why nothing runs on a CUDA device here; empty if something can.
 
     Returns
     -------

@@ -33,7 +33,7 @@ class GraphModuleDebug(GraphModule):
         The executor's graph.  Where it is given, the graph, and after each run the times and the results of all nodes
         are written to files.
     dump_root : str or path, optional
-        Where the folder of these files is made; a temporary one, which :meth:`exit` removes, when left out.
+        Where the folder of these files is made; a temporary one, which :meth:`exit` removes, by default.
     """
 
     def __init__(
@@ -195,7 +195,7 @@ class GraphModuleDebug(GraphModule):
         node : int or str
             By number or name.
         out : NDArray, optional
-            Where to copy the result to; a new array when left out.
+            Where to copy the result to; a new array by default.
 
         Returns
         -------
@@ -239,7 +239,7 @@ def create(
     device : Device or sequence of Device
         Where it runs; the first counts.
     dump_root : str or path, optional
-        Where the folder of what a run leaves is made; a temporary one when left out.
+        Where the folder of what a run leaves is made; a temporary one by default.
 
     Returns
     -------

@@ -30,7 +30,7 @@ class DebugResult:
     device : Device
         Where it runs; the folder is named by it.
     dump_root : str or path, optional
-        Where the folder is made; a temporary folder, removed by :meth:`remove`, when left out.
+        Where the folder is made; a temporary folder, removed by :meth:`remove`, by default.
 
     Attributes
     ----------

@@ -90,64 +90,64 @@ class Device:
 
     @property
     def max_threads_per_block(self) -> int | None:
-        """Threads that a block may have; None where no CUDA device is here."""
+        """Threads that a block may have; None if no CUDA device is here."""
         return self._attribute("MAX_THREADS_PER_BLOCK")
 
     @property
     def max_shared_memory_per_block(self) -> int | None:
-        """Bytes of shared memory that a block may have; None where no CUDA device is here."""
+        """Bytes of shared memory that a block may have; None if no CUDA device is here."""
         return self._attribute("MAX_SHARED_MEMORY_PER_BLOCK")
 
     @property
     def warp_size(self) -> int | None:
-        """Threads of a warp; None where no CUDA device is here."""
+        """Threads of a warp; None if no CUDA device is here."""
         return self._attribute("WARP_SIZE")
 
     @property
     def max_clock_rate(self) -> int | None:
-        """Clock frequency in kHz; None where no CUDA device is here."""
+        """Clock frequency in kHz; None if no CUDA device is here."""
         return self._attribute("CLOCK_RATE")
 
     @property
     def compute_version(self) -> str | None:
-        """Compute capability, e.g. ``9.0``; None where no CUDA device is here."""
+        """Compute capability, e.g. ``9.0``; None if no CUDA device is here."""
         major, minor = (self._attribute(f"COMPUTE_CAPABILITY_{which}") for which in ("MAJOR", "MINOR"))
         return None if major is None else f"{major}.{minor}"
 
     @property
     def max_thread_dimensions(self) -> list[int] | None:
-        """Threads that a block may have in x, y and z; None where no CUDA device is here."""
+        """Threads that a block may have in x, y and z; None if no CUDA device is here."""
         extents = [self._attribute(f"MAX_BLOCK_DIM_{axis}") for axis in "XYZ"]
         return None if None in extents else [extent for extent in extents if extent is not None]
 
     @property
     def l2_cache_size_bytes(self) -> int | None:
-        """Bytes of the second cache; None where no CUDA device is here."""
+        """Bytes of the second cache; None if no CUDA device is here."""
         return self._attribute("L2_CACHE_SIZE")
 
     @property
     def total_global_memory(self) -> int | None:
-        """Bytes of memory; None where no CUDA device is here."""
+        """Bytes of memory; None if no CUDA device is here."""
         return find_driver().total_memory(self.device_id) if self._is_cuda else None
 
     @property
     def available_global_memory(self) -> int | None:
-        """Bytes of memory that are free; None where no CUDA device is here."""
+        """Bytes of memory that are free; None if no CUDA device is here."""
         return find_driver().free_memory(self.device_id) if self._is_cuda else None
 
     @property
     def api_version(self) -> int | None:
-        """The version of CUDA that the driver has, e.g. 12040; None where no CUDA device is here."""
+        """The version of CUDA that the driver has, e.g. 12040; None if no CUDA device is here."""
         return find_driver().version if self._is_cuda else None
 
     @property
     def texture_spatial_limit(self) -> int | None:
-        """The largest extent of a texture in the plane; None where no CUDA device is here."""
+        """The largest extent of a texture in the plane; None if no CUDA device is here."""
         return self._attribute("MAXIMUM_TEXTURE2D_WIDTH")
 
     @property
     def device_name(self) -> str | None:
-        """What the driver calls it; None where no CUDA device is here."""
+        """What the driver calls it; None if no CUDA device is here."""
         return find_driver().name(self.device_id) if self._is_cuda else None
 
     @property

@@ -100,7 +100,7 @@ class DeviceModule(Module):
     launches : callable, optional
         Returns what the functions of the host launch.
     machine_code : callable, optional
-        Returns what NVIDIA's driver loads for an architecture; what the files have when left out.
+        Returns what NVIDIA's driver loads for an architecture; what the files have by default.
     arch : str
         The architecture of NVIDIA's that the machine code among the files is for.
 
@@ -108,7 +108,7 @@ class DeviceModule(Module):
     ----------
     launcher : callable, optional
         Runs a kernel: takes its name, its arguments - addresses (``c_void_p``) and numbers - and the launch
-        parameters by name, such as ``blockIdx.x``.  None where no device is here.
+        parameters by name, such as ``blockIdx.x``.  None if no device is here.
     """
 
     def __init__(

@@ -69,7 +69,7 @@ def register_extension(cls: Class, fcreate: object = None) -> Class:
     ----------
     cls : type
     fcreate : callable, optional
-        Taken for TVM's sake.
+        Accepted for compatibility.
 
     Returns
     -------

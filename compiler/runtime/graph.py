@@ -41,7 +41,7 @@ class Graph(msgspec.Struct, kw_only=True):
     heads : list of [int, int, int]
         The outputs.
     attrs : dict
-        ``shape``, ``dltype``, ``storage_id`` and ``device_index`` of every value, each behind the name of its type.
+        ``shape``, ``dltype``, ``storage_id`` and ``device_index`` of every value, each after the name of its type.
     node_row_ptr : list of int
         The number of each node's first value.
     """

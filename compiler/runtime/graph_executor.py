@@ -283,7 +283,7 @@ class GraphExecutor(ModelExecutor):
         return (*inputs, *self._values[graph.node_row_ptr[index] : graph.node_row_ptr[index + 1]])
 
     def thunk(self, index: int) -> Thunk | None:
-        """Return what makes a call, prepared once; None where nothing is to be done.
+        """Return what makes a call, prepared once; None if nothing is to be done.
 
         Parameters
         ----------

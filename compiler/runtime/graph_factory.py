@@ -129,7 +129,7 @@ class GraphExecutorFactory(ExecutorFactoryModule):
         ----------
         file_name : str
         **options
-            Accepted as TVM does.
+            Accepted for compatibility.
 
         Raises
         ------

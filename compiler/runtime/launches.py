@@ -204,7 +204,7 @@ def decode_launches(text: str, kernels: Mapping[str, Sequence[str]], path: str) 
 
 
 def require_fitting(functions: FunctionLaunches, signatures: Mapping[str, Signature], path: str) -> None:
-    """Refuse launches that do not go with the functions of the host whose they are.
+    """Reject launches that do not go with the functions of the host whose they are.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def require_fitting(functions: FunctionLaunches, signatures: Mapping[str, Signat
 
 
 def _elements(parameter: Parameter) -> int | None:
-    """Return how many elements an array has; None where that is not constant, and for numbers."""
+    """Return how many elements an array has; None if that is not constant, and for numbers."""
     if parameter.shape is None:
         return None
     sizes = [size for size in parameter.shape if isinstance(size, int)]
@@ -244,7 +244,7 @@ def _told(arrays: Sequence[tuple[str, int | None]]) -> str:
 
 
 def _check(plan: Launches, kernels: Mapping[str, Sequence[str]], function: str, path: str) -> None:
-    """Refuse a plan whose launches no device runs."""
+    """Reject a plan whose launches no device runs."""
     parameters = [memory.parameter for memory in plan.memory if memory.parameter is not None]
     if parameters != list(range(len(parameters))) or any(m.parameter is None for m in plan.memory[: len(parameters)]):
         _damaged(path, f"{function}the parameters' memory must come first, in their order, got {parameters}")
@@ -290,7 +290,7 @@ def _holds(dtype: str, value: float) -> bool:
 
 
 def _bytes(dtype: str) -> int | None:
-    """Return the bytes of an element, or None where there is no such type."""
+    """Return the bytes of an element, or None if there is no such type."""
     try:
         return dt.storage_bytes(dtype)
     except DTypeError:

@@ -130,7 +130,7 @@ def _linked_here(object_code: bytes) -> bytes:
 
 
 def _linked_by_system(object_code: bytes, attached: bytes) -> bytes | None:
-    """Return a shared library; None where no linker can be run."""
+    """Return a shared library; None if no linker can be run."""
     linker = next((command for command in _LINKERS if shutil.which(command)), None)
     if linker is None:
         return None
@@ -177,7 +177,7 @@ def load_module(path: str | os.PathLike[str], fmt: str = "") -> Any:
     path : str or path-like
         The file.
     fmt : str
-        ``ll`` or ``bc`` of LLVM IR, which the file's ending says when left out; any other file says itself what it is.
+        ``ll`` or ``bc`` of LLVM IR, which the file's ending says by default; any other file says itself what it is.
 
     Returns
     -------
@@ -268,7 +268,7 @@ def _is_relocatable(data: bytes) -> bool:
 
 
 def _require_machine(description: Description, name: str) -> None:
-    """Refuse machine code that this machine cannot run."""
+    """Reject machine code that this machine cannot run."""
     if description.triple.split("-")[0] != host_triple().split("-")[0]:
         raise ArgumentError(f"load_module: {name!r} is for {description.triple}, this machine is a {host_triple()}")
     missing = [f for f in description.features if f not in host_features()]

@@ -36,7 +36,7 @@ def marked(mark: bytes, content: bytes) -> bytes:
 
 
 def find_marked(mark: bytes, data: bytes, path: str, largest: int, begin: int = 0) -> bytes | None:
-    """Return the content behind the first mark from ``begin`` on, or None where there is no such mark.
+    """Return the content behind the first mark from ``begin`` on, or None if there is no such mark.
 
     Parameters
     ----------

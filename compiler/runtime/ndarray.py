@@ -309,7 +309,7 @@ def empty(
     dtype : str
         Type of the elements.
     device : Device, optional
-        Where it lies; the CPU when left out.
+        Where it lies; the CPU by default.
     mem_scope : str, optional
         The memory of the device: ``global``, as there is no other here.
 
@@ -405,7 +405,7 @@ def array(arr: ArrayLike, device: Device | None = None) -> NDArray:
     arr : array_like or NDArray
         The elements; shape and type are theirs.
     device : Device, optional
-        Where it lies; the CPU when left out.
+        Where it lies; the CPU by default.
 
     Returns
     -------

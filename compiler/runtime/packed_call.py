@@ -147,7 +147,7 @@ _Callback = ctypes.CFUNCTYPE(
 
 
 def _carry_out(name: bytes, values: _Ints, codes: _Ints, count: int, result: _Ints) -> int:
-    """Call a registered function with arguments in memory; return 0, or 1 where it raised an exception.
+    """Call a registered function with arguments in memory; return 0, or 1 if it raised an exception.
 
     ``result[1]`` says which kind of number is expected, and after the call whether there is one.
     """

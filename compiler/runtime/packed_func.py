@@ -179,7 +179,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> PackedFunc | None
     ----------
     name : str
     allow_missing : bool
-        Return None where there is none.
+        Return None if there is none.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Parameters as bytes, in the format of TVM's ``.params`` files.
 
-A list of names and a list of arrays, each behind a number that says what follows; all numbers little-endian, an array's
+A list of names and a list of arrays, each after a number that says what follows; all numbers little-endian, an array's
 header as DLPack has it (device, rank, data type, extents).
 """
 

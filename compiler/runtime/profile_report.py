@@ -215,7 +215,7 @@ class Report:
 
 
 def number_of(value: Value | None) -> float:
-    """Return the number in a column; 0 where there is none.
+    """Return the number in a column; 0 if there is none.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class VirtualMachineProfiler(VirtualMachine):
     device : Device
         Where it runs.
     memory_cfg : str, optional
-        Accepted as TVM does.
+        Accepted for compatibility.
     """
 
     def __init__(self, exe: Executable | Module, device: Device, memory_cfg: object = None) -> None:

@@ -186,7 +186,7 @@ def profile_function(
     collectors : sequence of MetricCollector
         What measures.
     func_name : str, optional
-        The entry function when left out.
+        The entry function by default.
     warmup_iters : int
         Calls before the measured one.
 

@@ -104,7 +104,7 @@ class SizeNames:
 
 
 def evaluate(size: Size, values: dict[str, int]) -> int | None:
-    """Return the value of a size, or None where a variable has no value yet.
+    """Return the value of a size, or None if a variable has no value yet.
 
     Raises
     ------

@@ -74,11 +74,11 @@ def time_evaluator(
     min_repeat_ms : int
         A measurement lasts at least this many milliseconds: ``number`` grows until it does.
     limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown : int
-        Accepted as TVM does.
+        Accepted for compatibility.
     cache_flush_bytes : int
         Before each measurement, as many bytes are written, so that the arguments are not in the caches any more.
     f_preproc : str
-        Accepted as TVM does.
+        Accepted for compatibility.
 
     Returns
     -------

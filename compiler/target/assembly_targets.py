@@ -91,7 +91,7 @@ def assembly_target(key: str) -> AssemblyTarget | None:
     Returns
     -------
     AssemblyTarget or None
-        None where the key is neither; whether LLVM knows the CPU shows when code is made for it.
+        None if the key is neither; whether LLVM knows the CPU shows when code is made for it.
     """
     match = _CPU.fullmatch(key)
     if match and match[1] in TRIPLES:

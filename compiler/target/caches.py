@@ -30,7 +30,7 @@ def machine_caches(folder: Path = FOLDER) -> tuple[CacheLevel, ...]:
     Returns
     -------
     tuple of CacheLevel
-        The fastest first; empty where nothing is known, or levels whose lines differ in size.
+        The fastest first; empty if nothing is known, or levels whose lines differ in size.
     """
     levels = [level for entry in folder.glob("index*") if (level := _level(entry)) is not None]
     caches = tuple(cache for _, cache in sorted(levels, key=lambda level: level[0]))

@@ -100,7 +100,7 @@ class _Open:
     instructions: int = 0
     targets: list[tuple[str, JumpKind]] = field(default_factory=list)
     falls: JumpKind | None = "next"
-    """How it leads to the block below it; None where it does not."""
+    """How it leads to the block below it; None if it does not."""
     labels: list[str] = field(default_factory=list)
     """Further labels of the same place."""
 
@@ -139,7 +139,7 @@ def hot_loop(graphs: Sequence[FlowGraph]) -> FlowGraph | None:
     Returns
     -------
     FlowGraph or None
-        None where nothing loops.
+        None if nothing loops.
     """
     looping = [graph for graph in graphs if graph.depth]
     size = {id(graph): sum(block.instructions for block in graph.blocks if block.hot) for graph in looping}

@@ -140,7 +140,7 @@ def adreno(model: str = "unknown", options: Options = None, cfg: str | None = No
     options : str or list of str, optional
         More options.
     cfg : str, optional
-        Taken for TVM's sake: which generation of kernels to use.
+        Accepted for compatibility: which generation of kernels to use.
     backend : str
         ``opencl`` or ``vulkan``.
 
@@ -169,7 +169,7 @@ def intel_graphics(model: str = "unknown", options: Options = None) -> Target:
 
 
 def opengl(model: str = "unknown", options: Options = None) -> Target:
-    """Return the target of a GPU that OpenCL programs, in the place of OpenGL, which TVM has given up.
+    """Return the target of a GPU that OpenCL programs, in place of OpenGL, which TVM has given up.
 
     Parameters
     ----------

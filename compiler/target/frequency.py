@@ -27,7 +27,7 @@ REPEATS = 7
 
 @cache
 def _kernel() -> tuple[ObjectCode, Run, int] | None:
-    """Return code that runs the chain ``n`` times, and the cycles of one; None where no chain is known."""
+    """Return code that runs the chain ``n`` times, and the cycles of one; None if no chain is known."""
     target = Target("llvm")
     chain = CHAIN.get(target.triple.partition("-")[0])
     if chain is None:

@@ -53,7 +53,7 @@ class GpuDevice:
         return self.flops / self.bandwidth
 
     def by_tensor_cores(self, types: str) -> GpuDevice | None:
-        """Return the device with the peak of its tensor cores in the place of float32's.
+        """Return the device with the peak of its tensor cores in place of float32's.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class GpuDevice:
         Returns
         -------
         GpuDevice or None
-            None where no peak is published: the device has none, or multiplies no such numbers.
+            None if no peak is published: the device has none, or multiplies no such numbers.
         """
         peak = self.matrix_flops.get(types)
         return None if peak is None else replace(self, flops=peak)
@@ -106,7 +106,7 @@ class Waves:
     Attributes
     ----------
     count : float
-        1 where all blocks just fit at once.
+        1 if all blocks just fit at once.
     """
 
     count: float

@@ -26,11 +26,11 @@ class PoolInfoProperties:
     Parameters
     ----------
     size_hint_bytes : int
-        Its size in bytes, -1 where that does not matter.
+        Its size in bytes, -1 if that does not matter.
     clock_frequency_hz : int
-        Its clock in hertz, -1 where that is not known.
+        Its clock in hertz, -1 if that is not known.
     read_bandwidth_bytes_per_cycle, write_bandwidth_bytes_per_cycle : int
-        Bytes that are read and written in a cycle, -1 where that is not known.
+        Bytes that are read and written in a cycle, -1 if that is not known.
     read_latency_cycles, write_latency_cycles : int
         Cycles that an access takes.
     target_burst_bytes : mapping of Target to int, optional

@@ -46,7 +46,7 @@ class Description:
     keys : list of str
         The groups of targets that were given; empty for those that it belongs to anyway.
     host : object
-        What was given for the host; None where nothing was.
+        What was given for the host; None if nothing was.
     """
 
     kind: TargetKind

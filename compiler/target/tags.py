@@ -118,7 +118,7 @@ def tagged(name: str) -> dict[str, object] | None:
     Returns
     -------
     dict of str to object, or None
-        None where there is no such tag.
+        None if there is no such tag.
     """
     options = _TAGS.get(name)
     return None if options is None else {**options, "tag": name}

@@ -29,7 +29,7 @@ class VirtualDevice:
     Parameters
     ----------
     device : Device or int, optional
-        The device, or DLPack's number of its kind; left open when left out.
+        The device, or DLPack's number of its kind; left open by default.
     target : Target, optional
         What its code is made for.
     memory_scope : str
@@ -85,11 +85,11 @@ class VirtualDevice:
 
     @property
     def device_type_int(self) -> int:
-        """DLPack's number of the kind of device; -1 where it is left open."""
+        """DLPack's number of the kind of device; -1 if it is left open."""
         return self.device_type
 
     def joined(self, other: VirtualDevice) -> VirtualDevice | None:
-        """Return what two agree on; None where they differ.
+        """Return what two agree on; None if they differ.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class CompilationConfig:
 
     @property
     def optional_homogenous_target(self) -> Target | None:
-        """The one target of all kernels; None where there are several."""
+        """The one target of all kernels; None if there are several."""
         return self.primitive_targets[0] if len(self.primitive_targets) == 1 else None
 
     def canonical(self, device: VirtualDevice) -> VirtualDevice:
@@ -225,7 +225,7 @@ def make_compilation_config(
     target : Target, str, sequence of them, or mapping of kinds of devices to them
         Of the kernels.
     target_host : Target or str, optional
-        Of what calls them; that of ``llvm`` when left out.
+        Of what calls them; that of ``llvm`` by default.
 
     Returns
     -------

@@ -71,7 +71,7 @@ def thread_axis(dom: AxisDomain | str | None = None, tag: str = "", name: str = 
     tag : str
         ``blockIdx.x``, ``threadIdx.x``, ``vthread``, …
     name : str
-        The name of its variable; the tag when left out.
+        The name of its variable; the tag by default.
     span : object
         Ignored; the origin is the user's line.
 

@@ -85,7 +85,7 @@ def _blocks(stmt: Stmt, loops: tuple[For, ...] = ()) -> Iterator[BlockRealize]:
 
 
 def _check_axes(realize: BlockRealize, loops: tuple[For, ...]) -> None:
-    """Refuse a block that does not run once for every value of its axes."""
+    """Reject a block that does not run once for every value of its axes."""
     domains = {loop.loop_var: loop for loop in loops}
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         loop = domains.pop(value, None) if isinstance(value, Var) else None

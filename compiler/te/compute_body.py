@@ -47,7 +47,7 @@ def map_body(body: Body, f: Callable[[PrimExpr], PrimExpr]) -> Body:
 
 
 def substitute_body(body: Body, values: Mapping[Var, PrimExpr]) -> Body:
-    """Put values in the place of variables; in a reduction also in its domain and in how it combines.
+    """Put values in place of variables; in a reduction also in its domain and in how it combines.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def substitute_body(body: Body, values: Mapping[Var, PrimExpr]) -> Body:
 
 
 def reducer_at(combiner: CommReducer, values: Mapping[Var, PrimExpr]) -> CommReducer:
-    """Return a reducer with values in the place of the variables that are not its operands; mostly the same one."""
+    """Return a reducer with values in place of the variables that are not its operands; mostly the same one."""
     result = tuple(substitute(e, values) for e in combiner.result)
     identity = tuple(substitute(e, values) for e in combiner.identity_element)
     old = (*combiner.result, *combiner.identity_element)

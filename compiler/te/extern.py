@@ -147,7 +147,7 @@ def extern(
     name : str
         The name of the outputs in the code that is generated.
     dtype : str or sequence of str, optional
-        The data types of the outputs; that of the inputs when left out.
+        The data types of the outputs; that of the inputs by default.
     in_buffers, out_buffers : Buffer or sequence of Buffer, optional
         What ``fcompute`` is given in place of compact buffers.
     tag : str

@@ -94,7 +94,7 @@ def _product(axes: tuple[IterVar, ...]) -> int | None:
 
 
 def operation_flops(op: Operation) -> int | None:
-    """Return the arithmetic operations of one operation; None where a shape is symbolic.
+    """Return the arithmetic operations of one operation; None if a shape is symbolic.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def schedule_flops(schedule: Schedule) -> int | None:
     Returns
     -------
     int or None
-        Operations; None where a shape is symbolic.
+        Operations; None if a shape is symbolic.
     """
     total = 0
     seen: set[Operation] = set()

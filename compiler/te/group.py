@@ -122,7 +122,7 @@ def common_group(members: Iterable[Stage | Group]) -> Group | None:
 
 
 def require_same_group(member: Stage | Group, parent: Stage) -> None:
-    """Refuse a place outside of the group that a stage or a group is in."""
+    """Reject a place outside of the group that a stage or a group is in."""
     if member.group is not None and member.group not in enclosing_groups(parent):
         raise ScheduleError(
             f"compute_at: {member.label!r} is in {member.group.name!r}, and must be computed at a stage of that, which "

@@ -87,7 +87,7 @@ class HybridOp(Operation):
         return {axis: domain(axis) for axis in self.loop_axes}
 
     def statement(self) -> Stmt:
-        """Return the statement, with its outputs in the place of the tensors that stand for them.
+        """Return the statement, with its outputs in place of the tensors that stand for them.
 
         Returns
         -------

@@ -32,7 +32,7 @@ class IndexTypes:
     Parameters
     ----------
     dtype : str or None
-        An integer type; None where everything stays.
+        An integer type; None if everything stays.
     """
 
     def __init__(self, dtype: str | None) -> None:

@@ -193,7 +193,7 @@ class StageLoops:
         return wrap, dom.min if own else thread.var.astype(axis.var.dtype) + dom.min
 
     def _require_one_loop(self, axis: IterVar, thread: IterVar) -> None:
-        """Refuse two loops along one thread axis: they would run over their diagonal."""
+        """Reject two loops along one thread axis: they would run over their diagonal."""
         if is_virtual(thread) or is_const_int(self.domains[axis].extent, 1):
             return
         for other in self.stage.leaf_iter_vars:

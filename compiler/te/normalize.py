@@ -37,7 +37,7 @@ def normalize(schedule: S) -> S:
 
 
 def _refuse_placed_outputs(schedule: ScheduleState) -> None:
-    """Refuse an output that is computed at a loop of another stage, or of its own."""
+    """Reject an output that is computed at a loop of another stage, or of its own."""
     for stage in schedule.stages:
         if stage.is_output and stage.attach_type is AttachType.SCOPE:
             line = line_of(schedule.primitives, "compute_at", stage.origin_op.name)

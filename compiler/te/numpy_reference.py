@@ -274,7 +274,7 @@ class _Evaluation(Functor):
         return n
 
     def _strided(self, source: Array, indices: Sequence[PrimExpr]) -> Array | None:
-        """Return the read as a view over the axes, or None where it is not affine or leaves the tensor."""
+        """Return the read as a view over the axes, or None if it is not affine or leaves the tensor."""
         strides, offset = [0] * len(self.vars), 0
         for dimension, index in enumerate(indices):
             row = self._affine(index)
@@ -385,7 +385,7 @@ class _Evaluation(Functor):
         return result
 
     def _matrices(self, views: list[tuple[list[int], Array]], out: list[int]) -> list[Array] | None:
-        """Return two factors as the matrices whose product they are, or None where it is not a product of matrices.
+        """Return two factors as the matrices whose product they are, or None if it is not a product of matrices.
 
         Axes of a view come in the order of the loops, so what is stored as a matrix may be seen transposed here.
         """

@@ -224,7 +224,7 @@ def placeholder(shape: Shape, dtype: str | None = None, name: str = "placeholder
     shape : int, PrimExpr or sequence of them
         Extent of each dimension, in elements.
     dtype : str, optional
-        ``float32`` when left out.
+        ``float32`` by default.
     name : str
         Its name in the code that is generated.
 
@@ -374,7 +374,7 @@ def _wrong_count(ndim: int, taken: int, name: str) -> ArgumentError:
 
 
 def _check_elements(result: object, axes: Sequence[IterVar], name: str) -> None:
-    """Refuse a tensor that operators on whole tensors made of elements of this one."""
+    """Reject a tensor that operators on whole tensors made of elements of this one."""
     own = {axis.var for axis in axes}
     for value in result if isinstance(result, (tuple, list)) else (result,):
         if isinstance(value, Tensor) and not own.isdisjoint(free_vars(value.op.expressions)):

@@ -24,7 +24,7 @@ class PhysicalLayout:
     axis_separators : tuple of int
         Before which dimensions of the buffer separators stand.
     begin : tuple of PrimExpr
-        The first index of the region in each dimension of the tensor, in elements; empty where it is zero.
+        The first index of the region in each dimension of the tensor, in elements; empty if it is zero.
     """
 
     index_maps: tuple[IndexMap, ...]

@@ -245,7 +245,7 @@ class PrimitiveRegistry:
 
 
 def line_of(primitives: Sequence[Primitive], name: str, stage: str) -> str:
-    """Return `` (line 12)`` for the last call of a primitive on a stage, for errors; empty where it has no line."""
+    """Return `` (line 12)`` for the last call of a primitive on a stage, for errors; empty if it has no line."""
     lines = [p.line for p in primitives if p.name == name and p.stage == stage]
     return f" (line {lines[-1]})" if lines and lines[-1] is not None else ""
 

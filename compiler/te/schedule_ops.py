@@ -120,7 +120,7 @@ class StatementBuilder:
         return nest.build()
 
     def _check_nothing_inside(self, stage: Stage) -> None:
-        """Refuse stages that are computed in loops that an intrinsic stands for."""
+        """Reject stages that are computed in loops that an intrinsic stands for."""
         at = tensorized_loop(stage)
         for axis in [] if at is None else stage.leaf_iter_vars[at:]:
             for inside in self._attached.get(axis, ()):

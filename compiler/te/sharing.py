@@ -124,7 +124,7 @@ class _Naming:
 
 
 class _Replace(Mutator):
-    """Puts names in the place of values; what is evaluated under a condition names its own."""
+    """Puts names in place of values; what is evaluated under a condition names its own."""
 
     def __init__(self, naming: _Naming) -> None:
         self._naming = naming

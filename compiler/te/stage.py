@@ -226,7 +226,7 @@ class Stage(StageStorage):
             What is asked for; passes read it as the attribute ``pragma_<pragma_type>``.  ``unroll`` and ``vectorize``
             are the primitives of these names.
         pragma_value : int, str or PrimExpr, optional
-            Its value; 1 when left out.
+            Its value; 1 by default.
 
         Raises
         ------

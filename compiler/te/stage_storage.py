@@ -154,7 +154,7 @@ class StageStorage(StageState):
         return made
 
     def _axes_of_layout(self) -> Sequence[IterVar] | None:
-        """Return the axes over the dimensions of the buffer; None where the stage traverses another layout."""
+        """Return the axes over the dimensions of the buffer; None if the stage traverses another layout."""
         if not self.layout_transforms:
             return self.op.axis or None
         return next((r.transformed_variables for r in reversed(self.relations) if isinstance(r, Transform)), None)

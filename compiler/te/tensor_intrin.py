@@ -88,7 +88,7 @@ class TensorIntrin(Node):
         return TensorIntrinCall(self, regions, scalars, axes)
 
     def with_scalars(self, values: Mapping[Var, PrimExpr]) -> TensorIntrin:
-        """Return the intrinsic with numbers in the place of its scalar parameters."""
+        """Return the intrinsic with numbers in place of its scalar parameters."""
         if not values:
             return self
         body, init, update = (
@@ -159,12 +159,12 @@ def decl_tensor_intrin(
         What the intrinsic computes: a computation of placeholders.
     fcompute : callable
         ``fcompute(ins, outs)`` takes lists of buffers, and with ``scalar_params`` the list of these; it returns a call
-        or a statement, or three of them: the whole computation, the initial values of a reduction (None where the whole
+        or a statement, or three of them: the whole computation, the initial values of a reduction (None if the whole
         computation of the first part stands for it), and the update.
     name : str
         What it is called in messages.
     binds : mapping of Tensor to Buffer, optional
-        Buffers for some inputs and outputs, e.g. with strides that are variables; compact ones when left out.
+        Buffers for some inputs and outputs, e.g. with strides that are variables; compact ones by default.
     scalar_params : sequence of Var, optional
         Numbers that ``op`` computes with and that a call gives.
     default_buffer_params : mapping of str to object, optional

@@ -13,7 +13,7 @@ __all__ = ["TensorMutator"]
 
 
 class TensorMutator(Mutator):
-    """Puts tensors in the place of others, in reads, stores and realizations.
+    """Puts tensors in place of others, in reads, stores and realizations.
 
     Parameters
     ----------

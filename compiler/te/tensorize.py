@@ -148,7 +148,7 @@ def matched_body(op: ComputeOp, region: TensorizedRegion, intrin: TensorIntrin) 
 
 
 def check_match(stage: Stage, region: TensorizedRegion, intrin: TensorIntrin, values: Mapping[Var, PrimExpr]) -> None:
-    """Refuse an intrinsic that computes something else than the loops that it is to stand for.
+    """Reject an intrinsic that computes something else than the loops that it is to stand for.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def _require_one(intrin: TensorIntrin, what: str, values: Range) -> None:
 
 
 class _Matcher(Mutator):
-    """Puts the intrinsic's inputs and axes in the place of an operation's."""
+    """Puts the intrinsic's inputs and axes in place of an operation's."""
 
     def __init__(
         self, inputs: Mapping[Tensor, Tensor], regions: Mapping[Tensor, Region], values: Mapping[Var, PrimExpr]

@@ -67,7 +67,7 @@ class Feature:
     name : str
         By which it is known, e.g. ``cuda``.
     long_name : str, optional
-        For people; the name when left out.
+        For people; the name by default.
     cmake_flag : str, optional
         The option with which TVM is compiled with it; nothing here is compiled in, it is kept for the marks.
     target_kind_enabled : str, optional
@@ -157,7 +157,7 @@ class Feature:
         Returns
         -------
         str
-            Empty where it can.
+            Empty if it can.
 
         Raises
         ------

@@ -232,7 +232,7 @@ def target_params(
     Parameters
     ----------
     targets : iterable of str, optional
-        The usual ones when left out.
+        The usual ones by default.
     excluded : iterable of str
         Targets or kinds that are left out.
     failing : iterable of str
@@ -325,7 +325,7 @@ _COPY_METHODS = ("__deepcopy__", "__getnewargs__", "__getnewargs_ex__", "__getst
 
 
 def _require_copyable(value: object) -> None:
-    """Refuse a value whose class does not say how it is copied: a generator, or an object that holds a resource.
+    """Reject a value whose class does not say how it is copied: a generator, or an object that holds a resource.
 
     Raises
     ------

@@ -161,7 +161,7 @@ class Buffer(Node):
         offset : int or PrimExpr
             The element that it points to, in elements from the first one.
         extent : int or PrimExpr, optional
-            How many elements may be accessed; the rest of the buffer when left out.
+            How many elements may be accessed; the rest of the buffer by default.
 
         Returns
         -------

@@ -334,7 +334,7 @@ def isnullptr(x: ExprLike, span: Span | None = None) -> PrimExpr:
     x : PrimExpr
         The pointer.
     span : Span, optional
-        Where the call comes from; what is being made when left out.
+        The source location of the call; by default that of the code being built.
 
     Returns
     -------

@@ -35,7 +35,7 @@ class PrimFunc(BaseFunc):
     body : Stmt
         What the function does.
     ret_type : Type, optional
-        The type of what ``T.ret`` returns; None where the function does not say it.
+        The type of what ``T.ret`` returns; None if the function does not say it.
     buffer_map : mapping of Var to Buffer
         What each handle parameter points to.
     attrs : mapping of str to object

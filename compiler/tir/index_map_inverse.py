@@ -69,7 +69,7 @@ def bijective_inverse(indices: Sequence[PrimExpr], domains: Mapping[Var, Range])
 def injective_inverse(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> tuple[Inverse, PrimExpr] | None:
     """Return the map back of one that is one to one, and which mapped indices come from no index of the domains.
 
-    None where two indices may be mapped to the same one.
+    None if two indices may be mapped to the same one.
     """
     with_padding = _inverse_with_padding(indices, domains)
     if with_padding is not None:
@@ -92,7 +92,7 @@ def _inverse(indices: Sequence[PrimExpr], iterators: Sequence[IterSumExpr], doma
 def _inverse_with_padding(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> tuple[Inverse, PrimExpr] | None:
     """Return the map back where iterators begin or end inside of a block, and which mapped indices are padding then.
 
-    None where there is no padding, or two indices may be mapped to the same one.
+    None if there is no padding, or two indices may be mapped to the same one.
     """
     detected = detect_iter_map(indices, domains, True, IterMapLevel.NoCheck, simplify_trivial_iterators=False)
     if not detected.indices or isinstance(detected.padding_predicate, IntImm):

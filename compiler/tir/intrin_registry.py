@@ -79,7 +79,7 @@ class TensorIntrin:
         Returns
         -------
         TensorIntrin or None
-            None where there is none.
+            None if there is none.
 
         Raises
         ------

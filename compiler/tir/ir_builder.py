@@ -187,7 +187,7 @@ class IRBuilder:
         name : str
             The name of the variable; loops after the first one that are called ``i`` are ``j``, ``k``, ``i_0``, …
         dtype : str, optional
-            Its type; that of ``begin`` and ``end`` when left out.
+            Its type; that of ``begin`` and ``end`` by default.
         kind : str
             ``serial``, ``parallel``, ``vectorize`` or ``unroll``.
 

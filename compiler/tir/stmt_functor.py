@@ -141,7 +141,7 @@ def ir_transform(
     postorder : callable or None
         Called on a node whose children are transformed; what it returns, unless that is None, replaces the node.
     only_enable : sequence of str, optional
-        Classes of the nodes that the functions are called on, e.g. ``["tir.For"]``; all when left out.
+        Classes of the nodes that the functions are called on, e.g. ``["tir.For"]``; all by default.
 
     Returns
     -------
@@ -184,7 +184,7 @@ class _Transform(Mutator):
         return result
 
     def _replaced(self, f: Callable[[Any], Any], n: Node) -> Any:
-        """Return what ``f`` puts in the place of ``n``: it comes from ``n`` and from the transformation."""
+        """Return what ``f`` puts in place of ``n``: it comes from ``n`` and from the transformation."""
         with derived_from(n.span | self._origin):
             after = f(n)
             return None if after is None else _same_sort(n, after)

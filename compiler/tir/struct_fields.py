@@ -35,7 +35,7 @@ class Field(IntEnum):
 
     @property
     def structure_bytes(self) -> int:
-        """The bytes of its structure, of which several may lie one behind the other."""
+        """The bytes of its structure, of which several may lie one after the other."""
         return VALUE_BYTES if self is Field.VALUE else ARRAY_BYTES
 
 

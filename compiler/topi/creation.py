@@ -69,7 +69,7 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: str = "float32") -> Ten
     n : int
         Its rows.
     m : int, optional
-        Its columns; as many as rows when left out.
+        Its columns; as many as rows by default.
     k : int
         Which diagonal; those above the main one are positive.
     dtype : str

@@ -96,7 +96,7 @@ def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 
     indices : Tensor
         Of any shape and an integer type.
     axis : int, optional
-        Negative ones count from the end; all axes as one when left out.
+        Negative ones count from the end; all axes as one by default.
     batch_dims : int
         How many first axes ``a`` and ``indices`` have in common.
     mode : {"clip", "wrap", "fast"}
@@ -242,7 +242,7 @@ def strided_set(a: Tensor, v: Tensor, begin: Tensor, end: Tensor, strides: Tenso
     end : Tensor
         ``(rank,)`` of an integer type: where the slice stops, which the shape of ``v`` says as well.
     strides : Tensor, optional
-        ``(rank,)`` of an integer type, or fewer for the first axes; negative ones go backwards.  1 when left out.
+        ``(rank,)`` of an integer type, or fewer for the first axes; negative ones go backwards.  1 by default.
 
     Returns
     -------

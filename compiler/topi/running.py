@@ -39,9 +39,9 @@ def scanop(
     op_name : str
         What the result is called.
     axis : int, optional
-        Negative ones count from the end; all axes as one when left out.
+        Negative ones count from the end; all axes as one by default.
     dtype : str, optional
-        Of the result; that of ``data`` when left out.
+        Of the result; that of ``data`` by default.
     exclusive : bool, optional
         Whether the element itself is left out.
 

@@ -132,9 +132,9 @@ def cumsum(data: Tensor, axis: int | None = None, dtype: str | None = None, excl
     data : Tensor
         Of any shape and number type.
     axis : int, optional
-        Negative ones count from the end; all axes as one when left out.
+        Negative ones count from the end; all axes as one by default.
     dtype : str, optional
-        Of the sums; that of ``data`` when left out.
+        Of the sums; that of ``data`` by default.
     exclusive : bool
         Whether the element itself is left out of its sum.
 
@@ -159,9 +159,9 @@ def cumprod(data: Tensor, axis: int | None = None, dtype: str | None = None, exc
     data : Tensor
         Of any shape and number type.
     axis : int, optional
-        Negative ones count from the end; all axes as one when left out.
+        Negative ones count from the end; all axes as one by default.
     dtype : str, optional
-        Of the products; that of ``data`` when left out.
+        Of the products; that of ``data`` by default.
     exclusive : bool
         Whether the element itself is left out of its product.
 

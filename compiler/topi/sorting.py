@@ -33,7 +33,7 @@ def ranks(data: Tensor, axis: int, is_ascend: bool, valid_count: Tensor | None =
     is_ascend : bool
         Whether the smallest comes first.
     valid_count : Tensor, optional
-        How many elements are sorted, of the shape of ``data`` without the axis; those behind stay in their places.
+        How many elements are sorted, of the shape of ``data`` without the axis; those after stay in their places.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def argsort(
     data : Tensor
         Of any shape and number type.
     valid_count : Tensor, optional
-        How many elements are sorted, of the shape of ``data`` without the axis; those behind stay in their places.
+        How many elements are sorted, of the shape of ``data`` without the axis; those after stay in their places.
     axis : int
         Negative ones count from the end.
     is_ascend : bool

@@ -122,7 +122,7 @@ def transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
     a : Tensor
         Of any shape and type.
     axes : sequence of int, optional
-        Axis ``d`` of the result is axis ``axes[d]`` of ``a``; all axes reversed when left out.
+        Axis ``d`` of the result is axis ``axes[d]`` of ``a``; all axes reversed by default.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
     a : Tensor
         Of any shape and type.
     axis : int
-        Where the first new axis stands; negative ones count from behind the last axis.
+        Where the first new axis stands; negative ones count from after the last axis.
     num_newaxis : int
         How many.
 

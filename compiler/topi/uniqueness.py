@@ -92,7 +92,7 @@ def _runs(data: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _run_begins(run: Tensor) -> Tensor:
-    """Return where each run begins among the sorted elements; those behind the last begin at the end."""
+    """Return where each run begins among the sorted elements; those after the last begin at the end."""
     (extent,) = dims(run)
     numbers = compute((extent + 1,), lambda r: r.astype("int32"), name="run_number", tag=Tag.INJECTIVE)
     return searchsorted(run, numbers, True, "int32")

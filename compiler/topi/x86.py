@@ -107,7 +107,7 @@ def dense_pack(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dty
     bias : Tensor, optional
         ``(N,)``, added to each row.
     out_dtype : str, optional
-        The data type that products are summed in; that of ``data`` when left out.
+        The data type that products are summed in; that of ``data`` by default.
 
     Returns
     -------

@@ -28,7 +28,7 @@ class ScriptText:
     ----------
     source : str
     lowered : int or None
-        The line that lowers the function; None where the script does not.
+        The line that lowers the function; None if the script does not.
     """
 
     def __init__(self, source: str, lowered: int | None) -> None:
@@ -67,7 +67,7 @@ class ScriptText:
         return Edit(line=gap.after + 1, text="\n".join(" " * gap.indent + statement for statement in statements))
 
     def replacement(self, text: str, line: int) -> Edit | None:
-        """Return the edit that writes another statement for that on a line, or None where it shares its lines."""
+        """Return the edit that writes another statement for that on a line, or None if it shares its lines."""
         for statement in _statements(self._body):
             first, last = _span(statement)
             if first <= line <= last and isinstance(statement, ast.Expr):
@@ -85,7 +85,7 @@ class ScriptText:
         Parameters
         ----------
         edit : Edit
-            As of :meth:`insertion`.
+            As in :meth:`insertion`.
         line : int
 
         Returns

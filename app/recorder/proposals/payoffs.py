@@ -68,7 +68,7 @@ class Payoffs:
         return f"the inner loop is then one vector of {lanes} {stores[0].dtype} of {stores[0].buffer}"
 
     def move_inside(self, loop: Var, reduction: Var) -> str:
-        """Return why a loop should be innermost in the place of that of a reduction."""
+        """Return why a loop should be innermost in place of that of a reduction."""
         stores = self._stores(loop)
         if not stores or not _unit(stores):
             return ""

@@ -27,7 +27,7 @@ class Stride:
     write : bool
         Whether it is written.
     elements : int or None
-        Elements between two iterations; None where that is not a constant.
+        Elements between two iterations; None if that is not a constant.
     """
 
     buffer: str
@@ -49,7 +49,7 @@ def strides(func: PrimFunc, variable: Var) -> list[Stride]:
     Returns
     -------
     list of Stride
-        Empty where there is no such loop.
+        Empty if there is no such loop.
     """
     reader = _Reader(variable.name)
     reader.visit(func.body)

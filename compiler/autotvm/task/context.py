@@ -55,7 +55,7 @@ class DispatchContext:
         return FallbackConfigEntity()
 
     def _query_inside(self, target: Target | None, workload: Workload | None) -> ConfigSpace | None:
-        """Return what this context chooses; None where it has nothing."""
+        """Return what this context chooses; None if it has nothing."""
         raise NotImplementedError
 
     def update(self, target: Target, workload: Workload, cfg: ConfigSpace) -> None:

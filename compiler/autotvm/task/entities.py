@@ -170,7 +170,7 @@ class AnnotateEntity(Entity):
         vec_size : sequence of int, optional
             The extents that are vectorized.
         cfg, source : optional
-            Accepted as TVM does.
+            Accepted for compatibility.
 
         Returns
         -------

@@ -59,7 +59,7 @@ class Axis:
     Attributes
     ----------
     space : Knob or None
-        The knob; None where there is a single value.
+        The knob; None if there is a single value.
     index : int
         Which of the loops.
     """
@@ -81,7 +81,7 @@ class VirtualAxis:
     Attributes
     ----------
     length : int
-        The extent; -1 where it is not a number.
+        The extent; -1 if it is not a number.
     """
 
     def __init__(self, var: IterVar | int | VirtualAxis, name: str | None = None) -> None:

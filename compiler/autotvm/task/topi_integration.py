@@ -115,7 +115,7 @@ def get_workload(outs: Tensor | Sequence[Tensor], task_name: str | None = None) 
     outs : Tensor or sequence of Tensor
         What is computed from the result of a template's definition.
     task_name : str, optional
-        Of the template; any when left out.
+        Of the template; any by default.
 
     Returns
     -------

@@ -53,11 +53,11 @@ class XGBModel(RandomModel):
     Parameters
     ----------
     verbose_eval : int
-        Accepted as TVM does.
+        Accepted for compatibility.
     num_warmup_sample : int
         Scores are random until so many schedules were measured.
     seed, model_file, adaptive_training : optional
-        Accepted as TVM does.
+        Accepted for compatibility.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class XGBModel(RandomModel):
         ----------
         file_name : str
         n_lines : int, optional
-            How many of them; all when left out.
+            How many of them; all by default.
         """
         for inp, res in list(load_records(file_name))[:n_lines]:
             self.update([inp], [res])

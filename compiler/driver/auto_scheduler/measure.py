@@ -94,9 +94,9 @@ class LocalBuilder:
     timeout : int
         Accepted as TVM does: nothing is interrupted here.
     n_parallel : int, optional
-        Accepted as TVM does.
+        Accepted for compatibility.
     build_func : str
-        Accepted as TVM does.
+        Accepted for compatibility.
     """
 
     timeout: int = 15
@@ -121,9 +121,9 @@ class LocalRunner:
     cooldown_interval : float
         Seconds to wait after each schedule.
     enable_cpu_cache_flush : bool
-        Accepted as TVM does.
+        Accepted for compatibility.
     device : int
-        Accepted as TVM does.
+        Accepted for compatibility.
     """
 
     timeout: int = 10

@@ -251,16 +251,16 @@ def load_best_record(
     ----------
     filename : str or path-like
     workload_key : str, optional
-        Whose records count; all when left out.
+        Whose records count; all by default.
     target : Target or str, optional
-        For which target; all when left out.
+        For which target; all by default.
     include_compatible : bool
-        Accepted as TVM does.
+        Accepted for compatibility.
 
     Returns
     -------
     tuple of MeasureInput and MeasureResult
-        Twice None where there is none.
+        Twice None if there is none.
     """
     chosen = None if target is None else str(Target(target))
     fitting = [

@@ -78,16 +78,16 @@ def extract_tasks(
         Values of its parameters.
     target : Target or str
     target_host : Target or str, optional
-        Accepted as TVM does.
+        Accepted for compatibility.
     hardware_params : HardwareParams, optional
     include_simple_tasks : bool
         Whether kernels without reductions are tasks too.
     dump_workload_to_dag_log : optional
-        Accepted as TVM does.
+        Accepted for compatibility.
     opt_level : int
         Of the passes over the graph.
     other_targets : optional
-        Accepted as TVM does.
+        Accepted for compatibility.
 
     Returns
     -------
@@ -126,9 +126,9 @@ class ApplyHistoryBest(Instrument):
     records : str, path-like or iterable of (MeasureInput, MeasureResult)
         Records, or a file of them.
     n_lines : int, optional
-        How many records count; all when left out.
+        How many records count; all by default.
     include_compatible : bool
-        Accepted as TVM does.
+        Accepted for compatibility.
     """
 
     def __init__(self, records: Records, n_lines: int | None = None, include_compatible: bool = False) -> None:
@@ -145,7 +145,7 @@ class ApplyHistoryBest(Instrument):
         records : str, path-like or iterable of (MeasureInput, MeasureResult)
             Records, or a file of them.
         n_lines : int, optional
-            How many records count; all when left out.
+            How many records count; all by default.
         """
         given = load_records(records) if isinstance(records, (str, PathLike)) else records
         for inp, res in list(given)[:n_lines]:

@@ -36,7 +36,7 @@ class ScheduledDAG(ComputeDAG):
         ----------
         state : State
         layout_rewrite : optional
-            Accepted as TVM does.
+            Accepted for compatibility.
 
         Returns
         -------

@@ -42,9 +42,9 @@ class SketchPolicy:
     ----------
     task : SearchTask
     program_cost_model : RandomModel or XGBModel, optional
-        Expects speeds; a :class:`RandomModel` when left out.
+        Expects speeds; a :class:`RandomModel` by default.
     params : optional
-        Accepted as TVM does.
+        Accepted for compatibility.
     seed : int, optional
         Makes the search the same one each time.
     verbose : int

@@ -38,7 +38,7 @@ class HardwareParams:
     max_threads_per_block, max_vthread_extent, warp_size : int, optional
         Of GPUs; accepted as TVM does.
     target, target_host : Target or str, optional
-        Accepted as TVM does.
+        Accepted for compatibility.
     """
 
     num_cores: int | None = None
@@ -67,9 +67,9 @@ class SearchTask:
     workload_key : str, optional
         In place of a function and its arguments.
     target : Target or str, optional
-        The current one when left out.
+        The current one by default.
     target_host : Target or str, optional
-        Accepted as TVM does.
+        Accepted for compatibility.
     hardware_params : HardwareParams, optional
     layout_rewrite_option : optional
         Accepted as TVM does: layouts stay as they are.
@@ -124,7 +124,7 @@ class SearchTask:
         ----------
         tuning_options : TuningOptions
         search_policy : SketchPolicy, optional
-            By boosted trees when left out.
+            By boosted trees by default.
         """
         (search_policy or SketchPolicy(self, XGBModel())).search(tuning_options)
 
@@ -140,9 +140,9 @@ class SearchTask:
         ----------
         log_file : str or path-like
         include_compatible : bool
-            Accepted as TVM does.
+            Accepted for compatibility.
         layout_rewrite_option : optional
-            Accepted as TVM does.
+            Accepted for compatibility.
 
         Returns
         -------
@@ -218,7 +218,7 @@ def auto_schedule(
     ----------
     task : SearchTask
     search_policy : SketchPolicy, optional
-        By boosted trees when left out.
+        By boosted trees by default.
     tuning_options : TuningOptions, optional
 
     Returns

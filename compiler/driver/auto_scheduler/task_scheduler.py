@@ -99,17 +99,17 @@ class TaskScheduler:
     ----------
     tasks : list of SearchTask
     task_weights : sequence of float, optional
-        How often each one is called; once when left out.
+        How often each one is called; once by default.
     objective_func : callable, optional
-        From the best seconds of all tasks to what is to become least; the weighted sum when left out.
+        From the best seconds of all tasks to what is to become least; the weighted sum by default.
     strategy : str
         ``gradient``: the task that takes most time and still gets faster; ``round-robin``: each in turn.
     load_model_file : str, optional
-        Accepted as TVM does.
+        Accepted for compatibility.
     load_log_file : str or path-like, optional
         Records to begin with.
     alpha, beta, gamma, backward_window_size : optional
-        Accepted as TVM does.
+        Accepted for compatibility.
     callbacks : sequence of TaskSchedulerCallback, optional
         Called before and after each round.
 
@@ -182,11 +182,11 @@ class TaskScheduler:
         search_policy : str
             ``default``: by boosted trees.
         search_policy_params : optional
-            Accepted as TVM does.
+            Accepted for compatibility.
         adaptive_training : bool
-            Accepted as TVM does.
+            Accepted for compatibility.
         per_task_early_stopping : int, optional
-            Accepted as TVM does.
+            Accepted for compatibility.
         """
         left = tune_option.num_measure_trials
         per_round = min(tune_option.num_measures_per_round, max(left // max(len(self.tasks), 1), 1))

@@ -87,7 +87,7 @@ def decode_workload_key(workload_key: str) -> Key:
     name : str
         The name of the function, or the digest.
     args : tuple or None
-        All numbers behind it; None where the text is not JSON.
+        All numbers behind it; None if the text is not JSON.
     """
     try:
         name, *args = json.loads(workload_key)

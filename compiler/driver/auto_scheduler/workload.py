@@ -33,7 +33,7 @@ def register_workload(
     func_name : str or callable
         The name, or the function itself, whose name is taken.
     f : callable, optional
-        From arguments to the list of all tensors, inputs and outputs; a decorator is returned when left out.
+        From arguments to the list of all tensors, inputs and outputs; a decorator is returned by default.
     override : bool
         Whether another function of the name is replaced.
 
@@ -132,7 +132,7 @@ class ComputeDAG:
     tensors : list of Tensor
         The parameters of the function: inputs, then outputs.
     ops : list of Operation
-        Each behind those that it reads, which come in the order in which it reads them.
+        Each after those that it reads, which come in the order in which it reads them.
     outputs : list of Operation
         Those that no other one reads.
     flop_ct : float

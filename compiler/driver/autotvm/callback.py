@@ -91,7 +91,7 @@ class Monitor:
         Returns
         -------
         list of float
-            In order; 0 where something went wrong.
+            In order; 0 if something went wrong.
         """
         return self.scores
 

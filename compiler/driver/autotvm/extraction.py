@@ -57,7 +57,7 @@ def extract_from_program(
     target : Target or str
     target_host : Target or str, optional
     ops : sequence of Op, optional
-        The operators whose calls count, whatever their layouts become; all of them when left out.
+        The operators whose calls count, whatever their layouts become; all of them by default.
 
     Returns
     -------

@@ -38,11 +38,11 @@ class LocalBuilder(Builder):
     timeout : float
         Accepted as TVM does: nothing is interrupted here.
     n_parallel : int, optional
-        Accepted as TVM does.
+        Accepted for compatibility.
     build_kwargs : mapping, optional
-        Accepted as TVM does.
+        Accepted for compatibility.
     **options
-        Accepted as TVM does.
+        Accepted for compatibility.
     """
 
     def __init__(
@@ -101,9 +101,9 @@ class LocalRunner(Runner):
     cooldown_interval : float
         Seconds to wait after each candidate.
     enable_cpu_cache_flush : bool
-        Accepted as TVM does.
+        Accepted for compatibility.
     module_loader : optional
-        Accepted as TVM does.
+        Accepted for compatibility.
     """
 
     def __init__(

@@ -36,11 +36,11 @@ class XGBTuner(Tuner):
     loss_type : str
         ``reg``: the model learns speeds; ``rank``, ``rank-binary``: it learns their order.
     num_threads, log_interval : int, optional
-        Accepted as TVM does.
+        Accepted for compatibility.
     optimizer : str
         ``sa``: candidates are looked for by simulated annealing.
     diversity_filter_ratio : float, optional
-        Accepted as TVM does.
+        Accepted for compatibility.
 
     References
     ----------

@@ -31,7 +31,7 @@ class Tuner:
     task : Task
         With its space of configurations.
     **options
-        Accepted as TVM does.
+        Accepted for compatibility.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ class Tuner:
         callbacks : sequence of callable
             Called with the tuner, the inputs and the results of each batch.
         si_prefix : str
-            Accepted as TVM does.
+            Accepted for compatibility.
         """
         measure_batch = create_measure_batch(self.task, measure_option)
         done = 0
@@ -202,7 +202,7 @@ def flops(record: Record) -> float:
     Returns
     -------
     float
-        0 where something went wrong.
+        0 if something went wrong.
     """
     inp, res = record
     costs = [cost for cost in res.costs if not isinstance(cost, Exception)]
@@ -218,7 +218,7 @@ class _RangeTuner(Tuner):
     ----------
     task : Task
     range_idx : tuple of two int, optional
-        The first number and the last one; all candidates when left out.
+        The first number and the last one; all candidates by default.
     """
 
     def __init__(self, task: Task, range_idx: tuple[int, int] | None = None) -> None:
@@ -249,7 +249,7 @@ class RandomTuner(_RangeTuner):
     ----------
     task : Task
     range_idx : tuple of two int, optional
-        The first number and the last one; all candidates when left out.
+        The first number and the last one; all candidates by default.
     """
 
     def next_index(self) -> int:
@@ -265,7 +265,7 @@ class GridSearchTuner(_RangeTuner):
     ----------
     task : Task
     range_idx : tuple of two int, optional
-        The first number and the last one; all candidates when left out.
+        The first number and the last one; all candidates by default.
     """
 
     def next_index(self) -> int:

@@ -117,9 +117,9 @@ def build(
     ir_mod : IRModule or Function
         Its function ``main`` is the model.
     target : str or Target, optional
-        E.g. ``llvm -mcpu=native``; the current one, else this machine's when left out.
+        E.g. ``llvm -mcpu=native``; by default the current target, or else this machine.
     target_host, workspace_memory_pools, constant_memory_pools : optional
-        Accepted as TVM does.
+        Accepted for compatibility.
     executor : Executor or str, optional
         ``graph``, the usual one, runs a list of kernels; ``aot`` a function that calls them.
     runtime : Runtime or str, optional
@@ -270,7 +270,7 @@ def build_target(
     ----------
     target : str, Target, mapping or sequence, optional
         A mapping names one target for its kind of device, or gives a target's options, a sequence has one target; the
-        current target, else this machine's, when left out.
+        current target, else this machine's, by default.
     ahead : bool
         Whether calls are compiled ahead of time, which C is written for as well.
     devices : bool

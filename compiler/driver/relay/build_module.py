@@ -41,7 +41,7 @@ def optimize(
     mod : IRModule or Function
         Its function ``main`` is the model.
     target : str or Target, optional
-        Decides about layouts; the current one, else this machine's when left out.
+        Decides about layouts; by default the current target, or else this machine.
     params : mapping of str to array, optional
         Constant parameters of ``main``.
 
@@ -81,7 +81,7 @@ class BuildModule:
         ----------
         mod : IRModule or Function
         target, target_host, executor, runtime, workspace_memory_pools, constant_memory_pools, params, mod_name
-            As of :func:`build`.
+            As in :func:`build`.
 
         Returns
         -------
@@ -114,7 +114,7 @@ class BuildModule:
         mod : IRModule or Function
         target : str or Target, optional
         target_host : optional
-            Accepted as TVM does.
+            Accepted for compatibility.
         params : mapping of str to array, optional
 
         Returns
@@ -124,7 +124,7 @@ class BuildModule:
         return optimize(mod, target, params)
 
     def get_graph_json(self) -> str | None:
-        """Return the graph as JSON; None where the executor has no graph.
+        """Return the graph as JSON; None if the executor has no graph.
 
         Returns
         -------

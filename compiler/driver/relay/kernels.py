@@ -139,7 +139,7 @@ class KernelCompiler:
                 item.kernel.generated  # noqa: B018  what went wrong there is raised here
 
     def launched(self) -> SplitModule | None:
-        """Return what the kernels launch on the target's device, and their hosts; None where they launch nothing.
+        """Return what the kernels launch on the target's device, and their hosts; None if they launch nothing.
 
         Returns
         -------
@@ -250,7 +250,7 @@ def _generate(target: Target, signatures: list[Signature], text: str) -> Generat
 def _options(target: Target) -> BuildOptions | None:
     """Return what kernels depend on besides what they compute.
 
-    None where a user's passes take part, and for devices, whose kernels are written as one program for each graph.
+    None if a user's passes take part, and for devices, whose kernels are written as one program for each graph.
     """
     context = PassContext.current()
     if "tir.add_lower_pass" in context.config or is_device(target):

@@ -65,11 +65,11 @@ class LoweredKernel:
     prim_func : PrimFunc
         The loops, lowered.
     flops : int or None
-        Floating-point operations of one call; None where a shape is symbolic.
+        Floating-point operations of one call; None if a shape is symbolic.
     bytes : int
         Size of all inputs and outputs.
     replaced : KernelDefinition or None
-        The one that the operators gave, in whose place an instrument put ``definition``; None where none did.
+        The one that the operators gave, in whose place an instrument put ``definition``; None if none did.
     """
 
     name: str

@@ -83,7 +83,7 @@ def configuration_of(call: Call, target: Target) -> ConfigSpace | None:
     Returns
     -------
     ConfigSpace or None
-        None where no context chooses.
+        None if no context chooses.
     """
     return DispatchContext.current.query(target, workload_of(call)) if is_tuned() else None
 

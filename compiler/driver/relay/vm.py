@@ -54,7 +54,7 @@ def compile(
         operators over dynamic shapes, or without tensor expressions, run through NumPy, until
         shapes come again.
     target : str or Target, optional
-        E.g. ``llvm -mcpu=native``; the current one, else this machine's when left out.
+        E.g. ``llvm -mcpu=native``; by default the current target, or else this machine.
     target_host : optional
         Accepted as TVM does; the host is always the target itself.
     params : mapping of str to array, optional
@@ -127,7 +127,7 @@ class VMCompiler:
         ----------
         mod : IRModule or Function
         target : str or Target, optional
-            The current one, else this machine's when left out.
+            The current target by default, or else this machine.
         target_host : optional
             Accepted as TVM does; the host is always the target itself.
         params : mapping of str to array, optional
@@ -149,7 +149,7 @@ class VMCompiler:
         ----------
         mod : IRModule or Function
         target : str or Target, optional
-            The current one, else this machine's when left out.
+            The current target by default, or else this machine.
         target_host : optional
             Accepted as TVM does; the host is always the target itself.
         """
@@ -257,7 +257,7 @@ class _Program:
         return self._constants[key]
 
     def loop(self, var: Var, function: Function) -> tuple[int, tuple[Var, ...]] | None:
-        """Return the number of a loop's kernel, and what the loop captures; None where the machine must run it."""
+        """Return the number of a loop's kernel, and what the loop captures; None if the machine must run it."""
         loop = native_loop(var, function, self._kernels)
         if loop is None:
             return None

@@ -172,7 +172,7 @@ def load_model(
     ----------
     path : str or path
     model_format : str, optional
-        ``onnx``, ``pytorch``, ``pb``, ``tflite``, ``keras`` or ``relay``; the file's name tells when left out.
+        ``onnx``, ``pytorch``, ``pb``, ``tflite``, ``keras`` or ``relay``; the file's name tells by default.
     shape_dict : mapping of str to sequence of int, optional
         Shapes of inputs.
     **kwargs

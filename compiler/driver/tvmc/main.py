@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        The arguments; those of the process when left out.
+        The arguments; by default those of the process.
 
     Returns
     -------

@@ -95,7 +95,7 @@ class TVMCModel:
         Parameters
         ----------
         file : file, optional
-            The standard output when left out.
+            The standard output by default.
         """
         print(self.mod.astext(show_meta_data=False), file=file or sys.stdout)
 
@@ -114,7 +114,7 @@ class TVMCModel:
         executor_factory : BuiltGraph, AOTExecutorFactoryModule or Executable
             What ``relay.build`` or ``relay.vm.compile`` returns.
         package_path : str or path, optional
-            :meth:`default_package_path` when left out.
+            :meth:`default_package_path` by default.
         cross, cross_options : optional
             Must be left out: no other compiler is called.
         output_format : str
@@ -159,7 +159,7 @@ class TVMCModel:
         vm_exec : Executable
             What ``relay.vm.compile`` returns.
         package_path : str or path, optional
-            :meth:`default_package_path` when left out.
+            :meth:`default_package_path` by default.
         lib_format : str
             ``so`` or ``tar``: what the kernels are kept in.
 
@@ -244,7 +244,7 @@ class TVMCResult:
     outputs : mapping of str to array
         ``output_0`` and so on.
     times : BenchmarkResult
-        Empty where nothing was measured.
+        Empty if nothing was measured.
     """
 
     def __init__(self, outputs: Mapping[str, Any], times: BenchmarkResult) -> None:

@@ -54,7 +54,7 @@ def convert_graph_layout(
     desired_layouts : str or sequence of str
         E.g. ``NHWC`` or ``NHWC:HWIO``: one of all operators, or one of each.
     ops : sequence of str, optional
-        Names of operators; those of convolutions when left out.
+        Names of operators; those of convolutions by default.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def convert_to_mixed_precision(
     ----------
     mod : IRModule
     ops : sequence of str, optional
-        Names of operators; ``nn.conv2d`` and ``nn.dense`` when left out.
+        Names of operators; ``nn.conv2d`` and ``nn.dense`` by default.
     calculation_type : str
         The data type of their inputs.
     acc_type : str

@@ -30,7 +30,7 @@ class _Listeners:
 
 _process = _Listeners(())
 _scoped: ContextVar[_Listeners | None] = ContextVar("instruments", default=None)
-"""The instruments of this thread or task, those of the process included; None where it has none of its own."""
+"""The instruments of this thread or task, those of the process included; None if it has none of its own."""
 
 
 def active_instruments() -> tuple[Instrument, ...]:
@@ -52,7 +52,7 @@ def report_rewrite(before: Node, after: Any) -> None:
     before : Node
         What was replaced.
     after : Node or None
-        What replaces it; None where it was removed.
+        What replaces it; None if it was removed.
     """
     for instrument in (_scoped.get() or _process).rewrites:
         instrument.node_rewritten(before, after)

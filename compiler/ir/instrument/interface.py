@@ -227,7 +227,7 @@ class Instrument(PassInstrument):
         Parameters
         ----------
         module : IRModule or None
-            What it is about to return; None where it fails.
+            What it is about to return; None if it fails.
         """
 
     def build_begin(self, name: str, module: IRModule, target: Target) -> None:
@@ -277,7 +277,7 @@ class Instrument(PassInstrument):
         Parameters
         ----------
         built : Module or None
-            What it is about to return; None where it fails.
+            What it is about to return; None if it fails.
         """
 
     # programs
@@ -353,7 +353,7 @@ class Instrument(PassInstrument):
         Parameters
         ----------
         built : BuiltGraph, Executable or None
-            What it is about to return; None where it fails.
+            What it is about to return; None if it fails.
         """
 
     def compile_lazily(self) -> bool | None:
@@ -457,5 +457,5 @@ class Instrument(PassInstrument):
         before : Node
             What was replaced.
         after : Node or None
-            What replaces it; None where it was removed.
+            What replaces it; None if it was removed.
         """

@@ -49,7 +49,7 @@ class AnnotatedRegionSet:
     expr : Expr
         With annotations.
     region_begin_op, region_end_op : Op, optional
-        The operators that mark where regions begin and end; those of external compilers when left out.
+        The operators that mark where regions begin and end; those of external compilers by default.
 
     Raises
     ------

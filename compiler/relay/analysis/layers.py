@@ -14,7 +14,7 @@ __all__ = ["LayerCounter", "count_layers", "search_fc_transpose"]
 
 
 class LayerCounter:
-    """Finds how many of some operators lie one behind the other at most.
+    """Finds how many of some operators lie one after the other at most.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def unmatched_cases(match: Match, mod: IRModule | None = None) -> list[Pattern]:
 
 
 def _compare(pattern: Pattern, candidate: Pattern) -> bool | None:
-    """Return whether a pattern covers a candidate: True, False, or None where the candidate says too little."""
+    """Return whether a pattern covers a candidate: True, False, or None if the candidate says too little."""
     if isinstance(pattern, (PatternWildcard, PatternVar)):
         return True
     if isinstance(candidate, PatternWildcard):

@@ -23,7 +23,7 @@ class Use:
     Parameters
     ----------
     user : int
-        The number of the node that uses; -1 where that is not a node of the graph.
+        The number of the node that uses; -1 if that is not a node of the graph.
     label : int
         How it uses; the largest label on a path is the path's.
     """

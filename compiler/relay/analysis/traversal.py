@@ -32,7 +32,7 @@ def post_order(expr: GraphExpr, parts_of: Callable[[Any], tuple[Any, ...]] | Non
     ----------
     expr : Expr
     parts_of : callable, optional
-        From an expression to the tuple of its parts; when left out :func:`operands`, and variables where they are
+        From an expression to the tuple of its parts; by default :func:`operands`, and variables where they are
         bound.
 
     Returns

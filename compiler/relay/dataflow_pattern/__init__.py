@@ -115,7 +115,7 @@ def partition(
     attrs : mapping of str to object, optional
         Attributes of these functions, besides ``PartitionedFromPattern``.
     check : callable
-        From an expression that matches to whether it is moved; all are when left out.
+        From an expression that matches to whether it is moved; all are by default.
 
     Returns
     -------

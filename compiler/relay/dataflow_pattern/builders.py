@@ -139,7 +139,7 @@ def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> Tuple
     ----------
     tuple_value : DFPattern
     index : int, optional
-        Which field; any when left out.
+        Which field; any by default.
 
     Returns
     -------

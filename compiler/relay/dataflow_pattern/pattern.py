@@ -163,7 +163,7 @@ class DFPattern(ABC):
         parent : DFPattern
             What everything comes from.
         path : DFPattern, optional
-            What may be between; anything when left out.
+            What may be between; anything by default.
 
         Returns
         -------
@@ -195,7 +195,7 @@ class DFPattern(ABC):
         attrs : mapping of str to object, optional
             Attributes of these functions, besides ``PartitionedFromPattern``.
         check : callable
-            From an expression that matches to whether it is moved; all are when left out.
+            From an expression that matches to whether it is moved; all are by default.
 
         Returns
         -------

@@ -97,7 +97,7 @@ class TupleGetItemPattern(DFPattern):
     tuple_value : DFPattern
         The tuple, the field ``tuple``.
     index : int, optional
-        Which field; any when left out.
+        Which field; any by default.
     """
 
     tuple: DFPattern

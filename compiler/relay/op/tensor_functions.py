@@ -69,9 +69,9 @@ def crop_and_resize(
     method : {"bilinear", "nearest_neighbor"}
         The interpolation.
     extrapolation_value : float, optional
-        What stands outside of the images; zero when left out.
+        What stands outside of the images; zero by default.
     out_dtype : str, optional
-        Data type of the result; that of the images when left out.
+        Data type of the result; that of the images by default.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def dilation2d_nchw(
     stride, padding, dilations : int or sequence of int
         Steps of the window, zeros around the images, and steps within the window.
     out_dtype : str, optional
-        Data type of the result; that of the images when left out.
+        Data type of the result; that of the images by default.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def dilation2d_nhwc(
     filter : Tensor
         ``(H, W, C)``.
     stride, padding, dilations, out_dtype
-        As of :func:`dilation2d_nchw`.
+        As in :func:`dilation2d_nchw`.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def roi_align_nhwc(
     data : Tensor
         ``(N, H, W, C)``.
     rois, pooled_size, spatial_scale, mode, sample_ratio
-        As of :func:`roi_align_nchw`.
+        As in :func:`roi_align_nchw`.
 
     Returns
     -------
@@ -220,7 +220,7 @@ def roi_pool_nchw(data: Tensor, rois: Tensor, pooled_size: Numbers, spatial_scal
     Parameters
     ----------
     data, rois, pooled_size, spatial_scale
-        As of :func:`roi_align_nchw`.
+        As in :func:`roi_align_nchw`.
 
     Returns
     -------

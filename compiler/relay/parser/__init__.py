@@ -129,7 +129,7 @@ def read(
     who : str
         The function that a mistake in the arguments is told of.
     source, init_module, constants
-        As of :func:`parse`.
+        As in :func:`parse`.
 
     Returns
     -------

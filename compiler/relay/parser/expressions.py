@@ -281,7 +281,7 @@ class ExpressionParser(ValueParser):
         return fields[0] if len(fields) == 1 and not comma and closing else Tuple(tuple(fields))
 
     def _let_expression(self) -> Let:
-        """Read a ``let`` in the place of an expression: its body ends where the expression ends."""
+        """Read a ``let`` in place of an expression: its body ends where the expression ends."""
         self._scopes.append({})
         lets: list[tuple[Var, Any]] = []
         while self.cursor.at("let"):

@@ -148,5 +148,5 @@ class Cursor:
         self.fail(f"expected {expected}, got {got}")
 
     def fail(self, message: str, token: Token | None = None) -> NoReturn:
-        """Raise an error at a token, when left out the next one."""
+        """Raise an error at a token, by default the next one."""
         raise ParseError(message, self.source, (token or self.token).position)

@@ -75,7 +75,7 @@ def astext(n: Any, show_meta_data: bool = True, annotate: Annotation | None = No
         Whether the values of constants that are too large for the text are appended; without them the text says that
         they are missing.
     annotate : callable, optional
-        ``annotate(expr)`` is the text behind an expression, in place of the comment with its type.
+        ``annotate(expr)`` is the text after an expression, in place of the comment with its type.
 
     Returns
     -------

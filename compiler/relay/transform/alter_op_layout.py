@@ -32,7 +32,7 @@ class AlterOpLayout(FunctionPass, opt_level=3, required=("InferType",)):
     Parameters
     ----------
     target : Target or str, optional
-        The current one, else this machine when left out.
+        The current one, else this machine by default.
 
     References
     ----------

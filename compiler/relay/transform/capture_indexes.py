@@ -54,7 +54,7 @@ class CapturePostDfsIndexInSpans(FunctionPass, opt_level=0, required=("InferType
 
 
 def _dominators(order: Sequence[GraphExpr]) -> list[int]:
-    """Return the place of each expression's dominator, -1 where there is none."""
+    """Return the place of each expression's dominator, -1 if there is none."""
     at = {part: index for index, part in enumerate(order)}
     uses: list[list[Use]] = [[] for _ in order]
     for user in order:

@@ -30,7 +30,7 @@ class DeadCodeElimination(FunctionPass, opt_level=1, required=("InferType",)):
     Parameters
     ----------
     inline_once : bool
-        Whether values that are used once are put in the place of their variables.
+        Whether values that are used once are put in place of their variables.
     ignore_impurity : bool
         Whether values that may have side effects are removed as well: right only where no effect is observed any more,
         as after PartialEvaluate has found what all references hold.

@@ -74,7 +74,7 @@ class TupleAffineType(AffineType):
 TypeMap = dict[Any, AffineType]
 """What the integers of expressions stand for."""
 Rule = Callable[[Any, TypeMap], Sequence[Any] | None]
-"""``rule(expr, type_map)`` returns the expression on integers and its affine type, or None where it cannot.
+"""``rule(expr, type_map)`` returns the expression on integers and its affine type, or None if it cannot.
 
 The operands of ``expr`` are on integers already, with their types in the map; its own type there is that of the result
 of the region, for operators that can return any.
@@ -131,7 +131,7 @@ def register_optional_fake_quantization_to_integer(op_name: str, func: Rule | No
     ----------
     op_name : str
     func : callable, optional
-        As of :func:`register_fake_quantization_to_integer`.
+        As in :func:`register_fake_quantization_to_integer`.
     level : int
         The priority.
 

@@ -65,7 +65,7 @@ class _Flattener(GraphMutator):
 
 
 def _flattened(blocks: Call, conv: Call, back: Call) -> Call | None:
-    """Return the dilated convolution; None where there is none of the same meaning."""
+    """Return the dilated convolution; None if there is none of the same meaning."""
     padded, cropped, attrs = SpaceToBatchNDAttrs.of(blocks), BatchToSpaceNDAttrs.of(back), ConvolutionAttrs.of(conv)
     image = [axis.letter for axis in layout(attrs.data_layout).axes[1:3]] == ["H", "W"]
     same_blocks = tuple(padded.block_shape) == tuple(cropped.block_shape) and len(padded.block_shape) == 2

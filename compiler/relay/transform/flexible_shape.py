@@ -42,7 +42,7 @@ class FlexibleShapeDispatch(ModulePass, required=("InferType",)):
     pad_value : float
         What they are lengthened with.
     input_indices : sequence of int, optional
-        Which parameters have that extent; the first one when left out.
+        Which parameters have that extent; the first one by default.
     affects_output : bool
         Whether the results have it too, along the same axis; those of lengthened inputs are then cut.
 

@@ -33,7 +33,7 @@ class Rule(Protocol):
     """What becomes of the call of an operator."""
 
     def __call__(self, call: Call, args: Sequence[Any], /) -> Any:
-        """Return an expression or a marked one; None where the call stays what it is."""
+        """Return an expression or a marked one; None if the call stays what it is."""
 
 
 class ForwardRewrite:

@@ -43,7 +43,7 @@ def map_tensors(t: Type, expr: RelayExpr, change: Callable[[Any], Any]) -> Any:
 
 
 def operator_gradient(call: Call, grad: Expr) -> Sequence[Any]:
-    """Return what a call adds to the gradient of each of its arguments; None where that is nothing.
+    """Return what a call adds to the gradient of each of its arguments; None if that is nothing.
 
     Raises
     ------

@@ -378,7 +378,7 @@ def _fits(pattern: Pattern, value: Value, scope: Environment) -> bool | None:
 
 
 def _fresh_pattern(pattern: Pattern, scope: Environment) -> Pattern:
-    """Return a pattern with fresh variables, bound in the scope in the place of those of ``pattern``."""
+    """Return a pattern with fresh variables, bound in the scope in place of those of ``pattern``."""
     match pattern:
         case PatternVar(var=var):
             fresh = Var(var.name_hint)

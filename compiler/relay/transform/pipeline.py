@@ -108,7 +108,7 @@ def optimize(mod: IRModule, target: Target | str | None = None) -> IRModule:
     ----------
     mod : IRModule
     target : Target or str, optional
-        The current one, else this machine when left out.
+        The current one, else this machine by default.
 
     Returns
     -------

@@ -121,7 +121,7 @@ class _Capturing(GraphMutator):
             Where the other is.
         expr : Expr
         expected : VirtualDevice, optional
-            Where the expression is needed; ``lexical`` when left out.
+            Where the expression is needed; ``lexical`` by default.
         """
         result, own = self.visit(expr), self._domains.device(expr)
         expected = lexical if expected is None else expected

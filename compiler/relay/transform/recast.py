@@ -36,7 +36,7 @@ def recast(
     out_dtype : str
         What operators return that let their data type be chosen, e.g. the ``int32`` of a convolution of ``int8``.
     ops : sequence of str, optional
-        The operators; ``nn.conv2d`` when left out.
+        The operators; ``nn.conv2d`` by default.
     skip_layers : sequence of int, optional
         Layers that stay: their numbers among these operators, from the inputs on, or negative from the result on.
 
@@ -87,11 +87,11 @@ class RecastMutator(ExprMutator):
     Parameters
     ----------
     dtype, out_dtype : str
-        As of :func:`recast`.
+        As in :func:`recast`.
     valid_ops : sequence of str
         The operators.
     valid_op_count : int
-        How many of them lie one behind the other.
+        How many of them lie one after the other.
     skip_layers : sequence of int
         Which of these stay.
     """

@@ -24,7 +24,7 @@ class RemoveUnusedFunctions(ModulePass, opt_level=1):
     Parameters
     ----------
     entry_functions : sequence of str, optional
-        Their names; ``main`` when left out.  Names that the module does not have are passed over.
+        Their names; ``main`` by default.  Names that the module does not have are passed over.
 
     Examples
     --------

@@ -184,7 +184,7 @@ def _axes(name: str, letter: str) -> tuple[int, ...] | None:
 
 
 def _extent(dims: tuple[Dim, ...], axes: tuple[int, ...]) -> int:
-    """Return the extent of a dimension that lies along some axes; 0 where it is unknown."""
+    """Return the extent of a dimension that lies along some axes; 0 if it is unknown."""
     extents = [dims[axis] for axis in axes]
     return math.prod(e if isinstance(e, int) else 0 for e in extents)
 

@@ -26,7 +26,7 @@ class SimplifyExpr(RewritePass, required=("InferType",)):
     Parameters
     ----------
     rules : sequence of Rule, optional
-        All of :data:`RULES` when left out.
+        All of :data:`RULES` by default.
     in_build : bool
         Whether the rules that TVM does not have (:data:`BUILD_RULES`) are applied as well, as builds do: reshapes that
         undo one another go, limits within limits become one, ``x ** 2`` is a product.

@@ -135,4 +135,4 @@ def _times(expr: GraphExpr, factor: float, dtype: str) -> Any:
 
 
 QUADRATIC_RULES: tuple[Rule, ...] = (Rule("add", "a*x*x + b*x*y + c*y*y = a * (x + r*y) * (x + s*y)", _factor),)
-"""Products in the place of quadratic forms with real roots."""
+"""Products in place of quadratic forms with real roots."""

@@ -38,7 +38,7 @@ def llvm_get_vector_width(target: TargetLike | None = None) -> int:
     Parameters
     ----------
     target : Target, str or dict, optional
-        The current target, else this machine, when left out.
+        The current target by default, or else this machine.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def llvm_version_major(allow_none: bool = False) -> int:
     Parameters
     ----------
     allow_none : bool
-        Taken for TVM's sake, which may be built without LLVM.
+        Accepted for compatibility, which may be built without LLVM.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def target_has_features(cpu_features: str | list[str], target: TargetLike | None
     cpu_features : str or list of str
         As LLVM calls them, e.g. ``avx2``.
     target : Target or str, optional
-        The current one, else this machine, when left out.
+        The current one, else this machine, by default.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def llvm_get_cpu_features(target: TargetLike | None = None) -> list[str]:
     Parameters
     ----------
     target : Target or str, optional
-        The current one, else this machine, when left out.
+        The current one, else this machine, by default.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def llvm_cpu_has_features(cpu_features: str | list[str], target: TargetLike | No
     cpu_features : str or list of str
         As LLVM calls them, e.g. ``avx2``.
     target : Target or str, optional
-        The current one, else this machine, when left out.
+        The current one, else this machine, by default.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def llvm_get_cpu_archlist(target: TargetLike | None = None) -> list[str]:
     Parameters
     ----------
     target : Target or str, optional
-        The current one, else this machine, when left out.
+        The current one, else this machine, by default.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def llvm_lookup_intrinsic_id(name: str) -> int:
     Returns
     -------
     int
-        The same in one process for the same name; 0 where LLVM has no such intrinsic.
+        The same in one process for the same name; 0 if LLVM has no such intrinsic.
     """
     if not has_intrinsic(name):
         return 0
@@ -221,7 +221,7 @@ def llvm_get_intrinsic_name(intrin_id: int) -> str:
     Parameters
     ----------
     intrin_id : int
-        As of :func:`llvm_lookup_intrinsic_id`.
+        As in :func:`llvm_lookup_intrinsic_id`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What programs can use in the place of data types that a target lacks."""
+"""What programs can use in place of data types that a target lacks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cure(dtype: str, missing: Mapping[str, str] = _NONE) -> str:
     Returns
     -------
     str
-        With the semicolon before it; empty where nothing takes its place.
+        With the semicolon before it; empty if nothing takes its place.
     """
     d = dt.parse(dtype)
     advice = missing.get(dtype, "")

@@ -46,10 +46,10 @@ class KernelReport:
     ----------
     name : str
     threads : int, optional
-        Of a block; None where the program does not say.
+        Of a block; None if the program does not say.
     resources : KernelResources
     occupancy : Occupancy, optional
-        None where the threads are unknown.
+        None if the threads are unknown.
     """
 
     name: str

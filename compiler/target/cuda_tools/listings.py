@@ -31,7 +31,7 @@ class CodeLine:
     ----------
     text : str
     source_line : int, optional
-        The line of the CUDA C, from 1; None where it comes from none.
+        The line of the CUDA C, from 1; None if it comes from none.
     is_instruction : bool
     """
 

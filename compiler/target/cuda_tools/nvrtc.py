@@ -23,7 +23,7 @@ class Compiled(NamedTuple):
     ----------
     ptx : bytes
     cubin : bytes
-        Machine code as an ELF file; empty where the options name no architecture of machines, such as ``sm_90``.
+        Machine code as an ELF file; empty if the options name no architecture of machines, such as ``sm_90``.
     log : str
         What the compiler says, and ptxas, where its options ask for it.
     """

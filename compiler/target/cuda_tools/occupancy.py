@@ -23,7 +23,7 @@ class Occupancy:
     Attributes
     ----------
     blocks, warps : int
-        At once; 0 where not even one block fits.
+        At once; 0 if not even one block fits.
     share : float
         Warps, of those that there is room for.
     limiters : tuple of str

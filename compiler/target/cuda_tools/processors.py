@@ -31,7 +31,7 @@ class Processor:
     gpus : str
         Some that have it.
     last_release : int, optional
-        The last release of CUDA that compiles for it; None where the newest does.
+        The last release of CUDA that compiles for it; None if the newest does.
     """
 
     warps: int

@@ -64,7 +64,7 @@ def missing_tools() -> str:
     Returns
     -------
     str
-        Empty where nothing is missing.
+        Empty if nothing is missing.
     """
     missing = []
     for pattern, package in _PACKAGES.items():
@@ -74,7 +74,7 @@ def missing_tools() -> str:
 
 
 def include_folder() -> Path | None:
-    """Return the folder of CUDA's headers, such as ``cuda_fp16.h``; None where they are not installed.
+    """Return the folder of CUDA's headers, such as ``cuda_fp16.h``; None if they are not installed.
 
     Returns
     -------

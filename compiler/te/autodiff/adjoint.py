@@ -70,7 +70,7 @@ def vector_jacobian_product(output: Tensor, tensor: Tensor, head: Tensor) -> Ten
     Returns
     -------
     Tensor or None
-        Of the first dimensions of ``head`` and the shape of ``tensor``; None where no derivative is but zero.
+        Of the first dimensions of ``head`` and the shape of ``tensor``; None if no derivative is but zero.
 
     Raises
     ------

@@ -81,7 +81,7 @@ def differential(e: PrimExpr, seeds: Seeds) -> PrimExpr | None:
     Returns
     -------
     PrimExpr or None
-        Of the data type of ``e``; None where ``e`` does not change.
+        Of the data type of ``e``; None if ``e`` does not change.
 
     Raises
     ------

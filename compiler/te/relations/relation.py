@@ -81,7 +81,7 @@ class Relation(ABC):
         Returns
         -------
         tuple of PrimExpr or None
-            One for each child; None where nothing was asked for.
+            One for each child; None if nothing was asked for.
         """
         return (None,) * len(self.children)
 

@@ -107,7 +107,7 @@ def split(
     Returns
     -------
     outer, inner : IterVar
-        The two loops, in the place of ``parent``.
+        The two loops, in place of ``parent``.
 
     Raises
     ------

@@ -201,7 +201,7 @@ def _loops_of(realize: BlockRealize) -> list[Var]:
 
 
 class _Rename(StmtMutator):
-    """Puts loops of other names in the place of some."""
+    """Puts loops of other names in place of some."""
 
     def __init__(self, names: Mapping[Var, Var]) -> None:
         self._names = names

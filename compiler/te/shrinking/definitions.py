@@ -113,7 +113,7 @@ def _resized(axis: IterVar, extent: int) -> IterVar:
 
 
 class _Redefinition(Mutator):
-    """Puts new axes and tensors in the place of others."""
+    """Puts new axes and tensors in place of others."""
 
     def __init__(self, axes: Mapping[Var, IterVar], operations: Mapping[Operation, Operation]) -> None:
         self._axes = axes

@@ -102,7 +102,7 @@ def deconv2d_bn_relu(
     prefix : str
         Stands before the names of the parameters.
     ishape, oshape, kshape, layout
-        As of :func:`deconv2d`.
+        As in :func:`deconv2d`.
     eps : float
         Of the batch normalisation.
 
@@ -139,7 +139,7 @@ def get_net(
     ngf : int
         Channels before the last layer.
     code : Expr, optional
-        The random numbers; the variable ``data`` when left out.
+        The random numbers; the variable ``data`` by default.
     layout : str
         ``NCHW`` or ``NHWC``.
     dtype : str
@@ -187,7 +187,7 @@ def get_workload(
     Parameters
     ----------
     batch_size, oshape, ngf, random_len, layout, dtype
-        As of :func:`get_net`.
+        As in :func:`get_net`.
 
     Returns
     -------

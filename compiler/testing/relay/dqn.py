@@ -91,7 +91,7 @@ def get_workload(
     Parameters
     ----------
     batch_size, num_actions, image_shape, dtype, layout
-        As of :func:`get_net`.
+        As in :func:`get_net`.
 
     Returns
     -------

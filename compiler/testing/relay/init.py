@@ -151,7 +151,7 @@ def create_workload(
     net : Function
         Its parameter ``data`` is the input; all others are parameters of the model.
     initializer : Initializer, optional
-        ``Xavier()`` when left out.
+        ``Xavier()`` by default.
     seed : int
         Of NumPy's random numbers.
 

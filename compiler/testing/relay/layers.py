@@ -43,7 +43,7 @@ def conv2d(data: Expr, weight: Expr | None = None, **kwargs: object) -> Call:
     ----------
     data : Expr
     weight : Expr, optional
-        The variable ``{name}_weight`` when left out.
+        The variable ``{name}_weight`` by default.
     **kwargs : object
         ``name``, and the options of :func:`tvm.relay.nn.conv2d`.
 
@@ -61,7 +61,7 @@ def conv3d(data: Expr, weight: Expr | None = None, **kwargs: object) -> Call:
     ----------
     data : Expr
     weight : Expr, optional
-        The variable ``{name}_weight`` when left out.
+        The variable ``{name}_weight`` by default.
     **kwargs : object
         ``name``, and the options of :func:`tvm.relay.nn.conv3d`.
 
@@ -79,7 +79,7 @@ def conv2d_transpose(data: Expr, weight: Expr | None = None, **kwargs: object) -
     ----------
     data : Expr
     weight : Expr, optional
-        The variable ``{name}_weight`` when left out.
+        The variable ``{name}_weight`` by default.
     **kwargs : object
         ``name``, and the options of :func:`tvm.relay.nn.conv2d_transpose`.
 
@@ -100,9 +100,9 @@ def dense_add_bias(
     data : Expr
         ``(batch, features)``.
     weight : Expr, optional
-        ``(units, features)``; the variable ``{name}_weight`` when left out.
+        ``(units, features)``; the variable ``{name}_weight`` by default.
     bias : Expr, optional
-        ``(units,)``; the variable ``{name}_bias`` when left out.
+        ``(units,)``; the variable ``{name}_bias`` by default.
     units : int, optional
         How many outputs it has.
     **kwargs : object
@@ -131,7 +131,7 @@ def batch_norm_infer(
     ----------
     data : Expr
     gamma, beta, moving_mean, moving_var : Expr, optional
-        Of the extent of the normalised axis; the variables ``{name}_gamma``, … when left out.
+        Of the extent of the normalised axis; the variables ``{name}_gamma``, … by default.
     **kwargs : object
         ``name``, and the options of :func:`tvm.relay.nn.batch_norm`.
 

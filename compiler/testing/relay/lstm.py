@@ -122,7 +122,7 @@ def get_workload(
     Parameters
     ----------
     iterations, num_hidden, batch_size, dtype
-        As of :func:`get_net`.
+        As in :func:`get_net`.
 
     Returns
     -------

@@ -54,7 +54,7 @@ def get_workload(
     Parameters
     ----------
     batch_size, num_classes, image_shape, dtype
-        As of :func:`get_net`.
+        As in :func:`get_net`.
 
     Returns
     -------

@@ -196,7 +196,7 @@ def get_workload(
     batch_size : int
         Images at a time.
     num_classes, dtype, layout
-        As of :func:`mobile_net`.
+        As in :func:`mobile_net`.
     image_shape : sequence of int
         Of an image, in the layout.
 

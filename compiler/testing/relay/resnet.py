@@ -59,7 +59,7 @@ def residual_unit(
     bottle_neck : bool
         Three convolutions, the first two of a quarter of the channels, rather than two.
     data_layout, kernel_layout : str
-        As of :func:`tvm.relay.nn.conv2d`.
+        As in :func:`tvm.relay.nn.conv2d`.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def resnet(
     data_shape : sequence of int
         Of the images, in ``layout``.
     bottle_neck : bool
-        As of :func:`residual_unit`.
+        As in :func:`residual_unit`.
     layout : str
         ``NCHW`` or ``NHWC``.
     dtype : str
@@ -142,7 +142,7 @@ def get_net(
     dtype : str
         Data type of everything.
     **kwargs : object
-        Taken for TVM's sake; nothing else changes the network.
+        Accepted for compatibility; nothing else changes the network.
 
     Returns
     -------
@@ -190,7 +190,7 @@ def get_workload(
     Parameters
     ----------
     batch_size, num_classes, num_layers, image_shape, layout, dtype, **kwargs
-        As of :func:`get_net`.
+        As in :func:`get_net`.
 
     Returns
     -------

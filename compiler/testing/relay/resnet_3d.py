@@ -50,7 +50,7 @@ def residual_unit(
     bottle_neck : bool
         Three convolutions, the first two of a quarter of the channels, rather than two.
     data_layout, kernel_layout : str
-        As of :func:`tvm.relay.nn.conv3d`.
+        As in :func:`tvm.relay.nn.conv3d`.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def resnet(
     data_shape : sequence of int
         Of the videos, in ``layout``.
     bottle_neck : bool
-        As of :func:`residual_unit`.
+        As in :func:`residual_unit`.
     layout : str
         ``NCDHW``.
     dtype : str
@@ -133,7 +133,7 @@ def get_net(
     dtype : str
         Data type of everything.
     **kwargs : object
-        Taken for TVM's sake; nothing else changes the network.
+        Accepted for compatibility; nothing else changes the network.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def get_workload(
     Parameters
     ----------
     batch_size, num_classes, num_layers, image_shape, layout, dtype, **kwargs
-        As of :func:`get_net`.
+        As in :func:`get_net`.
 
     Returns
     -------

@@ -102,7 +102,7 @@ def get_workload(
     Parameters
     ----------
     batch_size, num_classes, version, image_shape, dtype
-        As of :func:`get_net`.
+        As in :func:`get_net`.
 
     Returns
     -------

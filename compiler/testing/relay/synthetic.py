@@ -35,7 +35,7 @@ def get_net(input_shape: Sequence[int] = (1, 3, 24, 12), dtype: str = "float32",
     dtype : str
         Data type of the images.
     wtype : str, optional
-        Data type of the weights; that of the images when left out.
+        Data type of the weights; that of the images by default.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def get_workload(
     Parameters
     ----------
     input_shape, dtype, wtype
-        As of :func:`get_net`.
+        As in :func:`get_net`.
 
     Returns
     -------

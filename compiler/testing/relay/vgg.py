@@ -138,7 +138,7 @@ def get_workload(
     Parameters
     ----------
     batch_size, num_classes, image_shape, dtype, num_layers, batch_norm
-        As of :func:`get_net`.
+        As in :func:`get_net`.
 
     Returns
     -------

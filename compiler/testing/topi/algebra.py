@@ -28,7 +28,7 @@ def dense(
     use_bias : bool
     use_relu : bool
     out_dtype : str, optional
-        That of the data when left out.
+        That of the data by default.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def batch_matmul(
     y : numpy.ndarray
         One matrix may stand for all.
     out_dtype : str, optional
-        That of the data when left out.
+        That of the data by default.
     trans_x : bool
         Whether the first ones are transposed.
     trans_y : bool

@@ -110,7 +110,7 @@ def slice_axis_python(data: Array, axis: int, begin: int, end: int | None = None
     axis : int
     begin : int
     end : int, optional
-        The end when left out.
+        The end by default.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def strided_slice_python(
     slice_mode : str
         Whether ``end`` is ``end``, or the ``size`` of the part, where -1 is the rest; steps are 1 then.
     axes : sequence of int, optional
-        Those that the numbers are for; the first ones when left out.
+        Those that the numbers are for; the first ones by default.
 
     Returns
     -------

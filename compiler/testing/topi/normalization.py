@@ -65,7 +65,7 @@ def l2_normalize_python(a_np: Array, eps: float, axis: int | Ints | None = None)
     eps : float
         The least square of a length.
     axis : int | Ints | None
-        All of them when left out.
+        All of them by default.
 
     Returns
     -------

@@ -55,7 +55,7 @@ def poolnd_python(
     dtype : str
         Of the result.
     layout : str, optional
-        E.g. ``NHWC``; ``NCHW`` and the like when left out.
+        E.g. ``NHWC``; ``NCHW`` and the like by default.
 
     Returns
     -------

@@ -161,7 +161,7 @@ def dilate_python(input_np: Array, strides: Ints, dilation_value: float = 0.0, o
         How far elements are apart afterwards, along each axis.
     dilation_value : float
     out_dtype : str, optional
-        That of the data when left out.
+        That of the data by default.
 
     Returns
     -------

@@ -52,9 +52,9 @@ def lstm_python(
     Bh : numpy.ndarray, optional
         The bias of the state.
     h_init : numpy.ndarray, optional
-        The first state; 0 when left out.
+        The first state; 0 by default.
     c_init : numpy.ndarray, optional
-        The first memory; 0 when left out.
+        The first memory; 0 by default.
     proj : numpy.ndarray, optional
         By which the state is multiplied.
     p_i : numpy.ndarray, optional
@@ -122,7 +122,7 @@ def attention_python(
     bias : numpy.ndarray, optional
         Added to the products, ``(batch, heads, queries, keys)``.
     qk_scale : float, optional
-        By which the products are multiplied; one by the square root of the size when left out.
+        By which the products are multiplied; one by the square root of the size by default.
     causal : str
         Which keys a query sees: ``none`` for all; those up to its own, from the ``TopLeft`` or ``BottomRight``.
     window_size : int, optional

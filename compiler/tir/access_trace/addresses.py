@@ -12,7 +12,7 @@ __all__ = ["addresses", "lines_touched"]
 
 
 def addresses(memories: list[Memory]) -> list[tuple[int, int]]:
-    """Place memories one behind the other.
+    """Place memories one after the other.
 
     Parameters
     ----------

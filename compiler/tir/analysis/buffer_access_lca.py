@@ -100,7 +100,7 @@ class _Accesses(Visitor):
         self.paths[buffer] = _common(self.paths.get(buffer, path), path)
 
     def _around_reduction(self, n: BlockRealize) -> Path | None:
-        """Return the path to the loops of the block's reduction axes; None where it has none."""
+        """Return the path to the loops of the block's reduction axes; None if it has none."""
         pairs = zip(n.block.iter_vars, n.iter_values, strict=True)
         values = tuple([value for axis, value in pairs if axis.iter_type != IterVar.DataPar])
         used = set(free_vars(values))

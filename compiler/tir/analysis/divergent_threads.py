@@ -32,7 +32,7 @@ def disagreeing_threads(
     Returns
     -------
     tuple of dict of str to int, or None
-        Positions by axis; None where the value depends on anything else, or the extents are not constant.
+        Positions by axis; None if the value depends on anything else, or the extents are not constant.
     """
     by_var = {var: axis for axis in axes.values() for var in axis.variables}
     used = [by_var.get(var) for var in free_vars(value)]
@@ -54,6 +54,6 @@ def disagreeing_threads(
 
 
 def _constant(value: PrimExpr, position: Mapping[Var, int]) -> int | None:
-    """Return the value for one thread; None where that is not a constant."""
+    """Return the value for one thread; None if that is not a constant."""
     result = Analyzer().simplify(substitute(value, {var: IntImm(var.dtype, at) for var, at in position.items()}))
     return int(result.value) if isinstance(result, IntImm) else None

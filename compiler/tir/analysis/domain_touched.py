@@ -67,7 +67,7 @@ def domain_touched(stmt: Stmt, buffer: Buffer, consider_loads: bool, consider_st
     Returns
     -------
     list of Range
-        One for each dimension; empty where the statement does not touch the buffer.
+        One for each dimension; empty if the statement does not touch the buffer.
     """
     accesses = _Accesses()
     accesses.visit(stmt)

@@ -99,7 +99,7 @@ def _iterators(name: str, place: PrimExpr, ranges: Mapping[Var, Range]) -> IterS
 
 
 def _check_count(name: str, place: PrimExpr, ranges: Mapping[Var, Range], analyzer: Analyzer) -> None:
-    """Refuse loops that leave elements out, or touch some several times."""
+    """Reject loops that leave elements out, or touch some several times."""
     one = const(1, place.dtype)
     iterations = reduce(lambda count, domain: count * domain.extent, ranges.values(), one)
     touched = analyzer.int_set(place, dict(ranges))
@@ -112,7 +112,7 @@ def _check_count(name: str, place: PrimExpr, ranges: Mapping[Var, Range], analyz
 
 
 def _check_order(src: IterSumExpr, dst: IterSumExpr) -> None:
-    """Refuse loops that read and write in different orders."""
+    """Reject loops that read and write in different orders."""
     if len(src.args) != len(dst.args):
         raise _NoCopyError(f"Mismatch between {len(src.args)} source terms and {len(dst.args)} destination terms")
     for index, (a, b) in enumerate(zip(src.args, dst.args, strict=True)):

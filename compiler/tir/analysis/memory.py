@@ -144,7 +144,7 @@ def _live_at_most(stmt: Any, alignment: int) -> int:
 
 
 def allocation_bytes(n: Allocate | AllocateConst) -> int:
-    """Return the size of an allocation, 0 where it is not constant."""
+    """Return the size of an allocation, 0 if it is not constant."""
     size = dt.storage_bytes(n.dtype)
     for extent in n.extents:
         if not isinstance(extent, IntImm):

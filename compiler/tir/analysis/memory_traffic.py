@@ -44,7 +44,7 @@ def memory_traffic(func: PrimFunc, capacity: int, line: int) -> float | None:
     Returns
     -------
     float or None
-        Bytes; None where an extent or an access is not known beforehand.
+        Bytes; None if an extent or an access is not known beforehand.
     """
     reader = _Reader()
     try:

@@ -201,7 +201,7 @@ def divergent_barrier(body: Stmt) -> DivergentBarrier | None:
     Returns
     -------
     DivergentBarrier or None
-        None where there is none.
+        None if there is none.
     """
     search = _Search(Uniformity(varying_values(body)))
     search.visit(body)

@@ -45,7 +45,7 @@ def host_access(func: PrimFunc) -> BufferLoad | BufferStore | None:
     Returns
     -------
     BufferLoad, BufferStore or None
-        None where there is none: see :func:`verify_memory`.
+        None if there is none: see :func:`verify_memory`.
     """
     if getattr(func.attrs.get("target"), "kind", "llvm") in CPU_KINDS:
         return None

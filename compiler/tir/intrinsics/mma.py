@@ -341,7 +341,7 @@ def get_mma_intrin_group(
     not_use_mma_store_intrinic : bool
         Whether the result is stored by a loop instead of ``mma_store``.
     store_to_smem_dtype : str, optional
-        Of the result as it is stored; ``out_dtype`` when left out.
+        Of the result as it is stored; ``out_dtype`` by default.
 
     Returns
     -------

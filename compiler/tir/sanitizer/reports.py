@@ -30,7 +30,7 @@ class Site:
     text : str
         The statement or expression of loop IR.
     line : int or None
-        The user's line that it comes from; None where nothing records lines.
+        The user's line that it comes from; None if nothing records lines.
     thread : mapping of str to int
         The position of the thread along each axis, by tag, e.g. ``{"blockIdx.x": 0, "threadIdx.x": 3}``.
     """

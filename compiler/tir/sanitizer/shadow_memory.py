@@ -96,7 +96,7 @@ class ShadowMemory:
     data : numpy.ndarray
         One-dimensional.
     written : bytearray or None
-        For each unit, whether it was written; None where all of them were.
+        For each unit, whether it was written; None if all of them were.
     shared : bool
         Whether several threads can access it.
     """

@@ -28,7 +28,7 @@ class LimitReached(Exception):
 
 @dataclass(slots=True, eq=False)
 class _Elements:
-    """What a place accesses where elements are units of memory, one behind the other: most kernels' buffers."""
+    """What a place accesses where elements are units of memory, one after the other: most kernels' buffers."""
 
     memory: ShadowMemory
     count: int

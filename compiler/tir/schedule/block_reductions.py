@@ -98,7 +98,7 @@ def reduction_of_block(block: Block) -> BlockReduction | None:
     Returns
     -------
     BlockReduction or None
-        None where it makes none that is known: a sum, product, minimum or maximum of each buffer's elements and other
+        None if it makes none that is known: a sum, product, minimum or maximum of each buffer's elements and other
         values, or the place and value of the first or any of the largest or smallest.
     """
     inits, updates = _stores(block.init), _final_stores(block.body)

@@ -48,7 +48,7 @@ def traversals(home: Block, buffer: Buffer) -> list[Traversal]:
     Returns
     -------
     list of Traversal
-        Empty where some element is stored otherwise.
+        Empty if some element is stored otherwise.
     """
     storing: list[Traversal] = []
     stores = 0

@@ -166,7 +166,7 @@ def is_reduction_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -
 
 
 def check_complete_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> None:
-    """Refuse a block that is not complete."""
+    """Reject a block that is not complete."""
     lack = _lacks_of_complete_block(state, block, scope)
     if lack:
         refuse(
@@ -179,7 +179,7 @@ def check_complete_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef)
 
 
 def check_reduction_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> None:
-    """Refuse a block that is not a reduction."""
+    """Reject a block that is not a reduction."""
     lack = _lacks_of_reduction_block(state, block, scope)
     if lack:
         refuse(
@@ -192,7 +192,7 @@ def check_reduction_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef
 
 
 def check_complete_or_reduction_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> None:
-    """Refuse a block that is neither complete nor a reduction."""
+    """Reject a block that is neither complete nor a reduction."""
     complete = _lacks_of_complete_block(state, block, scope)
     reduction = _lacks_of_reduction_block(state, block, scope) if complete else 0
     if complete and reduction:
@@ -207,7 +207,7 @@ def check_complete_or_reduction_block(state: ScheduleState, block: StmtSRef, sco
 
 
 def check_subtree_compact_dataflow(state: ScheduleState, subtree: StmtSRef) -> None:
-    """Refuse a loop or block below which not all blocks are complete or reductions, seen on their own."""
+    """Reject a loop or block below which not all blocks are complete or reductions, seen on their own."""
     for block in state.child_blocks(subtree):
         if is_complete_block(state, block, subtree) or is_reduction_block(state, block, subtree):
             continue
@@ -232,7 +232,7 @@ def check_subtree_compact_dataflow(state: ScheduleState, subtree: StmtSRef) -> N
 
 
 def check_affine_binding(state: ScheduleState, block: StmtSRef) -> None:
-    """Refuse a block whose axes do not have quasi-affine, independent values."""
+    """Reject a block whose axes do not have quasi-affine, independent values."""
     if not state.info(block).affine_binding:
         refuse(
             state.mod,
@@ -261,7 +261,7 @@ def is_output_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> b
 
 
 def check_not_output_block(state: ScheduleState, block: StmtSRef, scope: StmtSRef) -> None:
-    """Refuse a block that writes what is read outside of its scope."""
+    """Reject a block that writes what is read outside of its scope."""
     if is_output_block(state, block, scope):
         refuse(
             state.mod,
@@ -272,7 +272,7 @@ def check_not_output_block(state: ScheduleState, block: StmtSRef, scope: StmtSRe
 
 
 def check_runs_everywhere(state: ScheduleState, block: StmtSRef) -> None:
-    """Refuse a block with a condition that keeps it from some values of its axes, instead of just from repetitions."""
+    """Reject a block with a condition that keeps it from some values of its axes, instead of just from repetitions."""
     realize = state.realize_of(block)
     if is_const_int(realize.predicate, 1):
         return

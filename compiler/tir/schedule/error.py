@@ -31,7 +31,7 @@ class ScheduleError(base.ScheduleError):
     brief : str
         What is wrong, without the program.
     drawing : list of tuple of str and Line or None
-        The lines of the program, among remarks on the places that it is about; empty where nothing was drawn.
+        The lines of the program, among remarks on the places that it is about; empty if nothing was drawn.
     """
 
     def __init__(self, message: str, brief: str = "", drawing: Sequence[DrawnLine] = ()) -> None:
@@ -64,7 +64,7 @@ class IllegalStepError(Exception):
 
 
 def refuse(mod: IRModule, summary: str, detail: str, *places: Node) -> NoReturn:
-    """Refuse a step of a schedule.
+    """Reject a step of a schedule.
 
     Parameters
     ----------

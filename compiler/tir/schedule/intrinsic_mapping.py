@@ -67,7 +67,7 @@ def get_auto_tensorize_mapping_info(
     Returns
     -------
     AutoTensorizeMappingInfo or None
-        None where the block computes something else, or more than one mapping is possible.
+        None if the block computes something else, or more than one mapping is possible.
     """
     own = sch.get_sref(block).block
     described = innermost(desc_func.body)[0]
@@ -124,7 +124,7 @@ class _Accesses(Matching):
 
 
 def _fused(own: Sequence[IterVar], described: Sequence[IterVar], accesses: _Accesses) -> IndexMap | None:
-    """Return the map that fuses all axes which stand for one of the description; None where there is a choice."""
+    """Return the map that fuses all axes which stand for one of the description; None if there is a choice."""
     buffers = list(accesses.described)
     variables = {axis: Var(axis.var.name, axis.var.dtype) for axis in own}
     unmapped: list[PrimExpr] = []

@@ -34,7 +34,7 @@ def suggest_index_map(
     Returns
     -------
     IndexMap or None
-        None where the index is not a quasi-affine expression of the loops.
+        None if the index is not a quasi-affine expression of the loops.
 
     Examples
     --------

@@ -33,7 +33,7 @@ class TensorizeInfo:
     desc_loop_indexer : mapping of For to int
         The place of each of these loops in the description, outermost first.
     block_iter_paddings : list of int or None
-        What the extents of the block's axes have to be padded to multiples of; None where nothing is padded.
+        What the extents of the block's axes have to be padded to multiples of; None if nothing is padded.
     """
 
     loop_map: Mapping[StmtSRef, For]
@@ -60,7 +60,7 @@ def get_tensorize_loop_mapping(
     Returns
     -------
     TensorizeInfo or None
-        None where an axis of the description has no counterpart of its kind, or extents do not fit.
+        None if an axis of the description has no counterpart of its kind, or extents do not fit.
     """
     sref = sch.get_sref(block)
     own_loops = loops_above(sref)
@@ -115,7 +115,7 @@ def innermost(stmt: Stmt) -> tuple[BlockRealize | None, list[For]]:
 
 
 def _axis_before(block: Block, iter_type: int, position: int) -> int:
-    """Return the place of the last axis of a kind before another one, -1 where there is none."""
+    """Return the place of the last axis of a kind before another one, -1 if there is none."""
     places = [place for place in range(position) if block.iter_vars[place].iter_type == iter_type]
     return places[-1] if places else -1
 

@@ -23,7 +23,7 @@ __all__ = ["OOBChecker"]
 
 
 class OOBChecker(ModulePass):
-    """Refuse a module in which an access is certain to leave its buffer in some iteration.
+    """Reject a module in which an access is certain to leave its buffer in some iteration.
 
     Loops tell the range of each index; what a condition guards is taken to be inside. ::
 

@@ -56,7 +56,7 @@ def reduction_of(init: BufferStore, update: BufferStore) -> Reduction | None:
     Returns
     -------
     Reduction or None
-        None where they make none: not the same element, another combination, or another initial value than the one
+        None if they make none: not the same element, another combination, or another initial value than the one
         that changes nothing.
     """
     if init.buffer is not update.buffer or not structural_equal(init.indices, update.indices):
@@ -101,7 +101,7 @@ def other_operand(combination: BinaryOp, update: BufferStore) -> PrimExpr | None
     Returns
     -------
     PrimExpr or None
-        None where the element is not an operand.
+        None if the element is not an operand.
     """
     for element, value in ((combination.a, combination.b), (combination.b, combination.a)):
         if (

@@ -139,7 +139,7 @@ def written_box(
     Returns
     -------
     Box or None
-        None where none can be told.
+        None if none can be told.
     """
     ranges = bound_region(realize, region)
     predicate = _needed_predicate(realize.predicate, set(free_vars(ranges)), loops)
@@ -254,7 +254,7 @@ def merged(boxes: Sequence[Box], analyzer: Analyzer) -> list[Box]:
 
 
 def _union(a: Box, b: Box, analyzer: Analyzer) -> Box | None:
-    """Return two boxes as one; None where that would hold more elements than they do."""
+    """Return two boxes as one; None if that would hold more elements than they do."""
     if covers(a, b, analyzer):
         return a
     if covers(b, a, analyzer):

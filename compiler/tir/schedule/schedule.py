@@ -121,7 +121,7 @@ class Schedule:
 
     @property
     def func_working_on(self) -> GlobalVar | None:
-        """The function whose blocks :meth:`get_block` looks for; None where it must be named."""
+        """The function whose blocks :meth:`get_block` looks for; None if it must be named."""
         return self._func_working_on
 
     def work_on(self, func_name: str) -> None:
@@ -299,7 +299,7 @@ class Schedule:
         Returns
         -------
         StmtSRef, int or None
-            None where the schedule does not know it.
+            None if the schedule does not know it.
         """
         return self._meanings.get(rv)
 

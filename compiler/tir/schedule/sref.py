@@ -22,7 +22,7 @@ class StmtSRef:
     parent : StmtSRef or None
         The innermost loop or block around it; None for the root block of a function.
     seq_index : int
-        Its place among the statements of its parent's body, -1 where it is the only one.
+        Its place among the statements of its parent's body, -1 if it is the only one.
     """
 
     __slots__ = ("parent", "seq_index", "stmt")

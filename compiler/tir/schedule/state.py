@@ -170,7 +170,7 @@ class ScheduleState:
         Returns
         -------
         StmtSRef or None
-            None where the program has no such loop or block.
+            None if the program has no such loop or block.
         """
         return self._srefs.get(stmt)
 
@@ -249,7 +249,7 @@ class ScheduleState:
         Returns
         -------
         StmtSRef or None
-            None where there is no such function of loop IR.
+            None if there is no such function of loop IR.
         """
         return next((root for root, var in self._roots.items() if var.name_hint == name), None)
 

@@ -85,7 +85,7 @@ def result_text(sch: Schedule, outputs: Sequence[Any]) -> str:
     Returns
     -------
     str
-        Empty where it gave nothing.
+        Empty if it gave nothing.
     """
     names = _names(sch, outputs)
     return ", ".join(names.get(rv, "_") for rv in outputs)

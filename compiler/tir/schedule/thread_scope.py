@@ -12,7 +12,7 @@ _THREAD_RANKS = {"blockIdx": 0, "threadIdx": 1, "vthread": 1}
 
 
 def check_thread_axis(operation: str, thread_tag: str) -> None:
-    """Refuse what is no axis of threads.
+    """Reject what is no axis of threads.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def tile_with_tensor_intrin(
     Returns
     -------
     LoopRV or None
-        The outermost of the inner loops, which ``sch.tensorize`` takes; None where the loops do not fit.
+        The outermost of the inner loops, which ``sch.tensorize`` takes; None if the loops do not fit.
 
     Raises
     ------

@@ -347,7 +347,7 @@ def _callee(var: GlobalVar, ret_type: Type | None) -> Callable[..., PrimExpr]:
 
 
 def _return_type(reader: _Function, n: ast.FunctionDef) -> Type | None:
-    """Return the type behind the arrow of a definition; None where there is none, or ``None``."""
+    """Return the type behind the arrow of a definition; None if there is none, or ``None``."""
     described_by = None if n.returns is None else reader.value(n.returns)
     if described_by is None:
         return None

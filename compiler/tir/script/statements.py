@@ -84,7 +84,7 @@ class Statements(BlockStatements):
         return sequence_of(stmts)
 
     def statement(self, n: ast.stmt) -> Stmt | Wrap | None:
-        """Return a statement, what puts one around the rest of the block, or None where nothing is computed."""
+        """Return a statement, what puts one around the rest of the block, or None if nothing is computed."""
         method = getattr(self, f"_{type(n).__name__}", None)
         if method is None:
             raise self.source.error(n, f"{described(n)} is not part of TVMScript")

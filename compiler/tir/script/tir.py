@@ -90,7 +90,7 @@ handle = HandleType()
 
 @cache
 def _word(name: str) -> Any:
-    """Return a data type, an operator or a binary operator; None where none has that name."""
+    """Return a data type, an operator or a binary operator; None if none has that name."""
     if name in FUNCTIONS:
         return partial(binary_node, FUNCTIONS[name])
     if name in FOLDING_FUNCTIONS:

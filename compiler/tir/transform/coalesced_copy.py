@@ -80,7 +80,7 @@ class CoalescedCopy:
         Returns
         -------
         (Stmt, Buffer) or None
-            None where the body is anything but a store, or not a constant number of elements is staged.
+            None if the body is anything but a store, or not a constant number of elements is staged.
         """
         store = self.body
         if not isinstance(store, BufferStore) or not isinstance(self.rounds, IntImm):
@@ -226,7 +226,7 @@ def _places_of_thread(copy: CoalescedCopy, rounds: int, store: BufferStore) -> l
 
 
 def _compacted(index: PrimExpr, counted: Mapping[Var, np.ndarray]) -> tuple[PrimExpr, int] | None:
-    """Return an index without gaps, and its extent; None where it is no sum of what it is for each variable."""
+    """Return an index without gaps, and its extent; None if it is no sum of what it is for each variable."""
     all_values = np.broadcast_to(IndexValues(counted).visit(index), np.broadcast_shapes(*_shapes(counted)))
     parts = list(_parts(index, counted))
     if not np.array_equal(sum((values for _, values in parts), np.zeros((), "int64")) + 0 * all_values, all_values):

@@ -53,7 +53,7 @@ def target_or_current(func: PrimFunc) -> FunctionTarget | None:
     Returns
     -------
     FunctionTarget or None
-        None where neither is known.
+        None if neither is known.
     """
     given: Any = func.attrs.get("target")
     if given is None:

@@ -20,7 +20,7 @@ class GroupedMemory(FlatMemory):
     analyzer : Analyzer
         Simplifies the indices.
     only : collection of Buffer, optional
-        The buffers to lay out so, all with separators when left out; others become one row of elements.
+        The buffers to lay out so, all with separators by default; others become one row of elements.
     """
 
     def __init__(self, analyzer: Analyzer, only: Collection[Buffer] | None = None) -> None:

@@ -38,7 +38,7 @@ class InjectCopyIntrin(PrimFuncPass):
         The pragma without its prefix, e.g. ``memcpy`` for ``s[B].pragma(axis, "memcpy")``.
     fintrin : callable
         From the source and the target (buffers with the strides, offsets and shapes of the box), how many elements
-        are padded before and after the source along each dimension (empty where none are), and the value that they
+        are padded before and after the source along each dimension (empty if none are), and the value that they
         get, to a statement.
 
     Raises

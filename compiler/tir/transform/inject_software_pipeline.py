@@ -116,7 +116,7 @@ def _as_block(stmt: Stmt) -> Block:
 
 
 def _check(pipeline: Pipeline) -> None:
-    """Refuse positions that are none, and blocks that would run before what they depend on."""
+    """Reject positions that are none, and blocks that would run before what they depend on."""
     name = pipeline.loop.loop_var.name
     if len(set(pipeline.order)) != len(pipeline.order):
         raise ArgumentError(

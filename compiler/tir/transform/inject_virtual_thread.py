@@ -91,7 +91,7 @@ class _FindThreads(StmtMutator):
 
 
 class _ContextIds(StmtExprMutator):
-    """Puts the number of a thread in the place of ``tvm_context_id``."""
+    """Puts the number of a thread in place of ``tvm_context_id``."""
 
     def __init__(self, var: Var) -> None:
         self._var = var

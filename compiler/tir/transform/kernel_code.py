@@ -41,7 +41,7 @@ def with_device_memory(body: Stmt) -> Stmt:
 
 
 def refuse_tensor_cores(kernel: Stmt, operation: str) -> None:
-    """Refuse a kernel that computes with tensor cores, which code is generated for in CUDA C alone.
+    """Reject a kernel that computes with tensor cores, which code is generated for in CUDA C alone.
 
     Parameters
     ----------

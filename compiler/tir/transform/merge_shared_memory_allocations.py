@@ -277,7 +277,7 @@ class _Redirect(StmtExprMutator):
         return self.visit_Node(n)
 
     def visit_Var(self, n: Var) -> PrimExpr:
-        """Put the address of its part in the place of a pointer."""
+        """Put the address of its part in place of a pointer."""
         if n not in self._offsets:
             return n
         memory = self._allocations[n]

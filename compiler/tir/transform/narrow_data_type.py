@@ -196,7 +196,7 @@ class _Wide(Visitor):
 
 
 class _Retype(StmtExprMutator):
-    """Puts variables of other data types in the place of some, and index arithmetic in the type of its variables."""
+    """Puts variables of other data types in place of some, and index arithmetic in the type of its variables."""
 
     def __init__(self, replaced: dict[Var, Var], bits: int) -> None:
         self._replaced = replaced

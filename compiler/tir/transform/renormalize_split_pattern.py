@@ -54,7 +54,7 @@ def _quotient(a: PrimExpr, b: PrimExpr) -> PrimExpr:
 
 
 def _first_operand(e: PrimExpr) -> tuple[PrimExpr, PrimExpr | None]:
-    """Return the first operand of a sum, and the sum of the others; None where there is no other."""
+    """Return the first operand of a sum, and the sum of the others; None if there is no other."""
     if not isinstance(e, Add):
         return e, None
     first, others = _first_operand(e.a)

@@ -40,7 +40,7 @@ class SplitHostDevice(ModulePass):
                                                                B[tx] = A[tx]
 
     Pointers are the first parameters, both they and the scalars in the order of their names.  A kernel for a CPU
-    returns 0 where it succeeds, and its call checks that.
+    returns 0 if it succeeds, and its call checks that.
     """
 
     prefix: ClassVar[str] = PrimFuncPass.prefix

@@ -35,7 +35,7 @@ class Lifetime:
     movable : bool
         Whether it can be allocated there at all: its size must be known there.
     first, last : int
-        Times between which it is alive, both included; ``last`` is -1 where nothing touches it.
+        Times between which it is alive, both included; ``last`` is -1 if nothing touches it.
     first_stmt, last_stmt : Stmt
         The statements beside the allocation that touch it first and last.
     """

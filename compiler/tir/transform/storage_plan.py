@@ -26,7 +26,7 @@ class Storage:
     members : list of Lifetime
         The buffers.
     bits : int or None
-        The size, None where it is not constant.
+        The size, None if it is not constant.
     offsets : dict of Lifetime to int
         Where each buffer begins, in bits, unless that is at the beginning.
     """
@@ -65,7 +65,7 @@ def element_bits(dtype: str) -> int:
 
 
 def constant_bits(alloc: Allocate) -> int | None:
-    """Return the size of an allocation in bits, None where it is not constant."""
+    """Return the size of an allocation in bits, None if it is not constant."""
     bits = element_bits(alloc.dtype)
     for extent in alloc.extents:
         if not isinstance(extent, IntImm):
@@ -125,7 +125,7 @@ def _with_tagged_merged(storages: list[Storage]) -> list[Storage]:
 
 
 def _merge(scope: str, parts: list[Storage]) -> None:
-    """Make one allocation of several, one behind the other: the first one grows."""
+    """Make one allocation of several, one after the other: the first one grows."""
     info = memory_info(scope)
     elements = [element_bits(life.alloc.dtype) for part in parts for life in part.members]
     align = max(WORD if info is None else info.max_simd_bits, *elements)

@@ -93,7 +93,7 @@ class ThreadElements:
         return result
 
     def _columns(self, x: PrimExpr, y: PrimExpr) -> tuple[Values, Values] | None:
-        """Return what of two indices is not the same for both, a row for each thread; None where that is not known."""
+        """Return what of two indices is not the same for both, a row for each thread; None if that is not known."""
         try:
             (first, ours), (second, theirs) = self._column(x), self._column(y)
         except DataDependentError:

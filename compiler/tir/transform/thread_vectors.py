@@ -167,7 +167,7 @@ class ContiguousMemory(StmtExprVisitor):
     """Finds memory of a thread whose elements must stay side by side, or better do.
 
     It is accessed by vectors, by address, as another type, or by loops too long to be written out, which LLVM
-    vectorizes in the place of the loop over threads.
+    vectorizes in place of the loop over threads.
 
     Attributes
     ----------

@@ -186,7 +186,7 @@ class _Unroll(StmtMutator):
 
 
 def _constant(extent: PrimExpr) -> int:
-    """Return the extent of a loop; -1 where it is not constant."""
+    """Return the extent of a loop; -1 if it is not constant."""
     value = extent if isinstance(extent, IntImm) else Analyzer().simplify(extent)
     return value.value if isinstance(value, IntImm) else -1
 

@@ -29,7 +29,7 @@ class Lanes:
     ----------
     code : Stmt
     axis : Var or None
-        The position along an axis of threads, or the variable of :attr:`loop`; None where long loops stay innermost.
+        The position along an axis of threads, or the variable of :attr:`loop`; None if long loops stay innermost.
     loop : For or None
         A loop of the thread that was taken out of the code: its iterations stand for threads.
     """
@@ -87,7 +87,7 @@ def _from_zero(n: For) -> bool:
 
 
 def _own_loop(code: Stmt, variables: Sequence[Var]) -> Lanes | None:
-    """Take a loop of independent iterations out of the code; None where that would bring no neighbours together."""
+    """Take a loop of independent iterations out of the code; None if that would bring no neighbours together."""
     around: list[Stmt] = []
     n = code
     while isinstance(n, For | DeclBuffer | AttrStmt):

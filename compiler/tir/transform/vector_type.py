@@ -56,7 +56,7 @@ def use_vector_types_of_parameters(func: PrimFunc) -> PrimFunc:
 
 
 class _Accesses(Visitor):
-    """Finds the number of lanes of all accesses to each pointer; 0 where they differ or may be misaligned."""
+    """Finds the number of lanes of all accesses to each pointer; 0 if they differ or may be misaligned."""
 
     def __init__(self, scalar_reads: bool) -> None:
         self._scalar_reads: dict[Var, list[PrimExpr]] | None = {} if scalar_reads else None

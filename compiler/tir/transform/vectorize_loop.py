@@ -121,7 +121,7 @@ class _VectorizeLoops(StmtMutator):
 
 
 def _require_one_kind_of_vectors(loop: For) -> None:
-    """Refuse the vectors within a vectorized loop whose number of lanes times the loop's is none of a vector."""
+    """Reject the vectors within a vectorized loop whose number of lanes times the loop's is none of a vector."""
     scalable = vscale_factor(loop.extent) > 0
 
     def check(n: Node) -> None:

@@ -15,7 +15,7 @@ VTCM_SCOPE = "global.vtcm"
 
 
 class VerifyVTCMLimit(PrimFuncPass):
-    """Refuse functions that allocate more tightly coupled memory (``global.vtcm``) than there is.
+    """Reject functions that allocate more tightly coupled memory (``global.vtcm``) than there is.
 
     Parameters
     ----------

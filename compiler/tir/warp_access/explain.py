@@ -47,7 +47,7 @@ class WarpAccess:
         How often warps make the access in one launch.
     addresses : numpy.ndarray of int64, optional
         Shape (samples, lanes): the bytes from the beginning of the buffer that the lanes access, -1 for idle lanes, in
-        the order of blocks, warps and iterations.  None where only a run knows them.
+        the order of blocks, warps and iterations.  None if only a run knows them.
     exact : bool
         Whether all executions are among the samples.
     site : AccessSite
@@ -66,7 +66,7 @@ class WarpAccess:
 
     @property
     def pattern(self) -> Pattern | None:
-        """What the lanes' places look like; None where only a run knows them."""
+        """What the lanes' places look like; None if only a run knows them."""
         return None if self.addresses is None else pattern_of(self.addresses, self.size)
 
     @property
@@ -85,7 +85,7 @@ class WarpAccess:
 
     @property
     def ways(self) -> int | None:
-        """The worst bank conflict, 1 where there is none; None of global memory, and where only a run knows it."""
+        """The worst bank conflict, 1 if there is none; None of global memory, and where only a run knows it."""
         return (
             None
             if self.addresses is None or self.scope == "global"

@@ -61,7 +61,7 @@ def bank_ways(addresses: Addresses, size: int) -> np.ndarray[Any, Any]:
     Returns
     -------
     numpy.ndarray
-        Shape (accesses,); 1 where there is no conflict, 0 where all lanes are idle.
+        Shape (accesses,); 1 if there is no conflict, 0 if all lanes are idle.
     """
     count, lanes = addresses.shape
     together = max(1, lanes * _WORD // max(size, _WORD))

@@ -112,7 +112,7 @@ class Order:
     is_ascend : bool
         Whether the smallest comes first.
     counts : BufferVar or None
-        How many elements of each row are sorted; those behind stay in their places.
+        How many elements of each row are sorted; those after stay in their places.
     """
 
     rows: Rows

@@ -45,7 +45,7 @@ def scanned(
     combine : callable
         Of what was combined so far and an element; associative.
     first : PrimExpr or None
-        What stands first where each element itself is left out; None where it is not.
+        What stands first where each element itself is left out; None if it is not.
     name : str
         Of the result.
 

@@ -36,7 +36,7 @@ def sorted_rows(data: Tensor, axis: int, is_ascend: bool, valid_count: Tensor | 
     is_ascend : bool
         Whether the smallest comes first; of equal elements the one that stands first does.
     valid_count : Tensor, optional
-        How many elements are sorted, of the shape of ``data`` without the axis; those behind stay in their places.
+        How many elements are sorted, of the shape of ``data`` without the axis; those after stay in their places.
 
     Returns
     -------

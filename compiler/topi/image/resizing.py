@@ -86,7 +86,7 @@ def resize1d(
     extrapolation_value : float
         What is outside of the data in mode ``tf_crop_and_resize``.
     out_dtype : str, optional
-        Data type of the result; that of the data when left out.
+        Data type of the result; that of the data by default.
     output_shape : sequence of int, optional
         The size, where it is given apart.
 
@@ -127,7 +127,7 @@ def resize2d(
         In ``layout``; spatial extents are constants.
     roi, size, layout, method, coordinate_transformation_mode, rounding_method, bicubic_alpha, bicubic_exclude, \
 extrapolation_value, out_dtype, output_shape
-        As of :func:`resize1d`.
+        As in :func:`resize1d`.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def resize3d(
         In ``layout``; spatial extents are constants.
     roi, size, layout, method, coordinate_transformation_mode, rounding_method, bicubic_alpha, bicubic_exclude, \
 extrapolation_value, out_dtype, output_shape
-        As of :func:`resize1d`.
+        As in :func:`resize1d`.
 
     Returns
     -------

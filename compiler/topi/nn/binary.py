@@ -35,7 +35,7 @@ def binarize_pack(data: Tensor, axis: int | None = None, name: str = "PackedInpu
     data : Tensor
         Of any shape and a number type.
     axis : int, optional
-        Along which numbers share a word; the last one when left out.
+        Along which numbers share a word; the last one by default.
     name : str
         The name of the stage.
 
@@ -170,11 +170,11 @@ def bitserial_conv2d_nchw(
     kernel : Tensor
         Of layout OIHW and an integer type.
     stride, padding
-        As of :func:`~compiler.topi.nn.convolutions.conv`.
+        As in :func:`~compiler.topi.nn.convolutions.conv`.
     activation_bits, weight_bits : int
         Bits of each number of the data and of the weight that count.
     pack_dtype, out_dtype, unipolar
-        As of :func:`bitserial_dense`.
+        As in :func:`bitserial_dense`.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def bitserial_conv2d_nhwc(
     kernel : Tensor
         Of layout HWIO and an integer type.
     stride, padding, activation_bits, weight_bits, pack_dtype, out_dtype, unipolar
-        As of :func:`bitserial_conv2d_nchw`.
+        As in :func:`bitserial_conv2d_nchw`.
 
     Returns
     -------

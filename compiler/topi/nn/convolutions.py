@@ -72,7 +72,7 @@ def conv(
     kernel_layout : str
         Of the weight; the usual one when empty.
     out_dtype : str, optional
-        Data type of the sums and of the result; that of the data when left out.
+        Data type of the sums and of the result; that of the data by default.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def conv1d(
     kernel : Tensor
         The weight, in ``kernel_layout``.
     strides, padding, dilation, groups, data_layout, kernel_layout, out_dtype
-        As of :func:`conv`.
+        As in :func:`conv`.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def conv2d(
     filter : Tensor
         The weight.
     strides, padding, dilation, out_dtype
-        As of :func:`conv`.
+        As in :func:`conv`.
     data_layout : str
         ``NCHW``, ``NHWC`` or ``HWCN``.
     kernel_layout : str
@@ -176,7 +176,7 @@ def conv1d_ncw(
     kernel : Tensor
         The weight, of layout OIW.
     strides, padding, dilation, out_dtype
-        As of :func:`conv`.
+        As in :func:`conv`.
 
     Returns
     -------
@@ -202,7 +202,7 @@ def conv1d_nwc(
     kernel : Tensor
         The weight, of layout WIO.
     strides, padding, dilation, out_dtype
-        As of :func:`conv`.
+        As in :func:`conv`.
 
     Returns
     -------
@@ -229,7 +229,7 @@ def group_conv1d_ncw(
     kernel : Tensor
         The weight, of layout OIW.
     strides, padding, dilation, groups, out_dtype
-        As of :func:`conv`.
+        As in :func:`conv`.
 
     Returns
     -------
@@ -256,7 +256,7 @@ def group_conv1d_nwc(
     kernel : Tensor
         The weight, of layout WIO.
     strides, padding, dilation, groups, out_dtype
-        As of :func:`conv`.
+        As in :func:`conv`.
 
     Returns
     -------
@@ -282,7 +282,7 @@ def conv2d_nchw(
     Filter : Tensor
         The weight, of layout OIHW.
     stride, padding, dilation, out_dtype
-        As of :func:`conv`.
+        As in :func:`conv`.
 
     Returns
     -------
@@ -308,7 +308,7 @@ def conv2d_nhwc(
     Filter : Tensor
         The weight, of layout HWIO.
     stride, padding, dilation, out_dtype
-        As of :func:`conv`.
+        As in :func:`conv`.
 
     Returns
     -------
@@ -334,7 +334,7 @@ def conv2d_hwcn(
     Filter : Tensor
         The weight, of layout HWIO.
     stride, padding, dilation, out_dtype
-        As of :func:`conv`.
+        As in :func:`conv`.
 
     Returns
     -------
@@ -361,7 +361,7 @@ def group_conv2d_nchw(
     Filter : Tensor
         The weight, of layout OIHW.
     stride, padding, dilation, groups, out_dtype
-        As of :func:`conv`.
+        As in :func:`conv`.
 
     Returns
     -------
@@ -388,7 +388,7 @@ def group_conv2d_nhwc(
     Filter : Tensor
         The weight, of layout HWIO.
     stride, padding, dilation, groups, out_dtype
-        As of :func:`conv`.
+        As in :func:`conv`.
 
     Returns
     -------
@@ -415,7 +415,7 @@ def conv3d_ncdhw(
     Filter : Tensor
         The weight, of layout OIDHW.
     stride, padding, dilation, groups, out_dtype
-        As of :func:`conv`.
+        As in :func:`conv`.
 
     Returns
     -------
@@ -442,7 +442,7 @@ def conv3d_ndhwc(
     Filter : Tensor
         The weight, of layout DHWIO.
     stride, padding, dilation, groups, out_dtype
-        As of :func:`conv`.
+        As in :func:`conv`.
 
     Returns
     -------

@@ -44,7 +44,7 @@ def depthwise_conv2d_nchw(
     Filter : Tensor
         ``(C, multiplier, H, W)``: several kernels for each channel.
     stride, padding, dilation, out_dtype
-        As of :func:`~compiler.topi.nn.convolutions.conv`.
+        As in :func:`~compiler.topi.nn.convolutions.conv`.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def depthwise_conv2d_nhwc(
     Filter : Tensor
         ``(H, W, C, multiplier)``, or ``(H, W, multiplier, C)`` where ``kernel_layout`` is ``HWIO``.
     stride, padding, dilation, out_dtype
-        As of :func:`~compiler.topi.nn.convolutions.conv`.
+        As in :func:`~compiler.topi.nn.convolutions.conv`.
     kernel_layout : {"HWOI", "HWIO"}
         Whether the channels or their kernels stand first.  A data type is taken as ``out_dtype``, which was the sixth
         argument up to TVM 0.12.
@@ -117,7 +117,7 @@ def depthwise_conv2d_NCHWc(
     Filter : Tensor
         ``(C / c, 1, H, W, 1, c)``.
     stride, padding, dilation, out_dtype
-        As of :func:`~compiler.topi.nn.convolutions.conv`.
+        As in :func:`~compiler.topi.nn.convolutions.conv`.
     layout : str
         Of the data, such as ``NCHW8c``.
     out_layout : str
@@ -154,7 +154,7 @@ def depthwise_conv2d_backward_input_nhwc(
     oshape, ishape : sequence of int
         The shapes of the result and of the data, both of layout NHWC.
     stride, padding
-        As of :func:`depthwise_conv2d_nhwc`.
+        As in :func:`depthwise_conv2d_nhwc`.
 
     Returns
     -------
@@ -200,7 +200,7 @@ def depthwise_conv2d_backward_weight_nhwc(
     oshape, fshape : sequence of int
         The shapes of the result, of layout NHWC, and of the weight, ``(H, W, C, multiplier)``.
     stride, padding
-        As of :func:`depthwise_conv2d_nhwc`.
+        As in :func:`depthwise_conv2d_nhwc`.
 
     Returns
     -------

@@ -56,7 +56,7 @@ def conv2d_NCHWc(
     kernel : Tensor
         ``(O / o, C / i, H, W, i, o)``.
     stride, padding, dilation, out_dtype
-        As of :func:`~compiler.topi.nn.convolutions.conv`.
+        As in :func:`~compiler.topi.nn.convolutions.conv`.
     layout : str
         Of the data, such as ``NCHW8c``.
     out_layout : str
@@ -96,7 +96,7 @@ def conv2d_NCHWc_int8(
     kernel : Tensor
         ``(O / o, C / i, H, W, i / e, o, e)``, for ``e`` of ``n_elems``.
     stride, padding, dilation, layout, out_layout
-        As of :func:`conv2d_NCHWc`.
+        As in :func:`conv2d_NCHWc`.
     out_dtype : str
         The data type that products are summed in.
     n_elems : int
@@ -184,7 +184,7 @@ def deformable_conv2d_nchw(
     kernel : Tensor
         Of layout OIHW.
     strides, padding, dilation, groups, out_dtype
-        As of :func:`~compiler.topi.nn.convolutions.conv`.
+        As in :func:`~compiler.topi.nn.convolutions.conv`.
     deformable_groups : int
         Groups of channels that are moved together.
 
@@ -219,7 +219,7 @@ def deformable_conv2d_nhwc(
     kernel : Tensor
         Of layout HWIO.
     strides, padding, dilation, deformable_groups, groups, out_dtype
-        As of :func:`deformable_conv2d_nchw`.
+        As in :func:`deformable_conv2d_nchw`.
 
     Returns
     -------
@@ -305,7 +305,7 @@ def conv2d_winograd_nchw(
     strides, dilation : int or sequence of int
         1.
     padding, out_dtype
-        As of :func:`~compiler.topi.nn.convolutions.conv`.
+        As in :func:`~compiler.topi.nn.convolutions.conv`.
     pre_computed : bool
         Whether the weight is transformed already.
 
@@ -334,7 +334,7 @@ def conv2d_winograd_nchw_without_weight_transform(
     Parameters
     ----------
     data, strides, padding, dilation, out_dtype
-        As of :func:`conv2d_winograd_nchw`.
+        As in :func:`conv2d_winograd_nchw`.
     weight : Tensor
         ``(points, points, C, O)``.
 
@@ -363,7 +363,7 @@ def conv2d_winograd_nhwc(
     weight : Tensor
         Of layout HWIO, square; transformed where ``pre_computed``: ``(points, points, O, C)``.
     strides, padding, dilation, out_dtype, pre_computed
-        As of :func:`conv2d_winograd_nchw`.
+        As in :func:`conv2d_winograd_nchw`.
 
     Returns
     -------
@@ -390,7 +390,7 @@ def conv2d_winograd_nhwc_without_weight_transform(
     Parameters
     ----------
     data, strides, padding, dilation, out_dtype
-        As of :func:`conv2d_winograd_nhwc`.
+        As in :func:`conv2d_winograd_nhwc`.
     weight : Tensor
         ``(points, points, O, C)``.
 

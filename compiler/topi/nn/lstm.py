@@ -125,7 +125,7 @@ def lstm(
     Bi, Bh : Tensor, optional
         Offsets of the gates, ``(4 * hidden,)``.
     h_init, c_init : Tensor, optional
-        What state and memory begin with, ``(batch, state)`` and ``(batch, hidden)``; zeros when left out.
+        What state and memory begin with, ``(batch, state)`` and ``(batch, hidden)``; zeros by default.
     proj : Tensor, optional
         By which the state is multiplied, ``(state, hidden)``.
     p_i, p_f, p_o : Tensor, optional

@@ -140,7 +140,7 @@ class _Product:
         return compute(shape, lambda *i: padded(*i), name="product_cut", tag=Tag.ELEMWISE, varargs_names=self.names)
 
     def _packed(self, columns: int, count: int, width: int, dtype: str) -> Tensor:
-        """Return the columns in panels ``(outer…, panel, k, lane)``, zeros behind the last one."""
+        """Return the columns in panels ``(outer…, panel, k, lane)``, zeros after the last one."""
         common = () if self.is_shared else self.outer
         is_cut = columns % width != 0
 
@@ -178,7 +178,7 @@ def matmul(
     bias : Tensor, optional
         ``(N,)`` of a number type, added to each row.
     out_dtype : str, optional
-        The data type that products are summed in; that of ``tensor_a`` when left out.
+        The data type that products are summed in; that of ``tensor_a`` by default.
     transpose_a, transpose_b : bool
         Whether the last two axes are exchanged.
     auto_scheduler_rewritten_layout : str
@@ -252,7 +252,7 @@ def dense(
     bias : Tensor, optional
         ``(N,)`` of a number type, added to each row.
     out_dtype : str, optional
-        The data type that products are summed in; that of ``data`` when left out.
+        The data type that products are summed in; that of ``data`` by default.
     auto_scheduler_rewritten_layout : str
         Must be empty: no scheduler changes the layout of weights.
     meta_schedule_original_shape : sequence of int, optional
@@ -298,7 +298,7 @@ def dense_pack(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dty
     bias : Tensor, optional
         ``(N,)``, added to each row.
     out_dtype : str, optional
-        The data type that products are summed in; that of ``data`` when left out.
+        The data type that products are summed in; that of ``data`` by default.
 
     Returns
     -------
@@ -350,7 +350,7 @@ def batch_matmul(
     oshape : sequence of (int or PrimExpr), optional
         ``(B, M, N)``, which the operands say as well.
     out_dtype : str, optional
-        The data type that products are summed in; that of ``tensor_a`` when left out.
+        The data type that products are summed in; that of ``tensor_a`` by default.
     transpose_a, transpose_b : bool
         Whether the last two axes are exchanged.
     auto_scheduler_rewritten_layout : str

@@ -43,11 +43,11 @@ def batch_norm(
     moving_mean, moving_var : Tensor
         Mean and variance: vectors along ``axis`` of the data type of ``data``.
     axis : int, optional
-        1 when left out; negative ones count from the end.
+        1 by default; negative ones count from the end.
     epsilon : float, optional
-        Keeps the variance away from zero; 1e-5 when left out.
+        Keeps the variance away from zero; 1e-5 by default.
     center, scale : bool, optional
-        Whether beta is added, and whether gamma is multiplied with; so they are when left out.
+        Whether beta is added, and whether gamma is multiplied with; so they are by default.
     training : bool, optional
         Must not be True: the statistics are the stored ones.
     momentum : float, optional

@@ -33,7 +33,7 @@ def layer_norm(data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Axes, eps
     gamma : Tensor
         The factors; its shape is that of the data along the axes.
     beta : Tensor, optional
-        The offsets, likewise; zero when left out.
+        The offsets, likewise; zero by default.
     axis : int or sequence of int
         What is normalised.
     epsilon : float
@@ -99,7 +99,7 @@ def group_norm(
     data : Tensor
         Of any shape and a float type.
     gamma, beta : Tensor, optional
-        Factor and offset of each channel, vectors; one and zero when left out.
+        Factor and offset of each channel, vectors; one and zero by default.
     num_groups : int
         Of channels that are normalised together.
     channel_axis : int

@@ -35,7 +35,7 @@ def pad(
     pad_before : sequence of int
         Elements to add in front of each axis; negative numbers take elements away.
     pad_after : sequence of int, optional
-        Elements to add behind each axis; as many as in front when left out.
+        Elements to add after each axis; as many as in front by default.
     pad_value : int, float or PrimExpr
         What is added, of the data type of ``data``.
     name : str
@@ -132,7 +132,7 @@ def mirror_pad(
         Elements to add on each axis, fewer than there are; as many at the ends as at the beginnings when the second is
         left out.
     mode : {"SYMMETRIC", "REFLECT"}
-        As of :func:`pad_reflect`.
+        As in :func:`pad_reflect`.
     name : str
         The name of the stage.
 

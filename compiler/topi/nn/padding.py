@@ -96,7 +96,7 @@ def get_pad_tuple1d(padding: Padding, kernel: Extent | Sequence[Extent]) -> tupl
     Parameters
     ----------
     padding, kernel
-        As of :func:`get_pad_tuple_generic`; the kernel's one extent may stand alone.
+        As in :func:`get_pad_tuple_generic`; the kernel's one extent may stand alone.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def get_pad_tuple(padding: Padding, kernel: Sequence[Extent]) -> tuple[int, ...]
     Parameters
     ----------
     padding, kernel
-        As of :func:`get_pad_tuple_generic`.
+        As in :func:`get_pad_tuple_generic`.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def get_pad_tuple3d(padding: Padding, kernel: Sequence[Extent]) -> tuple[int, ..
     Parameters
     ----------
     padding, kernel
-        As of :func:`get_pad_tuple_generic`.
+        As in :func:`get_pad_tuple_generic`.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def infer_pad(data: Tensor, data_pad: Tensor | None) -> tuple[int, int]:
     data : Tensor
         ``NCHW``.
     data_pad : Tensor or None
-        The data with its zeros; None where there are none.
+        The data with its zeros; None if there are none.
 
     Returns
     -------

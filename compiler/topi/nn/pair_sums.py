@@ -62,7 +62,7 @@ def missing_products(extent: Extent, dtypes: Sequence[str], out_dtype: str) -> i
     Parameters
     ----------
     extent, dtypes, out_dtype
-        As of :func:`products_per_step`.
+        As in :func:`products_per_step`.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def step_sum(step: PrimExpr, products: int, term: Callable[[PrimExpr], PrimExpr]
     step : PrimExpr
         Its number.
     products : int
-        As of :func:`products_per_step`.
+        As in :func:`products_per_step`.
     term : callable
         Returns the product at an index.
 

@@ -54,9 +54,9 @@ def simulated_quantize(
     out_dtype : Tensor
         Without dimensions or ``(1,)``, int32: a number of ``SQNN_DTYPE_TO_CODE``.
     output_scale : Tensor, optional
-        Without dimensions, or a vector along ``axis``; 1 when left out.
+        Without dimensions, or a vector along ``axis``; 1 by default.
     output_zero_point : Tensor, optional
-        Without dimensions, or a vector along ``axis``; 0 when left out.
+        Without dimensions, or a vector along ``axis``; 0 by default.
     axis : int
         Of the parameters; negative ones count from the end.
 
@@ -98,9 +98,9 @@ def simulated_dequantize(
     in_dtype : Tensor
         Without dimensions or ``(1,)``, int32: a number of ``SQNN_DTYPE_TO_CODE``.
     input_scale : Tensor, optional
-        Without dimensions, or a vector along ``axis``; 1 when left out.
+        Without dimensions, or a vector along ``axis``; 1 by default.
     input_zero_point : Tensor, optional
-        Without dimensions, or a vector along ``axis``; 0 when left out.
+        Without dimensions, or a vector along ``axis``; 0 by default.
     axis : int
         Of the parameters; negative ones count from the end.
 

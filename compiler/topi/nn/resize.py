@@ -140,7 +140,7 @@ class AxisResize:
 
     @property
     def repeats(self) -> int:
-        """How often each element is repeated, 0 where resizing is more than a repetition."""
+        """How often each element is repeated, 0 if resizing is more than a repetition."""
         factor, rest = divmod(self.target, self.source)
         starts_at_element = self.mode == "asymmetric" and self.rounding in ("floor", "")
         rounds_half = self.mode == "half_pixel" and self.rounding.startswith("round")

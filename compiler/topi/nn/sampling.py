@@ -111,7 +111,7 @@ def _reflected(x: PrimExpr, extent: int, align_corners: bool) -> PrimExpr:
 
 
 def _taps(place: Tensor, extent: int, method: str, mode: str, align: bool) -> list[Tap]:
-    """Return tensors of the elements of one axis that count, -1 where it is none, and of their weights.
+    """Return tensors of the elements of one axis that count, -1 if it is none, and of their weights.
 
     The nearest element has no weight.
     """

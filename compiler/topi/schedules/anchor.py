@@ -115,7 +115,7 @@ def tiled_group(
         Whether the anchor may be computed at an output that is smaller: tiles at its end are then stored with a
         condition.
     elements : callable
-        Schedules the stage of a further output, which is computed from what is stored: in vectors when left out.
+        Schedules the stage of a further output, which is computed from what is stored: in vectors by default.
 
     Returns
     -------

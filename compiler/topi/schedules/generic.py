@@ -59,7 +59,7 @@ def schedule_injective(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike
     outs : Tensor or sequence of Tensor
         The outputs, of any shape and data type.
     target : Target, str or dict, optional
-        The current target, else this machine, when left out.
+        The current target by default, or else this machine.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def schedule_reduce(outs: te.Tensor | Sequence[te.Tensor], target: TargetLike | 
     outs : Tensor or sequence of Tensor
         The outputs, of any shape and data type.
     target : Target, str or dict, optional
-        The current target, else this machine, when left out.
+        The current target by default, or else this machine.
 
     Returns
     -------

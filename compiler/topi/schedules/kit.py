@@ -47,7 +47,7 @@ With AArch64's 32, LLVM would spill a good part of them."""
 
 
 def extent(axis: IterVar) -> int | None:
-    """Return the extent of an axis, None where it is symbolic or the axis was made by a schedule.
+    """Return the extent of an axis, None if it is symbolic or the axis was made by a schedule.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def all_class_non_max_suppression(
     Returns
     -------
     list of Tensor
-        Of ``onnx``: rows (image, class, box), ``(N * classes * B, 3)``, zeros behind the last one, and how many there
+        Of ``onnx``: rows (image, class, box), ``(N * classes * B, 3)``, zeros after the last one, and how many there
         are, ``(1,)``; of ``tensorflow``: rows (class, box) of each image, ``(N, classes * B, 2)``, their scores, and
         how many there are, ``(N,)``.  Rows and numbers are of type int64.
 

@@ -208,7 +208,7 @@ def multibox_detection(
     Parameters
     ----------
     cls_prob, loc_pred, anchor, clip, threshold, variances
-        As of :func:`multibox_transform_loc`.
+        As in :func:`multibox_transform_loc`.
     nms_threshold : float
         Boxes that overlap by more are one.
     force_suppress : bool
@@ -219,7 +219,7 @@ def multibox_detection(
     Returns
     -------
     Tensor
-        ``(N, anchors, 6)``: class, score and corners; -1 where there is none.
+        ``(N, anchors, 6)``: class, score and corners; -1 if there is none.
     """
     boxes, count = multibox_transform_loc(cls_prob, loc_pred, anchor, clip, threshold, variances)
     best = non_max_suppression(boxes, count, count, -1, nms_threshold, force_suppress, nms_topk, return_indices=False)

@@ -152,7 +152,7 @@ def _edges(box: BufferVar, b: Index, row: Index, spec: SuppressionSpec) -> list[
 
 
 def shared_area(a: list[PrimExpr], b: list[PrimExpr]) -> PrimExpr:
-    """Return the area that two boxes share, divided by the area of both together; 0 where that is not positive.
+    """Return the area that two boxes share, divided by the area of both together; 0 if that is not positive.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class CompiledModel:
 
 
 def require_interface(executor: Executor, runtime: Runtime) -> None:
-    """Refuse an interface that a runtime does not have.
+    """Reject an interface that a runtime does not have.
 
     Parameters
     ----------

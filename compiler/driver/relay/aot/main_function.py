@@ -76,7 +76,7 @@ def main_function(
     memory : MemoryPlan
         Which values share memory.
     kernels : sequence of LoweredKernel or None
-        The kernel of each call; None where the result is the input's memory under another shape.
+        The kernel of each call; None if the result is the input's memory under another shape.
     symbol : str
         The function's name in machine code.
     target : Target

@@ -209,7 +209,7 @@ def as_executor(executor: object) -> Executor:
     Parameters
     ----------
     executor : Executor, str or None
-        The graph executor when left out.
+        The graph executor by default.
 
     Returns
     -------
@@ -233,7 +233,7 @@ def as_runtime(runtime: object) -> Runtime:
     Parameters
     ----------
     runtime : Runtime, str or None
-        The runtime of C++ when left out.
+        The runtime of C++ by default.
 
     Returns
     -------

@@ -167,9 +167,9 @@ class TECompiler:
         source_func : Function or CCacheKey
             Type-checked; a key says the target itself.
         target : Target or str, optional
-            The current one, else this machine's, when left out.
+            The current target by default, or else this machine.
         mod_name : str
-            Accepted as TVM does.
+            Accepted for compatibility.
 
         Returns
         -------
@@ -214,7 +214,7 @@ class TECompiler:
         source_func : Function
             Type-checked.
         target : Target or str, optional
-            The current one, else this machine's, when left out.
+            The current target by default, or else this machine.
 
         Returns
         -------
@@ -270,7 +270,7 @@ def lower_call(call: Call, inputs: Sequence[Tensor], target: Target, otype: Type
     target : Target
         The implementation that it prefers is taken.
     otype : Type, optional
-        The type of the result; that of the call when left out.
+        The type of the result; that of the call by default.
 
     Returns
     -------

@@ -105,7 +105,7 @@ def _is_quantized(expr: GraphExpr, dtypes: Set[str]) -> bool:
 
 
 def _replaced(expr: RelayExpr, places: Mapping[Any, Any]) -> Any:
-    """Return an expression with others in the place of some of its parts."""
+    """Return an expression with others in place of some of its parts."""
     new: dict[Any, Any] = dict(places)
     for part in post_order(expr, lambda e: () if e in places else operands(e)):
         if part not in new:

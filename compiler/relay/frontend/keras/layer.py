@@ -148,7 +148,7 @@ class Layer:
         return dims[2:] if self.is_first(len(dims)) else dims[1:-1]
 
     def check_channels_last(self) -> None:
-        """Refuse a layer whose own images have their channels first.
+        """Reject a layer whose own images have their channels first.
 
         Raises
         ------

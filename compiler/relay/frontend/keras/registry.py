@@ -43,7 +43,7 @@ def converters(rows: Mapping[str, Convert], masks: bool = False) -> None:
     ----------
     rows : mapping of str to callable
     masks : bool
-        As of :func:`converter`.
+        As in :func:`converter`.
     """
     _LAYERS.update(rows)
     if masks:

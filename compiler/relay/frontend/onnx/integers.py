@@ -110,7 +110,7 @@ def product_on_integers(
     Returns
     -------
     Expr or None
-        None where a factor is not dequantised, where scales do not belong to slices of the result, or where 32 bits
+        None if a factor is not dequantised, where scales do not belong to slices of the result, or where 32 bits
         might not hold the sums.
     """
     notes = _DEQUANTIZED.get() or {}

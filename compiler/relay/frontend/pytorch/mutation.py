@@ -86,7 +86,7 @@ class Views:
         return result
 
     def _written(self, old: RelayExpr, new: Any) -> Any:
-        """Put new elements in the place of old ones, and return the tensor that has them."""
+        """Put new elements in place of old ones, and return the tensor that has them."""
         if self.branch_depth:
             raise ConversionError(
                 "an in-place operator inside a branch or loop whose condition is known only at run time"

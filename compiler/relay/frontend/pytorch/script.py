@@ -235,7 +235,7 @@ def type_name(value: Any) -> str:
 def _place(node: Any) -> str:
     """Return the line of the user's program that a node is of; that of PyTorch's own code if there is no other.
 
-    It is empty where a file tells none that PyTorch can read.
+    It is empty if a file tells none that PyTorch can read.
     """
     try:
         text = node.sourceRange()

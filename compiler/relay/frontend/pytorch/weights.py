@@ -147,7 +147,7 @@ class Weights:
         Parameters
         ----------
         path, name : str
-            As of :meth:`variable`.
+            As in :meth:`variable`.
         packed : torch.ScriptObject
 
         Raises

@@ -16,7 +16,7 @@ __all__ = ["best_boxes", "filled_up"]
 def best_boxes(
     boxes: RelayExpr, scores: RelayExpr, limit: RelayExpr, overlap: RelayExpr, least: RelayExpr
 ) -> tuple[Any, Any]:
-    """Return the numbers of the chosen boxes, the best first and zeros behind them, and how many are chosen.
+    """Return the numbers of the chosen boxes, the best first and zeros after them, and how many are chosen.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def filled_up(chosen: RelayExpr, count: RelayExpr, scores: RelayExpr, most: int)
     Parameters
     ----------
     chosen, count : Expr
-        As of :func:`best_boxes`.
+        As in :func:`best_boxes`.
     scores : Expr
     most : int
     """

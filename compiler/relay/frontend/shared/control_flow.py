@@ -55,7 +55,7 @@ def unrolled(
     initial : sequence of Expr
         The values that the first turn begins with.
     condition, body : callable
-        As of :func:`repeated`.
+        As in :func:`repeated`.
     """
     state = initial
     for _ in range(MAX_TURNS):

@@ -132,7 +132,7 @@ def depthwise_conv2d(
     strides, dilations : sequence of int
     padding : str or sequence of int
     operator : callable
-        As of :func:`conv2d`.
+        As in :func:`conv2d`.
     """
     *kernel, channels, multiplier = static_dims(weight, "the weight")
     return conv2d(x, reshape(weight, [*kernel, 1, channels * multiplier]), strides, dilations, padding, operator)

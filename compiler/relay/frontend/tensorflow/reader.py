@@ -154,7 +154,7 @@ def dtype_of_number(number: int) -> str:
 
 
 def shape_of_message(shape: Message) -> list[int] | None:
-    """Return the extents of a shape, -1 where one is open; None if not even their number is known."""
+    """Return the extents of a shape, -1 if one is open; None if not even their number is known."""
     return None if shape.unknown_rank else [int(dim.size) for dim in shape.dim]
 
 

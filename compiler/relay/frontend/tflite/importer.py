@@ -70,7 +70,7 @@ def _unused(name: str, taken: set[str]) -> str:
 
 
 def _check_operators(graphs: Sequence[Subgraph]) -> None:
-    """Refuse a model with operators that nothing converts, in its main graph or in one that this runs."""
+    """Reject a model with operators that nothing converts, in its main graph or in one that this runs."""
     missing: dict[str, list[str]] = {}
     left, seen = [0], {0}
     while left:

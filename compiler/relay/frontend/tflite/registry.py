@@ -58,7 +58,7 @@ def converters(rows: Mapping[str, Convert], moves: bool = False) -> None:
     ----------
     rows : mapping of str to callable
     moves : bool
-        As of :func:`converter`.
+        As in :func:`converter`.
     """
     for name, convert in rows.items():
         converter(name, moves=moves)(convert)

@@ -64,7 +64,7 @@ _AFTERWARDS: dict[str, Callable[[DFPattern], DFPattern]] = {
 
 
 def _shape(expr: RelayExpr) -> tuple[int, ...] | None:
-    """Return the shape of a tensor, None where it is not known."""
+    """Return the shape of a tensor, None if it is not known."""
     type_ = expr.checked_type
     if not isinstance(type_, TensorType):
         return None

@@ -64,7 +64,7 @@ def register_dynamic(
     returns : str
         What the result is.
     first : int, optional
-        Where the arguments come among the inputs; behind them when left out.
+        Where the arguments come among the inputs; behind them by default.
     gradient : callable, optional
         The gradient of a call whose arguments are not known.
     """

@@ -194,7 +194,7 @@ def resize(
     coordinate_transformation_mode : str
         ``half_pixel``, ``align_corners`` or ``asymmetric``.
     out_dtype : str, optional
-        The data type of the result; that of the data when left out.
+        The data type of the result; that of the data by default.
 
     Returns
     -------

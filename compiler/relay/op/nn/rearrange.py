@@ -52,7 +52,7 @@ def _depth_relation(types: Types, attrs: DepthToSpaceAttrs) -> Type:
     """The data with fewer channels and larger spatial extents."""
     data, b = tensor(types[0], "data"), attrs.block_size
     x = extents(data, layout(attrs.layout), "data")
-    channels = AnyDim() if has_any_dim(x["C"]) else x["C"] // (b * b)  # those behind the last multiple are left out
+    channels = AnyDim() if has_any_dim(x["C"]) else x["C"] // (b * b)  # those after the last multiple are left out
     out = x | {"C": channels, "H": _grown(x["H"], b), "W": _grown(x["W"], b)}
     return TensorType(layout(attrs.layout).shape(out), data.dtype)
 

@@ -1,4 +1,4 @@
-"""Quantised operators, ``relay.qnn``: integers with a scale and a zero point in the place of real numbers."""
+"""Quantised operators, ``relay.qnn``: integers with a scale and a zero point in place of real numbers."""
 
 import sys
 

@@ -63,7 +63,7 @@ def _all_class_reference(
 
 
 def _by_image(chosen: Sequence[tuple[int, int, int]], scores: Array) -> tuple[Array, Array, Array]:
-    """Return the chosen boxes of each image, zeros behind them, their scores, and how many there are."""
+    """Return the chosen boxes of each image, zeros after them, their scores, and how many there are."""
     batch, classes, count = scores.shape
     rows = np.zeros((batch, classes * count, 2), "int64")
     values, counts = np.zeros((batch, classes * count), scores.dtype), np.zeros(batch, "int64")

@@ -45,7 +45,7 @@ def trunc_mod(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, signed: bool) -> 
 
 
 def _divisor(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, signed: bool) -> tuple[ir.Value, ir.Value | None]:
-    """Return what to divide by, which is 1 where division traps, and whether ``b`` is zero; None where it cannot be.
+    """Return what to divide by, which is 1 where division traps, and whether ``b`` is zero; None if it cannot be.
 
     By 1 the remainder is zero, and the quotient of the smallest integer is that integer.
     """

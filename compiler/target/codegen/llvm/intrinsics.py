@@ -316,7 +316,7 @@ _AMDGPU = {
 
 
 def _check_processor(e: Emitter, name: str) -> None:
-    """Refuse an intrinsic of another processor than the target, at which LLVM would end the process."""
+    """Reject an intrinsic of another processor than the target, at which LLVM would end the process."""
     target = e.state.shared.target
     triples = _PROCESSORS.get(name.split(".")[1], ())
     if triples and not target.triple.startswith(triples):

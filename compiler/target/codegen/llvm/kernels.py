@@ -291,7 +291,7 @@ def _with_stack(text: str, device: LLVMDevice) -> str:
 
 
 def _require_code(text: str, target: Target, device: LLVMDevice, module: IRModule) -> None:
-    """Refuse functions that the back end has no code for: LLVM would end the process."""
+    """Reject functions that the back end has no code for: LLVM would end the process."""
     for name in re.findall(r'^declare .*?@([\w.$-]+|"[^"]*")\(', text, re.M):
         own = name.startswith(("llvm.nvvm.", "llvm.amdgcn."))
         if not own and not re.match(device.functions, name):

@@ -40,7 +40,7 @@ def placing_missing_types(functions: Iterable[PrimFunc]) -> Iterator[None]:
 
 class _Uses(DataTypeUses):
     def require(self, dtype: str, what: str, n: Node) -> None:
-        """Refuse a data type that code generation lacks."""
+        """Reject a data type that code generation lacks."""
         try:
             register_type(dtype)
         except MissingTypeError:

@@ -181,7 +181,7 @@ def _extents(e: Emitter, a: PrimExpr) -> ir.Value:
 
 
 def _stored(state: FunctionState, typ: ir.Type, values: list[ir.Value], name: str) -> ir.Value:
-    """Store values one behind the other on the stack and return where they lie."""
+    """Store values one after the other on the stack and return where they lie."""
     row = ir.ArrayType(typ, max(1, len(values)))
     memory = state.alloca(row, 8, name)
     for number, value in enumerate(values):

@@ -42,7 +42,7 @@ def pair_product(emitter: Emitter, n: Add) -> ir.Value | None:
     Returns
     -------
     ir.Value or None
-        None where the sum is no such one, or the target has no instruction for it.
+        None if the sum is no such one, or the target has no instruction for it.
     """
     lanes = dt.lanes(n.dtype)
     if dt.element(n.dtype) != "int32" or lanes < min(_INTRINSICS) or lanes & (lanes - 1):

@@ -47,7 +47,7 @@ class PassRun:
     place : str
         What it ran on: ``"[module]"``, a function's name, or ``"loop %body in function main"``.
     text : str or None
-        The module after it; None where it changed nothing.
+        The module after it; None if it changed nothing.
     """
 
     name: str

@@ -56,7 +56,7 @@ def call_function(e: Emitter, n: Call, callee: DeclaredFunction, args: Sequence[
     Returns
     -------
     llvmlite.ir.Value
-        What the function returns; 0 where it returns nothing.
+        What the function returns; 0 if it returns nothing.
     """
     state, builder, signature = e.state, e.state.builder, callee.signature
     if callee.func.buffer_map:

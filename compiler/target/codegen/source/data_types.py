@@ -64,7 +64,7 @@ def require_stored_types(language: Language, module: IRModule) -> None:
 
 
 def _missing(language: Language, func: PrimFunc) -> dict[str, str]:
-    """Return what to use in the place of data types that the language, or the function's device, lacks."""
+    """Return what to use in place of data types that the language, or the function's device, lacks."""
     target = func.attrs.get("target")
     if target is None or target.attrs.get("supports_float16", True):
         return dict(language.missing)
@@ -92,7 +92,7 @@ class _DataTypes(DataTypeUses):
         self._params = set(func.params)
 
     def require(self, dtype: str, what: str, n: Node) -> None:
-        """Refuse a data type of something that a node has."""
+        """Reject a data type of something that a node has."""
         element = dt.element(dtype)
         if element == "handle" or not self._refused(element):
             return
@@ -102,7 +102,7 @@ class _DataTypes(DataTypeUses):
         )
 
     def buffer(self, buffer: Buffer, n: BufferLoad | BufferStore) -> None:
-        """Refuse memory that is passed to a kernel, where the device stores no elements of this type."""
+        """Reject memory that is passed to a kernel, where the device stores no elements of this type."""
         element = _pointed_to(buffer)
         if buffer.data in self._params and element in self._unstored:
             raise BuildError(

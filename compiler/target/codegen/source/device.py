@@ -50,7 +50,7 @@ class Kernel:
     symbol : str
     parameters : list of KernelParameter
     threads : tuple of int, optional
-        Threads of a block along x, y and z; None where they are only known when it is launched.
+        Threads of a block along x, y and z; None if they are only known when it is launched.
     noalias : bool
         Whether no two pointers lead to the same memory.
     """
@@ -137,7 +137,7 @@ class DeviceRules:
     pointers : mapping of str to str
         What stands before the type of pointers into a scope.
     vectors : VectorRules, optional
-        None where memory is read and written element by element.
+        None if memory is read and written element by element.
     read_only : mapping of str to str
         How an element that no thread writes is read, by data type; ``{}`` is its address.
     calls : mapping of str to callable

@@ -134,7 +134,7 @@ class _KernelFacts(StmtVisitor):
         return dt.element(self._elements.get(pointer, "float32"))
 
     def threads(self, name: str, rules: DeviceRules) -> tuple[int, int, int] | None:
-        """Return the threads of a block along the three axes; None where they are not constant."""
+        """Return the threads of a block along the three axes; None if they are not constant."""
         extents = [self.extents.get(axis, IntImm("int32", 1)) for axis in _AXES]
         counts = [e.value for e in extents if isinstance(e, IntImm)]
         if len(counts) == len(_AXES):

@@ -59,7 +59,7 @@ def without_vectors(stmt: Stmt, vectors: VectorRules | None = None) -> Stmt:
 
 
 def _check_fixed(n: BufferLoad | BufferStore, dtype: str) -> None:
-    """Refuse what a language without masks and scalable vectors cannot say."""
+    """Reject what a language without masks and scalable vectors cannot say."""
     if n.predicate is not None or dt.is_scalable(dtype):
         raise BuildError(f"code generation: accesses with predicates and scalable vectors need LLVM, got {n}")
 
@@ -93,7 +93,7 @@ class _Lanes(Mutator):
         return _over_lanes(lane, count, self._guarded(n, lane, BufferStore(buffer, self.lane(n.value, lane), indices)))
 
     def _at_once(self, n: BufferStore) -> Stmt | None:
-        """Return a store that moves whole vectors; None where its memory does not lie side by side.
+        """Return a store that moves whole vectors; None if its memory does not lie side by side.
 
         ::
 

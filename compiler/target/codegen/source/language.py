@@ -41,11 +41,11 @@ class Spelling:
     function : str
         The head of a helper function.
     reinterpret : str
-        The same bits as another type; empty where a helper function copies them.
+        The same bits as another type; empty if a helper function copies them.
     extern : str
-        The declaration of a function that is elsewhere; empty where calls need none.
+        The declaration of a function that is elsewhere; empty if calls need none.
     line : str
-        Tells a compiler that the next line is one of another file; empty where there is no such directive.
+        Tells a compiler that the next line is one of another file; empty if there is no such directive.
     parenthesized : bool
         Whether operands of comparisons and of logical operators have parentheses wherever they are operators.
     """
@@ -102,7 +102,7 @@ class Language:
         Words that no variable may be named.
     spelling : Spelling
     built_in : re.Pattern, optional
-        The names of functions that programs can call; None where others can be linked with them.
+        The names of functions that programs can call; None if others can be linked with them.
     device : DeviceRules, optional
         How kernels are written; None for a language of CPUs.
     """

@@ -27,7 +27,7 @@ def with_line_directives(listing: TextBuilder, template: str) -> TextBuilder:
     listing : TextBuilder
         The program; lines of no origin are left to the line before.
     template : str
-        The directive, with ``line`` and ``file``; empty where the language has none.
+        The directive, with ``line`` and ``file``; empty if the language has none.
 
     Returns
     -------

@@ -67,7 +67,7 @@ class Names:
         ----------
         var : Var
         name : str
-            As of :meth:`fresh`.
+            As in :meth:`fresh`.
         """
         self._names[var] = name
 

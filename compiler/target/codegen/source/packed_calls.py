@@ -40,7 +40,7 @@ def write_packed_call(e: Expressions, n: Call) -> str:
     Returns
     -------
     str
-        The variable that holds the result; with ``_status`` behind it, the one that is not 0 where the call failed.
+        The variable that holds the result; with ``_status`` behind it, the one that is not 0 if the call failed.
     """
     name, *args = n.args
     if not isinstance(name, StringImm):

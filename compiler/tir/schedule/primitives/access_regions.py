@@ -1,4 +1,4 @@
-"""Saying which elements a block accesses, in the place of what is found from its body."""
+"""Saying which elements a block accesses, in place of what is found from its body."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ __all__ = ["annotate", "reorder_block_iter_var", "unannotate", "unsafe_hide_buff
 
 @primitive("Annotate", block_or_loop=BLOCK_OR_LOOP, ann_val=VALUE)
 def annotate(state: ScheduleState, block_or_loop: StmtSRef, ann_key: str, ann_val: Any) -> None:
-    """Give a block or loop a hint, in the place of one that it has under the same key.
+    """Give a block or loop a hint, in place of one that it has under the same key.
 
     For example ``sch.annotate(i, "pragma_auto_unroll_max_step", 16)``::
 

@@ -159,7 +159,7 @@ def _checked_scope(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> Stm
 
 
 def _check_under(state: ScheduleState, block: StmtSRef, loop: StmtSRef, others: Sequence[StmtSRef], kind: str) -> None:
-    """Refuse a loop that is not around all blocks that need, or give, what a block writes or reads."""
+    """Reject a loop that is not around all blocks that need, or give, what a block writes or reads."""
     outside = [other for other in others if not any(above is loop for above in ancestors(other))]
     if outside:
         refuse(
@@ -196,7 +196,7 @@ def _check_no_partial_sums(
 
 
 def _check_order(state: ScheduleState, block: StmtSRef, loop: StmtSRef, scope: StmtSRef) -> None:
-    """Refuse a loop that is before a producer of a block, or behind a consumer."""
+    """Reject a loop that is before a producer of a block, or behind a consumer."""
     order = {sref: at for at, sref in enumerate(state.child_blocks(scope))}
     inside = [order[sref] for sref in state.child_blocks(loop)]
     early = [sref for sref in producers_of(state, block) if inside and order[sref] > max(inside)]

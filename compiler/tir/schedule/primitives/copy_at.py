@@ -148,7 +148,7 @@ def _has_block(stmt: Stmt, users: Sequence[StmtSRef]) -> bool:
 
 
 def _check_complete_below(state: ScheduleState, loop: StmtSRef, block: StmtSRef) -> None:
-    """Refuse a reduction of which some loop is around the one whose iterations copy the result."""
+    """Reject a reduction of which some loop is around the one whose iterations copy the result."""
     realize = state.realize_of(block)
     pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
     reduced = {var for axis, value in pairs if axis.iter_type == IterVar.CommReduce for var in free_vars(value)}
@@ -201,7 +201,7 @@ def _copy(loop: StmtSRef, source: Buffer, target: Buffer, region: Sequence[Range
 
 
 class _Replace(StmtMutator):
-    """Puts one loop in the place of another one."""
+    """Puts one loop in place of another one."""
 
     def __init__(self, old: For, new: For) -> None:
         self._old = old

@@ -241,13 +241,13 @@ class _Inline(BlockMutator):
         return left[0] if len(left) == 1 else rebuild(n, seq=left)
 
     def visit_Var(self, n: Var) -> PrimExpr:
-        """Refuse uses of the buffer's pointer."""
+        """Reject uses of the buffer's pointer."""
         if n is self.buffer.data:
             self._refuse_opaque()
         return n
 
     def visit_MatchBufferRegion(self, n: MatchBufferRegion) -> Node:
-        """Refuse other names for the buffer."""
+        """Reject other names for the buffer."""
         if n.source.buffer is self.buffer:
             self._refuse_opaque()
         return n
@@ -279,7 +279,7 @@ class _Inline(BlockMutator):
 
 
 class _InlineLoads(_Inline):
-    """Puts the value of elements in the place of loads."""
+    """Puts the value of elements in place of loads."""
 
     def __init__(
         self,
@@ -305,7 +305,7 @@ class _InlineLoads(_Inline):
         return substitute(self._value, {var: index for var, index in given if var is not None})
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
-        """Refuse stores to the same memory by another name."""
+        """Reject stores to the same memory by another name."""
         if n.buffer.data is self.buffer.data:
             self._refuse_opaque()
         return self.visit_Node(n)
@@ -351,7 +351,7 @@ class _Consumer:
     def within(
         self, values: Mapping[Var, PrimExpr], element: Sequence[PrimExpr], analyzer: Analyzer
     ) -> PrimExpr | None:
-        """Return the condition under which an iteration needs an element; None where one always does."""
+        """Return the condition under which an iteration needs an element; None if one always does."""
         needed = substitute(self.indices, values)
         conditions = [a.equal(b) for a, b in zip(needed, element, strict=True) if not analyzer.can_prove_equal(a, b)]
         for axis in self.block.block.iter_vars:
@@ -365,7 +365,7 @@ class _Consumer:
 
 
 class _InlineStores(_Inline):
-    """Puts what a consumer does with an element in the place of its store."""
+    """Puts what a consumer does with an element in place of its store."""
 
     def __init__(
         self,
@@ -400,7 +400,7 @@ class _InlineStores(_Inline):
         return new
 
     def visit_BufferLoad(self, n: BufferLoad) -> PrimExpr:
-        """Refuse that the producer reads what it writes."""
+        """Reject that the producer reads what it writes."""
         if n.buffer.data is self.buffer.data:
             self._refuse_opaque()
         return self.visit_Node(n)
@@ -424,7 +424,7 @@ class _InlineStores(_Inline):
 
 
 class _ReplaceLoads(BlockMutator):
-    """Puts a value in the place of all loads of a buffer."""
+    """Puts a value in place of all loads of a buffer."""
 
     def __init__(self, buffer: Buffer, value: PrimExpr) -> None:
         BlockMutator.__init__(self)

@@ -310,7 +310,7 @@ def plain_nest(state: ScheduleState, block: StmtSRef, realize: BlockRealize) -> 
 
 
 def replace_leaf(state: ScheduleState, nest: Stmt, block: StmtSRef, stmt: Stmt, new: Block) -> None:
-    """Put loops around a rewritten block in the place of those that were around it."""
+    """Put loops around a rewritten block in place of those that were around it."""
     scope = next(above for above in ancestors(block) if above.is_block)
     around = with_child(scope.block, nest, stmt)
     state.replace(scope, around, {scope.block: around, block.block: new})

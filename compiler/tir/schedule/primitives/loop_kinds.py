@@ -115,7 +115,7 @@ def _carry_out(state: ScheduleState, loop: StmtSRef, kind: ForKind, thread_axis:
 def _check_independent(
     state: ScheduleState, loop: StmtSRef, realize: BlockRealize, block: StmtSRef, thread_axis: str
 ) -> None:
-    """Refuse a loop whose iterations a block inside does not do independently of each other."""
+    """Reject a loop whose iterations a block inside does not do independently of each other."""
     check_affine_binding(state, block)
     for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
         if axis.iter_type == IterVar.DataPar or not uses_var(value, loop.loop.loop_var):

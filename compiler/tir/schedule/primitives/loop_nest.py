@@ -240,7 +240,7 @@ def replace_statement(
 
 
 def check_plain(state: ScheduleState, sref: StmtSRef) -> None:
-    """Refuse a loop that has annotations, is bound to threads, or does not start at 0.
+    """Reject a loop that has annotations, is bound to threads, or does not start at 0.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def check_plain(state: ScheduleState, sref: StmtSRef) -> None:
 
 
 def check_unbound(state: ScheduleState, sref: StmtSRef) -> None:
-    """Refuse a loop that has annotations or is bound to threads.
+    """Reject a loop that has annotations or is bound to threads.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def check_unbound(state: ScheduleState, sref: StmtSRef) -> None:
 
 
 def _check_nest(state: ScheduleState, loops: Sequence[StmtSRef]) -> None:
-    """Refuse loops of which each is not the only statement of the one before, or that are not as fusing needs."""
+    """Reject loops of which each is not the only statement of the one before, or that are not as fusing needs."""
     for outer, inner in pairwise(loops):
         if inner.parent is not outer:
             refuse(
@@ -352,7 +352,7 @@ def _chain(state: ScheduleState, loops: Sequence[StmtSRef]) -> list[StmtSRef]:
 
 
 def _check_independent_extents(state: ScheduleState, new_order: Sequence[StmtSRef]) -> None:
-    """Refuse an order in which a loop would stand around one that its extent depends on."""
+    """Reject an order in which a loop would stand around one that its extent depends on."""
     for index, sref in enumerate(new_order):
         inner = {other.loop.loop_var: other for other in new_order[index:]}
         for bound in (sref.loop.min, sref.loop.extent):
@@ -368,7 +368,7 @@ def _check_independent_extents(state: ScheduleState, new_order: Sequence[StmtSRe
 
 
 def _check_order_free(state: ScheduleState, block: StmtSRef) -> None:
-    """Refuse a block whose iterations must run in their order."""
+    """Reject a block whose iterations must run in their order."""
     for axis in block.block.iter_vars:
         if axis.iter_type not in (IterVar.DataPar, IterVar.CommReduce):
             refuse(
@@ -410,7 +410,7 @@ def _extents(state: ScheduleState, loop: For, factors: Sequence[int | PrimExpr |
 
 
 def _check_nothing_left_over(state: ScheduleState, loop: StmtSRef, extents: Sequence[PrimExpr]) -> None:
-    """Refuse new loops that would leave iterations of the old one out."""
+    """Reject new loops that would leave iterations of the old one out."""
     analyzer = Analyzer()
     for var, domain in loop_ranges(loops_above(loop)).items():
         analyzer.bind(var, domain)
@@ -433,7 +433,7 @@ def _replace_nest(
     body: Stmt,
     preserve_unit_iters: bool,
 ) -> list[StmtSRef]:
-    """Put new serial loops in the place of a nest, whose body is rewritten already."""
+    """Put new serial loops in place of a nest, whose body is rewritten already."""
     stmt = body
     with derived_from(current_span() | top.loop.span | innermost.span):
         for var, extent in zip(reversed(variables), reversed(extents), strict=True):

@@ -109,7 +109,7 @@ def _nest_below(state: ScheduleState, above: StmtSRef, loop: StmtSRef) -> _Nest:
 
 
 def _check_alike(state: ScheduleState, nests: Sequence[_Nest]) -> None:
-    """Refuse nests that differ in their extents, or that do not follow upon each other."""
+    """Reject nests that differ in their extents, or that do not follow upon each other."""
     for before, after in pairwise(nests):
         if len(before) != len(after):
             refuse(
@@ -141,7 +141,7 @@ def _check_alike(state: ScheduleState, nests: Sequence[_Nest]) -> None:
 
 
 def _check_parallel(state: ScheduleState, nests: Sequence[_Nest]) -> None:
-    """Refuse nests whose loops reduce: a later block would read what is reduced in part."""
+    """Reject nests whose loops reduce: a later block would read what is reduced in part."""
     for nest in nests:
         variables = {sref.loop.loop_var for sref in nest}
         for block in state.child_blocks(nest[0]):
@@ -157,7 +157,7 @@ def _check_parallel(state: ScheduleState, nests: Sequence[_Nest]) -> None:
 
 
 def _check_written_once(state: ScheduleState, nests: Sequence[_Nest]) -> None:
-    """Refuse nests that write one buffer: which of them writes an element last would be another one."""
+    """Reject nests that write one buffer: which of them writes an element last would be another one."""
     writers: dict[Buffer, StmtSRef] = {}
     for nest in nests:
         written = {r.buffer for block in state.child_blocks(nest[0]) for r in block.block.writes}
@@ -175,7 +175,7 @@ def _check_written_once(state: ScheduleState, nests: Sequence[_Nest]) -> None:
 
 
 def _replace(state: ScheduleState, above: StmtSRef, nests: Sequence[_Nest]) -> StmtSRef:
-    """Put one nest in the place of several."""
+    """Put one nest in place of several."""
     first = nests[0]
     variables = [Var(f"{sref.loop.loop_var.name}_m", sref.loop.loop_var.dtype) for sref in first]
     parts: list[Stmt] = []

@@ -273,7 +273,7 @@ def _insert(
 def _loops_alike(state: ScheduleState, block: StmtSRef, copying: Block, axes: Sequence[IterVar]) -> Stmt | None:
     """Return a block under copies of those loops around another one that some of its axes use.
 
-    None where these would not make it copy each element once: under a condition, or where an axis is not a sum over
+    None if these would not make it copy each element once: under a condition, or where an axis is not a sum over
     loops of its own.
     """
     realize = state.realize_of(block)

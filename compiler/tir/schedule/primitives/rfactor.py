@@ -49,7 +49,7 @@ def rfactor(state: ScheduleState, loop: StmtSRef, factor_axis: int) -> StmtSRef:
     loop : LoopRV
         A serial loop that belongs to the reduction only.
     factor_axis : int
-        Which dimension of the new buffer the loop becomes; negative numbers count from behind the last one.
+        Which dimension of the new buffer the loop becomes; negative numbers count from after the last one.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def _task(state: ScheduleState, block: StmtSRef, loop: StmtSRef) -> _Task:
 
 
 def _check_all_written(state: ScheduleState, block: StmtSRef, realize: BlockRealize, rest: set[Var]) -> None:
-    """Refuse a condition that leaves an iteration of the loop without any value, whose result nothing would set."""
+    """Reject a condition that leaves an iteration of the loop without any value, whose result nothing would set."""
     analyzer = facts_at(block)
     first: dict[Var, PrimExpr] = {n.loop.loop_var: n.loop.min for n in loops_above(block) if n.loop.loop_var in rest}
     spatial = _kinds_of_loops(realize)[0]
@@ -165,7 +165,7 @@ def _kinds_of_loops(realize: BlockRealize) -> tuple[set[Var], set[Var]]:
 
 
 def _check_children(state: ScheduleState, block: StmtSRef, srefs: Sequence[StmtSRef], reduced: set[Var]) -> None:
-    """Refuse other blocks before this one, or under the loops of its reduction."""
+    """Reject other blocks before this one, or under the loops of its reduction."""
     if srefs and state.child_blocks(srefs[0])[0] is not block:
         refuse(
             state.mod,

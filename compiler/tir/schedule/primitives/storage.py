@@ -43,7 +43,7 @@ def storage_align(
     buffer_index : int
         Which of the buffers that it writes, counted from 0.
     axis : int
-        The dimension; negative numbers count from behind the last one.
+        The dimension; negative numbers count from after the last one.
     factor, offset : int
         In elements; the factor is positive.
 

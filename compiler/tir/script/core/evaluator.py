@@ -65,7 +65,7 @@ class ExprEvaluator(ast.NodeVisitor):
         return ExprEvaluator(value_table).visit(node)
 
     def generic_visit(self, node: ast.AST) -> NoReturn:
-        """Refuse what has no rule.
+        """Reject what has no rule.
 
         Parameters
         ----------

@@ -117,7 +117,7 @@ def module_get_attr(attr_key: str) -> object:
     Returns
     -------
     object
-        None where it was not.
+        None if it was not.
     """
     return _module("module_get_attr").attrs.get(attr_key)
 
@@ -168,7 +168,7 @@ def lookup_vdevice(target_kind: str | None = None, device_index: int = -1) -> An
     Parameters
     ----------
     target_kind : str, optional
-        The kind of its target; the first device when left out.
+        The kind of its target; the first device by default.
     device_index : int
         Which of the devices of that kind.
 

@@ -182,7 +182,7 @@ class _Printer:
 
     @staticmethod
     def _common_length(paths: Iterable[ObjectPath], target: ObjectPath) -> int:
-        """Return the length of the longest of some paths that leads to a target; 0 where none does."""
+        """Return the length of the longest of some paths that leads to a target; 0 if none does."""
         return max((len(path) for path in paths if path.is_prefix_of(target)), default=0)
 
     def _underline(self, columns: dict[int, list[Columns]], start: _Position, end: _Position) -> None:

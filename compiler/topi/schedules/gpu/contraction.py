@@ -77,7 +77,7 @@ def schedule_matmul(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target
     Returns
     -------
     Schedule or None
-        None where its extents are not numbers, and for few rows, whose columns nothing shares.
+        None if its extents are not numbers, and for few rows, whose columns nothing shares.
     """
     if size([*anchor.axis, *anchor.reduce_axis]) is None or len(anchor.axis) < 2:
         return None
@@ -105,7 +105,7 @@ def schedule_conv(outputs: Sequence[Tensor], anchor: ComputeOp, target: Target) 
     Returns
     -------
     Schedule or None
-        None where its extents are not numbers; of a few channels a group where :func:`schedule_depthwise` has none.
+        None if its extents are not numbers; of a few channels a group where :func:`schedule_depthwise` has none.
     """
     if size([*anchor.axis, *anchor.reduce_axis]) is None or not anchor.attrs:
         return None

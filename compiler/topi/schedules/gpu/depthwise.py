@@ -60,7 +60,7 @@ def schedule_depthwise(outputs: Sequence[Tensor], anchor: ComputeOp, target: Tar
     Returns
     -------
     Schedule or None
-        None where its extents are not numbers, where neither columns nor channels are the last axis, and where a window
+        None if its extents are not numbers, where neither columns nor channels are the last axis, and where a window
         does not fit into shared memory.
     """
     if size([*anchor.axis, *anchor.reduce_axis]) is None or len(anchor.axis) < 4:
@@ -83,7 +83,7 @@ def schedule_depthwise(outputs: Sequence[Tensor], anchor: ComputeOp, target: Tar
 
 
 def _sides(anchor: ComputeOp, target: Target) -> tuple[_Side, _Side, _Side] | None:
-    """Return how columns, rows and channels are divided, neighbours in memory first; None where no tile fits."""
+    """Return how columns, rows and channels are divided, neighbours in memory first; None if no tile fits."""
     windows, last = ConvWindows.of(anchor), len(anchor.axis) - 1
     lengths = [extent(axis) or 1 for axis in anchor.axis]
     limit = device_limits(target)["max_shared_memory_per_block"]

@@ -49,7 +49,7 @@ def power_of_two(limit: int) -> int:
 
 
 def size(axes: Sequence[IterVar]) -> int | None:
-    """Return how many iterations nested axes have, None where an extent is symbolic.
+    """Return how many iterations nested axes have, None if an extent is symbolic.
 
     Parameters
     ----------

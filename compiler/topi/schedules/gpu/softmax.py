@@ -37,7 +37,7 @@ def schedule_softmax(outputs: Sequence[Tensor], anchor: ComputeOp, target: Targe
     Returns
     -------
     Schedule or None
-        None where rows are along another axis, or the group stores more than the rows.
+        None if rows are along another axis, or the group stores more than the rows.
     """
     ops = output_operations(outputs)
     length = extent(anchor.axis[-1])

@@ -102,7 +102,7 @@ def _multi_head_attention(
 
 
 def refuse(node: Node, names: tuple[str, ...]) -> None:
-    """Refuse attributes that say more than their usual zero.
+    """Reject attributes that say more than their usual zero.
 
     Raises
     ------

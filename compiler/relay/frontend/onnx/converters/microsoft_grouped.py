@@ -115,7 +115,7 @@ def _turned(node: Node, heads: RelayExpr, positions: RelayExpr, cos: RelayExpr, 
 
 
 def _cached(past: RelayExpr, new: RelayExpr, begins: RelayExpr, held: int) -> Any:
-    """Return a cache with new tokens from a position of each sequence on, zeros behind: (batch, heads, held, width)."""
+    """Return a cache with new tokens from a position of each sequence on, zeros after: (batch, heads, held, width)."""
     before, length = static_dims(past, "past")[2], static_dims(new, "new")[2]
     places, zero = constant(np.arange(held, dtype=np.int64)[None]), constant(np.int64(0))
     within = ops.subtract(places, begins)

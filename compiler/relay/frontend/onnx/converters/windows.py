@@ -102,7 +102,7 @@ def _conv(node: Node) -> Any:
 
 
 def _depth(weight: RelayExpr) -> Any:
-    """Return how many products a convolution sums for each element, None where that is not constant."""
+    """Return how many products a convolution sums for each element, None if that is not constant."""
     dims = dims_of(weight)[1:]
     return math.prod(dims) if all(isinstance(d, int) for d in dims) else None
 

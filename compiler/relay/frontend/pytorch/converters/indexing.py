@@ -188,7 +188,7 @@ def _index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = F
 
 
 def _in_front(values: Any, axes: list[int], others: list[int], count: int) -> Any:
-    """Return values with the axes of the indices first; PyTorch has them in the place of the indexed axes."""
+    """Return values with the axes of the indices first; PyTorch has them in place of the indexed axes."""
     before = sum(o < axes[0] for o in others)
     if axes != list(range(axes[0], axes[0] + len(axes))) or not before:
         return values

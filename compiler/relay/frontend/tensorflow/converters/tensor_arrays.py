@@ -66,7 +66,7 @@ def _size(node: Node) -> Any:
 
 @converter("TensorArrayConcatV3")
 def _concat(node: Node) -> Any:
-    """The elements one behind the other, and how long each of them is."""
+    """The elements one after the other, and how long each of them is."""
     count, length, *rest = static_dims(node.inputs[1], "the array")
     return [reshape(node.inputs[1], [count * length, *rest]), constant(np.full(count, length), "int64")]
 
