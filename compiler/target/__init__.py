@@ -1,4 +1,4 @@
-"""What machine code is made for, and how: ``tvm.target``."""
+"""Targets and code generation: ``tvm.target``."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What a piece of assembly consists of: vector width, fused multiply-adds, loads, stores, spills."""
+"""Instruction statistics of assembly: vector width, fused multiply-adds, loads, stores, spills."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SCALAR = re.compile(
     r"|v?p?xor(?:p[sd]|d|q)?\s+(%xmm\d+)(?:, \1)+\s*$"
     r")"
 )
-"""x86 instructions on the lowest element of a vector register, copies of one, and how one is set to zero."""
+"""Scalar x86 instructions on vector registers, including moves and the idioms that zero a register."""
 _STACK = {
     "x86_64": r"\(%[re]sp\)|\(%rsp,",
     "aarch64": r"\[sp[,\]]",
@@ -35,19 +35,19 @@ _VECTOR = {"x86_64": r"%[xyz]mm\d", "aarch64": r"\b[qv]\d+\b", "riscv64": r"\bv\
 
 
 def assembly_summary(text: str, part: Sequence[str] | None = None) -> dict[str, int | float | str]:
-    """Count the instructions of an assembly text by kind.
+    """Count the instructions of assembly by kind.
 
     Parameters
     ----------
     text : str
-        Assembly as LLVM prints it.
+        Assembly as printed by LLVM.
     part : sequence of str, optional
-        Lines of it that are counted, such as those of a loop; by default all.
+        The lines to count, such as those of a loop; by default all.
 
     Returns
     -------
     dict
-        ``instructions``, ``vector bits`` (of the widest vectors, 0 for none), ``fma``, ``loads``, ``stores``,
+        ``instructions``, ``vector bits`` (the width of the widest vectors, 0 for none), ``fma``, ``loads``, ``stores``,
         ``spills`` (vector registers moved to or from the stack), ``branches`` and ``calls``.
     """
     counted = text.splitlines() if part is None else part
@@ -77,13 +77,13 @@ def assembly_summary(text: str, part: Sequence[str] | None = None) -> dict[str, 
 
 
 def is_spill(mnemonic: str, operands: str, architecture: str) -> bool:
-    """Return whether an instruction moves a vector register to the stack or back.
+    """Return whether an instruction spills a vector register to the stack or reloads it.
 
     Parameters
     ----------
     mnemonic, operands : str
     architecture : str
-        First part of a target triple.
+        The architecture of a target triple.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def is_spill(mnemonic: str, operands: str, architecture: str) -> bool:
 
 
 def _memory_use(operands: str) -> str:
-    """Return whether an x86 instruction reads or writes memory; the last operand is the target."""
+    """Return whether an x86 instruction reads and whether it writes memory; its last operand is the destination."""
     if "(" not in operands:
         return ""
     last = operands.rsplit(")", 1)[-1]
@@ -104,7 +104,7 @@ def _memory_use(operands: str) -> str:
 
 def _vector_bits(text: str, lines: list[str], architecture: str) -> int:
     if architecture == "riscv64":
-        # The length of registers is up to the machine; the code relies on the least that its features name.
+        # The vector length is known at run time only; count the minimum that the features guarantee.
         widths = [int(bits) for bits in re.findall(r"_zvl(\d+)b", text)]
         return max(widths, default=128) if any("vset" in line for line in lines) else 0
     if architecture == "x86_64":

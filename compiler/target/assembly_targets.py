@@ -13,16 +13,16 @@ __all__ = ["HOST", "AssemblyTarget", "assembly_target", "assembly_targets"]
 
 @dataclass(frozen=True, slots=True)
 class AssemblyTarget:
-    """A machine that a selector offers.
+    """An entry of the assembly selector.
 
     Attributes
     ----------
     key : str
-        Names it in links.
+        Its name in links.
     name : str
-        What the selector shows.
+        Its label in the selector.
     triple, cpu, attrs : str
-        The options ``-mtriple``, ``-mcpu`` and ``-mattr`` of its target; empty ones are left out.
+        The options ``-mtriple``, ``-mcpu`` and ``-mattr`` of its target; empty ones are omitted.
     """
 
     key: str
@@ -39,7 +39,7 @@ class AssemblyTarget:
 
 
 HOST = "host"
-"""Key of the code that was built, for the target that it was built for."""
+"""The key of the code as it was built, for the target of the program."""
 
 _TABLE = (
     AssemblyTarget(HOST, "as built"),
@@ -72,7 +72,7 @@ def assembly_targets() -> dict[str, AssemblyTarget]:
     Returns
     -------
     dict of str to AssemblyTarget
-        What was built first.
+        The code as it was built comes first.
     """
     return {row.key: row for row in _TABLE}
 
@@ -81,7 +81,7 @@ _CPU = re.compile(r"([a-z0-9_]{1,20}):([A-Za-z0-9_.+-]{1,40})")
 
 
 def assembly_target(key: str) -> AssemblyTarget | None:
-    """Return the target of a key: a row of the selector, or any CPU of an architecture.
+    """Look up a target by key: an entry of the selector, or any CPU of an architecture.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def assembly_target(key: str) -> AssemblyTarget | None:
     Returns
     -------
     AssemblyTarget or None
-        None if the key is neither; whether LLVM knows the CPU shows when code is made for it.
+        None if the key is neither.  Whether LLVM knows the CPU is only checked by code generation.
     """
     match = _CPU.fullmatch(key)
     if match and match[1] in TRIPLES:

@@ -1,4 +1,4 @@
-"""The rate at which this machine moves bytes from memory and back, measured."""
+"""Measurement of this machine's memory bandwidth."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from compiler.tir.access_trace.cache import CacheLevel
 __all__ = ["Bandwidth", "measure_bandwidth"]
 
 MIN_BYTES, MAX_BYTES = 32 << 20, 192 << 20
-"""Of each of the two arrays."""
+"""Bounds on the size of each of the two arrays."""
 REPEATS = 5
 TRIPS = 3
-"""How often each byte travels: read, its place in the copy read before it is written, and that written."""
+"""Transfers per copied byte: the read, the read for ownership of the destination line, and the write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class Bandwidth:
     Attributes
     ----------
     seconds : float
-        Of the fastest copy.
+        Duration of the fastest copy.
     bytes : int
-        That it moved between the caches and memory.
+        The number of bytes that it transferred between the caches and memory.
     """
 
     seconds: float
@@ -39,21 +39,21 @@ class Bandwidth:
 
     @property
     def rate(self) -> float:
-        """Bytes a second."""
+        """Bytes per second."""
         return self.bytes / self.seconds
 
 
 def measure_bandwidth(threads: int = 1, caches: Sequence[CacheLevel] = ()) -> Bandwidth:
-    """Copy an array that no cache holds, with all threads at once, and take the fastest of several copies.
+    """Copy an array that exceeds the caches with all threads, and return the fastest of several copies.
 
-    Each copied byte counts three times, as a store first reads the line that it writes to.  Where a processor avoids
-    that read the bandwidth is overstated, at most by half.
+    Each copied byte counts three times, as a store first reads the cache line that it writes to.  On a processor that
+    avoids this read, the bandwidth is overestimated by up to half.
 
     Parameters
     ----------
     threads : int
     caches : sequence of CacheLevel
-        Of this machine: the arrays are twice as large as the largest of them, as far as that goes.
+        The caches of this machine: the arrays are twice as large as the largest of them, within their bounds.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def measure_bandwidth(threads: int = 1, caches: Sequence[CacheLevel] = ()) -> Ba
 
 
 def _copied(pairs: Sequence[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]) -> float:
-    """Return the seconds that all threads take, each copying its array."""
+    """Return the time in seconds that the threads take to copy their arrays."""
     gate = threading.Barrier(len(pairs) + 1)
 
     def work(source: np.ndarray[Any, Any], copy: np.ndarray[Any, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The frequency that a core runs at, measured by a loop whose cycles are known."""
+"""Measurement of the core frequency, by a loop with a known number of cycles."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["measure_frequency"]
 Run: TypeAlias = Callable[[int], int]
 
 CHAIN = {"x86_64": ("imulq $0, $0", 3), "aarch64": ("add $0, $0, #1", 1)}
-"""By architecture an instruction that waits for its own last result, and the cycles that this takes on all of its
-processors.  A multiplication on x86: some do additions of constants without a cycle of their own."""
+"""By architecture, an instruction that depends on its own previous result, and its latency in cycles on all processors.
+On x86 it is a multiplication, as some processors add constants in zero cycles."""
 LENGTH = 32
-"""Instructions of an iteration; the loop's own counter is done beside them."""
+"""Instructions per iteration; the loop counter is updated in parallel."""
 ROUNDS = 10_000
 REPEATS = 7
 
 
 @cache
 def _kernel() -> tuple[ObjectCode, Run, int] | None:
-    """Return code that runs the chain ``n`` times, and the cycles of one; None if no chain is known."""
+    """Return code that runs the chain ``n`` times, and the cycles of one iteration; None if no chain is known."""
     target = Target("llvm")
     chain = CHAIN.get(target.triple.partition("-")[0])
     if chain is None:
@@ -61,8 +61,8 @@ def measure_frequency() -> float | None:
     Returns
     -------
     float or None
-        Cycles a second; None on architectures for which no such loop is known.  It is that of this moment, and not the
-        nominal one: cores run faster while others idle, and slower when they are hot.
+        Cycles per second; None on architectures without a known loop.  This is the current frequency, not the nominal
+        one: cores run faster while others are idle, and slower when they are hot.
     """
     kernel = _kernel()
     if kernel is None:

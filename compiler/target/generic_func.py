@@ -1,4 +1,4 @@
-"""Functions with a variant for each group of targets: ``tvm.target.generic_func``."""
+"""Functions that dispatch on the current target: ``tvm.target.generic_func``."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["GenericFunc", "generic_func", "get_native_generic_func", "override_n
 
 
 class GenericFunc:
-    """A function that the current target chooses the variant of.
+    """A function that dispatches on the keys of the current target.
 
     Parameters
     ----------
     name : str
-        What it is called in messages.
+        Name, for messages.
 
     Attributes
     ----------
     default : callable or None
-        The variant for targets without one of their own, and for calls outside of all targets.
+        The implementation for targets without one of their own, and for calls without a current target.
     """
 
     def __init__(self, name: str) -> None:
@@ -33,26 +33,26 @@ class GenericFunc:
 
     @property
     def is_default(self) -> bool:
-        """Whether there are no variants beside the default."""
+        """Whether there is no implementation but the default."""
         return not self._variants
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        """Call the variant of the current target.
+        """Call the implementation for the current target.
 
         Parameters
         ----------
         *args, **kwargs
-            Passed on to it.
+            Arguments of the implementation.
 
         Returns
         -------
         object
-            What it returns.
+            Its result.
 
         Raises
         ------
         ArgumentError
-            If there is neither a variant for the target nor a default.
+            If there is neither an implementation for the target nor a default.
         """
         target = Target.current()
         for key in target.keys if target is not None else ():
@@ -63,7 +63,7 @@ class GenericFunc:
         return self.default(*args, **kwargs)
 
     def get_packed_func(self) -> GenericFunc:
-        """Return the function that calls the variant of the current target: this one.
+        """Return the function that dispatches on the current target, which is this one.
 
         Returns
         -------
@@ -72,18 +72,18 @@ class GenericFunc:
         return self
 
     def set_default(self, func: Callable[..., object], allow_override: bool = False) -> None:
-        """Set the variant for targets without one of their own.
+        """Set the default implementation.
 
         Parameters
         ----------
         func : callable
         allow_override : bool
-            Replace a default that is there.
+            Whether an existing default may be replaced.
 
         Raises
         ------
         ArgumentError
-            If there is one, and it is not to be replaced.
+            If there is one already and it may not be replaced.
         """
         if self.default is not None and not allow_override:
             raise ArgumentError(f"{self.__name__}: the default is set already; pass allow_override=True to replace it")
@@ -95,26 +95,26 @@ class GenericFunc:
         key_list: str | Sequence[str] | None = None,
         allow_override: bool = False,
     ) -> Any:
-        """Set the variant for groups of targets.
+        """Register an implementation for target keys.
 
         Parameters
         ----------
         func : callable, str or sequence of str
-            The variant; or the keys, and the decorator that takes the variant is returned.
+            The implementation; or the keys, in which case a decorator is returned.
         key_list : str or sequence of str, optional
-            The groups, e.g. ``["cuda", "gpu"]``.
+            The target keys, e.g. ``["cuda", "gpu"]``.
         allow_override : bool
-            Replace variants that are there.
+            Whether existing implementations may be replaced.
 
         Returns
         -------
         callable
-            The variant, or the decorator.
+            The implementation, or a decorator.
 
         Raises
         ------
         ArgumentError
-            If a group has a variant, and it is not to be replaced.
+            If a key has an implementation already and it may not be replaced.
         """
         if not callable(func):
             return functools.partial(self.register, key_list=func, allow_override=allow_override)
@@ -131,7 +131,7 @@ _NATIVE: dict[str, GenericFunc] = {}
 
 
 def get_native_generic_func(name: str) -> GenericFunc:
-    """Return the generic function of a name; a new one without variants where there is none.
+    """Get or create the generic function with a name.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def get_native_generic_func(name: str) -> GenericFunc:
 
 
 def override_native_generic_func(func_name: str) -> Callable[[Callable[..., object]], GenericFunc]:
-    """Return the decorator that makes a function the default of the generic function of a name.
+    """Return a decorator that sets the default of the generic function with a name.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def override_native_generic_func(func_name: str) -> Callable[[Callable[..., obje
     Returns
     -------
     callable
-        From the function to the generic function, whose ``register`` adds variants.
+        Takes the function and returns the generic function, whose ``register`` adds implementations.
     """
 
     def decorate(func: Callable[..., object]) -> GenericFunc:
@@ -167,7 +167,7 @@ def override_native_generic_func(func_name: str) -> Callable[[Callable[..., obje
 
 
 def generic_func(fdefault: Callable[..., object]) -> GenericFunc:
-    """Make a function the default of a new generic function.
+    """Create a generic function with a default implementation.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def generic_func(fdefault: Callable[..., object]) -> GenericFunc:
     Returns
     -------
     GenericFunc
-        Its ``register`` adds variants.
+        Its ``register`` adds implementations.
 
     Examples
     --------

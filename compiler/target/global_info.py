@@ -1,4 +1,4 @@
-"""What a module says of its functions together: ``tvm.ir.GlobalInfo``."""
+"""Module-level information beside the functions: ``tvm.ir.GlobalInfo``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["DummyGlobalInfo", "GlobalInfo", "VDevice"]
 
 
 class GlobalInfo:
-    """A fact about a module; two are equal if they say the same."""
+    """Module-level information, compared structurally."""
 
 
 @dataclass(frozen=True)
 class DummyGlobalInfo(GlobalInfo):
-    """A fact that says nothing, for tests."""
+    """An empty GlobalInfo, for tests."""
 
     def __str__(self) -> str:
         return "I.dummy_global_info()"
@@ -25,16 +25,16 @@ class DummyGlobalInfo(GlobalInfo):
 
 @dataclass(frozen=True)
 class VDevice(GlobalInfo):
-    """A device that data of a module lies on.
+    """A virtual device on which data is placed.
 
     Parameters
     ----------
     target : Target, str or dict, optional
-        What code for it is made for.
+        The target of the device.
     vdevice_id : int
-        Which of the devices of its kind.
+        The index among devices of the same kind.
     memory_scope : str
-        Which of its memories.
+        The memory scope.
     """
 
     target: TargetLike | None = None

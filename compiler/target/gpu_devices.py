@@ -1,4 +1,4 @@
-"""GPUs with their published peaks, and what they say of a kernel: roofline, waves of blocks.
+"""Published peak rates of GPUs, for rooflines and wave quantisation.
 
 Sources: NVIDIA's data sheets of the GeForce RTX 4060 Laptop GPU and RTX 4090 (Ada architecture whitepaper), of the A100
 and the H100 (SXM); Apple's and Intel's product pages for the M3 and the Iris Xe, whose arithmetic peak is that of
@@ -26,17 +26,17 @@ class GpuDevice:
     ----------
     name : str
     processors : int
-        Multiprocessors, cores or execution units: a block stays on one.
+        The number of multiprocessors, cores or execution units; a block runs on one of them.
     flops : float
-        Operations of float32 a second, a fused multiplication and addition counted as two.
+        Peak float32 operations per second; a fused multiply-add counts as two.
     bandwidth : float
-        Bytes a second of its memory.
+        Memory bandwidth in bytes per second.
     arch : str
-        Of NVIDIA's: the architecture that code is compiled for; empty for others.
+        NVIDIA's architecture, e.g. ``sm_80``; empty for other vendors.
     resident_threads : int
-        Threads that a processor holds at once.
+        The maximum number of resident threads per processor.
     matrix_flops : mapping of str to float
-        Operations of tensor cores a second, by what they multiply and add up, e.g. ``float16 to float32``.
+        Peak operations of tensor cores per second, by input and accumulator types, e.g. ``float16 to float32``.
     """
 
     name: str
@@ -49,32 +49,32 @@ class GpuDevice:
 
     @property
     def ridge(self) -> float:
-        """The operations per byte from which on arithmetic limits, and not memory."""
+        """The arithmetic intensity, in operations per byte, above which kernels are compute-bound."""
         return self.flops / self.bandwidth
 
     def by_tensor_cores(self, types: str) -> GpuDevice | None:
-        """Return the device with the peak of its tensor cores in place of float32's.
+        """Return the device with the peak of its tensor cores instead of that of float32.
 
         Parameters
         ----------
         types : str
-            What they multiply and add up, e.g. ``float16 to float32``.
+            Input and accumulator types, e.g. ``float16 to float32``.
 
         Returns
         -------
         GpuDevice or None
-            None if no peak is published: the device has none, or multiplies no such numbers.
+            None if there is no published peak for these types.
         """
         peak = self.matrix_flops.get(types)
         return None if peak is None else replace(self, flops=peak)
 
     def attainable(self, intensity: float) -> float:
-        """Return the operations a second that the roofline allows.
+        """Return the attainable operations per second according to the roofline model.
 
         Parameters
         ----------
         intensity : float
-            Operations per byte that is moved.
+            Operations per byte transferred.
 
         Returns
         -------
@@ -83,14 +83,14 @@ class GpuDevice:
         return min(self.flops, intensity * self.bandwidth)
 
     def waves(self, blocks: int, resident: int) -> Waves:
-        """Return how the blocks of a launch fill the device.
+        """Return the number of waves in which the blocks of a launch run.
 
         Parameters
         ----------
         blocks : int
-            Of the launch.
+            The number of blocks of the launch.
         resident : int
-            Blocks that one processor holds at once; at least 1.
+            The maximum number of resident blocks per processor; at least 1.
 
         Returns
         -------
@@ -101,24 +101,24 @@ class GpuDevice:
 
 @dataclass(frozen=True, slots=True)
 class Waves:
-    """How often the device is filled with blocks.
+    """The waves of blocks of a launch.
 
     Attributes
     ----------
     count : float
-        1 if all blocks just fit at once.
+        1 if all blocks are resident at once and fill the device.
     """
 
     count: float
 
     @property
     def efficiency(self) -> float:
-        """The share of the processors' time that blocks use: the last wave may leave processors idle."""
+        """The utilisation of the processors, some of which may be idle in the last wave."""
         return self.count / ceil(self.count) if self.count else 0.0
 
 
 def _tensor_cores(half: float, half_sums: float, tf32: float, int8: float, int4: float = 0.0) -> dict[str, float]:
-    """Return the peaks of tensor cores, given in operations a second; zero for what they do not multiply."""
+    """Return the peaks of tensor cores, in operations per second, without those that are zero."""
     peaks = {
         "float16 to float32": half,
         "float16 to float16": half_sums,
@@ -172,4 +172,4 @@ GPU_DEVICES: dict[str, GpuDevice] = {
         name="Intel Iris Xe (96 units)", processors=96, flops=2.2e12, bandwidth=77e9, resident_threads=112
     ),
 }
-"""By a short name."""
+"""The devices by a short name."""

@@ -1,4 +1,4 @@
-"""Whether this machine's CPU can run code that was made for another one."""
+"""Checks whether this machine's CPU can run code compiled for another one."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _NEEDS = (
     (r"\tvp\w+\t[^\n]*%ymm", ("avx2",)),
     (r"\tv\w+\t[^\n]*%[xy]mm", ("avx",)),
 )
-"""Instructions as patterns of assembly text, with the features one of which they need."""
+"""Patterns of instructions in assembly, each with alternative features of which one is required."""
 
 
 def require_host_can_run(target: Target, assembly: str) -> None:
-    """Check that this CPU has what x86 code uses; other CPUs differ less.
+    """Check that this CPU supports the instructions of x86 code; other architectures are not checked.
 
     Parameters
     ----------
     target : Target
-        What the code was made for.
+        The target of the code.
     assembly : str
         The code.
 
     Raises
     ------
     BuildError
-        If it has not: running the code would end the process.
+        If it does not: running the code would kill the process.
     """
     if not target.triple.startswith("x86_64"):
         return

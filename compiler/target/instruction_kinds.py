@@ -1,7 +1,6 @@
-"""What kind of work a machine instruction does, by its mnemonic.
+"""Classification of machine instructions by mnemonic.
 
-Patterns are grouped by architecture, as the last letters of an x86 mnemonic mean something else than those of AArch64
-or RISC-V; the first that matches the whole mnemonic decides.
+The patterns are grouped by architecture; the first that matches the whole mnemonic applies.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ KINDS = (
     "fma", "arithmetic", "load", "store", "move", "compare", "branch", "call", "convert", "shuffle", "logic",
     "address", "other",
 )  # fmt: skip
-"""A ``move`` loads or stores by where its operands are."""
+"""Whether a ``move`` is a load or a store depends on its operands."""
 
 _X86 = (
     (r"vfn?m(add|sub|addsub)\d+[ps][sdh]|vpdpb\w+", "fma"),
@@ -126,14 +125,14 @@ _BY_ARCHITECTURE = {
 
 @cache
 def instruction_kind(mnemonic: str, architecture: str = "x86_64") -> str | None:
-    """Return what kind of work a mnemonic does.
+    """Return the kind of a machine instruction.
 
     Parameters
     ----------
     mnemonic : str
         E.g. ``vfmadd231ps``.
     architecture : str
-        First part of a target triple.
+        The architecture of a target triple.
 
     Returns
     -------
@@ -145,7 +144,7 @@ def instruction_kind(mnemonic: str, architecture: str = "x86_64") -> str | None:
 
 
 def architecture_of(text: str) -> str:
-    """Return the architecture that an assembly text is for, by its registers and mnemonics.
+    """Detect the architecture of assembly from its registers and mnemonics.
 
     Parameters
     ----------
@@ -155,7 +154,7 @@ def architecture_of(text: str) -> str:
     Returns
     -------
     str
-        First part of a target triple.
+        The architecture of a target triple.
     """
     if re.search(r"%[re]?[abcds][xip]\b|%[xyz]mm\d", text):
         return "x86_64"

@@ -1,4 +1,4 @@
-"""The kinds of targets: the first word of a target string, what belongs to the kind, and the options it takes."""
+"""Target kinds: the first word of a target string, with its keys and options."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["KINDS", "TargetKind", "kind_named", "option_type"]
 
 @dataclass(frozen=True, slots=True)
 class KindFacts:
-    """What belongs to a kind of targets.
+    """The registration of a target kind.
 
     Attributes
     ----------
     doc : str
-        What it is, in a few words.
+        A short description.
     keys : tuple of str
-        The groups of targets that it belongs to.
+        The keys of targets of this kind.
     options : mapping of str to type
-        What a target string may say beside the options of all kinds; ``list`` for words between commas.
+        The options besides those of all kinds; ``list`` for comma-separated words.
     defaults : mapping of str to int
-        The options that a target has although it does not say them.
+        The default values of options.
     """
 
     doc: str
@@ -119,28 +119,28 @@ KINDS: dict[str, KindFacts] = {
     "composite": KindFacts("several devices together", (), {"devices": list}),
     "test": KindFacts("what tests ask targets of; there is no code for it", (), {}),
 }
-"""The names that a target string may begin with."""
+"""The target kinds by name."""
 
 
 class TargetKind(str):
-    """The first word of a target string; TVM's scripts ask for its ``name``."""
+    """A target kind: its name, as a string with TVM's attributes."""
 
     __slots__ = ()
 
     @property
     def name(self) -> str:
-        """The word itself."""
+        """The name of the kind."""
         return str(self)
 
     @property
     def options(self) -> dict[str, str]:
-        """The options that targets of this kind take, with their types under TVM's names."""
+        """The options of targets of this kind, with TVM's names of their types."""
         names = {**_COMMON, **KINDS[self].options}
         return {option: option_type(self, option).__name__ for option in names}
 
     @staticmethod
     def options_from_name(kind_name: str) -> dict[str, str]:
-        """Return the options that targets of a kind take, with the types of their values.
+        """Return the options of a target kind, with the types of their values.
 
         Parameters
         ----------
@@ -153,13 +153,13 @@ class TargetKind(str):
         Raises
         ------
         TargetError
-            If there is no such kind.
+            If the kind is unknown.
         """
         return kind_named(kind_name).options
 
 
 def kind_named(name: str) -> TargetKind:
-    """Return the kind of a name.
+    """Look up a target kind by name.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def kind_named(name: str) -> TargetKind:
     Raises
     ------
     TargetError
-        If there is none; the message names the nearest one.
+        If the kind is unknown; the message suggests the nearest one.
     """
     if name not in KINDS:
         near = difflib.get_close_matches(name, KINDS, n=1)
@@ -182,23 +182,23 @@ def kind_named(name: str) -> TargetKind:
 
 
 def option_type(kind: TargetKind, key: str) -> type:
-    """Return the type of the values of an option.
+    """Return the type of a target option.
 
     Parameters
     ----------
     kind : TargetKind
     key : str
-        The option, without dashes before it.
+        The option, without leading dashes.
 
     Returns
     -------
     type
-        ``str``, ``int``, ``bool``, or ``list`` for words between commas.
+        ``str``, ``int``, ``bool``, or ``list`` for comma-separated words.
 
     Raises
     ------
     TargetError
-        If targets of this kind have no such option; the message names the nearest one.
+        If the kind has no such option; the message suggests the nearest one.
     """
     value_type = KINDS[kind].options.get(key) or _COMMON.get(key)
     if value_type is None:

@@ -1,4 +1,4 @@
-"""LLVM's description of a machine: its backend for a triple, a CPU and that CPU's features."""
+"""LLVM's target machines: the back end for a triple, a CPU and its features."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from compiler.ir.error import BuildError, TargetError, show
 __all__ = ["UNKNOWN_CPU", "data_layout", "emitted_for", "initialize", "target_machine"]
 
 UNKNOWN_CPU = "is not a recognized processor"
-"""What LLVM complains of a name that no CPU has."""
+"""LLVM's message about an unknown CPU."""
 
 
 @cache
 def initialize() -> None:
-    """Prepare LLVM's backends once."""
+    """Initialise LLVM's back ends, once."""
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     binding.initialize_native_asmparser()
@@ -30,18 +30,18 @@ def initialize() -> None:
 
 @cache
 def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> binding.TargetMachine:
-    """Return LLVM's description of a machine.
+    """Create an LLVM target machine.
 
     Parameters
     ----------
     triple : str
-        Architecture, vendor and system, such as ``x86_64-unknown-linux-gnu``.
+        The target triple, such as ``x86_64-unknown-linux-gnu``.
     cpu : str
-        LLVM's name of the CPU; empty for the most general one of the architecture.
+        LLVM's name of the CPU; empty for the generic CPU of the architecture.
     features : str
-        Features with ``+`` or ``-`` before each, separated by commas.
+        Comma-separated features, each prefixed by ``+`` or ``-``.
     opt_level : int
-        The level of LLVM's code generator, 0 to 3.
+        The optimisation level of LLVM's code generator, 0 to 3.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> bind
     Raises
     ------
     BuildError
-        If LLVM has no backend for the triple.
+        If LLVM has no back end for the triple.
     TargetError
         If LLVM does not know the CPU or a feature.
     """
@@ -73,7 +73,7 @@ def target_machine(triple: str, cpu: str, features: str, opt_level: int) -> bind
 
 @contextmanager
 def _standard_error_lines() -> Iterator[list[str]]:
-    """Collect what LLVM writes to the standard error inside the block: it reports an unknown CPU nowhere else."""
+    """Capture LLVM's standard error within the context, as unknown CPUs are reported nowhere else."""
     lines: list[str] = []
     reading, writing = os.pipe()
     saved = os.dup(2)
@@ -90,14 +90,14 @@ def _standard_error_lines() -> Iterator[list[str]]:
 
 @cache
 def data_layout(triple: str, cpu: str, features: str, opt_level: int) -> str:
-    """Return LLVM's data layout string of a machine; cached, as LLVM answers one thread at a time.
+    """Return LLVM's data layout string of a machine, cached because LLVM serialises such queries.
 
     Parameters
     ----------
     triple, cpu, features : str
         As for :func:`target_machine`.
     opt_level : int
-        The level of LLVM's code generator, 0 to 3.
+        The optimisation level of LLVM's code generator, 0 to 3.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def data_layout(triple: str, cpu: str, features: str, opt_level: int) -> str:
 
 
 def emitted_for(program: str, triple: str, cpu: str, features: str) -> str:
-    """Return the assembly of a program, to see what LLVM uses for a CPU: no list of CPUs is ever complete.
+    """Compile a program to assembly, to detect the features that LLVM uses for a CPU.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Arm's processors of the M profile, and what their names and features say about them."""
+"""Arm's M-profile processors, with their names and features."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CPUS = ("cortex-m0", "cortex-m0plus", "cortex-m3", *_WITH_DSP)
 
 
 def split_cpu(mcpu: str) -> tuple[str, list[str]]:
-    """Take a name apart that says what its processor has or lacks.
+    """Split the name of a processor into its base name and its extensions.
 
     Parameters
     ----------
@@ -23,19 +23,19 @@ def split_cpu(mcpu: str) -> tuple[str, list[str]]:
     -------
     name : str
     extensions : list of str
-        Each with its sign: ``+nodsp``.
+        The extensions with their signs: ``+nodsp``.
     """
     name, *extensions = mcpu.split("+")
     return name, [f"+{extension}" for extension in extensions]
 
 
 def is_m_profile(mcpu: str) -> bool:
-    """Return whether a processor is one of the M profile.
+    """Return whether a processor is of the M profile.
 
     Parameters
     ----------
     mcpu : str
-        Its name, which may say what it lacks.
+        Its name, possibly with extensions.
 
     Returns
     -------
@@ -45,19 +45,19 @@ def is_m_profile(mcpu: str) -> bool:
 
 
 def m_profile_features(mcpu: str, mattr: Sequence[str]) -> dict[str, bool]:
-    """Return what schedules ask about a processor of the M profile.
+    """Return the features of an M-profile processor.
 
     Parameters
     ----------
     mcpu : str
-        Its name, which may say what it lacks.
+        Its name, possibly with extensions.
     mattr : sequence of str
-        Features, each with its sign.
+        Features with their signs.
 
     Returns
     -------
     dict of str to bool
-        ``has_dsp``, instructions for signals, and ``has_mve``, vectors.
+        ``has_dsp`` (the DSP extension) and ``has_mve`` (the vector extension).
     """
     name, extensions = split_cpu(mcpu)
     stated = {*extensions, *mattr}

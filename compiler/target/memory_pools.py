@@ -1,4 +1,4 @@
-"""Memory that the caller of a program sets aside for it: ``tvm.ir.memory_pools``."""
+"""Memory pools that the caller of a program provides: ``tvm.ir.memory_pools``."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class PoolInfoProperties:
-    """How large and how fast a memory is.
+    """The size and speed of a memory pool.
 
     Parameters
     ----------
     size_hint_bytes : int
-        Its size in bytes, -1 if that does not matter.
+        The size in bytes; -1 if unrestricted.
     clock_frequency_hz : int
-        Its clock in hertz, -1 if that is not known.
+        The clock frequency in Hz; -1 if unknown.
     read_bandwidth_bytes_per_cycle, write_bandwidth_bytes_per_cycle : int
-        Bytes that are read and written in a cycle, -1 if that is not known.
+        Bytes read and written per cycle; -1 if unknown.
     read_latency_cycles, write_latency_cycles : int
-        Cycles that an access takes.
+        The latency of an access, in cycles.
     target_burst_bytes : mapping of Target to int, optional
-        Bytes that a processor accesses at once.
+        Bytes per burst access, by target.
     """
 
     size_hint_bytes: int = -1
@@ -51,14 +51,14 @@ class PoolInfoProperties:
 
 @dataclass(frozen=True)
 class PoolInfo:
-    """A memory, by its name.
+    """A memory pool.
 
     Parameters
     ----------
     pool_name : str
-        What the memory is called.
+        The name of the pool.
     targets : sequence of Target
-        The processors that can access it.
+        The targets that can access it.
     """
 
     pool_name: str
@@ -70,16 +70,16 @@ class PoolInfo:
 
 @dataclass(frozen=True)
 class WorkspacePoolInfo(PoolInfo):
-    """A memory for intermediate results.
+    """A memory pool for intermediate results.
 
     Parameters
     ----------
     pool_name : str
-        What the memory is called.
+        The name of the pool.
     targets : sequence of Target
-        The processors that can access it.
+        The targets that can access it.
     pool_info_properties : PoolInfoProperties, optional
-        Its size and speed; its fields are attributes of the pool, too.
+        Its size and speed; the fields are also attributes of the pool.
     """
 
     pool_info_properties: PoolInfoProperties = field(default_factory=PoolInfoProperties)
@@ -90,14 +90,14 @@ class WorkspacePoolInfo(PoolInfo):
 
 @dataclass(frozen=True)
 class ConstantInfo:
-    """A constant in a memory.
+    """A constant in a memory pool.
 
     Parameters
     ----------
     name_hint : str
-        What the constant is called.
+        The name of the constant.
     byte_offset : int
-        Where it begins, in bytes.
+        Its offset in the pool, in bytes.
     data : NDArray
         Its value.
     """
@@ -109,18 +109,18 @@ class ConstantInfo:
 
 @dataclass(frozen=True)
 class ConstantPoolInfo(PoolInfo):
-    """A memory for constants.
+    """A memory pool for constants.
 
     Parameters
     ----------
     pool_name : str
-        What the memory is called.
+        The name of the pool.
     targets : sequence of Target
-        The processors that can access it.
+        The targets that can access it.
     constant_info_arr : sequence of ConstantInfo, optional
-        What is in it.
+        The constants in the pool.
     pool_info_properties : PoolInfoProperties, optional
-        Its size and speed; its fields are attributes of the pool, too.
+        Its size and speed; the fields are also attributes of the pool.
     """
 
     constant_info_arr: Sequence[ConstantInfo] = ()
@@ -139,12 +139,12 @@ def _property(properties: PoolInfoProperties, owner: str, name: str) -> object:
 
 @dataclass(frozen=True)
 class WorkspaceMemoryPools:
-    """The memories for the intermediate results of a program.
+    """The memory pools for the intermediate results of a program.
 
     Parameters
     ----------
     pools : sequence of WorkspacePoolInfo
-        Best first.
+        In order of preference.
     """
 
     pools: Sequence[WorkspacePoolInfo]
@@ -152,12 +152,12 @@ class WorkspaceMemoryPools:
 
 @dataclass(frozen=True)
 class ConstantMemoryPools:
-    """The memories for the constants of a program.
+    """The memory pools for the constants of a program.
 
     Parameters
     ----------
     pools : sequence of ConstantPoolInfo
-        Best first.
+        In order of preference.
     """
 
     pools: Sequence[ConstantPoolInfo]

@@ -1,4 +1,4 @@
-"""What is given for a target - a string, a dictionary, JSON, a tag - taken apart into the kind and its options."""
+"""Parsing of targets given as a string, a dictionary, JSON or a tag."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compiler.target.tags import tagged
 __all__ = ["Description", "Option", "describe", "option_text"]
 
 Option: TypeAlias = str | int | bool | list[str]
-"""The value of an option; which type it has is a fact of the kind."""
+"""The value of an option, whose type depends on the target kind."""
 
 _OLDER_NAMES = {
     "shared_memory_per_block": "max_shared_memory_per_block",
@@ -26,7 +26,7 @@ _TRUTH = {"1": True, "true": True, "True": True, "0": False, "false": False, "Fa
 
 
 class Options(dict[str, Any]):
-    """The options of a target by name; those of older releases are reached under their names as well."""
+    """The options of a target by name, also by the names of older releases."""
 
     def __missing__(self, key: str) -> Any:
         if key in _OLDER_NAMES and _OLDER_NAMES[key] in self:
@@ -36,17 +36,17 @@ class Options(dict[str, Any]):
 
 @dataclass(slots=True)
 class Description:
-    """What a target is made of.
+    """A parsed target.
 
     Attributes
     ----------
     kind : TargetKind
     given : dict of str to Option
-        The options that were given, ``keys`` and ``host`` left out.
+        The options that were given, except ``keys`` and ``host``.
     keys : list of str
-        The groups of targets that were given; empty for those that it belongs to anyway.
+        The keys that were given; empty for the default ones.
     host : object
-        What was given for the host; None if nothing was.
+        The host that was given, or None.
     """
 
     kind: TargetKind
@@ -56,7 +56,7 @@ class Description:
 
 
 def describe(target: str | Mapping[str, object]) -> Description:
-    """Take what is given for a target apart.
+    """Parse a target.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def describe(target: str | Mapping[str, object]) -> Description:
     Raises
     ------
     TargetError
-        If it names an unknown kind or option, or a value does not fit its option.
+        If a kind or option is unknown, or a value is invalid.
     """
     if isinstance(target, Mapping):
         return _of_mapping(target)
@@ -85,7 +85,7 @@ def describe(target: str | Mapping[str, object]) -> Description:
 
 
 def _normalised(made: Description) -> Description:
-    """Name all keys, or none where the target has them anyway, so that equal targets have one description."""
+    """Name all keys, or none if they are the default ones, so that equal targets have equal descriptions."""
     keys = keys_of(made)
     made.keys = keys if keys != keys_of(Description(made.kind, made.given)) else []
     return made
@@ -132,7 +132,7 @@ def _of_text(target: str) -> Description:
 
 
 def _put(made: Description, key: str, value: object) -> None:
-    """Enter an option."""
+    """Set an option."""
     key = _OLDER_NAMES.get(key, key)
     if key == "host":
         made.host = value
@@ -167,7 +167,7 @@ def _words(key: str, value: object) -> list[str]:
 
 
 def keys_of(made: Description) -> list[str]:
-    """Return the groups of targets that a target belongs to: those that it names, else those of its kind.
+    """Return the keys of a target: those that were given, or else those of its kind.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def keys_of(made: Description) -> list[str]:
 
 
 def _is_arm(made: Description) -> bool:
-    """Return whether a target names a processor of Arm's, of any profile."""
+    """Return whether a target names an Arm processor, of any profile."""
     if made.kind not in ("llvm", "c"):
         return False
     triple, cpu = (str(made.given.get(key, "")) for key in ("mtriple", "mcpu"))
@@ -194,7 +194,7 @@ def _is_arm(made: Description) -> bool:
 
 
 def option_text(key: str, value: object) -> str:
-    """Return an option as a target string has it.
+    """Format an option as in a target string.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The largest rate of fused multiply-adds that this machine reaches, measured."""
+"""Measurement of this machine's peak rate of fused multiply-adds."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from compiler.target.codegen.llvm.types import I32, I64, POINTER, VOID, constant
 from compiler.target.target import Target
 
 Run: TypeAlias = Callable[[int, int], None]
-"""Takes the address of memory to write to, and a number of rounds."""
+"""Takes the address of an output buffer and the number of iterations."""
 _BITS = {"float32": 32, "float64": 64}
 _CHAINS = 12
-"""Independent sums: more than latency times the number of FMA units of any CPU, fewer than its registers."""
+"""The number of independent accumulators: more than latency × FMA units of any CPU, fewer than its registers."""
 _SECONDS = 0.03
 _REPEATS = 5
 
 
 @cache
 def _kernel(dtype: str) -> tuple[ObjectCode, Run, int]:
-    """Return code that runs ``n`` rounds of independent fused multiply-adds, and its operations a round."""
+    """Return code that runs ``n`` iterations of independent fused multiply-adds, and its operations per iteration."""
     target = Target("llvm")
     lanes = max(target.vector_bits, 128) // _BITS[dtype]
     module = ir.Module("peak")
@@ -64,14 +64,14 @@ def _kernel(dtype: str) -> tuple[ObjectCode, Run, int]:
 
 
 def measure_peak(dtype: str = "float32", threads: int = 1) -> float:
-    """Measure the peak of fused multiply-adds from registers, in GFLOP/s of all threads together.
+    """Measure the peak rate of fused multiply-adds on registers, over all threads.
 
     Parameters
     ----------
     dtype : str
         ``float32`` or ``float64``.
     threads : int
-        How many threads compute at once.
+        The number of threads.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def measure_peak(dtype: str = "float32", threads: int = 1) -> float:
     Raises
     ------
     ArgumentError
-        If ``dtype`` is another one, or ``threads`` is not positive.
+        If ``dtype`` is not supported, or ``threads`` is not positive.
     """
     if dtype not in _BITS:
         raise ArgumentError(f"measure_peak: dtype must be one of {', '.join(_BITS)}, got {dtype!r}")
@@ -96,7 +96,7 @@ def measure_peak(dtype: str = "float32", threads: int = 1) -> float:
 
 
 def _timed(run: Run, rounds: int, threads: int) -> float:
-    """Return the seconds that all threads take, each running all rounds."""
+    """Return the time in seconds that the threads take, each running all iterations."""
     gate = threading.Barrier(threads + 1)
 
     def work() -> None:

@@ -1,4 +1,4 @@
-"""Features of processors, found by what LLVM uses: no list of CPUs is ever complete."""
+"""Features of processors, detected from the instructions that LLVM generates for them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _WIDE = '"min-legal-vector-width"="512"'
 
 @dataclass(frozen=True)
 class _Probe:
-    """A value of a type computed from %x and %y of another, and how the instructions for it look."""
+    """An expression of %x and %y, and a pattern of the instructions that reveal the feature."""
 
     type: str
     value: str
     instruction: str
     attributes: str = ""
     operands: str = ""
-    """Their type, where it is not that of the value."""
+    """The type of the operands, if it differs from that of the value."""
 
     def program(self) -> str:
         operands = self.operands or self.type
@@ -40,7 +40,7 @@ class _Probe:
 
 
 def _dot(lanes: int, first: str) -> str:
-    """Return the sum of products of bytes, of which the second ones have a sign."""
+    """Return the dot product of unsigned and signed bytes."""
     wide = f"<{lanes} x i32>"
     return (
         f"%a = {first} <{lanes} x i8> %x to {wide}\n%b = sext <{lanes} x i8> %y to {wide}\n%m = mul {wide} %a, %b\n"
@@ -81,7 +81,7 @@ _PROBES = {"x86_64": _X86, "i686": _X86, "aarch64": _AARCH64, "arm64": _AARCH64}
 
 @cache
 def used_features(triple: str, cpu: str, features: str) -> frozenset[str]:
-    """Return which features LLVM makes use of for a machine, of those that this module can find out.
+    """Return the features that LLVM uses for a machine, among those that can be detected.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def used_features(triple: str, cpu: str, features: str) -> frozenset[str]:
     Returns
     -------
     frozenset of str
-        Under LLVM's names; empty for processors that nothing is known of.
+        LLVM's names of the features; empty for unknown architectures.
     """
     probes = _PROBES.get(triple.split("-")[0], {})
     return frozenset(

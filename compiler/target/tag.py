@@ -1,4 +1,4 @@
-"""Targets by the names of whole machines: what TVM has in ``tvm.target.tag``."""
+"""Target tags: ``tvm.target.tag``."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ __all__ = ["list_tags", "register_tag"]
 
 
 def list_tags() -> dict[str, Target]:
-    """Return the targets of all tags.
+    """Return all tags with their targets.
 
     Returns
     -------
     dict of str to Target
-        By their tags, such as ``nvidia/jetson-nano``.
+        The targets by their tags, such as ``nvidia/jetson-nano``.
     """
     return {name: Target(name) for name in tag_names()}
 
 
 def register_tag(name: str, config: Mapping[str, object], override: bool = False) -> Target:
-    """Let a tag stand for a target.
+    """Register a tag for a target.
 
     Parameters
     ----------
     name : str
         The tag.
     config : mapping of str to object
-        The kind and the options, as the constructor of a target takes them.
+        The kind and the options, as in the constructor of a target.
     override : bool
-        Replace the target that the tag stands for already.
+        Whether an existing tag may be replaced.
 
     Returns
     -------
@@ -41,9 +41,9 @@ def register_tag(name: str, config: Mapping[str, object], override: bool = False
     Raises
     ------
     ArgumentError
-        If the tag stands for a target already.
+        If the tag exists already.
     TargetError
-        If the options are not those of a target.
+        If the options are invalid.
     """
     if tagged(name) is not None and not override:
         expected("register_tag", "name", "a new tag, or override be True", name)

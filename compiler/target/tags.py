@@ -1,4 +1,4 @@
-"""Tags: names of whole machines that stand for a target, such as ``nvidia/jetson-nano``."""
+"""The table of target tags, such as ``nvidia/jetson-nano``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _JETSON = {
     "sm_53": ("jetson-nano", "jetson-tx1"),
 }
 _REGISTERS = {"sm_53": 32768, "sm_62": 32768, "sm_87": 65536}
-"""Registers of a block where they are not 65536."""
+"""Registers per block, if not 65536."""
 _JETSON_CPUS = {
     "jetson-orin-nano": ("cortex-a78", 6),
     "jetson-agx-orin-32gb": ("cortex-a78", 8),
@@ -46,9 +46,9 @@ _JETSON_CPUS = {
     "jetson-agx-xavier": ("carmel", 8),
     "jetson-xavier-nx": ("carmel", 6),
 }
-"""The processors beside the GPUs of these boards, with their numbers of cores."""
+"""The CPUs of these boards, with their numbers of cores."""
 _C5_SIZES = {"large": 1, "xlarge": 2, "2xlarge": 4, "4xlarge": 8, "9xlarge": 18}
-"""Machines with CPUs of Skylake's generation, with their numbers of cores; larger ones have Cascade Lake's."""
+"""Instances with Skylake CPUs, with their numbers of cores; larger ones have Cascade Lake CPUs."""
 _C5_LARGER = {"12xlarge": 24, "18xlarge": 36, "24xlarge": 48}
 
 
@@ -109,7 +109,7 @@ _TAGS: dict[str, dict[str, object]] = {
 
 
 def tagged(name: str) -> dict[str, object] | None:
-    """Return the options of the target that a tag stands for.
+    """Return the options of the target with a tag.
 
     Parameters
     ----------
@@ -135,12 +135,12 @@ def tag_names() -> list[str]:
 
 
 def add_tag(name: str, options: Mapping[str, object]) -> None:
-    """Let a tag stand for a target, instead of the one that it stands for now if there is one.
+    """Register a tag for a target, replacing an existing one.
 
     Parameters
     ----------
     name : str
     options : mapping of str to object
-        The kind and the options, as the constructor of a target takes them.
+        The kind and the options, as in the constructor of a target.
     """
     _TAGS[name] = dict(options)

@@ -1,4 +1,4 @@
-"""What a program asks about the processor of a target: ``Target(...).features.has_sve``."""
+"""Features of the processor of a target: ``Target(...).features.has_sve``."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _AARCH64_ALONE = {"has_sve": "sve", "has_sme": "sme"}
 
 
 class TargetFeatures:
-    """Facts about a processor as attributes; None for those that are no matter of its architecture.
+    """Features of a processor as attributes; None for those of other architectures.
 
-    Of Arm's processors they are ``is_aarch64``, ``has_asimd``, ``has_dotprod``, ``has_fp16_simd``, ``has_matmul_i8``,
-    ``has_sve`` and ``has_sme``; of the M profile ``has_dsp`` and ``has_mve``.
+    Arm processors have ``is_aarch64``, ``has_asimd``, ``has_dotprod``, ``has_fp16_simd``, ``has_matmul_i8``,
+    ``has_sve`` and ``has_sme``; those of the M profile ``has_dsp`` and ``has_mve``.
 
     Parameters
     ----------
     triple, cpu, features : str
-        What LLVM is asked for.
+        LLVM's names of the machine.
     known : mapping of str to bool
-        What is known without LLVM.
+        Features that are known without asking LLVM.
     """
 
     def __init__(self, triple: str, cpu: str, features: str, known: Mapping[str, bool]) -> None:

@@ -1,7 +1,7 @@
-"""Static throughput analysis: what LLVM's model of a processor says of a loop, by ``llvm-mca``.
+"""Static throughput analysis of loops by ``llvm-mca``, with LLVM's scheduling models.
 
-The model runs many iterations of straight-line code, all of whose loads hit the first cache and whose jumps are
-predicted: it tells what the instructions cost, not what the memory does.
+It simulates many iterations of straight-line code, assuming L1 cache hits and predicted branches: it models the cost of
+instructions, not that of memory.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ BYTES = 1 << 30
 _LIMITED = str(Path(__file__).parent / "cuda_tools" / "limited.py")
 _ZEN = re.compile(r"znver(\d)")
 SATURATED = 0.95
-"""Share of the cycles in which a port is busy, from which on it is what limits the loop."""
+"""The utilisation of a port above which it limits the loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A unit that executes instructions.
+    """An execution port.
 
     Attributes
     ----------
     name : str
-        As LLVM's model calls it.
+        Its name in LLVM's model.
     cycles : float
-        In which it is busy, an iteration.
+        The cycles per iteration in which it is busy.
     """
 
     name: str
@@ -51,20 +51,20 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """What the model says of a loop.
+    """The predicted throughput of a loop.
 
     Attributes
     ----------
     cpu : str
-        Whose model it is.
+        The processor whose model was used.
     instructions : int
-        Of an iteration.
+        Instructions per iteration.
     cycles : float
-        An iteration, on average.
+        Average cycles per iteration.
     ports : tuple of Port
-        The busiest first, without those that are idle.
+        The ports in use, the busiest first.
     bottleneck : str
-        What limits the loop, in a sentence.
+        A sentence about what limits the loop.
     """
 
     cpu: str
@@ -126,17 +126,17 @@ def find_llvm_mca() -> str:
 
 
 def analyse_loop(lines: Sequence[str], triple: str, cpu: str) -> Throughput:
-    """Return the throughput of a loop by LLVM's model of a processor.
+    """Analyse the throughput of a loop with LLVM's model of a processor.
 
     Parameters
     ----------
     lines : sequence of str
-        Its assembly, in the order in which it runs.
+        Its assembly, in order of execution.
     triple : str
-        Of the target, such as ``x86_64-unknown-linux-gnu``.
+        The target triple, such as ``x86_64-unknown-linux-gnu``.
     cpu : str
-        The processor, by LLVM's name; of a Zen that the installed ``llvm-mca`` does not know, the nearest model is
-        taken, which the result names.
+        LLVM's name of the processor.  If the installed ``llvm-mca`` does not know a Zen processor, the nearest model is
+        used, and named in the result.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def analyse_loop(lines: Sequence[str], triple: str, cpu: str) -> Throughput:
     UnavailableError
         If ``llvm-mca`` is not installed.
     BuildError
-        If it cannot read the code or does not know the processor, or the loop is too long.
+        If it cannot parse the code, does not know the processor, or the loop is too long.
     """
     if len(lines) > MAX_INSTRUCTIONS:
         raise BuildError(f"the throughput of at most {MAX_INSTRUCTIONS:,} instructions is analysed, got {len(lines):,}")
@@ -163,7 +163,7 @@ def analyse_loop(lines: Sequence[str], triple: str, cpu: str) -> Throughput:
 
 
 def _run(lines: Sequence[str], triple: str, cpu: str) -> subprocess.CompletedProcess[str]:
-    """Run the tool in a process of its own, with limits on its time and memory."""
+    """Run the tool in a subprocess, with limits on time and memory."""
     command = [find_llvm_mca(), f"-mtriple={triple}", f"-mcpu={cpu}", "-json", f"-iterations={ITERATIONS}"]
     limited = [sys.executable, "-I", "-S", _LIMITED, str(SECONDS), str(BYTES), *command]
     with tempfile.TemporaryDirectory() as folder:
@@ -177,11 +177,11 @@ def _run(lines: Sequence[str], triple: str, cpu: str) -> subprocess.CompletedPro
 
 
 def _candidates(cpu: str) -> list[str]:
-    """Return a processor and those whose models come nearest, should the installed tool be older than it is."""
+    """Return a processor, followed by those with the nearest models in case the installed tool does not know it."""
     match = _ZEN.fullmatch(cpu)
     if match is None:
         return [cpu]
-    # Before the fourth generation there is no AVX-512: then Intel's first server with all of it is nearer.
+    # Zen before the fourth generation has no AVX-512; Intel's first server with all of it is nearer.
     older = [f"znver{generation}" for generation in range(int(match[1]) - 1, 3, -1)]
     return [cpu, *older, "icelake-server", "znver3"] if int(match[1]) > 3 else [cpu]
 

@@ -1,4 +1,4 @@
-"""The vector registers of a CPU: how wide those are that LLVM uses for it, and how many there are."""
+"""The width and number of the vector registers of a CPU, as used by LLVM."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ define void @sum(ptr %a) {
 }
 """
 _REGISTERS = {"x86_64": 16, "i686": 8, "aarch64": 32, "arm64": 32, "riscv64": 32}
-"""Architectural vector registers by the first part of the triple; AVX-512 doubles those of x86-64."""
+"""The number of vector registers by architecture; AVX-512 doubles that of x86-64."""
 _DEFAULT_REGISTERS = 16
 
 
@@ -26,8 +26,8 @@ _DEFAULT_REGISTERS = 16
 def vector_bits(triple: str, cpu: str, features: str) -> int:
     """Return the width in bits of the widest vector registers that LLVM uses for a CPU, 0 if it uses none.
 
-    LLVM is asked by compiling a sum that is wider than any register, as no list of CPUs is ever complete and
-    features such as ``prefer-256-bit`` change the answer.
+    It is detected by compiling a sum that is wider than any register, as it depends on features such as
+    ``prefer-256-bit``.
 
     Parameters
     ----------

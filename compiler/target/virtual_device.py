@@ -1,4 +1,4 @@
-"""Where data lies and code runs, as far as a program has said so: ``tvm.target.VirtualDevice``."""
+"""Virtual devices, on which data and code are placed: ``tvm.target.VirtualDevice``."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from compiler.target.target import Target, TargetLike
 __all__ = ["CompilationConfig", "VirtualDevice", "make_compilation_config"]
 
 FALLBACK = "relay.fallback_device_type"
-"""The option of contexts that names the kind of device of kernels that nothing else is said of."""
+"""The option of a PassContext that sets the default device type of kernels."""
 _ANY = -1
 _OPEN: Mapping[str, object] = {"device_type": _ANY, "virtual_device_id": _ANY, "target": None, "memory_scope": ""}
-"""What the fields of a device are where they are left open."""
+"""The values of unconstrained fields."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class VirtualDevice:
-    """A device, the target of its code and the scope of its memory, each of them given or left open.
+    """A device, the target of its code and its memory scope, each of which may be unconstrained.
 
     Parameters
     ----------
     device : Device or int, optional
-        The device, or DLPack's number of its kind; left open by default.
+        The device, or a DLPack device type; unconstrained by default.
     target : Target, optional
-        What its code is made for.
+        The target of its code.
     memory_scope : str
-        Which of its memories; left open when empty.
+        The memory scope; unconstrained if empty.
     """
 
     device_type: int = _ANY
@@ -63,18 +63,18 @@ class VirtualDevice:
         target: Target | str | None = None,
         memory_scope: str = "",
     ) -> VirtualDevice:
-        """Return a device by its fields, as texts write them.
+        """Create a virtual device from its fields, as in the text format.
 
         Parameters
         ----------
         device_type : int
-            DLPack's number of the kind of device; -1 leaves it open.
+            The DLPack device type; -1 if unconstrained.
         virtual_device_id : int
-            Which one of that kind; -1 leaves it open.
+            The index among devices of this type; -1 if unconstrained.
         target : Target or str, optional
-            What its code is made for.
+            The target of its code.
         memory_scope : str
-            Which of its memories; left open when empty.
+            The memory scope; unconstrained if empty.
 
         Returns
         -------
@@ -85,11 +85,11 @@ class VirtualDevice:
 
     @property
     def device_type_int(self) -> int:
-        """DLPack's number of the kind of device; -1 if it is left open."""
+        """The DLPack device type; -1 if unconstrained."""
         return self.device_type
 
     def joined(self, other: VirtualDevice) -> VirtualDevice | None:
-        """Return what two agree on; None if they differ.
+        """Join the constraints of two virtual devices; None if they conflict.
 
         Parameters
         ----------
@@ -128,12 +128,12 @@ class VirtualDevice:
 
 
 def as_virtual_device(value: object) -> VirtualDevice:
-    """Return a device as programs spell it.
+    """Convert a value to a virtual device.
 
     Parameters
     ----------
     value : VirtualDevice, Device, str or int
-        A string names a kind of device, a number is DLPack's.
+        A string is the name of a device type, an int a DLPack device type.
 
     Returns
     -------
@@ -155,17 +155,16 @@ def as_virtual_device(value: object) -> VirtualDevice:
 
 @dataclass(frozen=True, slots=True)
 class CompilationConfig:
-    """What a module is compiled for.
+    """The targets that a module is compiled for.
 
     Attributes
     ----------
     primitive_targets : tuple of Target
-        Of kernels, one for each kind of device.
+        The targets of kernels, one per device type.
     host_target : Target or None
-        Of what calls them; None in programs before 0.9, which give devices no targets.
+        The target of host code; None in programs for releases before 0.9, which give devices no targets.
     fallback : int, optional
-        The kind of device of kernels that nothing else is said of; that of the only target, else the CPU, when left
-        out.
+        The default device type of kernels: that of the only target, or else the CPU.
     """
 
     primitive_targets: tuple[Target, ...]
@@ -174,24 +173,24 @@ class CompilationConfig:
 
     @property
     def host_virtual_device(self) -> VirtualDevice:
-        """The device of what calls kernels."""
+        """The virtual device of host code."""
         kind = Device.kDLCPU if self.host_target is None else _device_type(self.host_target)
         return VirtualDevice(Device(kind), self.host_target)
 
     @property
     def default_primitive_virtual_device(self) -> VirtualDevice:
-        """The device of kernels that nothing else is said of."""
+        """The virtual device of kernels without constraints."""
         only = self.optional_homogenous_target
         kind = self.fallback or (_device_type(only) if only is not None else Device.kDLCPU)
         return self.canonical(VirtualDevice(kind))
 
     @property
     def optional_homogenous_target(self) -> Target | None:
-        """The one target of all kernels; None if there are several."""
+        """The target of all kernels; None if there are several."""
         return self.primitive_targets[0] if len(self.primitive_targets) == 1 else None
 
     def canonical(self, device: VirtualDevice) -> VirtualDevice:
-        """Return a device with the target that the configuration has for its kind.
+        """Complete a virtual device with the target that the configuration has for its type.
 
         Parameters
         ----------
@@ -216,16 +215,16 @@ def make_compilation_config(
     target: TargetLike | Sequence[TargetLike] | Mapping[Any, TargetLike],
     target_host: Target | str | None = None,
 ) -> CompilationConfig:
-    """Return the configuration of a compilation.
+    """Create a compilation configuration.
 
     Parameters
     ----------
     ctxt : PassContext
-        Its option ``relay.fallback_device_type`` is the kind of device of kernels that nothing else is said of.
-    target : Target, str, sequence of them, or mapping of kinds of devices to them
-        Of the kernels.
+        Its option ``relay.fallback_device_type`` is the default device type of kernels.
+    target : Target, str, sequence of them, or mapping of device types to them
+        The targets of kernels.
     target_host : Target or str, optional
-        Of what calls them; that of ``llvm`` by default.
+        The target of host code; ``llvm`` by default.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What schedules for x86 ask: ``tvm.target.x86``."""
+"""Queries of x86 schedules: ``tvm.target.x86``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["get_simd_32bit_lanes", "target_has_features"]
 
 
 def get_simd_32bit_lanes() -> int:
-    """Return how many numbers of 32 bits the widest vector instructions of the current target take.
+    """Return the number of 32-bit lanes of the current target's widest vector instructions.
 
     Returns
     -------

@@ -1,10 +1,10 @@
-"""What code generation knows about machines, under TVM's names: ``tvm.target.codegen``."""
+"""Queries of code generation about targets: ``tvm.target.codegen``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import llvmlite.binding as llvmlite_binding  # the module ``llvm`` of this package is another one
+import llvmlite.binding as llvmlite_binding  # not the module ``llvm`` of this package
 
 from compiler.ir.error import ArgumentError
 from compiler.ir.extension import public_module
@@ -33,7 +33,7 @@ if not TYPE_CHECKING:
 
 
 def llvm_get_vector_width(target: TargetLike | None = None) -> int:
-    """Return the width in bits of the widest vectors that code for a target uses.
+    """Return the width in bits of the widest vector registers that code for a target uses.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def llvm_get_system_cpu() -> str:
 
 
 def llvm_get_system_triple() -> str:
-    """Return LLVM's triple for this machine: architecture, vendor and system.
+    """Return LLVM's target triple of this machine.
 
     Returns
     -------
@@ -71,12 +71,12 @@ def llvm_get_system_triple() -> str:
 
 
 def llvm_version_major(allow_none: bool = False) -> int:
-    """Return the version of LLVM that code is generated with.
+    """Return the major version of LLVM.
 
     Parameters
     ----------
     allow_none : bool
-        Accepted for compatibility, which may be built without LLVM.
+        Accepted for compatibility with builds of TVM without LLVM.
 
     Returns
     -------
@@ -87,12 +87,12 @@ def llvm_version_major(allow_none: bool = False) -> int:
 
 
 def llvm_get_targets() -> list[str]:
-    """Return the kinds of processors that LLVM generates code for here.
+    """Return the architectures for which LLVM generates code.
 
     Returns
     -------
     list of str
-        The first words of triples, such as ``x86_64`` and ``aarch64``.
+        Architectures of target triples, such as ``x86_64`` and ``aarch64``.
     """
     llvmlite_binding.initialize_all_targets()
     names = ("aarch64", "arm", "i386", "mips", "ppc64le", "riscv32", "riscv64", "wasm32", "x86_64")
@@ -112,7 +112,7 @@ def target_has_features(cpu_features: str | list[str], target: TargetLike | None
     Parameters
     ----------
     cpu_features : str or list of str
-        As LLVM calls them, e.g. ``avx2``.
+        Their LLVM names, e.g. ``avx2``.
     target : Target or str, optional
         The current one, else this machine, by default.
 
@@ -125,7 +125,7 @@ def target_has_features(cpu_features: str | list[str], target: TargetLike | None
 
 
 def llvm_get_cpu_features(target: TargetLike | None = None) -> list[str]:
-    """Return the features of a target's processor that LLVM makes use of.
+    """Return the features of a target's processor that LLVM uses.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def llvm_get_cpu_features(target: TargetLike | None = None) -> list[str]:
     Returns
     -------
     list of str
-        As LLVM calls them: those that the target states, and those that can be seen in what LLVM emits.
+        Their LLVM names: those that the target names, and those that are detected from LLVM's output.
     """
     made = Target.target_or_current(target)
     stated = [feature for feature in made.llvm_features.split(",") if feature]
@@ -149,7 +149,7 @@ def llvm_cpu_has_features(cpu_features: str | list[str], target: TargetLike | No
     Parameters
     ----------
     cpu_features : str or list of str
-        As LLVM calls them, e.g. ``avx2``.
+        Their LLVM names, e.g. ``avx2``.
     target : Target or str, optional
         The current one, else this machine, by default.
 
@@ -171,14 +171,14 @@ def llvm_get_cpu_archlist(target: TargetLike | None = None) -> list[str]:
     Returns
     -------
     list of str
-        What ``-mcpu=`` takes.
+        Values of ``-mcpu``.
     """
     architecture = Target.target_or_current(target).triple.split("-")[0]
     return NAMES.get({"arm64": "aarch64"}.get(architecture, architecture), "").split()
 
 
 def llvm_get_system_x86_vendor() -> str:
-    """Return who made the x86 processor of this machine.
+    """Return the vendor of this machine's x86 processor.
 
     Returns
     -------
@@ -192,11 +192,11 @@ def llvm_get_system_x86_vendor() -> str:
 
 
 _INTRINSICS: list[str] = [""]
-"""The intrinsics that were asked for, each at its number; LLVM's C interface, which has numbers, is not exported."""
+"""The intrinsics that were looked up, by their numbers; llvmlite does not export LLVM's own numbering."""
 
 
 def llvm_lookup_intrinsic_id(name: str) -> int:
-    """Return a number for an intrinsic of LLVM.
+    """Return the id of an LLVM intrinsic.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def llvm_lookup_intrinsic_id(name: str) -> int:
     Returns
     -------
     int
-        The same in one process for the same name; 0 if LLVM has no such intrinsic.
+        Constant within a process; 0 if LLVM has no such intrinsic.
     """
     if not has_intrinsic(name):
         return 0
@@ -216,7 +216,7 @@ def llvm_lookup_intrinsic_id(name: str) -> int:
 
 
 def llvm_get_intrinsic_name(intrin_id: int) -> str:
-    """Return the name of an intrinsic of LLVM.
+    """Return the name of an LLVM intrinsic.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def llvm_get_intrinsic_name(intrin_id: int) -> str:
     Raises
     ------
     ArgumentError
-        If no intrinsic has the number.
+        If no intrinsic has this id.
     """
     if not 0 < intrin_id < len(_INTRINSICS):
         raise ArgumentError(f"llvm_get_intrinsic_name: there is no intrinsic with id {intrin_id}")

@@ -1,4 +1,4 @@
-"""What programs can use in place of data types that a target lacks."""
+"""Suggestions for data types that a target lacks."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def cure(dtype: str, missing: Mapping[str, str] = _NONE) -> str:
-    """Return what to say behind the name of a data type that a target lacks.
+    """Return the suffix of an error message that suggests a replacement for a data type.
 
     Parameters
     ----------
     dtype : str
-        Of scalars.
+        A scalar type that the target lacks.
     missing : mapping of str to str
-        What the target says of such types itself.
+        The target's own suggestions, by data type.
 
     Returns
     -------
     str
-        With the semicolon before it; empty if nothing takes its place.
+        Starts with a semicolon; empty if there is no replacement.
     """
     d = dt.parse(dtype)
     advice = missing.get(dtype, "")

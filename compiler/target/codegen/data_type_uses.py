@@ -1,4 +1,4 @@
-"""Finding what in a function is of a data type that its target lacks."""
+"""A visitor of the data types that a function uses."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ __all__ = ["DataTypeUses"]
 
 
 class DataTypeUses(ABC, Visitor):
-    """Shows a subclass the data type of everything in a function that has a name, with the node that it stands in."""
+    """Calls a method for the data type of every named entity of a function, with the node it occurs in."""
 
     @abstractmethod
     def require(self, dtype: str, what: str, n: Node) -> None:
-        """Accept a data type, or raise.
+        """Check a data type, and raise an error if it is not supported.
 
         Parameters
         ----------
         dtype : str
-            Of vectors too.
+            A scalar or vector type.
         what : str
-            What is of the type, for messages.
+            What has the type, for messages.
         n : Node
-            Where it is.
+            The node where it occurs.
         """
 
     def require_of(self, func: PrimFunc) -> None:
-        """Show all of a function.
+        """Visit a function.
 
         Parameters
         ----------
@@ -53,7 +53,7 @@ class DataTypeUses(ABC, Visitor):
         self.buffer(n.buffer, n)
 
     def buffer(self, buffer: Buffer, n: BufferLoad | BufferStore) -> None:
-        """Show the memory of an access.
+        """Visit the buffer of an access.
 
         Parameters
         ----------

@@ -31,7 +31,7 @@ def signatures_of(functions: Sequence[tuple[str, PrimFunc]], parallel: bool) -> 
     Parameters
     ----------
     functions : sequence of (str, PrimFunc)
-        Each with its name in the module.
+        The functions with their names in the module.
     parallel : bool
         Whether the code has threads for parallel loops; their number is then an argument.
 

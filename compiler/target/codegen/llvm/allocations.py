@@ -1,4 +1,4 @@
-"""Where the memory of an allocation lies."""
+"""The choice between stack and heap for allocations."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from compiler.tir.stmt import Allocate
 __all__ = ["MAX_STACK_ALLOCATION", "STACK_BUDGET", "stack_bytes", "stack_elements"]
 
 MAX_STACK_ALLOCATION = 64 << 10
-"""Bytes of the largest allocation on the stack, where LLVM can promote it to registers."""
+"""Size in bytes of the largest allocation on the stack, where LLVM can promote it to registers."""
 
 STACK_BUDGET = 512 << 10
-"""Bytes that all allocations on the stack of one function may take together; threads have small stacks."""
+"""Total size in bytes of a function's allocations on the stack; the stacks of threads are small."""
 
 
 def stack_elements(n: Allocate) -> int | None:
-    """Return the number of elements of an allocation on the stack.
+    """Return the number of elements of an allocation if it is placed on the stack.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def stack_elements(n: Allocate) -> int | None:
     Returns
     -------
     int or None
-        None for an allocation that is too large, or of a symbolic size: it lies on the heap.
+        None for an allocation that is placed on the heap, because it is too large or of symbolic size.
     """
     count = 1
     for extent in n.extents:
@@ -36,7 +36,7 @@ def stack_elements(n: Allocate) -> int | None:
 
 
 def stack_bytes(n: Allocate) -> int:
-    """Return the bytes that an allocation takes of the stack.
+    """Return the size in bytes of an allocation on the stack.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Structures in memory: arguments that lie on stacks, and the calls that take them from there."""
+"""Structures in memory: argument stacks, and the calls that read their arguments from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ALIGNMENT = 8
 
 
 def stack_alloca(e: Emitter, n: Call) -> ir.Value:
-    """Reserve a stack for arguments, their kinds, arrays or extents."""
+    """Generate code for ``tvm_stack_alloca``: a stack of argument values, type codes, arrays or shapes."""
     kind, count = n.args
     if not isinstance(kind, StringImm) or kind.value not in _ELEMENT_BYTES or not isinstance(count, IntImm):
         raise BuildError(f"LLVM code generation: {n} takes one of {', '.join(_ELEMENT_BYTES)} and a constant")
@@ -27,13 +27,13 @@ def stack_alloca(e: Emitter, n: Call) -> ir.Value:
 
 
 def struct_get(e: Emitter, n: Call) -> ir.Value:
-    """Read a field of an array, or the value of an argument, of which there are rows."""
+    """Generate code for ``tvm_struct_get``: read a field of an array or an argument value."""
     address, which = _field(e, n)
     return address if which is Field.ADDRESS else e.state.builder.load(address, typ=register_type(n.dtype))
 
 
 def struct_set(e: Emitter, n: Call) -> ir.Value:
-    """Write a field of an array, or the value of an argument."""
+    """Generate code for ``tvm_struct_set``: write a field of an array or an argument value."""
     address, _ = _field(e, n)
     value = n.args[3]
     stored = text_constant(e.state, value.value) if isinstance(value, StringImm) else e.visit(value)
@@ -51,7 +51,7 @@ def _field(e: Emitter, n: Call) -> tuple[ir.Value, Field]:
 
 
 def call_packed_lowered(e: Emitter, n: Call) -> ir.Value:
-    """Write the call of a registered function whose arguments lie on the stacks."""
+    """Generate the call of a packed function whose arguments are on the stacks."""
     name, values, kinds, begin, end = n.args
     if not isinstance(begin, IntImm) or not isinstance(end, IntImm):
         raise BuildError(f"LLVM code generation: {n} must give the positions of its arguments as constants")

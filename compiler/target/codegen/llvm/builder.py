@@ -1,4 +1,4 @@
-"""An instruction builder that locates every instruction; llvmlite prints no metadata of some vector instructions."""
+"""An instruction builder that prints the debug locations of all instructions, some of which llvmlite omits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Builder(ir.IRBuilder):  # type: ignore[misc]
 
     def _insert(self, instr: ir.Instruction) -> None:
         typ = instr.type
-        if type(typ) is ir.VectorType and typ.count < 0:  # comparisons and shuffles derive theirs from a count
+        if type(typ) is ir.VectorType and typ.count < 0:  # comparisons derive theirs from a count
             instr.type = ScalableVectorType(typ.element, typ.count)
         ir.IRBuilder._insert(self, instr)
 

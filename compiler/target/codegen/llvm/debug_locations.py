@@ -1,6 +1,6 @@
-"""Debug locations: each instruction names the place of its loop IR in the printed program.
+"""Debug locations: each instruction refers to its position in the printed loop IR.
 
-Line tables only, no types and no variables; ``.loc`` directives and ``!dbg`` attachments survive LLVM's optimiser.
+They are line tables only, without types and variables.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Place: TypeAlias = tuple[int, int]
 NOWHERE: Place = (0, 0)
 
 MAX_COLUMN = 0xFFFF
-"""LLVM stores a column in 16 bits; places further to the right have column 0, which means unknown."""
+"""LLVM stores columns in 16 bits; larger ones are replaced by 0, which means unknown."""
 
 
 class DebugLocations:
@@ -29,7 +29,7 @@ class DebugLocations:
     ----------
     module : llvmlite.ir.Module
     positions : mapping of Node to (line, column)
-        Where each node was printed.
+        The position of each printed node.
     """
 
     def __init__(self, module: ir.Module, positions: Mapping[Node, Place]) -> None:
@@ -55,7 +55,7 @@ class DebugLocations:
             module.add_named_metadata("llvm.module.flags", [flag, name, ir.Constant(I32, value)])
 
     def subprogram(self, function: ir.Function) -> ir.DIValue:
-        """Give a function the scope that its locations lie in, and return it."""
+        """Attach a new ``DISubprogram`` to a function and return it."""
         kind = self._module.add_debug_info("DISubroutineType", {"types": self._module.add_metadata([])})
         scope = self._module.add_debug_info(
             "DISubprogram",
@@ -75,11 +75,11 @@ class DebugLocations:
         return scope
 
     def place(self, n: Node) -> Place:
-        """Return where a node was printed, or :data:`NOWHERE`."""
+        """Return the position of a printed node, or :data:`NOWHERE`."""
         return self._positions.get(n, NOWHERE)
 
     def location(self, scope: ir.DIValue, place: Place) -> ir.DIValue:
-        """Return the debug location for a place within a function."""
+        """Return the debug location of a position within a function."""
         line, column = place
         column = column if column <= MAX_COLUMN else 0
         key = (id(scope), line, column)
@@ -91,12 +91,12 @@ class DebugLocations:
 
 
 class Locator:
-    """Keeps track of where the next instruction of one function comes from.
+    """Tracks the source position of the next instruction of a function.
 
     Parameters
     ----------
     debug : DebugLocations or None
-        None writes no locations.
+        None to emit no locations.
     """
 
     def __init__(self, debug: DebugLocations | None, function: ir.Function, builder: ir.IRBuilder) -> None:
@@ -111,16 +111,17 @@ class Locator:
         self._builder.debug_metadata = debug.location(self._scope, place)
 
     def statement(self, n: Node) -> None:
-        """Let the next instructions come from a statement."""
+        """Set the position to that of a statement."""
         if self._debug is not None:
             place = self._debug.place(n)
             self._line = place[0]
             self._set(self._debug, place)
 
     def enter(self, n: Node) -> ir.DIValue | None:
-        """Let the next instructions come from an expression; return what :meth:`leave` takes.
+        """Set the position to that of an expression; return the argument of the matching :meth:`leave`.
 
-        A node that several lines share was printed first elsewhere; then its statement's place is nearer the truth.
+        A node that several lines share may have been printed elsewhere first; then the position of the statement is
+        kept, as it is closer.
         """
         before = self._builder.debug_metadata
         if self._debug is not None:
@@ -130,5 +131,5 @@ class Locator:
         return before
 
     def leave(self, before: ir.DIValue | None) -> None:
-        """Let the next instructions come from where they came from before."""
+        """Restore the position before the matching :meth:`enter`."""
         self._builder.debug_metadata = before

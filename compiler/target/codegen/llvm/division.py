@@ -1,7 +1,7 @@
-"""Division of integers, which never traps, and the one rounded towards minus infinity, from LLVM's instructions.
+"""Integer division that never traps: truncating and flooring.
 
-LLVM's division has no value where the divisor is zero or the quotient does not fit, and x86 ends the process there.
-Here a division by zero gives zero, as NumPy's does, and the quotient of the smallest integer by -1 wraps around.
+LLVM's division is undefined for a zero divisor or an overflowing quotient, and traps on x86.  Here, division by zero
+yields zero, as in NumPy, and the quotient of the smallest integer by -1 wraps around.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from compiler.target.codegen.llvm.types import constant
 
 
 def power_of_two(e: PrimExpr) -> int | None:
-    """Return k if ``e`` is the constant 2 ** k (in each lane)."""
+    """Return k if ``e`` is the constant ``2 ** k``, in each lane."""
     if isinstance(e, Broadcast):
         e = e.value
     if isinstance(e, IntImm) and e.value > 0 and e.value & (e.value - 1) == 0:
@@ -32,7 +32,7 @@ def floor_mask(builder: ir.IRBuilder, a: ir.Value, shift: int) -> ir.Value:
 
 
 def trunc_div(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, signed: bool) -> ir.Value:
-    """Return the quotient of integers, rounded towards zero."""
+    """Return the quotient of integers, truncated towards zero."""
     divisor, by_zero = _divisor(builder, a, b, signed)
     quotient = builder.sdiv(a, divisor) if signed else builder.udiv(a, divisor)
     return quotient if by_zero is None else builder.select(by_zero, constant(a.type, 0), quotient)
@@ -45,9 +45,9 @@ def trunc_mod(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, signed: bool) -> 
 
 
 def _divisor(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, signed: bool) -> tuple[ir.Value, ir.Value | None]:
-    """Return what to divide by, which is 1 where division traps, and whether ``b`` is zero; None if it cannot be.
+    """Return a divisor that is 1 where division would trap, and a condition for ``b == 0``, None if that is impossible.
 
-    By 1 the remainder is zero, and the quotient of the smallest integer is that integer.
+    Division by 1 gives the intended results: a remainder of zero, and the smallest integer itself as the quotient.
     """
     if isinstance(b, ir.Constant) and not any(_is_constant(b, number) for number in (0, -1)):
         return b, None
@@ -57,7 +57,7 @@ def _divisor(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, signed: bool) -> t
 
 
 def _overflows(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
-    """Return whether the quotient of signed integers does not fit: that of the smallest one by -1."""
+    """Return a condition for overflow: the smallest signed integer divided by -1."""
     scalar = a.type.element if isinstance(a.type, ir.VectorType) else a.type
     smallest = constant(a.type, -(1 << (scalar.width - 1)))
     return builder.and_(builder.icmp_signed("==", a, smallest), builder.icmp_signed("==", b, constant(b.type, -1)))
@@ -68,7 +68,7 @@ def _is_constant(value: ir.Constant, number: int) -> bool:
 
 
 def floor_div(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
-    """Return ``a // b`` of signed integers."""
+    """Return the floor division of signed integers."""
     divisor, by_zero = _divisor(builder, a, b, signed=True)
     quotient = builder.sdiv(a, divisor)
     below = _rounds_down(builder, builder.sub(a, builder.mul(quotient, divisor)), divisor)
@@ -77,13 +77,13 @@ def floor_div(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
 
 
 def floor_mod(builder: ir.IRBuilder, a: ir.Value, b: ir.Value) -> ir.Value:
-    """Return ``a % b`` of signed integers; it has the sign of ``b``."""
+    """Return the remainder of floor division of signed integers; it has the sign of ``b``."""
     rest = trunc_mod(builder, a, b, signed=True)
     return builder.select(_rounds_down(builder, rest, b), builder.add(rest, b), rest)
 
 
 def _rounds_down(builder: ir.IRBuilder, rest: ir.Value, divisor: ir.Value) -> ir.Value:
-    """Return whether division rounded towards zero is one above the floor."""
+    """Return a condition for a truncated quotient that exceeds the floor."""
     zero = constant(rest.type, 0)
     uneven = builder.icmp_signed("!=", rest, zero)
     return builder.and_(uneven, builder.icmp_signed("<", builder.xor(rest, divisor), zero))

@@ -1,4 +1,4 @@
-"""Expressions of loop IR as LLVM instructions."""
+"""Code generation for expressions."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ from compiler.target.codegen.llvm.types import I1, I32, constant, lane_mask, lan
 from compiler.tir.buffer import Buffer, BufferLoad
 
 CONTRACT = ("contract",)
-"""A multiplication and an addition may become one fused instruction; sums are never reordered."""
+"""Multiplications and additions may be fused; sums are never reordered."""
 
 
 class Expressions(Functor):
-    """Writes expressions into the current block of a function."""
+    """Generates code for expressions at the end of the current basic block."""
 
     def __init__(self, state: FunctionState) -> None:
         self.state = state
@@ -168,7 +168,7 @@ class Expressions(Functor):
         a, b = self.visit(n.a), self.visit(n.b)
         return self.state.builder.select(self._compare(">", a, b, n.a.dtype), a, b)
 
-    # truth
+    # booleans
 
     def visit_CmpOp(self, n: CmpOp) -> ir.Value:
         return self._compare(_PREDICATES[type(n)], self.visit(n.a), self.visit(n.b), n.a.dtype)
@@ -176,7 +176,7 @@ class Expressions(Functor):
     def _compare(self, predicate: str, a: ir.Value, b: ir.Value, dtype: str) -> ir.Value:
         builder = self.state.builder
         if dt.is_float(dtype):
-            # Of all comparisons only != holds for a NaN.
+            # NaN compares unequal to everything.
             compare = builder.fcmp_unordered if predicate == "!=" else builder.fcmp_ordered
             return compare(predicate, a, b)
         if dt.is_int(dtype):
@@ -202,7 +202,7 @@ class Expressions(Functor):
         return self.state.builder.select(condition, self.visit(n.true_value), self.visit(n.false_value))
 
     def branch(self, condition: PrimExpr, then: Callable[[], ir.Value], other: Callable[[], ir.Value]) -> ir.Value:
-        """Return ``then()`` where ``condition`` holds, else ``other()``; only that one is evaluated."""
+        """Return ``then()`` if ``condition`` holds, else ``other()``; only the selected one is evaluated."""
         state, builder = self.state, self.state.builder
         test = self.visit(condition)
         yes, no, after = state.block("if.then"), state.block("if.else"), state.block("if.end")
@@ -282,7 +282,7 @@ class Expressions(Functor):
         return self.convert(self.visit(n.value), n.value.dtype, n.dtype)
 
     def convert(self, value: ir.Value, source: str, target: str) -> ir.Value:
-        """Return a value converted as in C; a float that does not fit an integer gives some value."""
+        """Convert a value as in C; a float outside of the range of the integer type gives an unspecified value."""
         builder, typ = self.state.builder, register_type(target)
         if source == target:
             return value

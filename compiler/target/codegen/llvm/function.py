@@ -1,4 +1,4 @@
-"""A function of loop IR as an LLVM function, and the signature that callers check arguments against."""
+"""Code generation for functions, and the signatures against which arguments are checked."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from compiler.tir.function import PrimFunc
 
 
 def declare_functions(shared: ModuleState, functions: Sequence[tuple[str, PrimFunc]]) -> list[Signature]:
-    """Declare the functions of a module, so that each can call any other, and return how they are called.
+    """Declare the functions of a module, so that they can call each other, and return their signatures.
 
     Parameters
     ----------
     shared : ModuleState
-        Gets the functions.
+        The state to which the functions are added.
     functions : sequence of (str, PrimFunc)
-        Each with its name in the module.
+        The functions with their names in the module.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def declare_functions(shared: ModuleState, functions: Sequence[tuple[str, PrimFu
 
 
 def write_function(shared: ModuleState, declared: DeclaredFunction) -> None:
-    """Write the body of a declared function.
+    """Generate the body of a declared function.
 
     Parameters
     ----------

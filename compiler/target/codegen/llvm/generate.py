@@ -1,4 +1,4 @@
-"""From a lowered module to LLVM IR, optimised LLVM IR, assembly and machine code."""
+"""Compilation of a lowered module to LLVM IR, optimised LLVM IR, assembly and machine code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Generated:
-    """The LLVM module of a lowered module; its texts and machine code are made when they are first asked for.
+    """The LLVM module of a lowered module; later stages are computed on first access.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Generated:
     signatures : list of Signature
         One for each function.
     emitted : str
-        LLVM IR as code generation wrote it.
+        LLVM IR before optimisation.
     with_locations : bool
         Whether it has debug locations; those that LLVM's optimiser drops are then restored.
 
@@ -50,7 +50,7 @@ class Generated:
     signatures : list of Signature
         One for each function.
     emitted : str
-        LLVM IR as code generation wrote it.
+        LLVM IR before optimisation.
     """
 
     def __init__(self, target: Target, signatures: list[Signature], emitted: str, with_locations: bool) -> None:
@@ -70,7 +70,7 @@ class Generated:
 
     @property
     def optimised(self) -> str:
-        """LLVM IR after LLVM's pipeline."""
+        """LLVM IR after optimisation."""
         if self._optimised is None:
             self._optimised = str(self._module)
         return self._optimised
@@ -90,7 +90,7 @@ class Generated:
         return self._object
 
     def described_object_code(self) -> bytes:
-        """Return machine code that carries its own description, for a file.
+        """Return machine code with its description embedded, for export.
 
         Returns
         -------
@@ -100,7 +100,7 @@ class Generated:
         return pipeline.object_code(self.described_module(), self.target)
 
     def described_module(self) -> binding.ModuleRef:
-        """Return the optimised LLVM module with its description.
+        """Return the optimised LLVM module with its description embedded.
 
         Returns
         -------
@@ -110,16 +110,16 @@ class Generated:
 
 
 def described(target: Target, signatures: Sequence[Signature], graph: str = "", model: str = "") -> Description:
-    """Return the description of a file of machine code.
+    """Return the description to embed in exported machine code.
 
     Parameters
     ----------
     target : Target
-        What the code was made for.
+        The target of the code.
     signatures : sequence of Signature
-        Its functions.
+        The signatures of its functions.
     graph, model : str
-        Of a model, its graph as JSON and its name.
+        For a model, its graph as JSON and its name.
 
     Returns
     -------
@@ -137,14 +137,13 @@ def described(target: Target, signatures: Sequence[Signature], graph: str = "", 
 
 
 def linked_object_code(parts: Sequence[tuple[Generated, dict[str, str]]], description: Description) -> bytes:
-    """Return the machine code of several modules as one that carries a description.
+    """Link several modules into machine code with a description embedded.
 
     Parameters
     ----------
     parts : sequence of (Generated, dict of str to str)
-        Each with the new name of each of its functions.
+        Each module with the new names of its functions.
     description : Description
-        Of the file.
 
     Returns
     -------
@@ -162,7 +161,7 @@ def linked_object_code(parts: Sequence[tuple[Generated, dict[str, str]]], descri
 
 
 def _description(description: Description) -> str:
-    """Return LLVM IR for a description, which no linker drops; each module that is linked into a file has its own."""
+    """Return LLVM IR that embeds a description in a way that linkers keep, once per linked module."""
     content = bytearray(describe(description))
     data = "".join(f"\\{byte:02x}" for byte in content)
     return (
@@ -172,15 +171,15 @@ def _description(description: Description) -> str:
 
 
 def codegen(module: IRModule, target: Target) -> Generated:
-    """Make machine code of a lowered module.
+    """Generate code for a lowered module.
 
-    Instruments hear of each text as it is made; only with instruments does the code carry debug locations, which name
-    lines and columns of the printed module.
+    Instruments are notified of each stage.  The code has debug locations, which refer to lines and columns of the
+    printed module, only if there are instruments.
 
     Parameters
     ----------
     module : IRModule
-        Lowered functions of loop IR.
+        Lowered functions.
     target : Target
         Of kind ``llvm``.
 
@@ -191,7 +190,7 @@ def codegen(module: IRModule, target: Target) -> Generated:
     Raises
     ------
     BuildError
-        If the module contains what this target cannot do.
+        If the module contains something that the target does not support.
     """
     if target.kind != "llvm":
         raise BuildError(
@@ -221,24 +220,24 @@ def codegen(module: IRModule, target: Target) -> Generated:
 def emit(
     functions: list[tuple[str, PrimFunc]], module: IRModule, target: Target, with_locations: bool
 ) -> tuple[list[Signature], str]:
-    """Return the signatures of functions and their LLVM IR.
+    """Generate LLVM IR for functions, and their signatures.
 
     Parameters
     ----------
     functions : list of (str, PrimFunc)
-        Each with its name in the module.
+        The functions with their names in the module.
     module : IRModule
-        What is printed where the code has debug locations.
+        The module that is printed for debug locations.
     target : Target
     with_locations : bool
-        Whether the code has debug locations, which name lines and columns of the printed module.
+        Whether to emit debug locations, which refer to lines and columns of the printed module.
 
     Returns
     -------
     signatures : list of Signature
         In the order of the functions.
     text : str
-        LLVM IR, with the functions in alphabetical order, whatever order the module has.
+        LLVM IR with the functions in alphabetical order, independent of their order in the module.
     """
     llvm = ir.Module("strata")
     llvm.triple = target.triple
@@ -259,29 +258,28 @@ def emit(
 
 
 _QUOTED = re.compile(r'([%@])"([A-Za-z_.$][\w.$]*)"', re.ASCII)
-"""Its groups are all that stays of a match."""
+"""Matches are replaced by their groups."""
 _SPACES = re.compile(r" (?:(?<=\S ) *(?=, !dbg)|(?<=phi )(?= )|(?<=select )(?= )| *$)", re.M)
-"""Begins with what all of its cases begin with, so that the search goes from space to space."""
+"""The common prefix of all cases comes first, so that the search skips from space to space."""
 
 
 def tidy(text: str) -> str:
-    """Return LLVM IR as LLVM itself spells it: names without needless quotes, single spaces.
+    """Normalise llvmlite's LLVM IR to LLVM's own style: names without needless quotes, single spaces.
 
-    llvmlite quotes every name, and its values and instructions print themselves; the text is the one place where all
-    of them come through.  ::
+    llvmlite's values and instructions print themselves, with all names quoted, so this works on the text.  ::
 
         %".12" = phi  i64 [0, %"entry"]       →       %.12 = phi i64 [0, %entry]
 
     Parameters
     ----------
     text : str
-        LLVM IR as llvmlite prints it.
+        LLVM IR as printed by llvmlite.
 
     Returns
     -------
     str
     """
-    # The pieces between the quotes, joined: a substitution would expand its template for every name.
+    # Splitting and joining at the quotes is faster than a substitution, which expands its template for every name.
     return _SPACES.sub("", "".join(_QUOTED.split(text)))
 
 

@@ -1,4 +1,4 @@
-"""LLVM IR that a program brings itself, by the pragma ``import_llvm`` of a loop, joins what is generated."""
+"""Linking of LLVM IR that a program imports by the pragma ``import_llvm``."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ __all__ = ["with_imported"]
 
 
 def with_imported(text: str, imported: Iterable[str], target: Target) -> str:
-    """Return LLVM IR with the functions that a program brings.
+    """Link imported functions into generated LLVM IR.
 
-    Each becomes private to the module: two modules of one library may bring the same one, and LLVM can inline it.
+    They become private to the module, so that LLVM can inline them and two modules of a library may import the same.
 
     Parameters
     ----------
     text : str
-        LLVM IR as it was generated; it declares what it calls.
+        The generated LLVM IR, which declares the functions that it calls.
     imported : iterable of str
-        LLVM IR, or the paths of files of it that end with ``.ll`` or ``.bc``.
+        LLVM IR, or paths of ``.ll`` or ``.bc`` files.
     target : Target
-        What all of it is compiled for.
+        The target of the module.
 
     Returns
     -------
     str
-        LLVM IR; ``text`` itself if nothing is imported.
+        The linked LLVM IR; ``text`` itself if nothing is imported.
 
     Raises
     ------
     BuildError
-        If LLVM cannot read what is imported, or a function of it is there already.
+        If LLVM cannot parse the imported code, or one of its functions is already defined.
     """
     parts = list(dict.fromkeys(imported))
     if not parts:
@@ -58,7 +58,7 @@ def with_imported(text: str, imported: Iterable[str], target: Target) -> str:
 
 
 def _read(part: str) -> binding.ModuleRef:
-    """Return the module that a text, or the file that it names, contains."""
+    """Parse LLVM IR, given as a string or by a path."""
     llvm_machine.initialize()
     try:
         if part.endswith(".bc"):

@@ -1,7 +1,7 @@
-"""Indices in the width of addresses.
+"""Code generation for indices in 64 bits.
 
-What counts elements cannot overflow, so that 32-bit index arithmetic may be done in 64 bits from the start.  LLVM then
-need not prove it, which keeps its work and its output small.
+Indices of elements do not overflow, so that 32-bit index arithmetic can be widened to 64 bits from the start.  LLVM
+then need not prove that itself, which keeps compilation fast and the output small.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from compiler.target.codegen.llvm.types import I64, constant
 
 
 class Indices(Functor):
-    """Writes integer expressions in 64 bits.
+    """Generates code for integer expressions in 64 bits.
 
     Parameters
     ----------
     state : FunctionState
     locator : Locator
     narrow : callable
-        Writes an expression in its own type.
+        Generates code for an expression in its own type.
     """
 
     def __init__(self, state: FunctionState, locator: Locator, narrow: Callable[[PrimExpr], ir.Value]) -> None:

@@ -1,4 +1,4 @@
-"""What each operator that a call can name becomes in LLVM: one table from its name to what writes its code."""
+"""Code generation for calls of operators: a table from their names to the functions that emit code."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Compute = Callable[[Emitter, list[ir.Value]], ir.Value]
 
 
 def _in_single(compute: Compute, e: Emitter, n: Call) -> ir.Value:
-    """Evaluate the arguments and compute; half precision computes in single, as NumPy does."""
+    """Evaluate the arguments and compute, in single precision for half-precision values, as NumPy does."""
     if dt.is_integral(n.dtype):
         raise BuildError(
             f"LLVM code generation: {n} needs a floating-point operand, got {n.dtype}; cast it with .astype"
@@ -57,7 +57,7 @@ def _in_single(compute: Compute, e: Emitter, n: Call) -> ir.Value:
 
 
 def _llvm(name: str) -> Handler:
-    """Call an intrinsic that is overloaded on one floating-point type."""
+    """Call an LLVM intrinsic that is overloaded on one floating-point type."""
     return partial(_in_single, lambda e, values: e.state.call_intrinsic(name, values))
 
 
@@ -95,7 +95,7 @@ def _ldexp(e: Emitter, n: Call) -> ir.Value:
 
 
 def _nextafter(e: Emitter, n: Call) -> ir.Value:
-    """Step through the representations, which are ordered as the numbers are, each sign by itself."""
+    """Step through the bit patterns, which are ordered like the numbers for each sign."""
     builder = e.state.builder
     x, y = e.visit(n.args[0]), e.visit(n.args[1])
     integer = with_lanes(ir.IntType(dt.bits(n.dtype)), lanes_of(x.type))
@@ -190,7 +190,7 @@ def _assume(e: Emitter, n: Call) -> ir.Value:
 
 
 def _ignored(e: Emitter, n: Call) -> ir.Value:
-    """Return a value for a mark that means nothing to a CPU."""
+    """Return a value for an annotation that has no meaning on a CPU."""
     return ir.Constant(ir.IntType(32), 0)
 
 
@@ -205,7 +205,7 @@ def _prefetch_of(e: Emitter, values: Sequence[ir.Value]) -> ir.Value:
 
 
 def _static_handle(e: Emitter, n: Call) -> ir.Value:
-    """Return the address of a pointer that keeps its value between calls; it is null at first."""
+    """Return the address of a static pointer, which is initially null."""
     return e.state.shared.variable(POINTER, "static_handle")
 
 
@@ -226,7 +226,7 @@ def _name_of(n: Call) -> str:
 
 
 _SYMBOL = re.compile(r"[A-Za-z_.$][\w.$@]*", re.ASCII)
-"""The names that linkers find functions by."""
+"""Valid names of symbols."""
 
 
 def _extern(e: Emitter, n: Call) -> ir.Value:
@@ -251,9 +251,9 @@ def _extern(e: Emitter, n: Call) -> ir.Value:
 
 
 def _extensions(e: Emitter, n: Call) -> dict[int, tuple[str]]:
-    """Return how the caller fills the registers of narrow arguments, on whose upper bits functions in C may rely.
+    """Return the extension attributes of narrow arguments, on which functions in C may rely.
 
-    On RISC-V those of 32 bits are narrow too, and are extended by their uppermost bit even where they are unsigned.
+    On RISC-V, 32-bit arguments are narrow, too, and are sign-extended even if they are unsigned.
     """
     word = 64 if e.state.shared.target.triple.startswith("riscv64") else 32
     by_lane = dt.lanes(n.dtype) > 1
@@ -281,12 +281,12 @@ def _llvm_intrinsic(e: Emitter, n: Call) -> ir.Value:
     if not name.startswith("llvm."):
         raise BuildError(f"call_llvm_intrin: expected the name of an intrinsic such as 'llvm.fma', got {name!r}")
     _check_processor(e, name)
-    # TVM puts the number of arguments of the signature first.
+    # As in TVM, the first argument is the number of arguments in the signature.
     counted = len(n.args) > 1 and isinstance(n.args[1], IntImm) and dt.is_uint(n.args[1].dtype)
     args = n.args[2:] if counted else n.args[1:]
     values = [e.visit(a) for a in args]
     if name == "llvm.prefetch":
-        return _prefetch_of(e, values)  # it returns nothing, whatever type a program gives the call
+        return _prefetch_of(e, values)  # it returns void, whatever the type of the call
     result = VOID if dt.is_void(n.dtype) else register_type(n.dtype)
     named_fully = result is VOID or name.startswith(_WITHOUT_OVERLOADS) or _has_suffix(name)
     overloads: Sequence[ir.Type] = () if named_fully else (result,)
@@ -304,7 +304,7 @@ _PROCESSORS = {
     "riscv": ("riscv",),
     "wasm": ("wasm",),
 }
-"""How the triples of the processors begin that intrinsics belong to, by the second word of their names."""
+"""Prefixes of the triples that support the intrinsics of an architecture, by the second word of their names."""
 
 
 _AMDGPU = {
@@ -312,11 +312,11 @@ _AMDGPU = {
     r"mfma\.": (r"gfx9(08|0a|4\d|50)$", "matrix cores, as gfx90a and gfx942 have"),
     r"[su]dot4$": (r"gfx(90[68a]|94\d|950|101[12]|103\d|1[12]\d\d)$", "gfx906 or a later processor"),
 }
-"""By what follows ``llvm.amdgcn.``: the processors that have the instruction, and what a message says of them."""
+"""The processors that have an instruction, and their description for messages, by the name after ``llvm.amdgcn.``."""
 
 
 def _check_processor(e: Emitter, name: str) -> None:
-    """Reject an intrinsic of another processor than the target, at which LLVM would end the process."""
+    """Raise an error for an intrinsic of another architecture, for which LLVM would abort the process."""
     target = e.state.shared.target
     triples = _PROCESSORS.get(name.split(".")[1], ())
     if triples and not target.triple.startswith(triples):
@@ -371,7 +371,7 @@ _LIBM = (
 
 
 def _by_rule(e: Emitter, n: Call) -> ir.Value:
-    """Write what the operator's rule for every target makes of the call."""
+    """Generate code for a call after the operator's lowering rule for all targets."""
     assert isinstance(n.op, Op)
     return e.visit(n.op.get_attr("default.FLowerIntrinsic")(n))
 
@@ -382,7 +382,7 @@ def _vscale(e: Emitter, n: Call) -> ir.Value:
 
 
 def _active_lanes(e: Emitter, n: Call) -> ir.Value:
-    """Return which lanes ``base, base + 1, …`` are before a limit."""
+    """Return the mask of the lanes ``base, base + 1, …`` below a limit."""
     base, limit = (e.visit(a) for a in n.args)
     mask = register_type(n.dtype)
     function = e.state.shared.intrinsic("llvm.get.active.lane.mask", mask, [base.type] * 2, [mask, base.type])
@@ -437,4 +437,4 @@ INTRINSICS: dict[str, Handler] = {
     "tir.call_llvm_intrin": _llvm_intrinsic,
     "tir.call_llvm_pure_intrin": _llvm_intrinsic,
 }
-"""How the call of each operator is written."""
+"""The code generators of calls, by operator."""

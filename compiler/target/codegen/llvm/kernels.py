@@ -1,4 +1,4 @@
-"""Kernels through LLVM's own back ends for GPUs: PTX for ``nvptx``, GCN assembly for ``rocm``."""
+"""Code generation with LLVM's back ends for GPUs: PTX for ``nvptx``, GCN assembly for ``rocm``."""
 
 from __future__ import annotations
 
@@ -41,33 +41,33 @@ __all__ = ["DEVICES", "LLVMDevice", "kernel_code"]
 
 _LAST_LANE = 31
 _SHARED = 3
-"""The address space of memory that a block shares, of both kinds of devices."""
+"""The address space of shared memory, on both kinds of devices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LLVMDevice:
-    """How LLVM says what runs on a kind of device.
+    """A GPU back end of LLVM.
 
     Attributes
     ----------
     triple, cpu : str
-        The machine; the CPU where the target names none.
+        The target triple, and the default CPU.
     features : str
-        What the back end may use on any CPU of the kind.
+        Features that all CPUs of the back end have.
     convention : str
-        How kernels are called.
+        The calling convention of kernels.
     axes : mapping of str to str
         The intrinsic of each thread axis.
     barrier : str
-        The intrinsic that lets the threads of a block wait.
+        The intrinsic that synchronises the threads of a block.
     warp_barrier : callable
-        Writes what lets the threads of a warp wait, and see what the others of it stored.
+        Emits a barrier and memory fence for the threads of a warp.
     warp : mapping of str to str
-        The intrinsics of operators on the threads of a warp.
+        The intrinsics of warp-level operators.
     stack : int
-        The address space of a thread's own memory.
+        The address space of thread-local memory.
     functions : str
-        Pattern of the intrinsics that the back end has code for, beside its own.
+        Pattern of the generic intrinsics that the back end supports.
     """
 
     triple: str
@@ -94,7 +94,7 @@ def _nvptx_warp_barrier(shared: ModuleState, builder: Builder) -> None:
 
 
 def _amdgcn_warp_barrier(shared: ModuleState, builder: Builder) -> None:
-    """The threads of a wavefront run in step: nothing must move over the place."""
+    """The threads of a wavefront run in lockstep: a barrier and fences for the compiler suffice."""
     builder.fence("release", "wavefront")
     builder.call(shared.declare("llvm.amdgcn.wave.barrier", VOID, []), [])
     builder.fence("acquire", "wavefront")
@@ -104,7 +104,7 @@ DEVICES: dict[str, LLVMDevice] = {
     "nvptx": LLVMDevice(
         triple="nvptx64-nvidia-cuda",
         cpu="sm_70",
-        features="+ptx87",  # the version of PTX, which is otherwise the oldest that knows the CPU
+        features="+ptx87",  # the PTX version, by default the oldest that supports the CPU
         convention="ptx_kernel",
         axes=_axes("llvm.nvvm.read.ptx.sreg.ctaid", "llvm.nvvm.read.ptx.sreg.tid"),
         barrier="llvm.nvvm.barrier0",
@@ -125,7 +125,7 @@ DEVICES: dict[str, LLVMDevice] = {
         stack=5,
     ),
 }
-"""The kinds of targets whose kernels LLVM compiles."""
+"""The GPU back ends, by target kind."""
 
 
 def kernel_code(module: IRModule, target: Target, with_locations: bool = False) -> Generated:
@@ -134,23 +134,23 @@ def kernel_code(module: IRModule, target: Target, with_locations: bool = False) 
     Parameters
     ----------
     module : IRModule
-        Functions that begin with thread axes.
+        Device functions, which launch threads.
     target : Target
-        Of a kind in ``DEVICES``.
+        A target of a kind in ``DEVICES``.
     with_locations : bool
-        Whether the code has debug locations, which name lines and columns of the printed module.
+        Whether to emit debug locations, which refer to lines and columns of the printed module.
 
     Returns
     -------
     Generated
-        Its assembly is PTX or GCN assembly.
+        The code; its assembly is PTX or GCN assembly.
 
     Raises
     ------
     BuildError
-        If a kernel calls what the back end has no code for.
+        If a kernel calls a function that the back end does not support.
     LoweringError
-        If a kernel computes with tensor cores.
+        If a kernel uses tensor cores.
     """
     device = DEVICES[target.kind]
     cpu = target.mcpu or target.arch or device.cpu
@@ -190,7 +190,7 @@ def _write(shared: ModuleState, device: LLVMDevice, func: PrimFunc, signature: S
 
 
 class _KernelState(FunctionState):
-    """A kernel returns nothing, so that it cannot fail."""
+    """The state of a kernel, which returns void and cannot fail."""
 
     def leave(self, code: int | ir.Value) -> None:
         raise BuildError("build: a kernel cannot fail; the pass context's tir.disable_assert leaves assertions out")
@@ -269,7 +269,7 @@ _ALLOCA = re.compile(r'^(\s*)%(\w\S*|"[^"]*") = alloca (.*?)((?:, !dbg !\d+)?)$'
 
 
 def _with_stack(text: str, device: LLVMDevice) -> str:
-    """Return LLVM IR whose stack lies in the device's address space, which llvmlite cannot say.
+    """Place allocas in the device's address space, which llvmlite does not support.
 
     ::
 
@@ -291,7 +291,7 @@ def _with_stack(text: str, device: LLVMDevice) -> str:
 
 
 def _require_code(text: str, target: Target, device: LLVMDevice, module: IRModule) -> None:
-    """Reject functions that the back end has no code for: LLVM would end the process."""
+    """Raise an error for functions that the back end does not support, for which LLVM would abort the process."""
     for name in re.findall(r'^declare .*?@([\w.$-]+|"[^"]*")\(', text, re.M):
         own = name.startswith(("llvm.nvvm.", "llvm.amdgcn."))
         if not own and not re.match(device.functions, name):

@@ -1,15 +1,15 @@
-"""Code that LLVM 22 compiles wrongly where AVX-512 masks are read as integers.
+"""A workaround for a miscompilation of LLVM 22 where AVX-512 masks are read as integers.
 
-A comparison of vectors with AVX-512 VL sets a mask register.  Where a bit of it is read as well, LLVM's last pass over
+A comparison of vectors with AVX-512 VL sets a mask register.  If a bit of it is read as well, LLVM's last pass over
 x86 code (``X86CompressEVEX``) replaces both instructions by one that moves the signs of the lanes::
 
     vpmovb2m  %xmm1, %k0                →
     kmovd     %k0, %edx                 →    vpmovmskb %xmm1, %edx
     kshiftrw  $1, %k0, %k0                   kshiftrw  $1, %k0, %k0
 
-It stops looking for other uses at the first instruction that writes the register, even if that reads it first, as the
-shift does here: the shift then reads what another function left behind.  No option turns the pass off.  It knows
-instructions of AVX-512 VL alone, so the functions in question do without these.
+It stops looking for other uses at the first instruction that writes the register, even if that instruction also reads
+it, as the shift does here: the shift then reads a stale value.  The pass cannot be disabled, but it only handles
+instructions of AVX-512 VL, so these are disabled in the affected functions.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _FEATURE = "avx512vl"
 _READ_AS_INTEGER = re.compile(
     r"(?:extractelement|bitcast) <\d+ x i1>|@llvm\.vector\.reduce\.\w+\.v\d+i1\(|@llvm\.masked\.\w+\.v\d+i(?:8|16)\b"
 )
-"""Reads of bits of a mask: by the program, or once masked accesses of small integers are split into their lanes."""
+"""Reads of mask bits: by the program itself, or from masked accesses of small integers that are split into lanes."""
 _ATTRIBUTES = re.compile(r'^(attributes #\d+ = \{.*?)(?: "target-features"="[^"]*")?( *.*\})$', re.M)
 
 
 def without_unsafe_masks(optimised: str, target: Target) -> str:
-    """Return LLVM IR whose functions do without AVX-512 VL where LLVM could drop a mask that is still needed.
+    """Disable AVX-512 VL in the functions where LLVM could drop a mask that is still needed.
 
     Parameters
     ----------
     optimised : str
-        A module after LLVM's pipeline.
+        An optimised module.
     target : Target
 
     Returns
     -------
     str
-        The same text where there is no such function.
+        The same text if there is no such function.
     """
     if not target.triple.startswith(("x86_64", "i386", "i686")) or not _READ_AS_INTEGER.search(optimised):
         return optimised

@@ -1,4 +1,4 @@
-"""Addresses of buffer elements, and the loads and stores of scalars and vectors at them."""
+"""Code generation for loads and stores of scalars and vectors."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _MAX_ALIGNMENT = 1 << 16
 
 
 class Memory:
-    """Reads and writes elements.
+    """Generates loads and stores.
 
     Parameters
     ----------
     state : FunctionState
     emit : callable
-        Writes the instructions of an expression and returns its value.
+        Generates code for an expression and returns its value.
     """
 
     def __init__(self, state: FunctionState, emit: Emit) -> None:
@@ -34,7 +34,7 @@ class Memory:
         self._emit = emit
 
     def load(self, buffer: Buffer, indices: tuple[PrimExpr, ...], mask: ir.Value | None = None) -> ir.Value:
-        """Return the elements at ``indices``: one, or as many as the last index has lanes."""
+        """Load the element, or the vector of elements, at ``indices``."""
         index = flat_index(buffer, indices)
         count = dt.lanes(index.dtype)
         if mask is not None:
@@ -80,7 +80,7 @@ class Memory:
             self._scatter(buffer, index, value)
 
     def _masked_load(self, buffer: Buffer, index: PrimExpr, mask: ir.Value) -> ir.Value:
-        """Load the lanes of a mask; the others are undefined."""
+        """Load the active lanes of a mask; inactive lanes are undefined."""
         base = _first_of_row(buffer, index)
         typ = memory_type(dt.with_lanes(buffer.dtype, lanes_of(mask.type)))
         pointer = self.address(buffer, base)
@@ -91,7 +91,7 @@ class Memory:
         return self._state.builder.call(function, [pointer, align, mask, poison(typ)])
 
     def _masked_store(self, buffer: Buffer, index: PrimExpr, value: ir.Value, mask: ir.Value) -> None:
-        """Store the lanes of a mask."""
+        """Store the active lanes of a mask."""
         base = _first_of_row(buffer, index)
         pointer = self.address(buffer, base)
         align = ir.Constant(I32, self._alignment(buffer, base))
@@ -128,7 +128,7 @@ class Memory:
         return self._state.builder.load(self.address(buffer, index), align=align, typ=memory_type(dtype))
 
     def _alignment(self, buffer: Buffer, index: PrimExpr) -> int:
-        """Return the largest power of two that surely divides the element's address."""
+        """Return the largest power of two that is known to divide the address of an element."""
         alignment = self._state.alignments.get(buffer.data, dt.storage_bytes(dt.element(buffer.dtype)))
         step = divisor(index, self._state.divisors) * dt.storage_bytes(buffer.dtype)
         return min(math.gcd(alignment, step & -step), ALIGNMENT)
@@ -145,7 +145,7 @@ class Memory:
         ]
 
     def _gather(self, buffer: Buffer, index: PrimExpr) -> ir.Value:
-        """Load lane by lane; LLVM has no better code for it on most CPUs."""
+        """Load lane by lane, as LLVM has no better code for gathers on most CPUs."""
         scalar, align = memory_type(buffer.dtype), dt.storage_bytes(buffer.dtype)
         vector = poison(ir.VectorType(scalar, dt.lanes(index.dtype)))
         for lane, pointer in enumerate(self._lane_addresses(buffer, index)):
@@ -176,7 +176,7 @@ class Memory:
 
 
 def _first_of_row(buffer: Buffer, index: PrimExpr) -> PrimExpr:
-    """Return the first index of elements that lie side by side."""
+    """Return the first index of contiguous elements."""
     if isinstance(index, Ramp) and is_const_int(index.stride, 1) and not dt.is_vector(buffer.dtype):
         return index.base
     if not dt.is_vector(index.dtype) and dt.is_vector(buffer.dtype):
@@ -185,7 +185,7 @@ def _first_of_row(buffer: Buffer, index: PrimExpr) -> PrimExpr:
 
 
 def flat_index(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> PrimExpr:
-    """Return the offset of an element from the buffer's first one, in elements.
+    """Return the offset of an element from the first element of the buffer, in elements.
 
     Parameters
     ----------
@@ -207,14 +207,14 @@ def flat_index(buffer: Buffer, indices: tuple[PrimExpr, ...]) -> PrimExpr:
 
 
 def divisor(e: PrimExpr, divisors: Mapping[Var, int]) -> int:
-    """Return a number that surely divides an expression.
+    """Return a number that is known to divide an expression.
 
     Parameters
     ----------
     e : PrimExpr
         Of an integer type.
     divisors : mapping of Var to int
-        Numbers that divide variables.
+        Known divisors of variables.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Saying where a function has values of a data type that no code is made for."""
+"""Error locations for data types that code generation does not support."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["placing_missing_types"]
 
 @contextmanager
 def placing_missing_types(functions: Iterable[PrimFunc]) -> Iterator[None]:
-    """Name what is of a data type that code generation lacks: types are looked up where no line is known.
+    """Complete the message of a MissingTypeError, which is raised where the location is unknown.
 
-    Only once one is missing are the functions searched for it, so that those without pay nothing.
+    The functions are searched for the data type only after the error has occurred.
 
     Parameters
     ----------
     functions : iterable of PrimFunc
-        For which code is generated meanwhile.
+        The functions for which code is generated within the context.
 
     Raises
     ------
     MissingTypeError
-        The message names what is of the type, the user's line, and the type to use in its place.
+        The message names what has the type, the line of the program, and the type to use instead.
     """
     try:
         yield
@@ -40,7 +40,7 @@ def placing_missing_types(functions: Iterable[PrimFunc]) -> Iterator[None]:
 
 class _Uses(DataTypeUses):
     def require(self, dtype: str, what: str, n: Node) -> None:
-        """Reject a data type that code generation lacks."""
+        """Raise an error for a data type that code generation does not support."""
         try:
             register_type(dtype)
         except MissingTypeError:

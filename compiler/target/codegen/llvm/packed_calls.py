@@ -1,7 +1,7 @@
-"""Calls of functions that are registered with the runtime: the arguments as an array of values and one of their kinds.
+"""Calls of packed functions, with an array of argument values and one of type codes.
 
-The machine code finds the function that carries out calls through the variable ``__strata_call_packed``, which the
-runtime sets when it loads the code (:mod:`compiler.runtime.packed_call`).
+The machine code calls through the function pointer ``__strata_call_packed``, which the runtime sets when it loads the
+code (:mod:`compiler.runtime.packed_call`).
 """
 
 from __future__ import annotations
@@ -20,45 +20,45 @@ from compiler.tir.builtin import STACK_MAKE_ARRAY, STACK_MAKE_SHAPE
 __all__ = ["call_packed", "call_rows", "call_traced", "text_constant"]
 
 _ARRAY = ir.LiteralStructType([POINTER, I32, I32, I32, I32, POINTER, POINTER, I64])
-"""A DLTensor: data, type and number of the device, rank, data type in four bytes, extents, strides, offset in bytes."""
+"""A DLTensor: data, device type and id, rank, data type in four bytes, shape, strides, byte offset."""
 _CPU = 1
 
 
 class _FunctionPointer(Literal):
-    """A pointer to what carries out calls, as something that can be called."""
+    """A function pointer, as a callee for llvmlite's ``call``."""
 
     function_type = ir.FunctionType(I32, [POINTER, POINTER, POINTER, I32, POINTER])
     is_var_arg = False
 
 
 def call_packed(e: Emitter, n: Call) -> ir.Value:
-    """Write the call of a registered function; the function that is written returns early where it fails."""
+    """Generate the call of a packed function; the enclosing function returns early if it fails."""
     value, _ = _call(e, n, _returned_kind(n.dtype))
     return _returned(e, value, n.dtype)
 
 
 def call_rows(e: Emitter, name: PrimExpr, rows: tuple[ir.Value, ir.Value, int], dtype: str) -> ir.Value:
-    """Write the call of a registered function whose arguments lie in memory already.
+    """Generate the call of a packed function whose arguments are already in memory.
 
     Parameters
     ----------
     e : Emitter
     name : PrimExpr
-        The text that the function is registered under.
+        The name of the function, a string.
     rows : tuple of ir.Value, ir.Value and int
-        Where the values of the arguments and their kinds lie, and their number.
+        Pointers to the argument values and their type codes, and the number of arguments.
     dtype : str
-        The data type of what it returns.
+        The data type of the result.
 
     Returns
     -------
     ir.Value
-        What it returns.
+        The result.
 
     Raises
     ------
     BuildError
-        If ``name`` is not text.
+        If ``name`` is not a string.
     """
     value, _ = _call_rows(e, name, rows, _returned_kind(dtype))
     return _returned(e, value, dtype)
@@ -80,7 +80,7 @@ def _returned(e: Emitter, bits: ir.Value, dtype: str) -> ir.Value:
 
 
 def call_traced(e: Emitter, n: Call) -> ir.Value:
-    """Write the call of a function that looks at values: it may return another one in place of the last of them."""
+    """Generate the call of a tracing function, whose result, if any, replaces the last argument."""
     _state, builder, dtype = e.state, e.state.builder, n.dtype
     kind = ArgTypeCode.FLOAT if dt.is_float(dtype) else ArgTypeCode.INT
     value, given = _call(e, n, kind)
@@ -91,7 +91,7 @@ def call_traced(e: Emitter, n: Call) -> ir.Value:
 
 
 def _call(e: Emitter, n: Call, kind: ArgTypeCode) -> tuple[ir.Value, ir.Value]:
-    """Write the call; return the 64 bits of its result, and 64 bits that are not zero where it has one."""
+    """Generate the call; return the 64 bits of the result, and a flag that is nonzero if there is one."""
     name, *args = n.args
     state = e.state
     pairs = [_argument(e, a) for a in args]
@@ -117,7 +117,7 @@ def _call_rows(
 
 
 def text_constant(state: FunctionState, text: str) -> ir.GlobalVariable:
-    """Return a text that ends with a zero, as C functions take it."""
+    """Return a null-terminated string constant."""
     data = bytearray(text.encode() + b"\0")
     content = ir.Constant(ir.ArrayType(I8, len(data)), data)
     module = state.shared.module
@@ -130,12 +130,12 @@ def _variable(state: FunctionState) -> ir.GlobalVariable:
     module = state.shared.module
     if VARIABLE not in module.globals:
         variable = ir.GlobalVariable(module, POINTER, VARIABLE)
-        variable.initializer, variable.linkage = null(), "weak"  # each module that is linked into a library has one
+        variable.initializer, variable.linkage = null(), "weak"  # each module that is linked into a library has its own
     return module.globals[VARIABLE]
 
 
 def _argument(e: Emitter, a: PrimExpr) -> tuple[ir.Value, ArgTypeCode]:
-    """Return the 64 bits of an argument, and what they are."""
+    """Return the 64 bits of an argument and its type code."""
     builder = e.state.builder
     if isinstance(a, StringImm):
         return builder.ptrtoint(text_constant(e.state, a.value), I64), ArgTypeCode.STR
@@ -152,7 +152,7 @@ def _argument(e: Emitter, a: PrimExpr) -> tuple[ir.Value, ArgTypeCode]:
 
 
 def _array(e: Emitter, n: Call) -> ir.Value:
-    """Write a DLTensor onto the stack and return where it lies."""
+    """Build a DLTensor on the stack and return its address."""
     data, shape, strides, rank, kind, offset = n.args
     state, builder = e.state, e.state.builder
     array = state.alloca(_ARRAY, 8, "array")
@@ -181,7 +181,7 @@ def _extents(e: Emitter, a: PrimExpr) -> ir.Value:
 
 
 def _stored(state: FunctionState, typ: ir.Type, values: list[ir.Value], name: str) -> ir.Value:
-    """Store values one after the other on the stack and return where they lie."""
+    """Store values in an array on the stack and return its address."""
     row = ir.ArrayType(typ, max(1, len(values)))
     memory = state.alloca(row, 8, name)
     for number, value in enumerate(values):

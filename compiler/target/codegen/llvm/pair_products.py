@@ -1,9 +1,9 @@
-"""Sums of two products of 16-bit integers in each lane, as one instruction of x86: ``pmaddwd``.
+"""Sums of two products of 16-bit integers per lane, as the x86 instruction ``pmaddwd``.
 
 For example ``acc + int32x8(a) * int32x8(b) + int32x8(c) * int32x8(d)``, of vectors of int16: the elements of ``a`` and
-``c`` are interleaved, as are those of ``b`` and ``d``, and multiplied and added in pairs.  Where the CPU has VNNI, LLVM
-makes one instruction of that and the addition to ``acc``.  All of this wraps around like 32-bit arithmetic, so the
-result is the same for all operands.
+``c`` are interleaved, as are those of ``b`` and ``d``, and multiplied and added in pairs.  If the CPU has VNNI, LLVM
+fuses this with the addition to ``acc``.  All of it wraps around like 32-bit arithmetic, so the result is the same for
+all operands.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _INTRINSICS = {
     8: "llvm.x86.avx2.pmadd.wd",
     4: "llvm.x86.sse2.pmadd.wd",
 }
-"""By the lanes of the result."""
+"""The intrinsics by the number of lanes of the result."""
 
 
 def pair_product(emitter: Emitter, n: Add) -> ir.Value | None:
-    """Return the value of a sum that has two products of 16-bit integers.
+    """Generate code for a sum that contains two products of 16-bit integers.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def pair_product(emitter: Emitter, n: Add) -> ir.Value | None:
     Returns
     -------
     ir.Value or None
-        None if the sum is no such one, or the target has no instruction for it.
+        None if the sum has another form, or the target has no such instruction.
     """
     lanes = dt.lanes(n.dtype)
     if dt.element(n.dtype) != "int32" or lanes < min(_INTRINSICS) or lanes & (lanes - 1):
@@ -67,7 +67,7 @@ Factors = tuple[PrimExpr, PrimExpr]
 
 
 def _terms(n: Add) -> tuple[PrimExpr | None, Factors, Factors] | None:
-    """Return what two products are added to, if anything, and the 16-bit factors of both."""
+    """Split a sum into the addend, if any, and the 16-bit factors of the two products."""
     last = _factors(n.b)
     if last is None:
         return None
@@ -81,7 +81,7 @@ def _terms(n: Add) -> tuple[PrimExpr | None, Factors, Factors] | None:
 
 
 def _factors(product: PrimExpr) -> Factors | None:
-    """Return the factors of a product before they were made 32 bits wide."""
+    """Return the factors of a product before their conversion to 32 bits."""
     if not isinstance(product, Mul):
         return None
     a, b = _narrow(product.a), _narrow(product.b)
@@ -89,7 +89,7 @@ def _factors(product: PrimExpr) -> Factors | None:
 
 
 def _narrow(factor: PrimExpr) -> PrimExpr | None:
-    """Return what a factor is made of, in 16 bits; a scalar for one that is the same in all lanes."""
+    """Return a factor before its conversion to 32 bits; a scalar if it is a broadcast."""
     is_same = isinstance(factor, Broadcast)
     wide = factor.value if isinstance(factor, Broadcast) else factor
     if not isinstance(wide, Cast) or dt.element(wide.value.dtype) not in _NARROW:
@@ -125,7 +125,7 @@ def _interleaved(emitter: Emitter, first: PrimExpr, second: PrimExpr, part: int)
 
 
 def _row_of_pairs(first: PrimExpr, second: PrimExpr) -> BufferLoad | None:
-    """Return the load of all pairs where they stand side by side in memory, as in the layout ``OIHW4i8o2i``."""
+    """Return a single load of all pairs if they are contiguous in memory, as in the layout ``OIHW4i8o2i``."""
     if not (isinstance(first, BufferLoad) and isinstance(second, BufferLoad)) or first.buffer is not second.buffer:
         return None
     if len(first.indices) != 1 or first.predicate is not None or second.predicate is not None:
@@ -145,7 +145,7 @@ def _multiply_add(emitter: Emitter, a: ir.Value, b: ir.Value, part: int) -> ir.V
 
 
 def _joined(emitter: Emitter, parts: list[ir.Value]) -> ir.Value:
-    """Return vectors as one."""
+    """Concatenate vectors."""
     while len(parts) > 1:
         mask = lane_mask(list(range(2 * parts[0].type.count)))
         pairs = zip(parts[::2], parts[1::2], strict=True)

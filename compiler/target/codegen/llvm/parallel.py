@@ -1,8 +1,8 @@
-"""Parallel loops: the body becomes a function of its own, which an OpenMP runtime calls on every thread.
+"""Parallel loops: the body is outlined into a function, which an OpenMP runtime calls on every thread.
 
-Two functions are written for a loop.  ``<name>.parallel`` runs the iterations from its first to its second argument;
-what it captures are parameters, so that pointers keep the promise not to alias.  ``<name>.thread`` is what OpenMP
-calls: it unpacks the captures and takes the thread's share, in equal contiguous chunks.
+Two functions are generated per loop.  ``<name>.parallel`` runs the iterations from its first to its second argument;
+captured variables are its parameters, so that pointers keep their ``noalias`` attributes.  ``<name>.thread`` is called
+by OpenMP: it unpacks the captured variables and runs the thread's share, in equal contiguous chunks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from compiler.tir.trace import CALL_TRACE_PACKED
 
 
 class Outlined:
-    """The functions of one parallel loop."""
+    """The outlined functions of a parallel loop."""
 
     def __init__(self, state: FunctionState, loop: For) -> None:
         self._state = state
@@ -38,7 +38,7 @@ class Outlined:
         self._body: ir.Function = None
 
     def begin(self) -> FunctionState:
-        """Start the function of the iterations and return where they are to be written."""
+        """Start the function of the iterations and return the state for generating its body."""
         state, shared = self._state, self._state.shared
         types = [_value(state, v).type for v in self._captured]
         result = I32 if self._fails else VOID
@@ -61,14 +61,14 @@ class Outlined:
         return inner
 
     def finish(self, builder: ir.IRBuilder) -> None:
-        """End the function of the iterations, at whose end the builder stands."""
+        """Finish the function of the iterations."""
         if self._fails:
             builder.ret(ir.Constant(I32, 0))
         else:
             builder.ret_void()
 
     def call(self, begin: ir.Value, extent: ir.Value) -> ir.Value | None:
-        """Run the loop on all threads; return what a failed iteration returned, None if none can fail."""
+        """Run the loop on all threads; return the status of a failed iteration, None if none can fail."""
         state, builder = self._state, self._state.builder
         values = [begin, extent, *(_value(state, v) for v in self._captured)]
         types = [v.type for v in values] + ([I32] if self._fails else [])
@@ -105,7 +105,7 @@ class Outlined:
             failed, done = function.append_basic_block("failed"), function.append_basic_block("done")
             builder.cbranch(builder.icmp_signed("!=", status, ir.Constant(I32, 0)), failed, done)
             builder.position_at_end(failed)
-            # Several threads may fail at once; one of their codes is returned.
+            # If several threads fail, one of their codes is returned.
             builder.atomic_rmw("xchg", _field(builder, closure, closure_type, count), status, "monotonic")
             builder.branch(done)
             builder.position_at_end(done)
@@ -113,7 +113,7 @@ class Outlined:
         return function
 
     def _share(self, builder: ir.IRBuilder, begin: ir.Value, extent: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """Return the first and last iteration of this thread: as equal parts as there can be."""
+        """Return the bounds of this thread's iterations, distributed as evenly as possible."""
         shared, typ = self._state.shared, extent.type
         number = builder.call(shared.declare("omp_get_thread_num", I32, []), [])
         count = builder.call(shared.declare("omp_get_num_threads", I32, []), [])
@@ -136,7 +136,7 @@ def _field(builder: ir.IRBuilder, closure: ir.Value, typ: ir.Type, number: int) 
 
 
 class _Variables(Visitor):
-    """Collects the variables that a piece of loop IR uses and those that it defines."""
+    """Collects the variables that a statement uses and those that it defines."""
 
     def __init__(self) -> None:
         self.used: dict[Var, None] = {}
@@ -166,7 +166,7 @@ class _Variables(Visitor):
 
 
 def captured_variables(loop: For, state: FunctionState) -> list[Var]:
-    """Return the variables of the function that a loop's body uses."""
+    """Return the variables that a loop's body captures."""
     variables = _Variables()
     variables.visit(loop.body)
     return [
@@ -177,7 +177,7 @@ def captured_variables(loop: For, state: FunctionState) -> list[Var]:
 
 
 def _may_fail(n: Node) -> bool:
-    """Return whether a statement can end the function early."""
+    """Return whether a statement can make the function return early."""
     failures = _Failures()
     failures.visit(n)
     return failures.may_fail
@@ -187,7 +187,7 @@ _PACKED_CALLS = (CALL_PACKED, CALL_PACKED_LOWERED, CALL_TRACE_PACKED)
 
 
 class _Failures(Visitor):
-    """Looks for what can end a function early: assertions, calls of Python or own functions, memory of the heap."""
+    """Looks for statements that can fail: assertions, calls of packed functions or subroutines, heap allocations."""
 
     def __init__(self) -> None:
         self.may_fail = False

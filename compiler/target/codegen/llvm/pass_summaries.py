@@ -1,4 +1,4 @@
-"""What LLVM's passes do, a sentence each."""
+"""One-sentence descriptions of LLVM's passes."""
 
 from __future__ import annotations
 
@@ -65,4 +65,4 @@ SUMMARIES: Mapping[str, str] = {
     "TailCallElim": "Turns recursion at the end of a function into a loop",
     "VectorCombine": "Combines vector operations by their costs: extractions, shuffles, scalar operations",
 }
-"""By name, without the ``Pass`` at the end."""
+"""The descriptions by name, without the suffix ``Pass``."""

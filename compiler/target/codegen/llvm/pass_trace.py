@@ -1,4 +1,4 @@
-"""What each pass of LLVM's optimiser does to a module: the module after every pass that changes it."""
+"""A trace of LLVM's optimiser: the module after every pass that changes it."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from compiler.target.target import Target
 __all__ = ["CALL_GRAPH_WALK", "MAX_EMITTED", "PassRun", "trace_passes"]
 
 MAX_EMITTED = 200_000
-"""Characters of a module whose passes are traced: LLVM prints all of it some hundred and fifty times."""
+"""The maximum number of characters of a traced module, which LLVM prints about 150 times."""
 _HEADER = re.compile(r"^; \*\*\* IR Dump After (\S+|\S+<.*>) on (.*?) \*\*\*.*\n", re.M)
 _INVISIBLE = re.compile(r",? !dbg !\d+|^(?:!|; Preheader:|; Loop:|; Exit blocks|; ModuleID).*\n", re.M)
-"""What two printed modules may differ in that are the same program: debug locations, and where a pass was at work."""
+"""Differences between printed modules that do not count: debug locations, and markers of a pass."""
 _BOOKKEEPING = ("InvalidateAnalysisPass<", "RequireAnalysisPass<")
-"""Passes that compute or drop an analysis, and never change the program."""
+"""Passes that compute or invalidate analyses, and never change the program."""
 CALL_GRAPH_WALK = "ModuleToPostOrderCGSCCPassAdaptor"
-"""Runs passes on the functions of a module, callees first, and at its end deletes those that were inlined everywhere.
-LLVM prints the module without them after the pass that drops the analyses."""
+"""Runs passes on functions bottom-up, and finally deletes those that were inlined everywhere.  LLVM prints the module
+without them only after the pass that invalidates the analyses."""
 _STANDARD_ERROR = 2
 _BLOCK_BYTES = 1 << 16
 _PAUSE_SECONDS = 0.001
-"""Between two looks into the pipe: LLVM writes a word at a time, and each would wake a reader that waits."""
+"""The polling interval of the pipe: LLVM writes word by word, and each write would wake a blocked reader."""
 _lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class PassRun:
-    """A pass that ran on a part of a module.
+    """A run of a pass on part of a module.
 
     Attributes
     ----------
     name : str
-        LLVM's, such as ``LoopVectorize``.
+        LLVM's name of the pass, such as ``LoopVectorize``.
     place : str
-        What it ran on: ``"[module]"``, a function's name, or ``"loop %body in function main"``.
+        The IR unit: ``"[module]"``, the name of a function, or ``"loop %body in function main"``.
     text : str or None
-        The module after it; None if it changed nothing.
+        The module after the pass; None if unchanged.
     """
 
     name: str
@@ -56,31 +56,31 @@ class PassRun:
 
     @property
     def summary(self) -> str:
-        """What the pass does, in a sentence; empty for one that is seldom met."""
+        """A one-sentence description of the pass; empty for rare passes."""
         return SUMMARIES.get(self.name, "")
 
 
 def trace_passes(emitted: str, target: Target) -> list[PassRun]:
-    """Run LLVM's pipeline for a target, and return every pass with the module after it.
+    """Run LLVM's optimisation pipeline for a target, and record every pass with the module after it.
 
-    LLVM prints the module after each pass to the standard error stream of the process, from where it is read.  What
-    other threads write to that stream meanwhile is lost.
+    LLVM prints the module after each pass to the process's standard error, which is captured; the output of other
+    threads to it is lost in the meantime.
 
     Parameters
     ----------
     emitted : str
-        LLVM IR as code generation wrote it, of at most :data:`MAX_EMITTED` characters.
+        Unoptimised LLVM IR of at most :data:`MAX_EMITTED` characters.
     target : Target
 
     Returns
     -------
     list of PassRun
-        In the order in which they ran.
+        The runs in order.
 
     Raises
     ------
     BuildError
-        If the text is too long, or LLVM does not accept it.
+        If the module is too long or invalid.
     """
     if len(emitted) > MAX_EMITTED:
         raise BuildError(
@@ -95,7 +95,7 @@ def trace_passes(emitted: str, target: Target) -> list[PassRun]:
 
 
 def _runs(before: str, printed: str) -> Iterator[PassRun]:
-    """Yield the passes that LLVM printed; of one that deleted the loop it ran on, there is a header alone."""
+    """Parse the printed passes; a pass that deleted its loop has only a header."""
     last = _visible(before)
     _, *parts = _HEADER.split(printed)
     for name, place, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
@@ -114,7 +114,7 @@ def _visible(text: str) -> str:
 
 @contextmanager
 def _printing() -> Iterator[None]:
-    """Let LLVM print the module after each pass."""
+    """Make LLVM print the module after each pass, within the context."""
     binding.set_option("strata", "-print-module-scope")
     binding.set_option("strata", "-print-after-all=1")
     try:
@@ -125,7 +125,7 @@ def _printing() -> Iterator[None]:
 
 @contextmanager
 def _standard_error() -> Iterator[list[bytes]]:
-    """Collect what the process writes to its standard error stream inside the block, however much it is."""
+    """Capture the standard error of the process within the context."""
     written: list[bytes] = []
     reading, writing = os.pipe()
     reader = threading.Thread(target=_drain, args=(reading, written), name="LLVM's passes", daemon=True)
@@ -136,7 +136,7 @@ def _standard_error() -> Iterator[list[bytes]]:
     try:
         yield written
     finally:
-        os.dup2(saved, _STANDARD_ERROR)  # closes the pipe's last way in, so that the reader comes to its end
+        os.dup2(saved, _STANDARD_ERROR)  # closes the last write end of the pipe, so that the reader reaches the end
         os.close(saved)
         reader.join()
 

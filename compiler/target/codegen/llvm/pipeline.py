@@ -1,4 +1,4 @@
-"""LLVM itself: parsing, its optimiser at O0 to O3, assembly and object code."""
+"""LLVM's parser, optimiser at O0 to O3, and code generator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _commented: ContextVar[bool] = ContextVar("commented", default=False)
 
 
 def machine_of(target: Target) -> binding.TargetMachine:
-    """Return LLVM's description of the machine that a target names.
+    """Return LLVM's target machine of a target.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def data_layout(target: Target) -> str:
 
 
 def parse(text: str) -> binding.ModuleRef:
-    """Return LLVM's module for a text.
+    """Parse and verify LLVM IR.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def parse(text: str) -> binding.ModuleRef:
     Raises
     ------
     BuildError
-        If LLVM does not accept it, which is a defect of code generation or of a custom pass.
+        If the IR is invalid, which is a bug of code generation or of a custom pass.
     """
     llvm_machine.initialize()
     try:
@@ -73,14 +73,14 @@ def parse(text: str) -> binding.ModuleRef:
 
 
 def optimise(module: binding.ModuleRef, target: Target) -> None:
-    """Run LLVM's own pipeline for the target's level over a module, in place.
+    """Optimise a module in place, at the optimisation level of the target.
 
     Parameters
     ----------
     module : llvmlite.binding.ModuleRef
-        Is changed.
+        The module to optimise.
     target : Target
-        Its ``opt_level`` chooses the pipeline; vectorisers run from level 2 on.
+        Its ``opt_level`` selects the pipeline; the vectorisers run from level 2.
     """
     options = binding.create_pipeline_tuning_options(speed_level=target.opt_level)
     options.loop_vectorization = options.slp_vectorization = target.opt_level >= 2
@@ -107,7 +107,7 @@ def assembly(module: binding.ModuleRef, target: Target) -> str:
 
 @contextmanager
 def commented_assembly() -> Iterator[None]:
-    """Let LLVM write comments into the assembly that is made inside the block: loops and their depth, spills."""
+    """Enable LLVM's comments on loops and spills in assembly generated within the context."""
     token = _commented.set(True)
     try:
         yield
@@ -126,6 +126,6 @@ def object_code(module: binding.ModuleRef, target: Target) -> bytes:
     Returns
     -------
     bytes
-        An ELF, Mach-O or COFF object, by the triple.
+        An ELF, Mach-O or COFF object file, depending on the triple.
     """
     return bytes(machine_of(target).emit_object(module))

@@ -35,7 +35,7 @@ def require_data_types(language: Language, func: PrimFunc) -> None:
     Raises
     ------
     BuildError
-        The message names what is of the type, the user's line, and the type to use in its place.
+        The message names what has the type, the line of the program, and the type to use instead.
     """
     missing = _missing(language, func)
     _DataTypes(language, func, missing, lambda element: element not in language.types or element in missing).require_of(
@@ -55,7 +55,7 @@ def require_stored_types(language: Language, module: IRModule) -> None:
     Raises
     ------
     BuildError
-        The message names what is of the type, the user's line, and the type to use in its place.
+        The message names what has the type, the line of the program, and the type to use instead.
     """
     refused = _STORED_AS_BITS.intersection(language.missing)
     for func in module.functions.values():

@@ -64,7 +64,7 @@ def source_code(module: IRModule, kind: str) -> SourceCode:
     Parameters
     ----------
     module : IRModule
-        Lowered functions of loop IR.
+        Lowered functions.
     kind : str
         The kind of the target: a key of ``LANGUAGES``.
 
