@@ -1,4 +1,4 @@
-"""What callers know of a function of loop IR, whatever language its code is in: parameters, sizes and results."""
+"""Signatures of functions, independent of the back end: parameters, shape variables and results."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ __all__ = ["distinct", "passed_type", "returned_type", "signatures_of", "symbol_
 
 
 def signatures_of(functions: Sequence[tuple[str, PrimFunc]], parallel: bool) -> list[tuple[Signature, tuple[Var, ...]]]:
-    """Return how the functions of a module are called.
+    """Return the signatures of the functions of a module.
 
     Parameters
     ----------
     functions : sequence of (str, PrimFunc)
         The functions with their names in the module.
     parallel : bool
-        Whether the code has threads for parallel loops; their number is then an argument.
+        Whether parallel loops are multi-threaded; the number of threads is then an argument.
 
     Returns
     -------
     list of (Signature, tuple of Var)
-        In the same order, with the variables of the shapes, which are passed after the arguments.
+        In the same order, with the shape variables, which are passed after the arguments.
     """
     facts = {name: Facts() for name, _ in functions}
     for name, func in functions:
@@ -53,7 +53,7 @@ def signatures_of(functions: Sequence[tuple[str, PrimFunc]], parallel: bool) -> 
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Return names of which each is another: later ones like an earlier one have a number added.
+    """Make names unique by appending numbers to repeated ones.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def _propagate_threads(facts: Mapping[str, Facts]) -> None:
-    """Let whatever calls a function that has parallel loops be given the number of threads as well."""
+    """Pass the number of threads to the callers of functions with parallel loops, too."""
     changed = True
     while changed:
         changed = False
@@ -100,7 +100,7 @@ def _signature(name: str, func: PrimFunc, facts: Facts, parallel: bool) -> tuple
 
 
 def passed_type(dtype: str) -> str:
-    """Return the data type that an argument is passed as: C has no half precision.
+    """Return the data type as which an argument is passed, as C has no half precision.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def passed_type(dtype: str) -> str:
 
 
 def returned_type(dtype: str) -> str:
-    """Return the type that values of a data type are returned as: of 64 bits, or a truth value.
+    """Return the data type as which a value is returned: a 64-bit type or bool.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def returned_type(dtype: str) -> str:
     Raises
     ------
     BuildError
-        If it is a type of vectors.
+        If it is a vector type.
     """
     if dt.lanes(dtype) != 1:
         raise BuildError(f"code generation: a function returns one number or pointer, got a value of type {dtype}")
@@ -141,7 +141,7 @@ def _parameter(param: Var, buffer: Buffer | None, sizes: SizeNames, facts: Facts
         if param.dtype == "handle":
             return Parameter(name=param.name, dtype="handle", shape=[], written=param in facts.written)
         return Parameter(name=param.name, dtype=param.dtype)
-    lanes = [dt.lanes(buffer.dtype)] if dt.lanes(buffer.dtype) > 1 else []  # arrays have them as one more dimension
+    lanes = [dt.lanes(buffer.dtype)] if dt.lanes(buffer.dtype) > 1 else []  # arrays have the lanes as another dimension
     if isinstance(buffer.elem_offset, Var):
         sizes.name(buffer.elem_offset)
     return Parameter(
@@ -157,16 +157,16 @@ def _parameter(param: Var, buffer: Buffer | None, sizes: SizeNames, facts: Facts
 
 
 def _alignment(buffer: Buffer) -> int:
-    """Return what the memory of an argument must be aligned to, in bytes: its elements, unless the buffer says more.
+    """Return the required alignment of an argument in bytes: that of its elements, unless the buffer asks for more.
 
-    Arrays that others have made may lie anywhere, so the usual alignment of buffers is not asked for.
+    Arrays from elsewhere may have any address, so the default alignment of buffers is not required.
     """
     element = dt.storage_bytes(dt.element(buffer.dtype))
     return element if buffer.data_alignment == ALIGNMENT else max(buffer.data_alignment, element)
 
 
 def symbol_name(name: str) -> str:
-    """Return a name for machine code that no function of the C library has, which LLVM would take it for."""
+    """Return a symbol that differs from functions of the C library, for which LLVM would mistake it."""
     clean = re.sub(r"[^A-Za-z0-9_.]", "_", name) or "_"
     if not clean[0].isalpha() and clean[0] != "_":
         clean = "_" + clean
@@ -176,14 +176,14 @@ def symbol_name(name: str) -> str:
 
 
 class Facts(Visitor):
-    """Which memory a body writes, whether it has parallel loops, what it returns and which functions it calls.
+    """Collects the memory that a function writes, its parallel loops, return type and callees.
 
     Attributes
     ----------
     written : set of Var
     parallel : bool
     returns : str
-        Data type of the value that ``tir.ret`` returns; empty without one.
+        The data type of the value of ``tir.ret``; empty if there is none.
     callees : set of str
         Names of functions of the module.
     """
@@ -203,7 +203,7 @@ class Facts(Visitor):
         self.visit_Node(n)
 
     def visit_Call(self, n: Call) -> None:
-        """Whoever gets a pointer may write through it."""
+        """Assume that a callee writes through its pointer arguments."""
         if n.op is builtin.RET and n.args and not dt.is_void(n.args[0].dtype):
             self.returns = self.returns or returned_type(n.args[0].dtype)
         if isinstance(n.op, GlobalVar):

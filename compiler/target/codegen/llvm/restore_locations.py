@@ -1,7 +1,7 @@
 """Restores the debug locations of instructions that LLVM's optimiser dropped.
 
-LLVM drops the location of what it hoists out of a loop or merges, so that a debugger does not jump about.  For a reader
-who asks where an instruction comes from, that place is still the right one.  The names of values survive: ``%.45.i`` is
+LLVM drops the locations of instructions that it hoists or merges, to keep debuggers from jumping around.  For a reader
+who wants to know where an instruction comes from, they are still right.  The names of values survive: ``%.45.i`` is
 the value that was emitted as ``%.45``, in a function that has since been inlined (``.i``); a loop's counter is found
 by the label of its block.  What has no name of its own, such as an address, serves what uses it.
 """
@@ -18,7 +18,7 @@ __all__ = ["restore_locations"]
 Place: TypeAlias = tuple[int, int]
 """Line and column of the printed loop IR."""
 Locations: TypeAlias = dict[str, tuple[Place, str]]
-"""The place and the scope of each debug location by its number."""
+"""The position and scope of each debug location, by its metadata number."""
 
 _DEFINE = re.compile(r"^define .*?@([\w.$]+)\(")
 _LABEL = re.compile(r"^([\w.$]+):")
@@ -33,14 +33,14 @@ _OPERAND = re.compile(r"%([\w.$]+)")
 
 @dataclass(slots=True)
 class _Emitted:
-    """Where the values and the blocks of one function were emitted from."""
+    """The locations from which the values and blocks of a function were emitted."""
 
     values: dict[str, Place] = field(default_factory=dict)
     blocks: dict[str, Place] = field(default_factory=dict)
 
 
 def restore_locations(emitted: str, optimised: str) -> str:
-    """Return ``optimised`` with locations at the instructions whose origin their names or uses tell.
+    """Restore locations in ``optimised`` at the instructions whose origin follows from their names or uses.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def restore_locations(emitted: str, optimised: str) -> str:
 
 
 def _without_line_zero(line: str, locations: Locations) -> str:
-    """Return an instruction without a location that says that LLVM merged several; calls must keep theirs."""
+    """Drop the line-zero location of a merged instruction, except from calls, which must have one."""
     attached = _ATTACHED.search(line)
     if attached is None or not _VALUE.match(line) or " call " in line:
         return line
@@ -82,7 +82,7 @@ def _without_line_zero(line: str, locations: Locations) -> str:
 
 
 def _instructions(lines: list[str]) -> Iterator[tuple[int, str, str]]:
-    """Yield the number of each line inside of a function, with the function and the block that it stands in."""
+    """Yield the number of each line within a function, with its function and basic block."""
     function, block = "", ""
     for number, line in enumerate(lines):
         define, label = _DEFINE.match(line), _LABEL.match(line)
@@ -95,7 +95,7 @@ def _instructions(lines: list[str]) -> Iterator[tuple[int, str, str]]:
 
 
 def _locate_by_use(lines: list[str]) -> None:
-    """Give an instruction that is still unknown, such as an address, the location of what first uses it."""
+    """Give an instruction without a location, such as an address, the location of its first use."""
     users: dict[str, str] = {}
     for number in range(len(lines) - 1, -1, -1):
         line = lines[number]
@@ -113,14 +113,14 @@ def _locate_by_use(lines: list[str]) -> None:
 
 
 def _is_inlined(value: str, block: str) -> bool:
-    """Return whether a name was made by inlining: ``.i`` stands after the name it had."""
+    """Return whether a value was inlined, which LLVM marks by the suffix ``.i``."""
     return "i" in value.split(".")[2:] or block.endswith(".i") or ".i." in block
 
 
 def _origin(
     value: str, block: str, line: str, functions: dict[str, _Emitted], function: str, inlined: bool
 ) -> Place | None:
-    """Return the place that a value, or the loop that it counts, was emitted from."""
+    """Return the position from which a value, or the loop that it counts, was emitted."""
     source = functions.get(function.replace(".thread", ".parallel", 1) if inlined else function)
     if source is None:
         return None
@@ -132,7 +132,7 @@ def _origin(
 
 
 def _locations(text: str) -> Locations:
-    """Return the place and the scope of each debug location by its number."""
+    """Return the position and scope of each debug location, by its metadata number."""
     locations: Locations = {}
     for line in text.splitlines():
         match = _LOCATION.match(line)

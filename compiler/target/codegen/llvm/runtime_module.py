@@ -1,4 +1,4 @@
-"""A module of machine code that can be called, from what code generation made."""
+"""The runtime module of generated machine code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compiler.target.host_check import require_host_can_run
 
 
 def runtime_module(generated: Generated) -> Module:
-    """Return the runtime module; machine code is made when it is first called."""
+    """Create the runtime module, which generates machine code when a function is first called."""
 
     def code() -> NativeCode:
         if not generated.target.is_host:

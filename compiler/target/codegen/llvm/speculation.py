@@ -1,4 +1,4 @@
-"""Speculation: expressions that may be evaluated where their value may not be used."""
+"""Speculation: expressions that can be evaluated even if their value is not needed."""
 
 from __future__ import annotations
 

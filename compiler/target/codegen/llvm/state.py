@@ -1,4 +1,4 @@
-"""The state of code generation: of one LLVM module, and of the function that is being written."""
+"""The state of code generation for an LLVM module and for its current function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compiler.tir.function import PrimFunc
 
 
 def cpu_attributes(target: Target) -> list[str]:
-    """Return what clang writes of the CPU beside a function: its name, features that were asked for, vector sizes."""
+    """Return the function attributes of the CPU, as clang emits them: name, features, vector sizes."""
     attributes = [f'"target-cpu"="{target.cpu}"'] if target.mcpu else []
     if target.mattr:
         attributes.append(f'"target-features"="{",".join(target.mattr)}"')
@@ -30,7 +30,7 @@ def cpu_attributes(target: Target) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredFunction:
-    """A function of the module that others can call.
+    """A declared function of the module.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class DeclaredFunction:
     func : PrimFunc
     signature : Signature
     sizes : tuple of Var
-        Variables of its shapes, which are passed after its arguments.
+        The shape variables, which are passed after the arguments.
     """
 
     code: ir.Function
@@ -49,20 +49,20 @@ class DeclaredFunction:
 
 @dataclass(slots=True)
 class ModuleState:
-    """What the functions of one LLVM module share.
+    """The state that the functions of an LLVM module share.
 
     Attributes
     ----------
     target : Target
-        What the code is for.
+        The target of the code.
     messages : list of str
-        Texts of failed assertions; a function that returns ``n > 0`` failed with message ``n - 1``.
+        Messages of assertions; a function that returns ``n > 0`` failed with message ``n - 1``.
     parallel : bool
-        Whether parallel loops call an OpenMP runtime; otherwise they are written as serial ones.
+        Whether parallel loops call an OpenMP runtime; otherwise they are serial.
     functions : dict of str to DeclaredFunction
-        By their names in the module, and by the names of their symbols.
+        The functions by their names in the module and by their symbols.
     imported : list of str
-        LLVM IR that loops bring by the pragma ``import_llvm``, or the paths of files of it.
+        LLVM IR, or paths of such files, from the pragma ``import_llvm``.
     """
 
     module: ir.Module
@@ -74,7 +74,7 @@ class ModuleState:
     imported: list[str] = field(default_factory=list)
 
     def declare(self, name: str, result: ir.Type, args: Sequence[ir.Type]) -> ir.Function:
-        """Return the external function of that name, declared at its first use."""
+        """Return an external function, declaring it at its first use."""
         declared = self.module.globals.get(name)
         if declared is not None:
             return declared
@@ -83,27 +83,27 @@ class ModuleState:
         return function
 
     def define(self, name: str, result: ir.Type, args: Sequence[ir.Type]) -> ir.Function:
-        """Return a new function of the module, for the CPU that the target names."""
+        """Define a function with the attributes of the target CPU."""
         function = ir.Function(self.module, ir.FunctionType(result, args), name)
         function.attributes.add("nounwind")
         for attribute in cpu_attributes(self.target):
-            set.add(function.attributes, attribute)  # llvmlite's own ``add`` knows no attributes of targets
+            set.add(function.attributes, attribute)  # llvmlite's own ``add`` does not accept target attributes
         return function
 
     def intrinsic(
         self, name: str, result: ir.Type, args: Sequence[ir.Type], overloads: Sequence[ir.Type]
     ) -> ir.Function:
-        """Return an intrinsic of LLVM, e.g. ``llvm.fabs`` overloaded on ``<8 x float>``."""
+        """Declare an LLVM intrinsic, e.g. ``llvm.fabs`` overloaded on ``<8 x float>``."""
         return self.declare(".".join([name, *(suffix(t) for t in overloads)]), result, args)
 
     def variable(self, typ: ir.Type, name: str) -> ir.GlobalVariable:
-        """Return a new variable of the module's own; it is zero when the code is loaded."""
+        """Define an internal, zero-initialised global variable."""
         variable = ir.GlobalVariable(self.module, typ, self.module.get_unique_name(name))
         variable.initializer, variable.linkage = ir.Constant(typ, None), "internal"
         return variable
 
     def constant_bytes(self, data: bytes, name: str, alignment: int) -> ir.GlobalVariable:
-        """Return a new constant of the module's own."""
+        """Define an internal constant."""
         typ = ir.ArrayType(I8, len(data))
         constant = ir.GlobalVariable(self.module, typ, self.module.get_unique_name(name))
         constant.initializer, constant.linkage = ir.Constant(typ, bytearray(data)), "internal"
@@ -111,14 +111,14 @@ class ModuleState:
         return constant
 
     def message(self, text: str) -> int:
-        """Return the number that a function returns to fail with ``text``."""
+        """Return the status code of a failure with ``text``."""
         if text not in self.messages:
             self.messages.append(text)
         return self.messages.index(text) + 1
 
 
 def suffix(typ: ir.Type) -> str:
-    """Return how the name of an overloaded intrinsic spells a type."""
+    """Return the mangled type in the name of an overloaded intrinsic."""
     scalar = scalar_of(typ)
     if isinstance(scalar, ir.IntType):
         text = f"i{scalar.width}"
@@ -133,30 +133,30 @@ def suffix(typ: ir.Type) -> str:
 
 @dataclass(slots=True)
 class FunctionState:
-    """One LLVM function and where in it the next instruction goes.
+    """The state of the current function, with the insertion point.
 
     Attributes
     ----------
     values : dict
-        What each variable in scope is.
+        The values of variables in scope.
     wide : dict
-        What variables in scope that count something are, in 64 bits.
+        The 64-bit values of index variables in scope.
     alignments : dict
-        Alignment in bytes of what a pointer variable points to.
+        The alignment in bytes of the memory that a pointer variable points to.
     divisors : dict
-        A number that surely divides a variable.
+        Known divisors of variables.
     distinct : set
-        Pointer variables whose memory no other pointer reaches.
+        Pointer variables that alias no other pointer.
     cleanups : list
-        Pointers of heap memory that must be freed before the function returns, innermost last.
+        Heap allocations to free before the function returns, innermost last.
     stack_bytes : int
-        What its allocations take of the stack.
+        Total size of the allocations on the stack.
     in_parallel : bool
-        Whether what is written is the body of a parallel loop.
+        Whether this is the body of a parallel loop.
     result : ir.Value, optional
-        Where the value that ``tir.ret`` returns is stored.
+        The address at which the value of ``tir.ret`` is stored.
     returns : str
-        The data type of that value; empty without one.
+        The data type of that value; empty if there is none.
     """
 
     shared: ModuleState
@@ -188,7 +188,7 @@ class FunctionState:
         return self.builder.call(callee, args, fastmath=flags)
 
     def alloca(self, typ: ir.Type, align: int, name: str = "") -> ir.Value:
-        """Reserve memory on the stack, once for each call of the function."""
+        """Allocate stack memory in the entry block."""
         entry = self.function.entry_basic_block
         here = self.builder.block
         self.builder.position_at_start(entry)
@@ -200,11 +200,11 @@ class FunctionState:
         return pointer
 
     def block(self, name: str) -> ir.Block:
-        """Return a basic block that can be branched to; it stands where :meth:`enter` comes to it."""
+        """Create a basic block, which :meth:`enter` inserts into the function."""
         return ir.Block(self.function, name)
 
     def enter(self, block: ir.Block) -> None:
-        """Go on in ``block``, after everything written so far."""
+        """Insert a block at the end of the function and continue there."""
         self.function.blocks.append(block)
         self.builder.position_at_end(block)
 
@@ -217,13 +217,13 @@ class FunctionState:
         self.enter(passed)
 
     def leave(self, code: int | ir.Value) -> None:
-        """Return ``code`` from the function; heap memory is given back first."""
+        """Return ``code`` from the function after freeing heap memory."""
         for pointer in reversed(self.cleanups):
             self.free(pointer)
         self.builder.ret(code if isinstance(code, ir.Value) else ir.Constant(I32, code))
 
     def free(self, pointer: ir.Value) -> None:
-        """Give heap memory back."""
+        """Free heap memory."""
         self.builder.call(self.shared.declare("free", VOID, [POINTER]), [pointer])
 
     def lanewise(
@@ -233,7 +233,7 @@ class FunctionState:
         result: ir.Type,
         attributes: Mapping[int, Sequence[str]] | None = None,
     ) -> ir.Value:
-        """Call a scalar function for each lane of its arguments; arguments may have attributes by their places."""
+        """Call a scalar function for each lane; arguments may have attributes, by position."""
         count = lanes_of(args[0].type)
         if count == 1:
             return self.builder.call(function, args, arg_attrs=attributes)
@@ -247,7 +247,7 @@ class FunctionState:
 
 
 class Emitter(Protocol):
-    """What an intrinsic's code is written through."""
+    """The interface through which calls of operators emit code."""
 
     state: FunctionState
 
@@ -255,10 +255,10 @@ class Emitter(Protocol):
         """Return the value of an expression."""
 
     def convert(self, value: ir.Value, source: str, target: str) -> ir.Value:
-        """Return a value converted to another data type."""
+        """Convert a value to another data type."""
 
     def branch(self, condition: PrimExpr, then: Callable[[], ir.Value], other: Callable[[], ir.Value]) -> ir.Value:
-        """Return one of two values; only that one is evaluated."""
+        """Return one of two values; only the selected one is evaluated."""
 
     def address(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> ir.Value:
         """Return a pointer to an element."""

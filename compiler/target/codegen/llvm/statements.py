@@ -1,4 +1,4 @@
-"""Statements of loop IR as LLVM basic blocks."""
+"""Code generation for statements."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from compiler.tir.stmt import (
 
 
 class Statements(Functor):
-    """Writes statements at the end of a function."""
+    """Generates code for statements at the end of the current function."""
 
     def __init__(self, state: FunctionState) -> None:
         self.state = state
@@ -68,13 +68,13 @@ class Statements(Functor):
             self.expressions.visit(n.value)
 
     def visit_LetStmt(self, n: LetStmt) -> None:
-        # What is computed of loop variables alone counts elements, and cannot overflow.
+        # A value computed from loop variables alone is an index, and cannot overflow.
         if n.var.dtype in ("int32", "int64") and is_speculatable(n.value):
             self.state.wide[n.var] = self.expressions.index(n.value)
         else:
             self.state.values[n.var] = self.expressions.visit(n.value)
             if n.var.dtype == "handle":
-                self.state.distinct.clear()  # another name for memory that some pointer already reaches
+                self.state.distinct.clear()  # an alias of memory that another pointer points to
         self.state.divisors[n.var] = divisor(n.value, self.state.divisors)
         self.visit(n.body)
 
@@ -82,7 +82,7 @@ class Statements(Functor):
         self.visit(n.body)
 
     def visit_Prefetch(self, n: Prefetch) -> None:
-        """A hint for memory that has no address yet: nothing to do."""
+        """Ignore the hint, as the buffer has no address yet."""
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
         if n.attr_key in THREAD_KEYS:
@@ -96,7 +96,7 @@ class Statements(Functor):
             self.visit(n.body)
 
     def _once(self, n: AttrStmt) -> None:
-        """Write statements that only the first call of the module's code carries out."""
+        """Generate statements that are executed by the first call only."""
         name = n.value.value if isinstance(n.value, StringImm) else str(n.value)
         if name != RUN_ONCE:
             raise BuildError(f"build: {COPROC_UOP_SCOPE} {name!r} is for a coprocessor; a CPU only has {RUN_ONCE!r}")
@@ -176,7 +176,7 @@ class Statements(Functor):
             self.loop(n, begin, end, may_be_empty=True)
 
     def loop(self, n: For, begin: ir.Value, end: ir.Value, may_be_empty: bool) -> None:
-        """Write the iterations of a loop from ``begin`` to before ``end``; the test stands at the bottom."""
+        """Generate a bottom-tested loop from ``begin`` to ``end``, exclusive."""
         state, builder = self.state, self.state.builder
         name = f"for.{n.loop_var.name}"
         body, after = state.block(name), state.block(f"{name}.end")
@@ -276,13 +276,13 @@ def _is_zero(e: PrimExpr) -> bool:
 
 
 MAX_CHAIN = 8
-"""Iterations of a running maximum that LLVM may unroll: each is a comparison and a choice that depend on the last."""
+"""The maximum extent of a running maximum that LLVM may unroll into a chain of dependent selects."""
 
 
 def _chains_selects(n: For) -> bool:
-    """Whether a loop carries a running maximum or minimum of floats over many iterations, its inner loops counted.
+    """Whether a loop, including inner ones, computes a running maximum or minimum of floats over many iterations.
 
-    Unrolled, it is a chain of choices, whose analyses in LLVM take time exponential in its length.
+    Unrolled, it is a chain of selects, whose analysis takes LLVM time exponential in its length.
     """
     loops: list[For] = []
     body: Stmt = n
@@ -293,13 +293,13 @@ def _chains_selects(n: For) -> bool:
         return False
     carried = [loop for loop in loops if not uses_var(body.indices, loop.loop_var)]
     if n not in carried:
-        return False  # each iteration has an element of its own
+        return False  # each iteration updates an element of its own
     extents = [loop.extent.value if isinstance(loop.extent, IntImm) else MAX_CHAIN + 1 for loop in carried]
     return math.prod(extents) > MAX_CHAIN
 
 
 def _is_running_choice(store: BufferStore) -> bool:
-    """Whether a statement makes an element the larger, or the smaller, of itself and another float."""
+    """Whether a statement replaces a float element by its maximum or minimum with another value."""
     value = store.value
     if not isinstance(value, Max | Min) or not dt.is_float(value.dtype):
         return False
@@ -310,7 +310,7 @@ def _is_running_choice(store: BufferStore) -> bool:
 
 
 def _loop_hints(module: ir.Module, *hints: str) -> ir.MDValue:
-    """Return a loop's identity: a node that names itself first, then the hints."""
+    """Return the metadata node of a loop: a self-reference, followed by the hints."""
     loop = ir.MDValue(module, [], name=str(len(module.metadata)))
     loop.operands = (loop, *(module.add_metadata([hint]) for hint in hints))
     return loop

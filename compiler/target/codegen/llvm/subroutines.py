@@ -1,7 +1,7 @@
-"""Returning values, and calls of the other functions of a module.
+"""Return values, and calls between functions of a module.
 
-A function returns a status, and stores what ``tir.ret`` gives through its last parameter, as the 64 bits of an integer,
-a double or a pointer.
+A function returns a status, and stores the value of ``tir.ret`` through its last parameter, as the 64 bits of an
+integer, a double or a pointer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["call_function", "return_value"]
 
 
 def return_value(e: Emitter, n: Call) -> ir.Value:
-    """Write ``tir.ret``: store the value where the caller expects it and leave the function."""
+    """Generate ``tir.ret``: store the value for the caller and return."""
     state, builder = e.state, e.state.builder
     if state.in_parallel:
         raise BuildError("LLVM code generation: cannot return from inside a parallel loop")
@@ -41,22 +41,22 @@ def return_value(e: Emitter, n: Call) -> ir.Value:
 
 
 def call_function(e: Emitter, n: Call, callee: DeclaredFunction, args: Sequence[PrimExpr]) -> ir.Value:
-    """Write the call of a function of the same module; the caller fails where it fails.
+    """Generate the call of a function of the same module, whose failure is propagated.
 
     Parameters
     ----------
     e : Emitter
     n : Call
-        Of the data type that its value is used as.
+        The call, of the data type that its result is used as.
     callee : DeclaredFunction
-        It may have no buffers, since their shapes would be unknown here; pointers are passed instead.
+        The function, whose parameters must be scalars and pointers, not buffers.
     args : sequence of PrimExpr
-        Numbers and pointers.
+        The arguments.
 
     Returns
     -------
     llvmlite.ir.Value
-        What the function returns; 0 if it returns nothing.
+        The result; 0 if the function returns none.
     """
     state, builder, signature = e.state, e.state.builder, callee.signature
     if callee.func.buffer_map:

@@ -1,6 +1,6 @@
 """LLVM types and constants for TVM's data types.
 
-Truth values are ``i1`` in registers and ``i8`` in memory, as NumPy stores them.
+Booleans are ``i1`` in registers and ``i8`` in memory, as in NumPy.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _FLOATS = {16: ir.HalfType(), 32: ir.FloatType(), 64: ir.DoubleType()}
 
 
 class MissingTypeError(BuildError):
-    """No code is made for values of a data type.
+    """A data type that code generation does not support.
 
     Parameters
     ----------
     dtype : str
     where : str
-        What is of the type, and the user's line; empty while neither is known.
+        What has the type, and the line of the program; empty while unknown.
     """
 
     def __init__(self, dtype: str, where: str = "") -> None:
@@ -40,12 +40,12 @@ class MissingTypeError(BuildError):
 
 @cache
 def register_type(dtype: str) -> ir.Type:
-    """Return the type that values of ``dtype`` have in registers.
+    """Return the type of a value in registers.
 
     Raises
     ------
     MissingTypeError
-        If code generation has no such type.
+        If the data type is not supported.
     """
     d = dt.parse(dtype)
     if d.code == "handle":
@@ -63,7 +63,7 @@ def register_type(dtype: str) -> ir.Type:
 
 @cache
 def memory_type(dtype: str) -> ir.Type:
-    """Return the type that values of ``dtype`` have in memory."""
+    """Return the type of a value in memory."""
     return register_type(dt.with_lanes("uint8", dt.lanes(dtype)) if dt.is_bool(dtype) else dtype)
 
 
@@ -75,12 +75,12 @@ class ScalableVectorType(ir.VectorType):  # type: ignore[misc]
 
 
 def with_lanes(scalar: ir.Type, count: int) -> ir.Type:
-    """Return a vector of ``count`` such scalars, or the scalar for 1; a scalable vector for a negative count.
+    """Return a vector type of ``count`` lanes: the scalar type for 1, a scalable vector for a negative count.
 
     Raises
     ------
     BuildError
-        If it is longer than the longest vector.
+        If it has too many lanes.
     """
     if count > dt.MAX_LANES:
         raise BuildError(f"LLVM code generation: a vector has at most {dt.MAX_LANES:,} lanes, got {count:,}")
@@ -90,7 +90,7 @@ def with_lanes(scalar: ir.Type, count: int) -> ir.Type:
 
 
 def scalar_of(typ: ir.Type) -> ir.Type:
-    """Return the element type of a vector type, any other type itself."""
+    """Return the element type of a vector type; other types are returned unchanged."""
     return typ.element if isinstance(typ, ir.VectorType) else typ
 
 
@@ -100,7 +100,7 @@ def lanes_of(typ: ir.Type) -> int:
 
 
 class Literal(ir.Constant):  # type: ignore[misc]
-    """A constant in LLVM's own notation, which has a short form for vectors of equal lanes."""
+    """A constant in LLVM's textual form, which has a short notation for splats."""
 
     constant = ()
 
@@ -113,7 +113,7 @@ class Literal(ir.Constant):  # type: ignore[misc]
 
 
 def constant(typ: ir.Type, value: int | float) -> ir.Value:
-    """Return a constant, in each lane where ``typ`` is a vector."""
+    """Return a constant, as a splat if ``typ`` is a vector type."""
     scalar = scalar_of(typ)
     literal = _integer(scalar, int(value)) if isinstance(scalar, ir.IntType) else float_literal(scalar, float(value))
     if scalar is typ:
@@ -124,12 +124,12 @@ def constant(typ: ir.Type, value: int | float) -> ir.Value:
 def _integer(typ: ir.IntType, value: int) -> str:
     if typ.width == 1:
         return "true" if value else "false"
-    # LLVM's integers have no sign; it spells those with the highest bit set as negative.
+    # LLVM's integers are signless, and printed as negative if the highest bit is set.
     return str(value - (1 << typ.width) if value >= 1 << (typ.width - 1) else value)
 
 
 def float_literal(typ: ir.Type, value: float) -> str:
-    """Return a constant as LLVM spells it exactly: the bits of a double, or of a half."""
+    """Format a floating-point constant exactly, as the bits of a double or half."""
     if isinstance(typ, ir.HalfType):
         return f"0xH{struct.unpack('<H', _half(value))[0]:04X}"
     if isinstance(typ, ir.FloatType):
@@ -157,13 +157,13 @@ def lane_numbers(typ: ir.VectorType) -> ir.Value:
 
 
 def lane_mask(indices: list[int]) -> ir.Value:
-    """Return the constant that a shuffle takes its lanes from."""
+    """Return the mask constant of a shuffle."""
     typ = ir.VectorType(I32, len(indices))
     return ir.Constant(typ, indices) if any(indices) else Literal(typ, "zeroinitializer")
 
 
 def poison(typ: ir.Type) -> ir.Value:
-    """Return a value that is never looked at."""
+    """Return a poison value."""
     return Literal(typ, "poison")
 
 

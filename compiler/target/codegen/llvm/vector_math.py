@@ -1,8 +1,8 @@
-"""Elementary functions as straight-line vector code, so that a vector loop stays one.
+"""Elementary functions as straight-line vector code, so that loops over them stay vectorised.
 
 Range reduction and minimax polynomials of Stephen Moshier's Cephes Mathematical Library (single and double
-precision), written without branches: special values are selected at the end.  Each is within 3 units in the last place
-of the true value; the tests measure it.
+precision), written without branches: special values are selected at the end.  The error is at most 3 units in the last
+place, as measured by the tests.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Lanes:
         return constant(self.type, value)
 
     def add(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """Return ``a + b``, which may be fused with a product."""
+        """Return ``a + b``, which may be contracted with a product."""
         return self.state.builder.fadd(a, b, flags=_CONTRACT)
 
     def sub(self, a: ir.Value, b: ir.Value) -> ir.Value:
@@ -56,23 +56,23 @@ class Lanes:
         return result
 
     def monic(self, x: ir.Value, coefficients: Sequence[float]) -> ir.Value:
-        """Evaluate a polynomial whose highest coefficient, 1, is left out."""
+        """Evaluate a monic polynomial, whose leading coefficient 1 is omitted."""
         return self.polynomial(x, (1.0, *coefficients))
 
     def where(
         self, predicate: str, a: ir.Value, b: ir.Value | float, then: ir.Value | float, other: ir.Value | float
     ) -> ir.Value:
-        """Return ``then`` in lanes where the comparison holds, which it never does for a NaN, else ``other``."""
+        """Select ``then`` in lanes where the ordered comparison holds, else ``other``."""
         bound = self.number(b) if isinstance(b, (int, float)) else b
         values = [self.number(v) if isinstance(v, (int, float)) else v for v in (then, other)]
         return self.state.builder.select(self.state.builder.fcmp_ordered(predicate, a, bound), *values)
 
     def bits(self, x: ir.Value) -> ir.Value:
-        """Return the representation as integers."""
+        """Bitcast to integers."""
         return self.state.builder.bitcast(x, self.integer)
 
     def from_bits(self, x: ir.Value) -> ir.Value:
-        """Return what integers represent."""
+        """Bitcast from integers."""
         return self.state.builder.bitcast(x, self.type)
 
     def integer_number(self, value: int) -> ir.Value:
@@ -80,7 +80,7 @@ class Lanes:
         return constant(self.integer, value)
 
     def power_of_two(self, exponent: ir.Value) -> ir.Value:
-        """Return ``2 ** exponent`` for an exponent of the normal range."""
+        """Return ``2 ** exponent`` for an exponent within the normal range."""
         builder = self.state.builder
         biased = builder.add(exponent, self.integer_number(self.bias))
         return self.from_bits(builder.shl(biased, self.integer_number(self.mantissa)))
@@ -95,11 +95,11 @@ class Lanes:
 
 
 def exp(v: Lanes, x: ir.Value) -> ir.Value:
-    """Return e ** x: ``2 ** n`` times the exponential of a remainder of at most ln(2) / 2."""
+    """Return e ** x as ``2 ** n`` times the exponential of a remainder of at most ln(2) / 2."""
     builder = v.state.builder
     low, high = (-746.0, 710.0) if v.double else (-104.0, 89.0)
     x = v.where("<", x, low, low, v.where(">", x, high, high, x))
-    # Adding 1.5 * 2 ** mantissa rounds to a whole number and leaves it in the lowest bits.
+    # Adding 1.5 * 2 ** mantissa rounds to an integer, which is left in the lowest bits.
     magic = v.number(1.5 * 2.0**v.mantissa)
     shifted = v.add(v.mul(x, v.number(1.4426950408889634)), magic)
     count = builder.sub(v.bits(shifted), v.bits(magic))
@@ -115,7 +115,7 @@ def exp(v: Lanes, x: ir.Value) -> ir.Value:
         rest = v.sub(x, v.mul(rounded, v.number(0.693359375)))
         rest = v.sub(rest, v.mul(rounded, v.number(-2.12194440e-4)))
         result = v.add(v.add(v.mul(v.polynomial(rest, _EXP_SINGLE), v.mul(rest, rest)), rest), v.number(1.0))
-    # Two factors, because 2 ** n itself leaves the range before the result does.
+    # Two factors, because 2 ** n may overflow where the result does not.
     half = builder.ashr(count, v.integer_number(1))
     return v.mul(v.mul(result, v.power_of_two(half)), v.power_of_two(builder.sub(count, half)))
 
@@ -133,12 +133,12 @@ _EXP_Q = (3.00198505138664455042e-6, 2.52448340349684104192e-3, 2.27265548208155
 
 
 def log(v: Lanes, x: ir.Value) -> ir.Value:
-    """Return the natural logarithm: that of the fraction in [sqrt(1/2), sqrt(2)) plus the exponent's."""
+    """Return the natural logarithm: that of the mantissa in [sqrt(1/2), sqrt(2)) plus that of the exponent."""
     builder = v.state.builder
     smallest = 2.0 ** (1 - v.bias)
     scaled = v.where("<", x, smallest, v.mul(x, v.number(2.0**v.mantissa)), x)
     bits = v.bits(scaled)
-    # Subtracting the bits of sqrt(1/2) moves the exponent's step to where the fraction's range begins.
+    # Subtracting the bits of sqrt(1/2) makes the exponent change where the range of the mantissa begins.
     root = v.bits(v.number(0.70710678118654752440))
     exponent = builder.ashr(builder.sub(bits, root), v.integer_number(v.mantissa))
     fraction = v.from_bits(builder.sub(bits, builder.shl(exponent, v.integer_number(v.mantissa))))
@@ -189,7 +189,7 @@ _LOG_Q = (
 
 
 def tanh(v: Lanes, x: ir.Value) -> ir.Value:
-    """Return the hyperbolic tangent: a polynomial near 0, else from the exponential."""
+    """Return the hyperbolic tangent, by a polynomial near 0 and the exponential elsewhere."""
     square = v.mul(x, x)
     if v.double:
         ratio = v.div(v.polynomial(square, _TANH_P), v.monic(square, _TANH_Q))
@@ -219,7 +219,7 @@ def sigmoid(v: Lanes, x: ir.Value) -> ir.Value:
 
 
 def erf(v: Lanes, x: ir.Value) -> ir.Value:
-    """Return the error function: odd polynomials below 1, one minus its complement above."""
+    """Return the error function, by an odd polynomial below 1 and its complement above."""
     square = v.mul(x, x)
     magnitude = v.abs(x)
     if v.double:
@@ -312,4 +312,4 @@ VECTOR_FUNCTIONS: dict[str, Callable[[Lanes, ir.Value], ir.Value]] = {
     "tir.sigmoid": sigmoid,
     "tir.erf": erf,
 }
-"""Operators that have such code."""
+"""The vector implementations, by operator."""

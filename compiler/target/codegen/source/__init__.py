@@ -1,4 +1,4 @@
-"""Code generation as source code: one file for each language, over one printer."""
+"""Source code generators: one module per language, on a common printer."""
 
 from compiler.target.codegen.source.device_module import device_module
 from compiler.target.codegen.source.generate import LANGUAGES, SourceCode, source_code

@@ -1,11 +1,11 @@
-"""Mathematical functions that some languages lack, as helpers in the words of those languages."""
+"""Approximations of mathematical functions that some languages lack."""
 
 from __future__ import annotations
 
 __all__ = ["ERF_COEFFICIENTS", "erf_lines"]
 
 ERF_COEFFICIENTS = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
-"""Of the powers of ``1 / (1 + 0.3275911 |x|)``; the error is at most 1.5e-7.
+"""Coefficients of the powers of ``1 / (1 + 0.3275911 |x|)``; the error is at most 1.5e-7.
 
 Source: M. Abramowitz and I. Stegun, Handbook of Mathematical Functions, 7.1.26.
 """
@@ -17,7 +17,7 @@ def erf_lines(declare: str, absolute: str, sign: str) -> tuple[str, ...]:
     Parameters
     ----------
     declare : str
-        What begins the declaration of a value, e.g. ``let``.
+        The keyword or type that begins a declaration, e.g. ``let``.
     absolute, sign : str
         The names of the functions.
 

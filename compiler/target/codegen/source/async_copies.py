@@ -1,4 +1,4 @@
-"""Asynchronous copies from global to shared memory in CUDA C: instructions of PTX.
+"""Asynchronous copies from global to shared memory in CUDA C, as inline PTX.
 
 References
 ----------
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["ASYNC_COPIES"]
 
 _CACHES = {4: "ca", 8: "ca", 16: "cg"}
-"""Which caches a copy of some bytes goes through: those of the processor and the device, or the device's alone."""
+"""Cache operators by copy size: ``ca`` caches at all levels, ``cg`` only in L2."""
 
 
 def _copy(e: Expressions, n: Call, level: int) -> None:
-    """Write ``cp.async``; where the condition does not hold, it reads nothing and stores zeros."""
+    """Emit ``cp.async``, which stores zeros without reading if its condition is false."""
     shared, shared_at, source, source_at, size, *condition = n.args
     count = _constant(n, size, "copies 4, 8 or 16 bytes")
     if count not in _CACHES:
@@ -58,4 +58,4 @@ ASYNC_COPIES: dict[str, CallRule] = {
     "tir.ptx_commit_group": _commit,
     "tir.ptx_wait_group": _wait,
 }
-"""How asynchronous copies are written."""
+"""The emitters of asynchronous copies, by operator."""

@@ -1,8 +1,8 @@
-"""The functions that programs of a device's language can call: nothing brings in others.
+"""The built-in functions of device languages, the only ones that kernels can call.
 
-They are those of *WebGPU Shading Language*, chapter 17; of *The OpenCL C Specification*, version 1.2, chapter 6.12,
-with the extensions for sub-groups; of *Metal Shading Language Specification*, version 2, chapter 5.  Functions whose
-arguments no expression of loop IR can be, such as textures and atomic variables, are left out.
+They are taken from *WebGPU Shading Language*, chapter 17; *The OpenCL C Specification*, version 1.2, chapter 6.12,
+with the extensions for sub-groups; and *Metal Shading Language Specification*, version 2, chapter 5.  Functions with
+arguments that TIR cannot express, such as textures and atomic variables, are omitted.
 """
 
 from __future__ import annotations

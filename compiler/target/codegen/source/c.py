@@ -1,4 +1,4 @@
-"""C, of the standard of 2011: no library but the one of the language."""
+"""C11, with nothing but the standard library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BINARY = ("pow", "atan2", "hypot", "fmod", "copysign", "nextafter", "ldexp")
 
 
 def _functions(suffix: str, one: str) -> dict[str, str]:
-    """Return the calls of the C library for the type of numbers that a suffix stands for."""
+    """Return the math functions of the C library with the suffix of a floating-point type."""
     return {
         **{f"tir.{name}": f"{name}{suffix}({{0}})" for name in UNARY},
         **{f"tir.{name}": f"{name}{suffix}({{0}}, {{1}})" for name in BINARY},
@@ -99,4 +99,4 @@ C = Language(
     parameter="{type}* restrict {name}",
     reserved=frozenset(C_KEYWORDS.split()) | {f"{name}{s}" for name in (*UNARY, *BINARY, "fma") for s in ("", "f")},
 )
-"""The table of the language."""
+"""The definition of the language."""

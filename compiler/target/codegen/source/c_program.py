@@ -1,4 +1,4 @@
-"""What stands beside a program of C: its header, and a main program that times the first function."""
+"""The header of a C program, and a main program that times its first function."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from compiler.target.codegen.source.names import identifier
 __all__ = ["WEIGHTS_FILE", "c_header", "c_main"]
 
 DEFAULT_SIZE = 64
-"""The value of each size that is only known when the function is called."""
+"""The value of symbolic sizes in the main program."""
 WEIGHTS_FILE = "weights.bin"
-"""Where a main program finds the weights of a model."""
+"""The file from which a main program reads the weights of a model."""
 _GUARD = "STRATA_MODULE_H"
 _REPEATS = 10
 _LONG_ENOUGH = "1e-3"
-"""Seconds that a measurement takes at least: the clock of some machines has steps of a microsecond."""
+"""The minimum duration of a measurement in seconds, as some clocks have a resolution of a microsecond."""
 _RANDOM = [
     "static uint32_t state = 1;",
     "",
@@ -38,17 +38,17 @@ _RANDOM = [
 
 
 def c_header(code: SourceCode) -> str:
-    """Return the header of a program: how its functions are called.
+    """Return the header of a program, with the prototypes of its functions.
 
     Parameters
     ----------
     code : SourceCode
-        Of C.
+        A program in C.
 
     Returns
     -------
     str
-        Each function returns 0, or the number of the assertion that failed.
+        The header.  Each function returns 0, or the number of the failed assertion.
     """
     lines = [f"#ifndef {_GUARD}", f"#define {_GUARD}", "", "#include <stdbool.h>", "#include <stdint.h>", ""]
     for signature in code.signatures:
@@ -57,22 +57,22 @@ def c_header(code: SourceCode) -> str:
 
 
 def c_main(code: SourceCode, header: str = "module.h", weights: Sequence[str] = ()) -> str:
-    """Return a program that fills the arrays of the first function with random numbers, and calls and times it.
+    """Return a main program that calls and times the first function on random inputs.
 
     Parameters
     ----------
     code : SourceCode
-        Of C.
+        A program in C.
     header : str
-        The name of the file with what :func:`c_header` returns.
+        The file name of the header.
     weights : sequence of str
-        Parameters whose values are read from the file ``weights.bin`` instead, where they stand one after the other.
+        Parameters whose values are read from the file ``weights.bin``, in this order.
 
     Returns
     -------
     str
-        It prints the shortest of ten times of a call, and the sum of each array that the function writes.  A short call
-        is repeated until its time can be measured.
+        The program prints the shortest of ten measurements, and the sum of each output array.  Short calls are repeated
+        until their duration can be measured.
     """
     language, signature = code.language, code.signatures[0]
     arrays = [(_name(language, p), p) for p in signature.parameters if p.shape is not None]
@@ -94,7 +94,7 @@ def c_main(code: SourceCode, header: str = "module.h", weights: Sequence[str] = 
 
 
 def _reading(names: Sequence[str]) -> list[str]:
-    """Return the lines of a function that reads arrays from a file."""
+    """Return the C code of a function that reads arrays from a file."""
     reads = [f"    missing += sizeof {name} - fread({name}, 1, sizeof {name}, file);" for name in names]
     return [
         "static int read_weights(void) {",
@@ -109,7 +109,7 @@ def _reading(names: Sequence[str]) -> list[str]:
 
 
 def _timing(language: Language, signature: Signature) -> list[str]:
-    """Return the lines that call the function and print the shortest time."""
+    """Return the C code that times the function and prints the shortest measurement."""
     arguments = [_name(language, p) if p.shape is not None else "1" for p in signature.parameters]
     arguments += [_size(language, name) for name in signature.sizes]
     result = []
@@ -176,7 +176,7 @@ def _array(language: Language, name: str, p: Parameter) -> str:
 
 
 def _extent(language: Language, size: object) -> str:
-    """Return an extent that depends on sizes as a constant of C."""
+    """Return a symbolic extent as a C constant."""
     if isinstance(size, str):
         return _size(language, size)
     if isinstance(size, list):

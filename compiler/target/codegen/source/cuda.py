@@ -1,4 +1,4 @@
-"""CUDA C++, as NVRTC and nvcc compile it."""
+"""CUDA C++ for NVRTC and nvcc."""
 
 from __future__ import annotations
 
@@ -88,4 +88,4 @@ CUDA = Language(
         calls={**CALLS, **ASYNC_COPIES},
     ),
 )
-"""The table of the language."""
+"""The definition of the language."""

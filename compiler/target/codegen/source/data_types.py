@@ -1,4 +1,4 @@
-"""Refusing functions that compute with data types which their language or device lacks."""
+"""Checks that a language and its device support the data types of a function."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from compiler.tir.stmt import BufferStore
 __all__ = ["require_data_types", "require_stored_types"]
 
 _STORED_AS_BITS = frozenset({"bfloat16", "e4m3_float8", "e5m2_float8"})
-"""Data types that lowering stores as integers, where nothing tells any more what they were."""
+"""Data types that lowering converts to integers, after which they can no longer be recognised."""
 
 
 def require_data_types(language: Language, func: PrimFunc) -> None:
-    """Check that a language has the data types of a function's values and memory, and the device those it may lack.
+    """Check that a language and its device support the data types of a function's values and memory.
 
     Parameters
     ----------
     language : Language
     func : PrimFunc
-        Its attribute ``target`` says with ``supports_float16=0`` that the device has no half precision.
+        With ``supports_float16=0`` in its attribute ``target`` if the device has no half precision.
 
     Raises
     ------
@@ -44,13 +44,13 @@ def require_data_types(language: Language, func: PrimFunc) -> None:
 
 
 def require_stored_types(language: Language, module: IRModule) -> None:
-    """Check that a language can store the data types of functions that are lowered to integers on the way to it.
+    """Check that a language can store the data types that lowering converts to integers.
 
     Parameters
     ----------
     language : Language
     module : IRModule
-        Functions in which these types have not been lowered.
+        Functions before that lowering.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def require_stored_types(language: Language, module: IRModule) -> None:
 
 
 def _missing(language: Language, func: PrimFunc) -> dict[str, str]:
-    """Return what to use in place of data types that the language, or the function's device, lacks."""
+    """Return suggestions for the data types that the language or the function's device lacks."""
     target = func.attrs.get("target")
     if target is None or target.attrs.get("supports_float16", True):
         return dict(language.missing)
@@ -72,7 +72,7 @@ def _missing(language: Language, func: PrimFunc) -> dict[str, str]:
 
 
 def _pointed_to(buffer: Buffer) -> str:
-    """Return the data type that a buffer's pointer is declared with: loads of bool say the bytes that hold them."""
+    """Return the element type with which a buffer's pointer is declared: bool is stored in bytes."""
     kind = buffer.data.type_annotation
     if isinstance(kind, PointerType) and isinstance(kind.element_type, PrimType) and kind.element_type.dtype:
         return dt.element(kind.element_type.dtype)
@@ -80,7 +80,7 @@ def _pointed_to(buffer: Buffer) -> str:
 
 
 class _DataTypes(DataTypeUses):
-    """Refuses what is of a data type that is refused, and says what to use in place of those that are missing."""
+    """Raises errors for unsupported data types, with suggestions for missing ones."""
 
     def __init__(
         self, language: Language, func: PrimFunc, missing: Mapping[str, str], refused: Callable[[str], bool]
@@ -92,7 +92,7 @@ class _DataTypes(DataTypeUses):
         self._params = set(func.params)
 
     def require(self, dtype: str, what: str, n: Node) -> None:
-        """Reject a data type of something that a node has."""
+        """Check the data type of an entity."""
         element = dt.element(dtype)
         if element == "handle" or not self._refused(element):
             return
@@ -102,7 +102,7 @@ class _DataTypes(DataTypeUses):
         )
 
     def buffer(self, buffer: Buffer, n: BufferLoad | BufferStore) -> None:
-        """Reject memory that is passed to a kernel, where the device stores no elements of this type."""
+        """Check that the device can store the element type of a buffer that is passed to a kernel."""
         element = _pointed_to(buffer)
         if buffer.data in self._params and element in self._unstored:
             raise BuildError(

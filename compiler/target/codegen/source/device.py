@@ -1,4 +1,4 @@
-"""How a language says what runs on a device: kernels, threads, address spaces, barriers."""
+"""Device-specific parts of a language: kernels, thread axes, address spaces, barriers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["CallRule", "DeviceRules", "Head", "Kernel", "KernelParameter", "VectorRules"]
 
 CallRule: TypeAlias = "Callable[[Expressions, Call, int], None]"
-"""Writes a call of an operator, in parentheses where it binds less tightly than the number says."""
+"""Emits the call of an operator, in parentheses if it binds less tightly than the given level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class KernelParameter:
     Attributes
     ----------
     name : str
-        As the program spells it.
+        Its name in the program.
     dtype : str
-        Of the value; of a pointer, of what it points to.
+        The data type of the value, or of the elements behind a pointer.
     type : str
-        The data type in the language's words.
+        The data type as spelled in the language.
     is_pointer, is_written : bool
-        Whether it is memory, and whether the kernel stores there.
+        Whether it is a pointer, and whether the kernel writes through it.
     """
 
     name: str
@@ -43,16 +43,16 @@ class KernelParameter:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What the head of a kernel says.
+    """What the head of a kernel is generated from.
 
     Attributes
     ----------
     symbol : str
     parameters : list of KernelParameter
     threads : tuple of int, optional
-        Threads of a block along x, y and z; None if they are only known when it is launched.
+        Threads per block along x, y and z; None if only known at launch.
     noalias : bool
-        Whether no two pointers lead to the same memory.
+        Whether no two pointers alias.
     """
 
     symbol: str
@@ -62,16 +62,16 @@ class Kernel:
 
 
 class Head(NamedTuple):
-    """The lines that a kernel begins with.
+    """The first lines of a kernel.
 
     Attributes
     ----------
     line : str
-        Ends with the brace that opens the body.
+        The signature, ending with the opening brace of the body.
     before : list of str
-        What is declared outside of the kernel; its parameters' names are then names of the program.
+        Declarations outside of the kernel, which then include its parameters.
     first : list of str
-        Lines of the body.
+        The first lines of the body.
     """
 
     line: str
@@ -81,16 +81,16 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorRules:
-    """How elements that lie side by side are read and written at once.
+    """Vector loads and stores of contiguous elements.
 
     Attributes
     ----------
     types : mapping of str to str
-        The type of vectors of a data type, without the number of lanes.
+        The name of the vector types of a data type, without the number of lanes.
     lanes : tuple of int
-        Numbers of lanes that there are.
+        The available numbers of lanes.
     max_bytes : int
-        Size of the largest access.
+        The size of the largest access.
     load, store : str
         Templates of ``pointer``, ``vector`` (the type), ``lanes``, ``space``, and of ``value`` to store.
     """
@@ -102,7 +102,7 @@ class VectorRules:
     store: str = "*({space}{vector}*)({pointer}) = {value};"
 
     def has(self, dtype: str) -> bool:
-        """Return whether there are vectors of a type.
+        """Return whether a vector type is available.
 
         Parameters
         ----------
@@ -119,35 +119,35 @@ class VectorRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceRules:
-    """The tables of a language of kernels.
+    """The definition of a language's device-specific parts.
 
     Attributes
     ----------
     head : callable
-        From a :class:`Kernel` to its :class:`Head`.
+        Generates the :class:`Head` of a :class:`Kernel`.
     axes : mapping of str to str
-        The index of a thread along each axis.
+        The expression of each thread index.
     memory : mapping of str to str
-        How an array of a storage scope is declared: a template of ``type``, ``name`` and ``count``; for fragments of
-        tensor cores of ``shape`` and ``layout`` too.
+        Templates of array declarations by storage scope, with ``type``, ``name`` and ``count``; for tensor core
+        fragments also ``shape`` and ``layout``.
     module_memory : frozenset of str
         Scopes whose arrays are declared outside of the kernel.
     barriers : mapping of str to str
-        The statement that lets threads wait for each other, by scope.
+        The barrier statement of each scope.
     pointers : mapping of str to str
-        What stands before the type of pointers into a scope.
+        The address space qualifier of pointers into a scope.
     vectors : VectorRules, optional
-        None if memory is read and written element by element.
+        None if memory is accessed element by element.
     read_only : mapping of str to str
-        How an element that no thread writes is read, by data type; ``{}`` is its address.
+        Templates of loads from read-only memory, by data type; ``{}`` is the address.
     calls : mapping of str to callable
-        How calls of operators are written that no template says: those of tensor cores.
+        Emitters of operators that templates cannot express, such as those of tensor cores.
     needs_constant_threads : bool
-        Whether the number of threads of a block is a part of the program.
+        Whether the number of threads per block is part of the program.
     stored : mapping of str to str
-        Data types that pointers cannot lead to, and those of the same size that they lead to.
+        Data types that pointers do not support, with the types of the same size that are used instead.
     unstored : mapping of str to str
-        Data types that memory cannot hold, and what to use in their place.
+        Data types that cannot be stored in memory, with suggestions.
     """
 
     head: Callable[[Kernel], Head]

@@ -1,4 +1,4 @@
-"""The runtime's module of a program of kernels."""
+"""The runtime module of a device program."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from compiler.target.target import Target
 __all__ = ["FORMATS", "device_module"]
 
 FORMATS = {"cuda": "cuda", "opencl": "cl", "metal": "metal", "webgpu": "wgsl"}
-"""What the source of a kind of device is called."""
+"""The names of source formats, by target kind."""
 
 
 def device_module(
     code: SourceCode, target: Target, kernels: IRModule, launches: Callable[[], FunctionLaunches] | None = None
 ) -> DeviceModule:
-    """Return the runtime's module of a program of kernels.
+    """Create the runtime module of a device program.
 
     Parameters
     ----------
     code : SourceCode
     target : Target
-        The kernels'.
+        The target of the kernels.
     kernels : IRModule
-        The loop IR that the program was written from.
+        The lowered kernels.
     launches : callable, optional
-        Returns what the functions of the host launch.
+        Returns the launches of the host functions.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def device_module(
 
 
 def _ptx(text: str, target: Target, kernels: IRModule) -> str:
-    """Return NVRTC's PTX, LLVM's where NVRTC is not installed."""
+    """Return the PTX of NVRTC, or of LLVM if NVRTC is not installed."""
     if missing_tools():
         return _llvm_ptx(kernels, target.arch)
     return ptx_of(text, target.arch or DEFAULT_ARCH)
@@ -65,7 +65,7 @@ def _llvm_ptx(kernels: IRModule, arch: str) -> str:
 
 
 def _machine_code(text: str, kernels: IRModule, arch: str) -> bytes:
-    """Return machine code by NVRTC, or where it is not installed PTX by LLVM, which the driver compiles."""
+    """Return machine code of NVRTC, or PTX of LLVM for the driver to compile if NVRTC is not installed."""
     if not missing_tools() and knows(arch):
         return translate(text, arch).cubin
     return _llvm_ptx(kernels, arch).encode() + b"\0"

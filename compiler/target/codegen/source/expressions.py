@@ -1,4 +1,4 @@
-"""Expressions of loop IR in a language like C."""
+"""Code generation for expressions in C-like languages."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from compiler.tir.buffer import Buffer, BufferLoad, compact_strides
 __all__ = ["Expressions", "quoted"]
 
 _UNARY, _PRODUCT, _SUM, _SHIFT, _ORDER, _EQUALITY, _AND, _CHOICE, _ANY = 14, 13, 12, 11, 10, 9, 4, 2, 0
-"""How tightly operators bind; an operand that binds less tightly has parentheses."""
+"""Operator precedence; an operand that binds less tightly is parenthesised."""
 
 _SIGNS: dict[type, tuple[str, int]] = {
     Add: ("+", _SUM), Sub: ("-", _SUM), Mul: ("*", _PRODUCT),
@@ -69,7 +69,7 @@ _ARITHMETIC = (Add, Sub, Mul)
 
 
 class Expressions(Functor):
-    """Writes expressions at the end of the current line.
+    """Emits expressions at the end of the current line.
 
     Parameters
     ----------
@@ -79,11 +79,11 @@ class Expressions(Functor):
     Attributes
     ----------
     results : dict of Call to str
-        The variables that hold what calls of functions returned, which are made before the statement.
+        The variables that hold the results of calls, which are emitted before the statement.
     elements : dict of Var to str
-        The type that each pointer points to.
+        The element type of each pointer.
     read_only : set of Var
-        The pointers to memory that nothing writes while the function runs.
+        The pointers to memory that the function does not write.
     """
 
     def __init__(self, program: Program, out: TextBuilder) -> None:
@@ -96,7 +96,7 @@ class Expressions(Functor):
         self.read_only: set[Var] = set()
 
     def visit(self, n: PrimExpr, *args: int) -> None:
-        """Write an expression, in parentheses where its operator binds less tightly than ``args`` say."""
+        """Emit an expression, in parentheses if its operator binds less tightly than the level in ``args``."""
         with self.out.at(n):
             if n in self.results:
                 self.out.write(self.results[n])
@@ -104,7 +104,7 @@ class Expressions(Functor):
                 Functor.visit(self, n, *args)
 
     def write(self, *parts: str | PrimExpr) -> None:
-        """Write texts and expressions."""
+        """Emit strings and expressions."""
         for part in parts:
             if isinstance(part, str):
                 self.out.write(part)
@@ -112,14 +112,14 @@ class Expressions(Functor):
                 self.visit(part, _ANY)
 
     def fill(self, template: str, *args: str | PrimExpr, **parts: str | PrimExpr) -> None:
-        """Write a template whose fields are texts and expressions.
+        """Emit a template whose fields are strings and expressions.
 
         Parameters
         ----------
         template : str
             With fields such as ``{0}`` and ``{type}``; ``{{`` is a brace.
         *args, **parts : str or PrimExpr
-            What stands in the fields.
+            The values of the fields.
         """
         for text, field, _, _ in Formatter().parse(template):
             self.out.write(text)
@@ -127,7 +127,7 @@ class Expressions(Functor):
                 self.write(args[int(field)] if field.isdigit() else parts[field])
 
     def cast(self, dtype: str, value: str | PrimExpr) -> None:
-        """Write a conversion of a value to a data type."""
+        """Emit the conversion of a value to a data type."""
         template = self.language.spelling.cast
         typ, prefix = self.language.type(dtype), template.endswith("{value}")
         before, after = template.format(type=typ, value="\0").split("\0")
@@ -181,7 +181,7 @@ class Expressions(Functor):
             return
         sign, own = _SIGNS[type(n)]
         if isinstance(n, _ARITHMETIC) and dt.bits(n.dtype) < 32:
-            # C computes what is narrow in int or float.
+            # C promotes narrow types to int or float.
             before, after = self.language.cast(n.dtype, "\0").split("\0")
             self.out.write(before)
             self._infix(sign, n.a, n.b, own, _UNARY)
@@ -273,11 +273,11 @@ class Expressions(Functor):
         return f"(({self.space(buffer.data)}{typ}*){pointer})"
 
     def space(self, pointer: Var) -> str:
-        """Return what stands before the type of pointers to the memory that a variable points to."""
+        """Return the address space qualifier of the memory that a variable points to."""
         return self.language.device.pointers.get(pointer_scope(pointer), "") if self.language.device else ""
 
     def element(self, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> None:
-        """Write an element of a buffer."""
+        """Emit an element of a buffer."""
         self.out.write(self.pointer(buffer))
         self.out.write("[")
         terms: list[PrimExpr] = []
@@ -311,7 +311,7 @@ class Expressions(Functor):
             )
 
     def _operator(self, n: Call, sign: str) -> None:
-        """Write an operation on bits, always in parentheses."""
+        """Emit a bitwise operation, always in parentheses."""
         narrow = dt.bits(n.dtype) < 32 and not dt.is_bool(n.dtype)
         self.out.write(f"({self.language.type(n.dtype)})(" if narrow else "(")
         self.visit(n.args[0], _UNARY)
@@ -320,7 +320,7 @@ class Expressions(Functor):
         self.out.write(")")
 
     def _function(self, n: Call, name: str) -> None:
-        """Write the call of a mathematical function; half precision computes in single."""
+        """Emit the call of a math function, in single precision for half-precision values."""
         dtype = n.args[0].dtype
         if not dt.is_float(dtype):
             raise BuildError(f"code generation: {n} needs a floating-point operand, got {dtype}; cast it with .astype")
@@ -334,7 +334,7 @@ class Expressions(Functor):
         self.out.write(after)
 
     def _template(self, name: str, dtype: str) -> str:
-        """Return the call of a mathematical function, whose helper the program defines from now on."""
+        """Return the template of a math function call, adding its helper to the program if it has one."""
         template = (self.language.double_functions if dtype == "float64" else self.language.functions)[name]
         helper = name.removeprefix("tir.")
         if helper in self.language.helpers:
@@ -342,7 +342,7 @@ class Expressions(Functor):
         return template.replace("{t}", dtype)
 
     def extern(self, n: Call) -> None:
-        """Write the call of a function that is elsewhere, which the program declares."""
+        """Emit the call of an external function, and declare it."""
         name, *args = n.args
         if not isinstance(name, StringImm):
             raise BuildError(f"code generation: {n.op} takes the name of a function first, got {name}")
@@ -355,7 +355,7 @@ class Expressions(Functor):
 
 
 def _rounded(value: float, dtype: str) -> float:
-    """Return a value as narrower data types hold it."""
+    """Round a value to a narrower data type."""
     form = "<e" if dtype == "float16" else "<f"
     try:
         return float(struct.unpack(form, struct.pack(form, value))[0])
@@ -364,7 +364,7 @@ def _rounded(value: float, dtype: str) -> float:
 
 
 def _shortest(value: float, dtype: str) -> str:
-    """Return the fewest digits that name a value of a data type."""
+    """Return the shortest decimal representation that round-trips in a data type."""
     if dtype == "float64":
         return repr(value)
     digits = next(text for n in range(1, 18) if _rounded(float(text := f"{value:.{n}g}"), dtype) == value)
@@ -379,7 +379,7 @@ def _power_of_two(e: PrimExpr) -> int | None:
 
 
 def quoted(text: str) -> str:
-    """Return a text as a literal that cannot end before its end.
+    """Quote a string as a literal, escaping all that could end it.
 
     Parameters
     ----------
@@ -405,7 +405,7 @@ def _if_then_else(e: Expressions, n: Call, level: int) -> None:
 
 
 def _counted(name: str, e: Expressions, n: Call, level: int) -> None:
-    """Write the call of a helper that counts bits."""
+    """Emit the call of a helper that counts bits."""
     before, after = e.language.cast(n.dtype, "\0").split("\0")
     e.write(before, e.program.helper(name, n.args[0].dtype), "(", n.args[0], ")", after)
 
@@ -464,4 +464,4 @@ _CALLS: dict[str, Rule] = {
     builtin.CALL_PURE_EXTERN.name: lambda e, n, level: e.extern(n),
     "tir.bitwise_not": _not,
 }
-"""How calls of operators are written that are neither functions nor signs of the language."""
+"""The emitters of operators that are neither functions nor operators of the language."""

@@ -1,4 +1,4 @@
-"""From a lowered module to a program of source code."""
+"""Source code generation for lowered modules."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from compiler.tir.function import PrimFunc
 __all__ = ["LANGUAGES", "SourceCode", "source_code"]
 
 LANGUAGES: dict[str, Language] = {language.name: language for language in (C, CUDA, OPENCL, METAL, WEBGPU)}
-"""The languages, by the kind of targets that they are for."""
+"""The languages by target kind."""
 
 
 class SourceCode(msgspec.Struct, frozen=True, kw_only=True):
-    """A program.
+    """A generated program.
 
     Attributes
     ----------
     language : Language
     signatures : list of Signature
-        Its functions, and how they are called.
+        The signatures of its functions.
     listing : TextBuilder
-        Its lines, whose regions know what of the loop IR they are.
+        Its lines, with regions that refer to the IR.
     """
 
     language: Language
@@ -54,19 +54,19 @@ class SourceCode(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The program as text."""
+        """The source code."""
         return self.listing.text() + "\n"
 
 
 def source_code(module: IRModule, kind: str) -> SourceCode:
-    """Write the functions of a lowered module in a language.
+    """Generate source code for a lowered module.
 
     Parameters
     ----------
     module : IRModule
         Lowered functions.
     kind : str
-        The kind of the target: a key of ``LANGUAGES``.
+        The target kind, a key of ``LANGUAGES``.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def source_code(module: IRModule, kind: str) -> SourceCode:
     Raises
     ------
     BuildError
-        If the language cannot say what the module contains.
+        If the language cannot express something in the module.
     """
     started = time.perf_counter()
     functions = [(var.name_hint, func) for var, func in module.items() if isinstance(func, PrimFunc)]
@@ -112,7 +112,7 @@ def _declare(program: Program, functions: Sequence[tuple[str, PrimFunc]]) -> lis
 
 
 def _write(program: Program, out: TextBuilder, function: Declared) -> None:
-    """Write a function: its head, what its parameters are converted to, its body."""
+    """Emit a function: its head, conversions of its parameters, and its body."""
     language, func, signature = program.language, function.func, function.signature
     statements = Statements(program, out, signature.returns)
     names, elements = statements.names, statements.expressions.elements
@@ -147,7 +147,7 @@ def _write(program: Program, out: TextBuilder, function: Declared) -> None:
 
 
 def _joined(program: Program, declared: Sequence[Declared], bodies: TextBuilder) -> TextBuilder:
-    """Return the whole program: what the functions need comes first, which is known when they are written."""
+    """Assemble the program, starting with the definitions that its functions turned out to need."""
     out = TextBuilder()
     text = "\n".join(line.text for line in bodies.lines) + str(program.definitions)
     for line in (*program.language.needed(text), *program.language.prologue):

@@ -1,4 +1,4 @@
-"""Kernels: functions that the threads of a device run."""
+"""Code generation for kernels."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = ["is_kernel", "write_kernel"]
 
 _AXES = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 _BLOCK_SCOPES = ("shared", "shared.dyn")
-"""Storage of a block: languages declare it outside of all braces."""
+"""Scopes of shared memory, which is declared at the top level of a kernel."""
 _FRAGMENT_KEYS = ("fragment_shape", "fragment_layout")
 
 
 def is_kernel(func: PrimFunc) -> bool:
-    """Return whether a function launches threads.
+    """Return whether a function is a kernel, i.e. launches threads.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def is_kernel(func: PrimFunc) -> bool:
 
 
 def write_kernel(program: Program, out: TextBuilder, function: Declared) -> None:
-    """Write a kernel.
+    """Emit a kernel.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ def write_kernel(program: Program, out: TextBuilder, function: Declared) -> None
     Raises
     ------
     BuildError
-        If the language cannot say what the kernel contains.
+        If the language cannot express something in the kernel.
     TargetError
-        If the language has no kernels, or must know the number of threads of a block, and this one does not.
+        If the language has no kernels, or requires a constant number of threads per block.
     """
     rules, func = program.language.device, function.func
     if rules is None:
@@ -117,24 +117,24 @@ def _parameters(statements: KernelStatements, function: Declared, facts: _Kernel
 
 
 class _KernelFacts(StmtVisitor):
-    """What must be known of a kernel before its first line is written."""
+    """Collects the facts that the head of a kernel depends on."""
 
     def __init__(self) -> None:
         self.launches: list[AttrStmt] = []
-        """What launches threads, which the head of a kernel is written for."""
+        """The thread launches, which the head of the kernel depends on."""
         self.extents: dict[str, PrimExpr] = {}
         self.of_blocks: list[Allocate] = []
         self._elements: dict[Var, str] = {}
 
     def element(self, pointer: Var) -> str:
-        """Return the data type that a pointer among the parameters points to."""
+        """Return the element type of a pointer parameter."""
         kind = pointer.type_annotation
         if isinstance(kind, PointerType) and isinstance(kind.element_type, PrimType) and kind.element_type.dtype:
             return dt.element(kind.element_type.dtype)
         return dt.element(self._elements.get(pointer, "float32"))
 
     def threads(self, name: str, rules: DeviceRules) -> tuple[int, int, int] | None:
-        """Return the threads of a block along the three axes; None if they are not constant."""
+        """Return the threads per block along x, y and z; None if they are not constant."""
         extents = [self.extents.get(axis, IntImm("int32", 1)) for axis in _AXES]
         counts = [e.value for e in extents if isinstance(e, IntImm)]
         if len(counts) == len(_AXES):
@@ -163,7 +163,7 @@ class _KernelFacts(StmtVisitor):
 
 
 class KernelStatements(Statements):
-    """Writes the statements of one kernel.
+    """Emits the statements of a kernel.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class KernelStatements(Statements):
         self._fragments: dict[Var, dict[str, str]] = {}
 
     def visit_AttrStmt(self, n: AttrStmt) -> None:
-        """A thread axis is an expression of the language; it has no line of its own."""
+        """Bind a thread axis to its expression in the language."""
         if n.attr_key == "thread_extent" and isinstance(n.node, IterVar):
             axis = self.rules.axes.get(n.node.thread_tag)
             if axis is None:
@@ -201,7 +201,7 @@ class KernelStatements(Statements):
         self._inside(n.body)
 
     def declare(self, n: Allocate) -> None:
-        """Write the declaration of an array, where the language wants one of its scope."""
+        """Emit the declaration of an array where the language requires it for its scope."""
         scope, element = pointer_scope(n.buffer_var), dt.element(n.dtype)
         scope = "local" if scope == "global" else scope
         template = self.rules.memory.get(scope)
@@ -223,7 +223,7 @@ class KernelStatements(Statements):
             self._line(line)
 
     def _fragment(self, n: Allocate, scope: str, elements: int) -> dict[str, str]:
-        """Return the parts of a declaration that say what fragments an array has, and how many."""
+        """Return the fields of the declaration of an array of tensor core fragments."""
         said = self._fragments.get(n.buffer_var, {})
         shape, layout = (said.get(key, "") for key in _FRAGMENT_KEYS)
         if not shape or (not layout and scope != ACCUMULATOR):
@@ -257,7 +257,7 @@ class KernelStatements(Statements):
             self._at(template, n)
 
     def _vector(self, template: str, n: BufferLoad | BufferStore) -> str:
-        """Return a template of a vector's access in which only the pointer and the value are left to write."""
+        """Return the template of a vector access, with the pointer and the value left open."""
         assert self.rules.vectors is not None
         dtype = n.dtype if isinstance(n, BufferLoad) else n.value.dtype
         vector = f"{self.rules.vectors.types[dt.element(dtype)]}{dt.lanes(dtype)}"
@@ -265,7 +265,7 @@ class KernelStatements(Statements):
         return template.format(vector=vector, lanes=dt.lanes(dtype), space=space, pointer="{pointer}", value="{value}")
 
     def _at(self, template: str, n: BufferLoad | BufferStore) -> None:
-        """Write a piece of a template, with the address of the first lane for the pointer."""
+        """Emit a piece of a template, with the address of the first lane as the pointer."""
         before, *after = template.split("{pointer}")
         self.out.write(before)
         for text in after:

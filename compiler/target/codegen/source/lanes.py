@@ -1,4 +1,4 @@
-"""Vectors as loops over their lanes, for languages that have none."""
+"""Scalarisation: vectors as loops over lanes, for languages without vectors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["is_side_by_side", "without_vectors"]
 
 
 def without_vectors(stmt: Stmt, vectors: VectorRules | None = None) -> Stmt:
-    """Return a statement in which each vector is computed lane by lane.
+    """Scalarise a statement, computing vectors lane by lane.
 
     ::
 
@@ -48,7 +48,7 @@ def without_vectors(stmt: Stmt, vectors: VectorRules | None = None) -> Stmt:
     ----------
     stmt : Stmt
     vectors : VectorRules, optional
-        The vectors that memory is read and written by: copies of them between memory and rows of lanes are left.
+        The available vector accesses, which remain as copies between memory and local arrays of lanes.
 
     Returns
     -------
@@ -59,13 +59,13 @@ def without_vectors(stmt: Stmt, vectors: VectorRules | None = None) -> Stmt:
 
 
 def _check_fixed(n: BufferLoad | BufferStore, dtype: str) -> None:
-    """Reject what a language without masks and scalable vectors cannot say."""
+    """Raise an error for predicates and scalable vectors."""
     if n.predicate is not None or dt.is_scalable(dtype):
         raise BuildError(f"code generation: accesses with predicates and scalable vectors need LLVM, got {n}")
 
 
 class _Lanes(Mutator):
-    """Rewrites statements; expressions have one lane, which :meth:`lane` picks."""
+    """Rewrites statements; :meth:`lane` selects the lane of an expression."""
 
     def __init__(self, vectors: VectorRules | None) -> None:
         self._rules = vectors
@@ -93,7 +93,7 @@ class _Lanes(Mutator):
         return _over_lanes(lane, count, self._guarded(n, lane, BufferStore(buffer, self.lane(n.value, lane), indices)))
 
     def _at_once(self, n: BufferStore) -> Stmt | None:
-        """Return a store that moves whole vectors; None if its memory does not lie side by side.
+        """Return a store by vector accesses; None if the elements are not contiguous.
 
         ::
 
@@ -124,14 +124,14 @@ class _Lanes(Mutator):
         return body
 
     def _guarded(self, n: BufferStore, lane: PrimExpr | None, store: Stmt) -> Stmt:
-        """Return a store where its condition holds."""
+        """Guard a store by its condition."""
         condition = _condition(n)
         if condition is None:
             return store
         return IfThenElse(condition if lane is None else self.lane(condition, lane), store)
 
     def _through_copy(self, n: BufferStore, count: int) -> Stmt:
-        """Store a value that reads the same memory elsewhere: all of its lanes are computed first."""
+        """Store a value that reads other elements of the same memory: compute all lanes first."""
         copy = _row("lanes", n.value.dtype)
         read, write = Var("lane", "int32"), Var("lane", "int32")
         buffer, indices = self._element(n.buffer, n.indices, write)
@@ -178,7 +178,7 @@ class _Lanes(Mutator):
     # one lane of a vector
 
     def lane(self, e: PrimExpr, lane: PrimExpr) -> PrimExpr:
-        """Return one lane of a vector; of a scalar the scalar."""
+        """Return one lane of a vector, or a scalar unchanged."""
         if dt.lanes(e.dtype) == 1:
             return self.visit(e)  # type: ignore[no-any-return]
         rule = getattr(self, f"_lane_of_{type(e).__name__}", None)
@@ -214,7 +214,7 @@ class _Lanes(Mutator):
         return result
 
     def _picked(self, e: Shuffle, index: PrimExpr) -> PrimExpr:
-        """Return the lane that a constant picks from several vectors."""
+        """Return the lane with a constant index in the concatenation of several vectors."""
         if not isinstance(index, IntImm):
             raise BuildError(f"code generation: a shuffle must select lanes by constants, got {index}")
         number = index.value
@@ -251,7 +251,7 @@ class _Lanes(Mutator):
     def _element(
         self, buffer: Buffer, indices: tuple[PrimExpr, ...], lane: PrimExpr
     ) -> tuple[Buffer, tuple[PrimExpr, ...]]:
-        """Return where one lane of an access is: of a vector index, or of elements that are vectors themselves."""
+        """Return the index of one lane of an access, by a vector index or to elements that are vectors."""
         if dt.lanes(buffer.dtype) == 1:
             return buffer, tuple(self.lane(i, lane) for i in indices)
         if len(indices) != 1 or dt.lanes(indices[0].dtype) != 1:
@@ -265,14 +265,14 @@ class _Lanes(Mutator):
 
 
 def _condition(n: BufferLoad | BufferStore) -> PrimExpr | None:
-    """Return where an access takes place; None for everywhere."""
+    """Return the condition of an access; None if it is unconditional."""
     condition = n.predicate
     lane = condition.value if isinstance(condition, Broadcast) else condition
     return None if lane is None or is_const_int(lane, 1) else condition
 
 
 def is_side_by_side(n: BufferLoad | BufferStore) -> bool:
-    """Return whether an access is one of a vector's lanes that lie side by side, at a multiple of their number.
+    """Return whether an access is a contiguous vector, aligned to its number of lanes.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def is_side_by_side(n: BufferLoad | BufferStore) -> bool:
 
 
 def _unconditional_loads(e: PrimExpr) -> list[BufferLoad]:
-    """Return the loads of vectors side by side that an expression carries out in any case."""
+    """Return the contiguous vector loads that an expression executes unconditionally."""
     loads = _Loads()
     loads.visit(e)
     return loads.loads
@@ -310,7 +310,7 @@ class _Loads(Visitor):
             self.visit_Node(n)
 
     def visit_Let(self, n: Let) -> None:
-        """The value's variable is not there where the load would go."""
+        """Skip the body, as the variable is not in scope where the loads are moved to."""
 
     def visit_Var(self, n: Node) -> None:
         """A variable reads nothing."""
@@ -325,14 +325,14 @@ def _over_lanes(lane: Var, count: int, body: Stmt) -> Stmt:
 
 
 def _row(name: str, dtype: str) -> Buffer:
-    """Return a row for the lanes of a vector."""
+    """Return a local buffer for the lanes of a vector."""
     element = dt.element(dtype)
     data = Var(name, "handle", PointerType(PrimType(element), "local"))
     return decl_buffer((dt.lanes(dtype),), element, name, data=data, scope="local")
 
 
 def _reads_elsewhere(n: BufferStore) -> bool:
-    """Return whether the value of a store reads the memory that it writes at other elements, or calls what may."""
+    """Return whether the value of a store may read other elements of the memory that it writes."""
     reads = _Reads(n)
     reads.visit(n.value)
     return reads.elsewhere

@@ -1,4 +1,4 @@
-"""What the printer of source code asks a language for."""
+"""Definitions of source languages, as used by the printer."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ _KEYWORDS = (
     "static static_assert struct switch template throw try typedef typeid union using var volatile while"
 )
 KEYWORDS = frozenset(_KEYWORDS.split())
-"""Words that stand before parentheses or statements in some language, and are not functions anywhere."""
+"""Keywords that precede parentheses or statements in some language, and never name functions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spelling:
-    """The phrases of a language, as templates; the defaults are those of C.
+    """Templates of the syntax of a language, by default that of C.
 
     Attributes
     ----------
     declaration : str
-        A variable with its first value.
+        A variable declaration with an initialiser.
     cast : str
-        A conversion; ``value`` binds as tightly as a prefix operator's operand.
+        A cast; ``value`` has the precedence of a unary operand.
     choice : str
-        One of two values.
+        A conditional expression.
     loop : str
-        The head of a loop that counts up.
+        The head of a counting loop.
     unrolled : str
-        The line before a loop that the compiler is to unroll; empty for none.
+        The pragma before an unrolled loop; empty for none.
     function : str
         The head of a helper function.
     reinterpret : str
-        The same bits as another type; empty if a helper function copies them.
+        A bit cast; empty if a helper function copies the bits.
     extern : str
-        The declaration of a function that is elsewhere; empty if calls need none.
+        The declaration of an external function; empty if none is needed.
     line : str
-        Tells a compiler that the next line is one of another file; empty if there is no such directive.
+        The line directive; empty if there is none.
     parenthesized : bool
-        Whether operands of comparisons and of logical operators have parentheses wherever they are operators.
+        Whether operator expressions are parenthesised as operands of comparisons and logical operators.
     """
 
     declaration: str = "{type} {name} = {value};"
@@ -67,44 +67,44 @@ _C_SPELLING = Spelling()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
-    """A language of source code, as tables.
+    """The definition of a source language.
 
     Attributes
     ----------
     name : str
-        The kind of targets that it is for.
+        The target kind.
     prologue : tuple of str
-        The first lines of a program.
+        The first lines of every program.
     types : mapping of str to str
-        How a data type of scalars is spelled.
+        The spelling of scalar data types.
     requirements : mapping of str to str
-        The line that a program begins with where it contains a word.
+        Lines to add to the prologue of programs that contain a word.
     missing : mapping of str to str
-        For a data type that the language lacks, what to use in its place.
+        Suggestions for data types that the language lacks.
     suffixes : mapping of str to str
-        What literals of a data type end with.
+        The suffixes of literals, by data type.
     literals : mapping of str to str
-        Values that are not literals: infinities, what is not a number, the smallest integers.
+        Constants that have no literal: infinities, NaN, the smallest integers.
     functions : mapping of str to str
-        What an operator on single-precision numbers calls; ``{0}``, ``{1}``, … are its arguments.
+        Call templates of operators in single precision; ``{0}``, ``{1}``, … are the arguments.
     double_functions : mapping of str to str
-        The same for double precision.
+        The same in double precision.
     intrinsics : mapping of str to str
-        What an operator on values of any type calls.
+        Call templates of operators on any type.
     operators : mapping of str to str
-        Operators that have a sign between their arguments.
+        Infix operators.
     helpers : mapping of str to tuple of str
-        Functions that a program defines where it calls them, without their name and types: parameters, then lines.
-        ``{t}`` is their data type, and ``{u}`` the unsigned one of this width.
+        Helper functions that a program defines on demand, without their names and types: parameters, followed by lines.
+        ``{t}`` is the data type, and ``{u}`` the unsigned type of the same width.
     parameter : str
-        A pointer among the parameters that shares memory with no other.
+        A pointer parameter that aliases no other.
     reserved : frozenset of str
-        Words that no variable may be named.
+        Reserved words.
     spelling : Spelling
     built_in : re.Pattern, optional
-        The names of functions that programs can call; None if others can be linked with them.
+        A pattern of the names of built-in functions; None if external functions can be linked.
     device : DeviceRules, optional
-        How kernels are written; None for a language of CPUs.
+        The device-specific parts; None for CPU languages.
     """
 
     name: str
@@ -126,7 +126,7 @@ class Language:
     device: DeviceRules | None = None
 
     def type(self, dtype: str) -> str:
-        """Return how a data type of scalars is spelled.
+        """Return the spelling of a scalar data type.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class Language:
         Raises
         ------
         BuildError
-            If the language has no such type; the message says what to use in its place.
+            If the language lacks the type; the message has the suggestion.
         """
         spelled = self.types.get(dtype)
         if spelled is None:
@@ -147,7 +147,7 @@ class Language:
         return spelled
 
     def needed(self, text: str) -> list[str]:
-        """Return the lines that a program begins with for the sake of words in its text.
+        """Return the prologue lines that the words of a program require.
 
         Parameters
         ----------
@@ -160,14 +160,14 @@ class Language:
         return [line for word, line in self.requirements.items() if re.search(rf"\b{word}\d?\b", text)]
 
     def cast(self, dtype: str, value: str) -> str:
-        """Return a conversion of what is written already.
+        """Format a cast of an expression that is already formatted.
 
         Parameters
         ----------
         dtype : str
             The new type.
         value : str
-            A name, a literal or what is in parentheses.
+            A name, a literal or a parenthesised expression.
 
         Returns
         -------
@@ -187,7 +187,7 @@ class Language:
         Returns
         -------
         list of str
-            Lines.
+            The lines of the definition.
         """
         parameters, *lines = self.helpers[name]
         t = self.type(dtype)

@@ -1,4 +1,4 @@
-"""``#line``: compilers and debuggers name the line of the user's program in place of the generated one."""
+"""``#line`` directives, by which compilers and debuggers refer to the lines of the user's program."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from compiler.target.codegen.source.expressions import quoted
 __all__ = ["LINE_DIRECTIVES", "with_line_directives"]
 
 LINE_DIRECTIVES = "tir.line_directives"
-"""The option of a pass context."""
+"""The PassContext option that enables the directives."""
 register_config_option(LINE_DIRECTIVES, (bool, int))
 
 
 def with_line_directives(listing: TextBuilder, template: str) -> TextBuilder:
-    """Return a program in which each line is said to be the user's line that it was made for.
+    """Insert line directives that map each line to the user's line that it was generated from.
 
     For example, where line 12 of ``model.py`` binds an axis::
 
@@ -25,14 +25,14 @@ def with_line_directives(listing: TextBuilder, template: str) -> TextBuilder:
     Parameters
     ----------
     listing : TextBuilder
-        The program; lines of no origin are left to the line before.
+        The program; lines without an origin belong to the line before.
     template : str
-        The directive, with ``line`` and ``file``; empty if the language has none.
+        The template of the directive, with ``line`` and ``file``; empty if the language has none.
 
     Returns
     -------
     TextBuilder
-        ``listing`` itself where nothing says which lines are whose.
+        ``listing`` itself if no origins are recorded.
     """
     if not template:
         return listing

@@ -1,4 +1,4 @@
-"""Metal Shading Language, of version 2."""
+"""Metal Shading Language 2."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ METAL = Language(
     intrinsics={
         "Min": "min({0}, {1})",
         "Max": "max({0}, {1})",
-        "tir.tvm_warp_activemask": "0u",  # its shuffles need to be told of no threads
+        "tir.tvm_warp_activemask": "0u",  # its shuffles take no mask of threads
         "tir.tvm_warp_shuffle": "simd_shuffle({1}, {2})",
         "tir.tvm_warp_shuffle_up": "simd_shuffle_up({1}, {2})",
         "tir.tvm_warp_shuffle_down": "simd_shuffle_down({1}, {2})",
@@ -99,4 +99,4 @@ METAL = Language(
         vectors=VectorRules(types={name: _TYPES[name] for name in ("int32", "uint32", "float16", "float32")}),
     ),
 )
-"""The table of the language."""
+"""The definition of the language."""

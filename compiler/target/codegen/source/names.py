@@ -1,4 +1,4 @@
-"""Names of variables in source code: each its own within the braces where it is declared."""
+"""Unique names of variables in source code, by scope."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["Names", "identifier"]
 
 
 def identifier(name: str, reserved: frozenset[str]) -> str:
-    """Return a name as languages spell one.
+    """Convert a name to a valid identifier.
 
     Parameters
     ----------
     name : str
     reserved : frozenset of str
-        Words that it may not be; an underscore is added then.
+        Reserved words, to which an underscore is appended.
 
     Returns
     -------
     str
     """
-    clean = re.sub(r"^_+", "_", re.sub(r"[^A-Za-z0-9_]", "_", name))  # two underscores begin names of the compiler
+    clean = re.sub(r"^_+", "_", re.sub(r"[^A-Za-z0-9_]", "_", name))  # names with two leading underscores are reserved
     clean = "v_" if clean in ("", "_") else clean
     clean = clean if clean[0].isalpha() or clean[0] == "_" else f"_{clean}"
     return f"{clean}_" if clean in reserved else clean
@@ -37,7 +37,7 @@ class Names:
     Parameters
     ----------
     reserved : frozenset of str
-        Words that no variable may be named.
+        Reserved words.
     """
 
     def __init__(self, reserved: frozenset[str]) -> None:
@@ -46,7 +46,7 @@ class Names:
         self._names: dict[Var, str] = {}
 
     def define(self, var: Var) -> str:
-        """Name a variable that is declared here.
+        """Define a name for a variable that is declared here.
 
         Parameters
         ----------
@@ -61,23 +61,23 @@ class Names:
         return name
 
     def bind(self, var: Var, name: str) -> None:
-        """Let a variable have a name from here on.
+        """Bind a variable to a name.
 
         Parameters
         ----------
         var : Var
         name : str
-            As in :meth:`fresh`.
+            A name from :meth:`fresh`.
         """
         self._names[var] = name
 
     def fresh(self, wish: str) -> str:
-        """Return a name that nothing has here.
+        """Return a name that is not used in this scope.
 
         Parameters
         ----------
         wish : str
-            What it is like.
+            The preferred name.
 
         Returns
         -------
@@ -99,7 +99,7 @@ class Names:
 
     @contextmanager
     def braces(self) -> Iterator[None]:
-        """Let what is declared meanwhile end with the braces.
+        """Open a scope for the names that are defined within the context.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""OpenCL C, of version 1.2."""
+"""OpenCL C 1.2."""
 
 from __future__ import annotations
 
@@ -103,4 +103,4 @@ OPENCL = Language(
         stored={"bool": "int8"},
     ),
 )
-"""The table of the language."""
+"""The definition of the language."""

@@ -1,6 +1,6 @@
-"""Calls of functions that are registered with the runtime, from source code.
+"""Calls of packed functions from C.
 
-The convention is the one of machine code: :mod:`compiler.target.codegen.llvm.packed_calls`.
+The calling convention is the same as in machine code: :mod:`compiler.target.codegen.llvm.packed_calls`.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _ARRAY = [
 
 
 def write_packed_call(e: Expressions, n: Call) -> str:
-    """Write the call of a registered function, in lines of its own.
+    """Emit the call of a packed function, before the current statement.
 
     Parameters
     ----------
     e : Expressions
     n : Call
-        Of ``call_packed``.
+        A call of ``call_packed``.
 
     Returns
     -------
     str
-        The variable that holds the result; with ``_status`` behind it, the one that is not 0 if the call failed.
+        The variable that holds the result.  With the suffix ``_status`` it is nonzero if the call failed.
     """
     name, *args = n.args
     if not isinstance(name, StringImm):
@@ -75,7 +75,7 @@ def _kind(a: PrimExpr) -> ArgTypeCode:
 
 
 def _value(e: Expressions, a: PrimExpr, kind: ArgTypeCode, array: str) -> None:
-    """Write the 64 bits of an argument."""
+    """Emit the 64 bits of an argument."""
     if kind is ArgTypeCode.DLTENSOR_HANDLE:
         e.out.write(f"(int64_t)(intptr_t)&{array}")
     elif kind is ArgTypeCode.FLOAT:
@@ -87,7 +87,7 @@ def _value(e: Expressions, a: PrimExpr, kind: ArgTypeCode, array: str) -> None:
 
 
 def _array(e: Expressions, n: PrimExpr) -> str:
-    """Write the variable that describes an array, and return its name."""
+    """Emit a variable that describes an array, and return its name."""
     assert isinstance(n, Call)
     data, shape, strides, rank, kind, offset = n.args
     e.program.definitions.setdefault("struct array", _ARRAY)

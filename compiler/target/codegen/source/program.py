@@ -1,4 +1,4 @@
-"""What the functions of one program share: what it defines and declares before them."""
+"""The state that the functions of a program share: definitions and declarations."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["Declared", "Program"]
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A function of the program that others can call.
+    """A declared function of the program.
 
     Attributes
     ----------
     func : PrimFunc
     signature : Signature
     sizes : tuple of Var
-        Variables of its shapes, which are passed after its arguments.
+        The shape variables, which are passed after the arguments.
     head : list of str
-        Its result, name and parameters, once it is written.
+        Its result, name and parameters, once generated.
     """
 
     func: PrimFunc
@@ -38,22 +38,22 @@ class Declared:
 
 @dataclass(slots=True)
 class Program:
-    """A program in the making.
+    """A program under construction.
 
     Attributes
     ----------
     language : Language
     functions : dict of str to Declared
-        By their names in the module, and by those that callers know.
+        The functions by their names in the module and by their symbols.
     messages : list of str
-        Texts of failed assertions; a function that returns ``n > 0`` failed with message ``n - 1``.
+        Messages of assertions; a function that returns ``n > 0`` failed with message ``n - 1``.
     definitions : dict of str to list of str
-        Lines of what is defined before the functions, by name.
+        The lines of definitions before the functions, by name.
     globals : set of str
-        Names of variables that are declared outside of functions.
+        The names of global variables.
     is_static : bool
-        Whether memory of constant size is the program's rather than of a call: it needs neither stack nor heap then,
-        and is called by one thread at a time.
+        Whether allocations of constant size are static instead of per call: the program then needs neither stack nor
+        heap, but is not re-entrant.
     """
 
     language: Language
@@ -64,24 +64,24 @@ class Program:
     is_static: bool = False
 
     def names(self) -> Names:
-        """Return the names of a new function: no variable hides a function."""
+        """Return the names for a new function, excluding those of globals."""
         return Names(self.language.reserved | self.globals | {d.signature.symbol for d in self.functions.values()})
 
     def message(self, text: str) -> int:
-        """Return the number that a function returns to fail with ``text``."""
+        """Return the status code of a failure with ``text``."""
         if text not in self.messages:
             self.messages.append(text)
         return self.messages.index(text) + 1
 
     def helper(self, name: str, dtype: str) -> str:
-        """Return the name of a helper function for a data type, which the program defines from now on."""
+        """Return the name of a helper function for a data type, adding it to the program."""
         full = f"{name}_{dtype}"
         if full not in self.definitions:
             self.definitions[full] = self.language.helper(name, dtype)
         return full
 
     def reinterpretation(self, source: str, target: str) -> str:
-        """Return the name of the function that gives the same bits another data type."""
+        """Return the name of a helper function that bit-casts to another data type."""
         full = f"{target}_from_{source}"
         old, new = self.language.type(source), self.language.type(target)
         self.definitions[full] = [
@@ -94,7 +94,7 @@ class Program:
         return full
 
     def extern(self, name: str, result: str, arguments: Sequence[str], span: Span) -> str:
-        """Declare a function that is elsewhere; return its name.
+        """Declare an external function and return its name.
 
         Parameters
         ----------
@@ -102,14 +102,14 @@ class Program:
         result : str
             The data type that it returns.
         arguments : sequence of str
-            Data types of its arguments; empty for a text.
+            Data types of its arguments; empty for a string.
         span : Span
-            What the call comes from, for messages.
+            The source location of the call, for messages.
 
         Raises
         ------
         BuildError
-            If the name is none of a function, or none that programs of the language can call.
+            If the name is invalid, or programs in the language cannot call the function.
         """
         if not (name.isascii() and name.isidentifier()) or name in KEYWORDS:
             raise BuildError(
@@ -124,7 +124,7 @@ class Program:
                 f" language's own, such as fma, clamp or smoothstep"
             )
         if name in self.language.reserved:
-            return name  # the headers declare it
+            return name  # declared by the headers
         template = self.language.spelling.extern
         if not template:
             return name

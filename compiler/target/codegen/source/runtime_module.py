@@ -1,4 +1,4 @@
-"""A module of source code: the C compiler of this machine makes machine code of it when it is first called."""
+"""Runtime modules of C code, which the system's C compiler compiles at the first call."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["source_module"]
 
 _COMPILERS = ("cc", "gcc", "clang")
 _OPTIONS = ("-std=gnu11", "-O3", "-fPIC", "-fwrapv", "-fno-strict-aliasing", "-w")
-"""Integers wrap around, and memory may be read as another type, as loop IR has it."""
+"""Compiler options for TIR's semantics: integers wrap around, and memory may be accessed as another type."""
 _SECONDS = 120
 
 
 def source_module(code: SourceCode, target: Target) -> Module:
-    """Return the runtime module of a program.
+    """Create the runtime module of a program.
 
     Parameters
     ----------
@@ -59,13 +59,13 @@ def _described(code: SourceCode, target: Target) -> Description:
 
 
 def _description(content: bytes) -> str:
-    """Return the constant that says what is in the machine code, which no linker drops."""
+    """Return the constant with the description of the machine code, which linkers keep."""
     numbers = ",".join(map(str, content))
     return f"\n__attribute__((used)) static const unsigned char strata_description[] = {{{numbers}}};\n"
 
 
 def _compiled(text: str, options: tuple[str, ...]) -> bytes:
-    """Return what the C compiler makes of a program."""
+    """Compile a program with the C compiler."""
     compiler = next((command for command in _COMPILERS if shutil.which(command)), None)
     if compiler is None:
         raise BuildError(f"build: no C compiler was found ({', '.join(_COMPILERS)}); use get_source for the program")

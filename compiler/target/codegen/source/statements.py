@@ -1,4 +1,4 @@
-"""Statements of loop IR in a language like C."""
+"""Code generation for statements in C-like languages."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ from compiler.tir.stmt import (
 __all__ = ["Statements"]
 
 MAX_STACK_BYTES = 16 << 10
-"""Bytes of the largest array among a function's variables; larger ones lie on the heap."""
+"""The size in bytes of the largest array on the stack; larger ones are allocated on the heap."""
 
 
 class Statements(Functor):
-    """Writes the statements of one function.
+    """Emits the statements of a function.
 
     Parameters
     ----------
     program : Program
     out : TextBuilder
     returns : str
-        The data type of the value that ``tir.ret`` returns; empty without one.
+        The data type of the value of ``tir.ret``; empty if there is none.
     """
 
     def __init__(self, program: Program, out: TextBuilder, returns: str) -> None:
@@ -64,7 +64,7 @@ class Statements(Functor):
         self._heap: list[str] = []
 
     def visit(self, n: Stmt, *args: object) -> None:
-        """Write a statement; the calls of functions in its expressions are made before it."""
+        """Emit a statement, after the function calls within its expressions."""
         with self.out.at(n):
             for name in n.children:
                 value = getattr(n, name)
@@ -81,7 +81,7 @@ class Statements(Functor):
         self.out.newline()
 
     def _fill(self, template: str, **parts: str | PrimExpr) -> None:
-        """Write a line by a template."""
+        """Emit a line from a template."""
         self.expressions.fill(template, **parts)
         self.out.newline()
 
@@ -90,7 +90,7 @@ class Statements(Functor):
             self.visit(body)
 
     def _inside(self, *statements: Stmt) -> None:
-        """Write statements that stand within another one, at its indentation; their lines are not made from it."""
+        """Emit the statements within another one, indented, without attributing their lines to it."""
         with self.out.apart():
             for statement in statements:
                 self.visit(statement)
@@ -102,7 +102,7 @@ class Statements(Functor):
         self._inside(n.body)
 
     def visit_Prefetch(self, n: Prefetch) -> None:
-        """A hint for memory that has no address yet: nothing to do."""
+        """Ignore the hint, as the buffer has no address yet."""
 
     def visit_BufferStore(self, n: BufferStore) -> None:
         self.expressions.element(n.buffer, n.indices)
@@ -131,7 +131,7 @@ class Statements(Functor):
             self._inside(n.body)
 
     def _once(self, n: AttrStmt) -> None:
-        """Write statements that only the first call of the function carries out."""
+        """Emit statements that are executed by the first call only."""
         name = n.value.value if isinstance(n.value, StringImm) else str(n.value)
         if name != RUN_ONCE:
             raise BuildError(f"build: {COPROC_UOP_SCOPE} {name!r} is for a coprocessor; a CPU only has {RUN_ONCE!r}")
@@ -177,7 +177,7 @@ class Statements(Functor):
         self._inside(n.body)
 
     def _fail(self, status: str) -> None:
-        """End the line, which is a condition, with leaving the function where it holds."""
+        """Complete a line that is a condition with a return from the function."""
         self._line(" {")
         with self.out.indented():
             self._leave(status)
@@ -240,7 +240,7 @@ class Statements(Functor):
     # calls
 
     def _make_calls(self, e: PrimExpr) -> None:
-        """Write the calls of functions within an expression, whose results variables hold."""
+        """Emit the function calls within an expression, and store their results in variables."""
 
         def make(n: Node) -> None:
             if not isinstance(n, Call) or n in self.expressions.results:
@@ -265,7 +265,7 @@ class Statements(Functor):
         return None
 
     def _call(self, callee: Declared, args: tuple[PrimExpr, ...]) -> str:
-        """Write the call of a function of the program; return the variable that holds its result."""
+        """Emit the call of a function of the program; return the variable that holds its result."""
         signature = callee.signature
         if callee.func.buffer_map or len(args) != len(callee.func.params):
             raise BuildError(
@@ -287,6 +287,6 @@ class Statements(Functor):
         return value if signature.returns else "0"
 
     def _check(self, status: str) -> None:
-        """Leave the function where one that it called failed."""
+        """Return from the function if a callee failed."""
         self.out.write(f"if ({status} != 0)")
         self._fail(status)

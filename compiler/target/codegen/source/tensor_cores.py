@@ -1,4 +1,4 @@
-"""Tensor cores in CUDA C: fragments of ``nvcuda::wmma``, and instructions of PTX on the registers of a warp.
+"""Tensor cores in CUDA C: ``nvcuda::wmma`` fragments, and inline PTX on the registers of a warp.
 
 References
 ----------
@@ -29,19 +29,19 @@ FRAGMENTS = {
     "{name}[{count}];",
     ACCUMULATOR: "nvcuda::wmma::fragment<nvcuda::wmma::accumulator, {shape}, {type}> {name}[{count}];",
 }
-"""How fragments are declared, by storage scope."""
+"""The declarations of fragments by storage scope."""
 _LAYOUTS = ("row_major", "col_major")
 
 
 def elements_of_fragment(scope: str, shape: str) -> int:
-    """Return how many elements a fragment has.
+    """Return the number of elements of a fragment.
 
     Parameters
     ----------
     scope : str
         A key of ``FRAGMENTS``.
     shape : str
-        The extents of a product, as ``InferFragment`` says them: ``m, n, k``.
+        The extents of the product as set by ``InferFragment``: ``m, n, k``.
 
     Returns
     -------
@@ -57,10 +57,10 @@ class _Operand(NamedTuple):
     Attributes
     ----------
     ptx : str
-        As PTX calls it.
+        Its name in PTX.
     bits : int
     constraint : str
-        The letter of the registers that hold it in ``asm``.
+        The ``asm`` constraint of the registers that hold it.
     """
 
     ptx: str
@@ -86,7 +86,7 @@ _WARP = 32
 
 
 def _pointer(e: Expressions, access: PrimExpr) -> None:
-    """Write an address as a pointer to elements: what ``tvm_access_ptr`` gives, or another one as it is."""
+    """Emit a pointer to elements, from ``tvm_access_ptr`` or any other pointer."""
     if not isinstance(access, Call) or access.op is not ACCESS_PTR:
         e.write(access)
         return
@@ -97,12 +97,12 @@ def _pointer(e: Expressions, access: PrimExpr) -> None:
 
 
 def _address(e: Expressions, data: PrimExpr, offset: PrimExpr) -> None:
-    """Write the address of an element."""
+    """Emit the address of an element."""
     e.write(data, " + (", offset, ")")
 
 
 def _word(n: PrimExpr, choices: tuple[str, ...]) -> str:
-    """Return a word that is a part of the program, which must be one of some."""
+    """Return a string argument, which must be one of the given words."""
     if isinstance(n, StringImm) and n.value in choices:
         return n.value
     raise BuildError(f"build: tensor cores support {', '.join(choices)}, got {n}{user_place(n.span)}")
@@ -131,7 +131,7 @@ def _multiply(e: Expressions, n: Call, level: int) -> None:
 
 
 def _mma(e: Expressions, n: Call, level: int) -> None:
-    """Write ``mma.sync``: the operands and the accumulator are in the registers of the warp's threads."""
+    """Emit ``mma.sync``, whose operands and accumulator are in the registers of the warp."""
     form, layouts, kinds = n.args[0], n.args[1:3], n.args[3:6]
     m, k_n = _word(form, _SHAPES).removeprefix("m").split("n")
     extents = (int(m), *map(int, k_n.split("k")))
@@ -162,7 +162,7 @@ _SHAPES = (
 
 
 def _registers(e: Expressions, data: PrimExpr, offset: PrimExpr, operand: _Operand, count: int, access: str) -> None:
-    """Write the elements of a thread as registers: several to one, where they are narrower."""
+    """Emit the elements of a thread as registers, packing narrow ones."""
     typ = _REGISTERS[operand.constraint]
     for number in range(count):
         e.write(", " if number else "", f'"{access}{operand.constraint}"((({typ}*)(')
@@ -171,7 +171,7 @@ def _registers(e: Expressions, data: PrimExpr, offset: PrimExpr, operand: _Opera
 
 
 def _ldmatrix(e: Expressions, n: Call, level: int) -> None:
-    """Write ``ldmatrix``: matrices of 8 x 8 elements of 16 bits, each thread giving the address of a row."""
+    """Emit ``ldmatrix``: 8 x 8 matrices of 16-bit elements, of which each thread provides a row address."""
     transposed, count, kind, local, at, shared, row = n.args
     if not isinstance(count, IntImm) or count.value not in (1, 2, 4):
         raise BuildError(f"build: ldmatrix loads 1, 2 or 4 matrices, got {count}{user_place(n.span)}")
@@ -186,14 +186,14 @@ def _ldmatrix(e: Expressions, n: Call, level: int) -> None:
 
 
 def _fill(e: Expressions, n: Call, level: int) -> None:
-    """Write the zeros of an accumulator in registers."""
+    """Emit the zero-initialisation of an accumulator in registers."""
     count, data, offset = n.args
     typ = e.language.type(n.dtype)
     e.write("for (int i = 0; i < ", count, f"; ++i) (({typ}*)", data, ")[(", offset, ") + i] = 0")
 
 
 def _store_registers(e: Expressions, n: Call, level: int) -> None:
-    """Write the store of an accumulator of 16 x 16 elements: a thread has two neighbours in each of four rows."""
+    """Emit the store of a 16 x 16 accumulator, of which a thread holds two adjacent elements in each of four rows."""
     rows, columns, target, data, offset, stride = n.args
     if any(not isinstance(extent, IntImm) or extent.value != _TILE for extent in (rows, columns)):
         raise BuildError(f"build: mma_store stores {_TILE} x {_TILE} elements, got {rows} x {columns}")
@@ -207,7 +207,7 @@ def _store_registers(e: Expressions, n: Call, level: int) -> None:
 
 
 def _dot_product(e: Expressions, n: Call, level: int) -> None:
-    """Write ``__dp4a`` of the words that hold four numbers each."""
+    """Emit ``__dp4a`` of words that hold four bytes each."""
     first, second, total = n.args
     word = e.language.type(n.dtype)
     e.write(f"__dp4a(*(const {word}*)", first, f", *(const {word}*)", second, ", ", total, ")")
@@ -226,4 +226,4 @@ CALLS: dict[str, CallRule] = {
     "tir.mma_store": _store_registers,
     "tir.dp4a": _dot_product,
 }
-"""How the operators of tensor cores, and dot products of 8-bit numbers, are written."""
+"""The emitters of tensor core operators and 8-bit dot products."""

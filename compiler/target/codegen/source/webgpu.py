@@ -1,4 +1,4 @@
-"""WGSL, the language of WebGPU: no C, but close enough to be written by the same printer."""
+"""WGSL, the language of WebGPU, which is close enough to C for the same printer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _UNARY = (
 
 
 def _head(kernel: Kernel) -> Head:
-    """Return the bindings, which are variables of the program, and the entry point."""
+    """Return the bindings, which are global variables, and the entry point."""
     pointers = [p for p in kernel.parameters if p.is_pointer]
     scalars = [p for p in kernel.parameters if not p.is_pointer]
     before = [
@@ -113,7 +113,7 @@ WEBGPU = Language(
         "-inf": "(-infinity())",
         "nan": "not_a_number()",
         str(-(1 << 31)): "i32(-2147483648)",
-        # The shortest digits of the largest number are above it, which WGSL refuses.
+        # The shortest representation of the largest number is above it, which WGSL rejects.
         str(_LARGEST): "3.40282346e+38f",
         str(-_LARGEST): "-3.40282346e+38f",
     },
@@ -169,4 +169,4 @@ WEBGPU = Language(
         unstored={"bool": "WGSL's storage buffers hold no bool; cast to int32"},
     ),
 )
-"""The table of the language."""
+"""The definition of the language."""
