@@ -1,4 +1,4 @@
-"""``AttrCvt`` and ``Renamer`` of ``tvm.relay.frontend.common``: convert operators by renaming."""
+"""``AttrCvt`` and ``Renamer`` of ``tvm.relay.frontend.common``: converters that rename operators and attributes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["AttrCvt", "Renamer", "RequiredAttr"]
 
 Attributes = Mapping[str, Any]
 Transform = str | tuple[Any, ...]
-"""The new name of an attribute; with what it is when it has no value, and with a function of its value."""
+"""The new name of an attribute, optionally with its default value and a conversion function."""
 
 
 class RequiredAttr:
-    """What stands in a table of attributes for one without a default."""
+    """A marker for attributes without a default."""
 
 
 class Renamer:
-    """A converter to an operator of Relay with the same inputs, whose attributes are dropped.
+    """A converter to a Relay operator with the same inputs, which drops all attributes.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class Renamer:
         ----------
         inputs : sequence of Expr
         attrs : mapping of str to object
-            Not read.
+            Ignored.
         *args : object
-            What importers give beside them.
+            Ignored.
 
         Returns
         -------
@@ -53,16 +53,16 @@ class Renamer:
 
 
 class AttrCvt:
-    """A converter to an operator of Relay with the same inputs, whose attributes are renamed.
+    """A converter to a Relay operator with the same inputs and renamed attributes.
 
     Parameters
     ----------
     op_name : str or callable
-        The operator, e.g. ``nn.leaky_relu``, or a function from the attributes to it.
+        The operator, e.g. ``nn.leaky_relu``, or a function of the attributes that returns it.
     transforms : mapping of str to str or tuple, optional
-        The new name of an attribute; or that, with what it is when it has no value, and with a function of its value.
+        The new name of each attribute, optionally with its default value and a conversion function.
     excludes : collection of str, optional
-        Attributes that are refused.
+        Attributes that raise an error.
     disables : collection of str, optional
         Attributes that are dropped with a warning.
     ignores : collection of str, optional
@@ -70,7 +70,7 @@ class AttrCvt:
     extras : mapping of str to object, optional
         More attributes of the new operator.
     custom_check : tuple of callable and str, optional
-        A condition on the attributes, and what an error says when it is false.
+        A condition on the attributes, and the error message if it is false.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class AttrCvt:
         inputs : sequence of Expr
         attrs : mapping of str to object
         *args : object
-            What importers give beside them.
+            Ignored.
 
         Returns
         -------
@@ -110,7 +110,7 @@ class AttrCvt:
         OpAttributeInvalid
             If the condition on the attributes is false.
         OpAttributeUnImplemented
-            If there is an attribute that is refused.
+            If an excluded attribute is given.
         OpAttributeRequired
             If an attribute has neither a value nor a default.
         """

@@ -20,17 +20,17 @@ __all__ = ["ChangeDatatype"]
 
 
 class ChangeDatatype(FunctionPass):
-    """Let parameters and variables of one data type be of another, and convert constants to it.
+    """Change the data type of parameters, variables and constants.
 
-    Level 0.  Types that follow from these are inferred again; the values of parameters are for the caller to convert.
+    Level 0.  Dependent types are inferred again; the caller must convert the values of parameters.
     With ``tvm.target.datatype`` the other type may be a custom data type, ``custom[posit]32``.
 
     Parameters
     ----------
     src : str
-        The data type that is replaced.
+        The data type to replace.
     dst : str
-        The data type that takes its place.
+        The new data type.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class _Change(ExprMutator):
         return Function(params, self.visit(fn.body), self._changed(fn.ret_type), fn.type_params, fn.attrs)
 
     def _changed(self, t: Any) -> Any:
-        """Return a type in which the one data type stands for the other."""
+        """Replace the data type within a type."""
         if isinstance(t, TensorType):
             return TensorType(t.shape, self._dst) if t.dtype == self._src else t
         if isinstance(t, TupleType):

@@ -49,50 +49,50 @@ __all__ = [
 
 
 def infer_type(node: RelayExpr, mod: IRModule | None = None) -> RelayExpr:
-    """Return an expression with its type, and with those of all that it is made of.
+    """Infer the types of an expression and its subexpressions.
 
     Parameters
     ----------
     node : Expr
     mod : IRModule, optional
-        The functions and data types that it names.
+        The module of the functions and data types that it refers to.
 
     Returns
     -------
     Expr
-        The same; its ``checked_type`` is there.
+        The expression with its ``checked_type``.
     """
     infer_expr(node, mod)
     return node
 
 
 def infer_shape(inputs: RelayExpr, mod: IRModule | None = None) -> tuple[Any, ...] | Type:
-    """Return the shape of a tensor: integers, and expressions where an extent is symbolic.
+    """Infer the shape of a tensor, with expressions for symbolic extents.
 
     Parameters
     ----------
     inputs : Expr
     mod : IRModule, optional
-        The functions and data types that it names.
+        The module of the functions and data types that it refers to.
 
     Returns
     -------
     tuple or Type
-        The type itself where the value is not a tensor.
+        The type itself if the value is not a tensor.
     """
     t = infer_expr(inputs, mod)
     return t.dims if isinstance(t, TensorType) else t
 
 
 def infer_channels(inputs: RelayExpr, transpose: bool = False) -> int:
-    """Return the number of output channels of a kernel.
+    """Infer the number of output channels of a kernel.
 
     Parameters
     ----------
     inputs : Expr
         The weights, ``OIHW``.
     transpose : bool
-        Whether they are those of a transposed convolution, ``IOHW``.
+        Whether the weights are ``IOHW``, for a transposed convolution.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def infer_channels(inputs: RelayExpr, transpose: bool = False) -> int:
 
 
 def infer_value(input_val: RelayExpr, params: Mapping[str, Any] | None, mod: IRModule | None = None) -> NDArray:
-    """Return the value of an expression, computed at once.
+    """Evaluate an expression.
 
     Parameters
     ----------
@@ -112,12 +112,12 @@ def infer_value(input_val: RelayExpr, params: Mapping[str, Any] | None, mod: IRM
     params : mapping of str to NDArray
         The values of its free variables by their names.
     mod : IRModule, optional
-        The functions and data types that it names.
+        The module of the functions and data types that it refers to.
 
     Returns
     -------
     NDArray
-        The first one where the value is a tuple.
+        The value; the first field of a tuple.
 
     Raises
     ------
@@ -142,21 +142,22 @@ def try_infer_value(
     on_failure: Callable[[], Any] | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> tuple[Any, bool]:
-    """Return the value of an expression if it is known, and whether it is.
+    """Try to evaluate an expression.
 
     Parameters
     ----------
     val : Expr
     on_success : callable, optional
-        What is returned in place of the array, from the array.
+        Maps the value to the returned object; by default the value itself is returned.
     on_failure : callable, optional
-        What is returned where free variables have no values; without it the expression is.
+        Returns the result if free variables have no values; by default the expression itself is returned.
     parameters : mapping of str to NDArray, optional
         The values of free variables by their names.
 
     Returns
     -------
     tuple of object and bool
+        The result, and whether the expression was evaluated.
     """
     given = parameters or {}
     if any(v.name_hint not in given for v in free_vars(val)):
@@ -166,13 +167,13 @@ def try_infer_value(
 
 
 def fold_constant(node: RelayExpr, mod: IRModule | None = None) -> RelayExpr:
-    """Return an expression with its constant parts folded.
+    """Fold the constants of an expression.
 
     Parameters
     ----------
     node : Expr
     mod : IRModule, optional
-        The functions and data types that it names.
+        The module of the functions and data types that it refers to.
 
     Returns
     -------
@@ -191,9 +192,9 @@ def new_var(name_hint: str, type_annotation: Type | None = None, shape: Any = No
     name_hint : str
     type_annotation : Type, optional
     shape : sequence of int, optional
-        In place of a type.
+        An alternative to the type.
     dtype : str
-        With a shape.
+        Used with a shape.
 
     Returns
     -------
@@ -203,7 +204,7 @@ def new_var(name_hint: str, type_annotation: Type | None = None, shape: Any = No
 
 
 def get_name(node: RelayExpr) -> str:
-    """Return the name of a variable, and nothing for any other expression.
+    """Return the name of a variable; empty for other expressions.
 
     Parameters
     ----------
@@ -218,7 +219,7 @@ def get_name(node: RelayExpr) -> str:
 
 
 def get_relay_op(op_name: str) -> OpFunction:
-    """Return the public function of an operator, wherever it is: ``add``, ``nn.conv2d`` or just ``conv2d``.
+    """Look up the function of an operator by name: ``add``, ``nn.conv2d`` or just ``conv2d``.
 
     Parameters
     ----------
@@ -247,7 +248,7 @@ def get_relay_op(op_name: str) -> OpFunction:
 
 
 def unbind(data: RelayExpr, axis: int = 0) -> list[RelayExpr]:
-    """Return the slices of a tensor along an axis, which they do not have.
+    """Split a tensor along an axis and remove the axis.
 
     Parameters
     ----------
@@ -271,7 +272,7 @@ def unbind(data: RelayExpr, axis: int = 0) -> list[RelayExpr]:
 
 
 def ensure_scalar_shape(x: RelayExpr) -> RelayExpr:
-    """Return a tensor of one element as a scalar.
+    """Convert a tensor of one element to a scalar.
 
     Parameters
     ----------
@@ -296,7 +297,7 @@ def ensure_scalar_shape(x: RelayExpr) -> RelayExpr:
 
 
 def to_int_list(np_array: np.ndarray | Sequence[Any]) -> list[int]:
-    """Return the elements of an array as Python's integers.
+    """Convert an array to a list of Python integers.
 
     Parameters
     ----------
@@ -310,7 +311,7 @@ def to_int_list(np_array: np.ndarray | Sequence[Any]) -> list[int]:
 
 
 def try_resolve_var_to_const(x: RelayExpr, graph_params: Mapping[str, Any]) -> RelayExpr:
-    """Return the constant that a parameter of a model stands for, any other expression as it is.
+    """Replace a parameter of a model by a constant; other expressions are returned unchanged.
 
     Parameters
     ----------

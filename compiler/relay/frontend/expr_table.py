@@ -14,17 +14,17 @@ __all__ = ["ExprTable"]
 
 
 class ExprTable:
-    """The expressions of a model's values by name, and the values of the parameters among them.
+    """Converted expressions by name, and the values of parameters.
 
     Attributes
     ----------
     exprs : dict of str to Expr
     params : dict of str to NDArray
-        The values of those that :meth:`new_const` made.
+        The values of the parameters created by :meth:`new_const`.
     paddings : sequence of int
-        What :meth:`set_padding` kept, for the layer that follows.
+        The padding for the next layer, from :meth:`set_padding`.
     in_padding : bool
-        Whether it is still kept.
+        Whether that padding is pending.
     """
 
     def __init__(self) -> None:
@@ -34,15 +34,15 @@ class ExprTable:
         self.in_padding = False
 
     def new_const(self, value: ArrayLike | NDArray, shape: Sequence[int] | None = None, dtype: str = "float32") -> Var:
-        """Return a new variable for a parameter, under a name of its own in both tables.
+        """Create a variable for a parameter, with a fresh name.
 
         Parameters
         ----------
         value : array_like or NDArray
         shape : sequence of int, optional
-            In place of the value's.
+            By default the shape of the value.
         dtype : str
-            The value is converted to it.
+            The data type to convert to.
 
         Returns
         -------
@@ -51,7 +51,7 @@ class ExprTable:
         Raises
         ------
         ValueError
-            If the value does not have as many elements as ``shape``.
+            If the number of elements does not match ``shape``.
         """
         given = value.numpy() if isinstance(value, NDArray) else np.asarray(value)
         kept = array(given.reshape(given.shape if shape is None else tuple(shape)).astype(dtype))
@@ -62,7 +62,7 @@ class ExprTable:
         return made
 
     def get_expr(self, name: str) -> RelayExpr:
-        """Return the expression of a name.
+        """Look up an expression by name.
 
         Parameters
         ----------
@@ -80,20 +80,20 @@ class ExprTable:
         return self.exprs[name]
 
     def set_expr(self, name: str, expr: RelayExpr, force_override: bool = False) -> None:
-        """Keep an expression under a name; the first one stays.
+        """Register an expression under a name; an existing one is kept.
 
         Parameters
         ----------
         name : str
         expr : Expr
         force_override : bool
-            Whether it takes the place of one that is there.
+            Whether to replace an existing expression.
         """
         if force_override or name not in self.exprs:
             self.exprs[name] = expr
 
     def has_expr(self, name: str) -> bool:
-        """Return whether there is an expression of a name.
+        """Return whether there is an expression with a name.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class ExprTable:
         return name in self.exprs
 
     def set_padding(self, paddings: Sequence[int]) -> None:
-        """Keep a padding for the layer that follows.
+        """Set the padding for the next layer.
 
         Parameters
         ----------
@@ -116,5 +116,5 @@ class ExprTable:
         self.in_padding = True
 
     def clear_padding(self) -> None:
-        """Say that the padding is used."""
+        """Clear the pending padding."""
         self.in_padding = False

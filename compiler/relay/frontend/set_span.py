@@ -1,4 +1,4 @@
-"""Saying where the expressions of a converter come from: ``tvm.relay.frontend.set_span``."""
+"""Source spans of converted expressions: ``tvm.relay.frontend.set_span``."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ Graphs: TypeAlias = "GraphExpr | TupleWrapper | Sequence[Graphs]"
 
 
 def set_span(sym: Graphs, span: Span | SequentialSpan | str) -> Any:
-    """Give a span to every expression of a graph that has none of its own.
+    """Set the span of all expressions of a graph that have none.
 
     Parameters
     ----------
     sym : Expr, TupleWrapper, or list or tuple of such
-        A graph, or several.
+        One or several graphs.
     span : Span or str
-        A string is the name of the source, such as a node's of a model.
+        A span, or the name of the source, such as a node of a model.
 
     Returns
     -------
     same class as ``sym``
-        The graph itself where the option ``relay.frontend.fill_span`` is off.
+        The graph itself if the option ``relay.frontend.fill_span`` is off.
 
     Raises
     ------
     ArgumentError
-        If ``sym`` is no graph.
+        If ``sym`` is not a graph.
 
     Examples
     --------

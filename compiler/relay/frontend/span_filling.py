@@ -1,4 +1,4 @@
-"""The option that says whether importers name the nodes of a model on the expressions that they make of them."""
+"""The option that makes importers record the nodes of a model as the spans of expressions."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ register_config_option(FILL_SPAN, (bool, int))
 
 
 def begin_import() -> None:
-    """Record origins from now on if the option asks for names and nothing records yet."""
+    """Start recording origins if the option is on and they are not recorded yet."""
     if PassContext.current().config.get(FILL_SPAN):
         record_for_good()
 
 
 def mint_layer(label: str, name: str, parents: Span) -> Span:
-    """Return the origin of what is made of one node of a model.
+    """Create the origin of the expressions converted from a node of a model.
 
     Parameters
     ----------
     label : str
         E.g. ``Conv layer1/conv``.
     name : str
-        The node's own, which texts show unless the option is off.
+        The name of the node, which is printed unless the option is off.
     parents : Span
-        Where the import was asked for, or the node whose function this node is in.
+        The origin of the import, or of the node whose function contains this node.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Attributes that a model's file has as texts: ``StrAttrsDict`` of ``tvm.relay.frontend.common``."""
+"""Parsing of string attributes: ``StrAttrsDict`` of ``tvm.relay.frontend.common``."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _integer(value: object) -> int:
 
 
 def _reader(returns: str, expectation: str, read: Callable[[str], T]) -> Callable[..., Any]:
-    """Return a method that reads an attribute; the texts say what it returns and what it expects."""
+    """Create a method that parses an attribute, with the given documentation."""
 
     def get(self: StrAttrsDict, key: str, default: object = _REQUIRED) -> object:
         return self.read(key, default, expectation, read)
@@ -82,19 +82,19 @@ def _reader(returns: str, expectation: str, read: Callable[[str], T]) -> Callabl
 
 
 class StrAttrsDict:
-    """Reads attributes, all of which are texts, as the values that converters need.
+    """Parses attributes that are given as strings.
 
     Parameters
     ----------
     attrs : mapping of str to str
-        The texts by the attributes' names: ``{"kernel": "(3, 3)", "no_bias": "True"}``.
+        The strings by name: ``{"kernel": "(3, 3)", "no_bias": "True"}``.
     """
 
     def __init__(self, attrs: Mapping[str, str]) -> None:
         self.attrs = attrs
 
     def has_attr(self, key: str) -> bool:
-        """Return whether there is an attribute of a name.
+        """Return whether there is an attribute with a name.
 
         Parameters
         ----------
@@ -107,18 +107,18 @@ class StrAttrsDict:
         return key in self.attrs
 
     def read(self, key: str, default: object, expectation: str, read: Callable[[str], object]) -> object:
-        """Return what a function reads from an attribute's text.
+        """Parse an attribute with a function.
 
         Parameters
         ----------
         key : str
             The attribute.
         default : object
-            What is returned if there is none with that name.
+            The result if the attribute is missing.
         expectation : str
-            What the text must be, for messages.
+            The expected form, for messages.
         read : callable
-            Takes the text.
+            Parses the string.
 
         Returns
         -------
@@ -127,9 +127,9 @@ class StrAttrsDict:
         Raises
         ------
         AttributeError
-            If there is none with that name, and no default.
+            If the attribute is missing and there is no default.
         ArgumentError
-            If the function cannot read the text.
+            If the string is malformed.
         """
         if key not in self.attrs:
             if default is _REQUIRED:

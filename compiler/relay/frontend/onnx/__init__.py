@@ -1,6 +1,6 @@
 """Models in ONNX: ``relay.frontend.from_onnx``.
 
-The walk over a graph and the table of converters, a file for each family of operators.
+An importer walks the graph and looks up converters in a table; each operator family has a module.
 """
 
 from compiler.relay.frontend.onnx.entry import from_onnx

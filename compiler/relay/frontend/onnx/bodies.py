@@ -1,4 +1,4 @@
-"""Functions as which the standard defines some of its operators: they need no converter of their own."""
+"""Function bodies by which the ONNX standard defines operators, which then need no converter."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from compiler.relay.frontend.shared.folding import type_of
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A function to convert instead of a node.
+    """A function body to convert instead of a node.
 
     Attributes
     ----------
     function : onnx.FunctionProto
     defaults : dict of str to object
-        Attributes that hold where the node does not give them.
+        Default values of attributes.
     """
 
     function: Any
@@ -32,7 +32,7 @@ class Body:
 
 
 def schema_of(domain: str, name: str, opset: int) -> Any:
-    """Return the standard's description of an operator, or None if it has none."""
+    """Return the schema of an operator, or None."""
     try:
         return defs.get_schema(name, opset, domain)
     except defs.SchemaError:
@@ -40,13 +40,13 @@ def schema_of(domain: str, name: str, opset: int) -> Any:
 
 
 def has_body(domain: str, name: str, opset: int) -> bool:
-    """Return whether the standard defines an operator as a function of others."""
+    """Return whether the standard defines an operator by a function body."""
     schema = schema_of(domain, name, opset)
     return schema is not None and bool(schema.has_function or schema.has_context_dependent_function)
 
 
 def fixed_body(domain: str, name: str, opset: int) -> Any:
-    """Return the function that always stands for an operator; None if it depends on the node or there is none."""
+    """Return the context-independent function body of an operator, or None."""
     schema = schema_of(domain, name, opset)
     if schema is None or not schema.has_function:
         return None
@@ -56,7 +56,7 @@ def fixed_body(domain: str, name: str, opset: int) -> Any:
 
 
 def body_of(node: onnx.NodeProto, domain: str, opset: int, inputs: Sequence[Any], attributes: dict[str, Any]) -> Body:
-    """Return the function that a node stands for.
+    """Return the function body of a node.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def body_of(node: onnx.NodeProto, domain: str, opset: int, inputs: Sequence[Any]
     domain : str
     opset : int
     inputs : sequence of Expr or None
-        Their types decide where the standard builds the function from them.
+        The inputs, on whose types the function body may depend.
     attributes : dict of str to object
-        The node's, with those of the function around it put in.
+        The attributes of the node, with references to those of the enclosing function resolved.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def body_of(node: onnx.NodeProto, domain: str, opset: int, inputs: Sequence[Any]
 
 
 def _resolved(node: onnx.NodeProto, attributes: dict[str, Any]) -> bytes:
-    """Return a node in which attributes that refer to those of the function around it are replaced by their values."""
+    """Resolve references to attributes of the enclosing function."""
     copy = onnx.NodeProto()
     copy.CopyFrom(node)
     del copy.attribute[:]

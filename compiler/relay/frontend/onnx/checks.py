@@ -1,4 +1,4 @@
-"""Whether a node has the inputs and attributes that the standard gives its operator."""
+"""Validation of nodes against the schemas of their operators."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _INT_FOR_FLOAT = (onnx.AttributeProto.INT, onnx.AttributeProto.FLOAT)
 
 
 def check_node(node: onnx.NodeProto, domain: str, opset: int) -> None:
-    """Compare a node with its operator's schema, where there is one.
+    """Validate a node against the schema of its operator, if there is one.
 
     Raises
     ------
     ModelError
-        If it has too many or too few inputs or outputs, or an attribute of the wrong kind.
+        If the number of inputs or outputs, or the type of an attribute, is wrong.
     """
     schema = schema_of(domain, node.op_type, opset)
     if schema is None:
@@ -36,7 +36,7 @@ def check_node(node: onnx.NodeProto, domain: str, opset: int) -> None:
 
 
 def _check_given(node: onnx.NodeProto, formal: Any) -> None:
-    """Only optional inputs may be left out."""
+    """Check that no required input is missing."""
     for i, name in enumerate(node.input):
         declared = formal[min(i, len(formal) - 1)]
         if not name and declared.option != onnx.defs.OpSchema.FormalParameterOption.Optional:

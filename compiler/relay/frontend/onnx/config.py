@@ -1,4 +1,4 @@
-"""How operators are converted that can be written in several ways: ``from_onnx(convert_config=…)``."""
+"""Options of the conversion: ``from_onnx(convert_config=…)``."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class ConvertConfig:
     Parameters
     ----------
     use_nt_batch_matmul : bool
-        Whether batches of matrices are multiplied by transposed ones: ``nn.batch_matmul(transpose_b=True)`` of a
-        ``transpose``, as libraries want it.  The kernels here take the right matrix as the model has it.
+        Whether to convert batched products to ``nn.batch_matmul(transpose_b=True)`` of a ``transpose``, as libraries
+        prefer it.  The kernels here need no transposition.
     """
 
     use_nt_batch_matmul: bool = False
@@ -31,12 +31,12 @@ _CURRENT: ContextVar[ConvertConfig] = ContextVar("_CURRENT", default=_DEFAULT)
 
 
 def checked_config(given: Mapping[str, object] | None) -> ConvertConfig:
-    """Return the options that a mapping names, and the defaults of the others.
+    """Create the options from a mapping, with defaults for the others.
 
     Raises
     ------
     ArgumentError
-        If it names an option that does not exist or gives one a value of the wrong type.
+        If an option is unknown or a value has the wrong type.
     """
     if given is None:
         return _DEFAULT
@@ -53,7 +53,7 @@ def checked_config(given: Mapping[str, object] | None) -> ConvertConfig:
 
 @contextmanager
 def converting(config: ConvertConfig) -> Iterator[None]:
-    """Within it converters see these options."""
+    """Make these options current within the context."""
     token = _CURRENT.set(config)
     try:
         yield
@@ -62,5 +62,5 @@ def converting(config: ConvertConfig) -> Iterator[None]:
 
 
 def current_config() -> ConvertConfig:
-    """Return the options of the conversion that is going on."""
+    """Return the options of the current conversion."""
     return _CURRENT.get()

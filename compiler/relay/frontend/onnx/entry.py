@@ -1,4 +1,4 @@
-"""``from_onnx``: from a model to a module and its parameters."""
+"""``relay.frontend.from_onnx``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from compiler.runtime.ndarray import NDArray
 
 _VOCABULARY = (str(Path(__file__).parent.parent),)
 
-assert _converters  # importing them fills the table
+assert _converters  # registers the converters
 
 
 def from_onnx(
@@ -51,41 +51,41 @@ def from_onnx(
     convert_config: Mapping[str, object] | None = None,
     export_node_renamed_model_path: str | os.PathLike[str] | None = None,
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Convert an ONNX model to a module of graphs.
+    """Convert an ONNX model to a Relay module.
 
     Parameters
     ----------
     model : onnx.ModelProto, bytes, str or path
-        Bytes are the file's contents, a string or path names it.
+        A model, the contents of its file, or its path.
     shape : mapping of str to sequence of int, optional
-        Shapes of inputs that the model leaves open; a symbolic dimension's name may also stand for its extent.  Extents
-        that are given nowhere are ``relay.Any()``.
+        Shapes of inputs that the model does not specify; symbolic dimensions may be given by name, too.  Unspecified
+        extents become ``relay.Any()``.
     dtype : str or mapping of str to str
-        Data types of inputs, where they differ from the model's; a single one is that of inputs without any.
+        Data types of inputs that differ from the model's; a single one applies to inputs without a data type.
     opset : int, optional
-        The version of the standard's operators, when the model states the wrong one.
+        The operator set version, if the model states the wrong one.
     freeze_params : bool
-        Whether the model's weights become constants of the module.  Otherwise they are parameters of ``main``.
+        Whether the weights become constants of the module instead of parameters of ``main``.
     convert_config : mapping of str to object, optional
-        How operators are written that can be written in several ways: see
+        Options of the conversion: see
         :class:`~compiler.relay.frontend.onnx.config.ConvertConfig`.
     export_node_renamed_model_path : str or path, optional
-        Where the model is saved with a name for every node, the names that expressions have in texts.
+        A path to which the model is saved with names for all nodes, as printed in spans.
 
     Returns
     -------
     mod : IRModule
     params : dict of str to NDArray
-        The model's weights by name, frozen or not; ``relay.build`` takes those that ``main`` has as parameters.
+        The weights by name, frozen or not; ``relay.build`` uses those that are parameters of ``main``.
 
     Raises
     ------
     ModelError
         If the model cannot be read or contradicts itself.
     UnsupportedOperatorError
-        Naming all operators that nothing converts, with their nodes.
+        If operators are not supported; names all of them, with their nodes.
     ConversionError
-        If a node cannot be converted; it names the node.
+        If a node cannot be converted; names the node.
     """
     config = checked_config(convert_config)
     proto = read_model(model)
@@ -157,7 +157,7 @@ def _dim(dim: onnx.TensorShapeProto.Dimension, shapes: dict[str, Any], what: str
     if dim.WhichOneof("value") == "dim_value":
         if dim.dim_value < -1:
             raise ModelError(f"from_onnx: {what} has the negative extent {dim.dim_value}")
-        return AnyDim() if dim.dim_value == -1 else int(dim.dim_value)  # some exporters write a free one as -1
+        return AnyDim() if dim.dim_value == -1 else int(dim.dim_value)  # some exporters write a dynamic extent as -1
     extent = shapes.get(dim.dim_param) if dim.dim_param else None
     return AnyDim() if extent is None else _extent(extent, what)
 

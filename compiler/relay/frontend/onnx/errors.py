@@ -1,4 +1,4 @@
-"""What is wrong with a model, or beyond this importer."""
+"""Errors of the ONNX importer."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ class UnknownInputError(ArgumentError, AssertionError):
 
 
 class UnsupportedOperatorError(ConversionError):
-    """Operators that nothing converts, all of a model at once.
+    """Unsupported operators, all of a model at once.
 
     Attributes
     ----------
     operators : dict of str to list of str
-        The nodes of each.
+        The nodes of each operator.
     """
 
     def __init__(self, operators: dict[str, list[str]]) -> None:

@@ -1,4 +1,4 @@
-"""The walk over a model's graph: each node becomes what its converter makes of it."""
+"""The importer, which walks a model's graph and converts each node."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from compiler.relay.frontend.shared.folding import constant, settle
 from compiler.relay.frontend.span_filling import mint_layer
 
 Scope = dict[str, Any]
-"""Expressions by the names of a graph's values; a subgraph's scope begins as a copy of that around it."""
+"""Expressions by value names; the scope of a subgraph starts as a copy of the enclosing one."""
 
 _MISFITS = (ValueError, IndexError, KeyError, TypeError, OverflowError, ZeroDivisionError, MemoryError)
-"""What NumPy and Python say when a node's attributes or inputs are inconsistent."""
+"""The exceptions that NumPy and Python raise for inconsistent attributes or inputs."""
 
 
 class Importer:
-    """Converts graphs, with the functions of one model.
+    """Converts the graphs of a model.
 
     Parameters
     ----------
     functions : sequence of onnx.FunctionProto
     opsets : mapping of str to int
-        Versions of the model's operator sets by domain.
+        The operator set versions of the model by domain.
     span : Span
-        Where the import was asked for.
+        The origin of the import.
     """
 
     def __init__(self, functions: Sequence[Any], opsets: Mapping[str, int], span: Span) -> None:
@@ -134,21 +134,21 @@ class Importer:
         return [_lookup(scope, name, f"function {function.name!r}") if used else None for name, used in pairs]
 
     def _layer_name(self, label: str) -> str:
-        """Return what a node is called in the whole model; empty in a function of the standard."""
+        """Return the name of a node, unique in the model; empty within a function of the standard."""
         if self._path is None:
             return ""
         return "/".join((*self._path, label)) if label else ""
 
     @contextmanager
     def _as(self, proto: onnx.NodeProto, own: bool) -> Iterator[None]:
-        """Let the nodes of a function belong to the node that calls it.
+        """Attribute the nodes of a function to the node that calls it.
 
         Parameters
         ----------
         proto : onnx.NodeProto
-            The node that calls it.
+            The calling node.
         own : bool
-            Whether the function is the model's own; the standard's have no names that the model's author has seen.
+            Whether the function is defined by the model, so that the names of its nodes mean something to its author.
         """
         around = self._path, self._span
         self._path = (*self._path, _label(proto)) if own and self._path is not None else None
@@ -172,7 +172,7 @@ class Importer:
             self._depth -= 1
 
     def check_operators(self, graph: onnx.GraphProto) -> None:
-        """Raise an error that names every operator that nothing converts, with its nodes."""
+        """Raise an error that lists all unsupported operators with their nodes."""
         missing: dict[str, list[str]] = {}
         seen: set[tuple[str, str, str]] = set()
         graphs: list[tuple[Any, dict[str, int]]] = [(graph, self._opsets)]
@@ -189,7 +189,7 @@ class Importer:
             raise UnsupportedOperatorError(missing)
 
     def _note_missing(self, node: onnx.NodeProto, opsets: dict[str, int], missing: dict[str, list[str]]) -> Any:
-        """Note a node that nothing converts; return the function that stands for its operator, if there is one."""
+        """Record a node without a converter; return the function body of its operator, if there is one."""
         domain = "" if node.domain == "ai.onnx" else node.domain
         opset = opsets.get(domain, 1)
         if find(domain, node.op_type, opset) is not None:
@@ -202,7 +202,7 @@ class Importer:
 
 
 def _label(proto: onnx.NodeProto) -> str:
-    """Return the name of a node, or that of its first output where it has none."""
+    """Return the name of a node, or else that of its first output."""
     return proto.name or next(iter(filter(None, proto.output)), "")
 
 
@@ -214,7 +214,7 @@ def _lookup(scope: Scope, name: str, who: str) -> Any:
 
 @contextmanager
 def _naming(label: str, operator: str) -> Iterator[None]:
-    """Say in every error which node it is about; the innermost node is the one that is named."""
+    """Add the innermost node to the message of every error."""
     where = f"from_onnx: node {label!r} ({operator})"
     try:
         yield

@@ -1,4 +1,4 @@
-"""Operators of the domain ``com.microsoft``, into which ONNX Runtime fuses and quantises those of the standard."""
+"""Operators of the domain ``com.microsoft``: fused and quantized operators of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["DOMAIN", "as_standard", "microsoft", "with_rank"]
 
 DOMAIN = "com.microsoft"
 _OPSET = 17
-"""The standard's version that fused operators of this domain are written in terms of."""
+"""The operator set version that the converters of fused operators use."""
 
 
 def microsoft(names: str, inputs: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -27,8 +27,8 @@ def microsoft(names: str, inputs: str) -> Callable[[Callable[..., Any]], Callabl
     names : str
         Operators, separated by spaces.
     inputs : str
-        What ONNX Runtime calls their inputs, separated by spaces; a question mark follows those that may be left out,
-        a star the last if there are any number of it.  The function gets the node and each of them, None if left out.
+        The names of their inputs, separated by spaces; a question mark marks optional inputs, a star a variadic last
+        one.  The function takes the node and each input, None if omitted.
     """
     words = inputs.split()
     repeated = words[-1].endswith("*")
@@ -50,7 +50,7 @@ def microsoft(names: str, inputs: str) -> Callable[[Callable[..., Any]], Callabl
 
 
 def as_standard(operator: str, node: Node, *inputs: RelayExpr | None, opset: int = _OPSET) -> Any:
-    """Return what an operator of the standard with the attributes of a node makes of other inputs."""
+    """Apply a standard operator with the attributes of a node to other inputs."""
     convert = find("", operator, opset)
     assert convert is not None, operator
     plain = dataclasses.replace(node, operator=operator, inputs=inputs, outputs=node.outputs[:1], opset=opset)
@@ -59,12 +59,12 @@ def as_standard(operator: str, node: Node, *inputs: RelayExpr | None, opset: int
 
 
 def with_rank(x: RelayExpr, ranks: tuple[int, ...], name: str) -> RelayExpr:
-    """Return an input that must have one of some numbers of dimensions.
+    """Return an input, checking its rank.
 
     Raises
     ------
     ConversionError
-        If it has another.
+        If it has another rank.
     """
     if rank_of(x) not in ranks:
         wanted = " or ".join(map(str, ranks))

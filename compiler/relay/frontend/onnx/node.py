@@ -1,4 +1,4 @@
-"""A node of an ONNX graph as its converter sees it: inputs that are expressions, attributes that are values."""
+"""Nodes of an ONNX graph, with converted inputs and decoded attributes."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _KINDS = onnx.AttributeProto
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One application of an operator.
+    """An operator node.
 
     Attributes
     ----------
     operator : str
     inputs : list of Expr or None
-        None stands for an optional input that is left out.
+        None for omitted optional inputs.
     attributes : dict of str to object
         Tensors as NumPy arrays, graphs as protos.
     outputs : list of str
-        Names; empty for an optional output that nobody wants.
+        The names of outputs; empty for unused optional ones.
     opset : int
-        The version of the operator set that the node is written in.
+        The operator set version of the node.
     run : callable
         ``run(graph, values)`` converts a subgraph with expressions for its inputs, and returns its outputs.
     """
@@ -42,15 +42,15 @@ class Node:
     run: Callable[[Any, Sequence[Any]], list[Any]]
 
     def take(self, count: int) -> list[Any]:
-        """Return the first ``count`` inputs; those left out are None."""
+        """Return the first ``count`` inputs, None for omitted ones."""
         return [self.input(i) for i in range(count)]
 
     def input(self, index: int) -> Any:
-        """Return an input, or None if it is left out."""
+        """Return an input, or None if it is omitted."""
         return self.inputs[index] if index < len(self.inputs) else None
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """Return an attribute, or the default where it is not given."""
+        """Return an attribute, or the default if it is not given."""
         return self.attributes.get(name, default)
 
     def required(self, name: str) -> Any:
@@ -60,12 +60,12 @@ class Node:
         return self.attributes[name]
 
     def value(self, index: int, what: str) -> Any:
-        """Return the value of an input that decides about shapes, None if it is left out.
+        """Return the value of an input that must be constant; None if it is omitted.
 
         Raises
         ------
         ConversionError
-            If only the running program would know it.
+            If it is only known at run time.
         """
         given = self.input(index)
         if given is None:
@@ -78,12 +78,12 @@ class Node:
         return constant_value
 
     def ints(self, index: int, what: str) -> list[int] | None:
-        """Return the numbers of an input that decides about shapes, None if it is left out."""
+        """Return the integers of an input that must be constant; None if it is omitted."""
         numbers = self.value(index, what)
         return None if numbers is None else [int(v) for v in numbers.reshape(-1)]
 
     def ints_or_attr(self, index: int, name: str) -> list[int] | None:
-        """Return numbers that older operator sets have as an attribute and newer ones as an input."""
+        """Return integers that are an attribute in older operator sets and an input in newer ones."""
         return list(self.attributes[name]) if name in self.attributes else self.ints(index, name)
 
     def wants(self, index: int) -> bool:
@@ -92,7 +92,7 @@ class Node:
 
 
 def attribute_value(attr: onnx.AttributeProto, bindings: dict[str, Any]) -> Any:
-    """Return what an attribute's proto holds; ``bindings`` are the attributes of the function around the node."""
+    """Decode an attribute proto; ``bindings`` are the attributes of the enclosing function."""
     if attr.ref_attr_name:
         return bindings.get(attr.ref_attr_name)
     if attr.type == _KINDS.TENSOR:

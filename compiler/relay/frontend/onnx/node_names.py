@@ -1,4 +1,4 @@
-"""Saving a model with a name for each of its nodes."""
+"""Export of a model with names for all nodes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["save_named"]
 
 
 def save_named(proto: onnx.ModelProto, path: str | os.PathLike[str]) -> None:
-    """Save a copy of a model in which nodes without a name have that of their first output.
+    """Save a copy of a model in which unnamed nodes are named after their first output.
 
     Parameters
     ----------
     proto : onnx.ModelProto
     path : str or path
-        The file, which is written anew.
+        The path of the file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What nodes of the first operator sets say differently: they are written as later sets have them.
+"""Upgrading of nodes of early operator sets to the conventions of later ones.
 
 References
 ----------
@@ -15,21 +15,21 @@ from compiler.relay.frontend.shared.folding import ops, rank_of
 __all__ = ["NUMPY_BROADCAST_OPSET", "aligned_inputs"]
 
 NUMPY_BROADCAST_OPSET = 7
-"""The first operator set whose operators broadcast as NumPy does."""
+"""The first operator set with NumPy-style broadcasting."""
 
 
 def aligned_inputs(operator: str, inputs: Sequence[Any], attributes: dict[str, Any]) -> list[Any]:
-    """Return the inputs of a node of an older set so that they broadcast as NumPy does.
+    """Align the inputs of a node of an older operator set for NumPy-style broadcasting.
 
-    ``broadcast=1, axis=k`` let the second operand begin at axis ``k`` of the first one; slopes of ``PRelu`` belonged to
-    channels.
+    ``broadcast=1, axis=k`` aligned the second operand with axis ``k`` of the first; the slopes of ``PRelu`` were per
+    channel.
 
     Parameters
     ----------
     operator : str
     inputs : sequence of Expr or None
     attributes : dict of str to object
-        ``broadcast`` and, of the operators that have it, ``axis`` are taken out.
+        ``broadcast`` and, for some operators, ``axis`` are removed.
 
     Returns
     -------

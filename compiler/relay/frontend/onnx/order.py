@@ -1,4 +1,4 @@
-"""The order of a graph's nodes: producers before their users."""
+"""Topological sorting of nodes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from compiler.relay.frontend.shared.errors import ModelError
 
 
 def in_order(nodes: Sequence[Any]) -> list[Any]:
-    """Return nodes so that each comes after those whose outputs it uses, and otherwise as they stand in the file.
+    """Sort nodes topologically, keeping their order in the file where possible.
 
     Raises
     ------
     ModelError
-        If there is a circle, or two nodes give the same name.
+        If there is a cycle, or two outputs have the same name.
     """
     maker = _makers(nodes)
     needs = [{maker[name] for name in _used(node) if name in maker} for node in nodes]
@@ -53,7 +53,7 @@ def _makers(nodes: Sequence[Any]) -> dict[str, int]:
 
 
 def _used(node: onnx.NodeProto) -> Iterator[str]:
-    """Return the names that a node takes, those that its subgraphs take from around them included."""
+    """Return the names of the inputs of a node, including those captured by its subgraphs."""
     yield from filter(None, node.input)
     for graph in subgraphs(node):
         own = {item.name for item in (*graph.input, *graph.initializer)}

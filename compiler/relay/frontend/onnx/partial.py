@@ -1,4 +1,4 @@
-"""Vectors of which some elements are known: shapes with a symbolic batch, and what exporters compute from them."""
+"""Partially known vectors: shapes with a symbolic batch, and values computed from them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KNOWN: ContextVar[dict[Any, list[Any]] | None] = ContextVar("_KNOWN", default=N
 
 @contextmanager
 def remembering() -> Iterator[None]:
-    """Within it elements are remembered, for one import."""
+    """Record known elements within the context, for one import."""
     token = _KNOWN.set({})
     try:
         yield
@@ -24,7 +24,7 @@ def remembering() -> Iterator[None]:
 
 
 def remember(expr: RelayExpr, values: Sequence[Any] | None) -> Any:
-    """Note which elements of an expression are known, and return it."""
+    """Record the known elements of an expression, and return it."""
     notes = _KNOWN.get()
     if notes is not None and values is not None and known(expr) is None:
         notes[expr] = list(values)
@@ -32,9 +32,9 @@ def remember(expr: RelayExpr, values: Sequence[Any] | None) -> Any:
 
 
 def partial_of(expr: RelayExpr) -> list[Any] | None:
-    """Return the elements of an integer vector or number as far as they are known.
+    """Return the known elements of an integer vector or scalar.
 
-    Those that are not are None, or the extent that they are known to be; None instead of a list if nothing is known.
+    Unknown elements are None, or the symbolic extent that they equal; the result is None if nothing is known.
     """
     value = known(expr)
     if value is not None:

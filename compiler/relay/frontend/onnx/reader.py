@@ -1,4 +1,4 @@
-"""Models as they come: checked before anything is made of them, since they may come from anybody."""
+"""Reading and validation of models, which may come from untrusted sources."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from compiler.ir.error import ArgumentError
 from compiler.relay.frontend.shared.errors import ModelError
 
 MAX_DEPTH = 16
-"""Levels of graphs in graphs."""
+"""The maximum nesting depth of graphs."""
 MAX_NODES = 200_000
-"""Nodes of a model, those of its subgraphs and functions counted."""
+"""The maximum number of nodes of a model, including those of subgraphs and functions."""
 MAX_ELEMENTS = 1 << 31
-"""Elements of one tensor."""
+"""The maximum number of elements of a tensor."""
 OLDEST_OPSET = 1
 
 ModelSource: TypeAlias = onnx.ModelProto | bytes | bytearray | memoryview | str | os.PathLike[str]
@@ -30,17 +30,17 @@ _UNSUPPORTED = ("STRING", "COMPLEX64", "COMPLEX128", "FLOAT8", "INT4", "UINT4", 
 
 
 def read_model(model: ModelSource) -> onnx.ModelProto:
-    """Return a checked model.
+    """Read and validate a model.
 
     Parameters
     ----------
     model : onnx.ModelProto, bytes, str or path
-        Bytes are a model's file, strings and paths name one.
+        A model, the contents of its file, or its path.
 
     Raises
     ------
     ModelError
-        If it cannot be decoded, refers to other files, is nested too deeply or is otherwise not a model.
+        If it cannot be decoded, refers to other files, is nested too deeply or is invalid.
     """
     proto = _decode(model)
     if not proto.HasField("graph") or not (proto.graph.node or proto.graph.output):

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from compiler.relay.frontend.pytorch.script import Importer
 
-__all__ = ["MAX_TURNS", "branch", "loop"]
+__all__ = ["MAX_ITERATIONS", "branch", "loop"]
 
-MAX_TURNS = 256
+MAX_ITERATIONS = 256
 """Loops of at most as many turns are unrolled, where their number is known."""
 
 
@@ -116,8 +116,8 @@ def _is_decided_inside(body: torch.Block) -> bool:
 def _unrolled(importer: Importer, body: torch.Block, trips: int, going: Any, carried: list[Any]) -> Sequence[Any]:
     turn = 0
     while turn < trips and going:
-        if turn == MAX_TURNS:
-            raise ConversionError(f"loops of more than {MAX_TURNS} iterations are not unrolled, got {trips}")
+        if turn == MAX_ITERATIONS:
+            raise ConversionError(f"loops of more than {MAX_ITERATIONS} iterations are not unrolled, got {trips}")
         importer.bind(list(body.inputs()), [turn, *carried])
         going, *carried = importer.block(body)
         turn += 1
@@ -155,7 +155,7 @@ def _variables(types: Sequence[TensorType]) -> tuple[Any, Any, list[Any]]:
 
 
 def _types_after(importer: Importer, body: torch.Block, types: list[TensorType]) -> list[TensorType]:
-    """Return the types of the carried values after a turn."""
+    """Return the types of the loop-carried values after an iteration."""
     turn, _, state = _variables(types)
     with _undecided(importer):
         importer.bind(list(body.inputs()), [turn, *state])

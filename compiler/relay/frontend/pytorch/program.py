@@ -28,7 +28,7 @@ from compiler.runtime.ndarray import NDArray
 
 __all__ = ["convert_model"]
 
-assert _converters is not None  # importing them fills the table
+assert _converters is not None  # registers the converters
 
 
 def convert_model(

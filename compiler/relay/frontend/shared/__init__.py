@@ -1,1 +1,1 @@
-"""What all importers share: calls that are folded and typed as they are made, and what is wrong with models."""
+"""Shared infrastructure of the importers: folding, type inference, common converters and errors."""

@@ -1,4 +1,4 @@
-"""Angles of points."""
+"""Four-quadrant arctangent."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ __all__ = ["atan2"]
 
 
 def _is_below_zero(x: RelayExpr) -> Any:
-    """Return whether numbers have a minus sign, that of a zero included: 1 / -0 is below zero."""
+    """Return whether numbers have the sign bit set, including negative zero: 1 / -0 is negative."""
     zero = scalar(0, x)
     below = ops.less(ops.divide(scalar(1, x), x), zero)
     return ops.where(ops.equal(x, zero), below, ops.less(x, zero))
 
 
 def atan2(y: RelayExpr, x: RelayExpr) -> Any:
-    """Return the angles of points, from -pi to pi, as C's function of this name does.
+    """Return the angles of points, from -pi to pi, like ``atan2`` in C.
 
     Parameters
     ----------
     y, x : Expr
     """
     height, width = ops.abs(y), ops.abs(x)
-    # Where both are zero or both infinite, the quotient is no number: the angles are 0 and 45 degrees.
+    # If both are zero or infinite, the quotient is NaN; the angles are 0 and 45 degrees.
     quotient = ops.where(
         ops.equal(height, width),
         ops.where(ops.equal(ops.add(height, width), scalar(0, x)), scalar(0, x), scalar(1, x)),

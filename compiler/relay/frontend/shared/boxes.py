@@ -1,4 +1,4 @@
-"""The best of boxes that overlap, as TensorFlow and TensorFlow Lite choose them."""
+"""Non-maximum suppression as defined by TensorFlow and TensorFlow Lite."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, scalar
 from compiler.relay.frontend.shared.tensors import bounded, cast, pad, reshape, slice_axis, static_dims
 
-__all__ = ["best_boxes", "filled_up"]
+__all__ = ["non_max_suppression", "pad_boxes"]
 
 
-def best_boxes(
+def non_max_suppression(
     boxes: RelayExpr, scores: RelayExpr, limit: RelayExpr, overlap: RelayExpr, least: RelayExpr
 ) -> tuple[Any, Any]:
-    """Return the numbers of the chosen boxes, the best first and zeros after them, and how many are chosen.
+    """Return the indices of the selected boxes, the best first, padded with zeros, and their number.
 
     Parameters
     ----------
@@ -25,8 +25,7 @@ def best_boxes(
     scores : Expr
         ``(N,)``.
     limit, overlap, least : Expr
-        How many are chosen at most, which share of their union two of them may have in common, and what their scores
-        exceed.
+        The maximum number of boxes, the IoU threshold and the score threshold.
     """
     rows, count = ops.vision.all_class_non_max_suppression(
         ops.expand_dims(boxes, 0),
@@ -38,13 +37,13 @@ def best_boxes(
     return cast(reshape(slice_axis(rows, 1, 2, 3), [-1]), "int32"), cast(reshape(count, []), "int32")
 
 
-def filled_up(chosen: RelayExpr, count: RelayExpr, scores: RelayExpr, most: int) -> tuple[Any, Any]:
-    """Return as many numbers of boxes as asked for, and their scores: zeros where fewer are chosen.
+def pad_boxes(chosen: RelayExpr, count: RelayExpr, scores: RelayExpr, most: int) -> tuple[Any, Any]:
+    """Return a fixed number of box indices and scores, padded with zeros.
 
     Parameters
     ----------
     chosen, count : Expr
-        As in :func:`best_boxes`.
+        As in :func:`non_max_suppression`.
     scores : Expr
     most : int
     """

@@ -1,4 +1,4 @@
-"""The types of the values that a loop carries from turn to turn."""
+"""The types of loop-carried values."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from compiler.relay.ty import AnyDim, TensorType, joined_dim, same_dim
 __all__ = ["stable_types"]
 
 MAX_ROUNDS = 8
-"""How often types are widened before they must be the same at the end of a turn."""
+"""How often types are widened before they must be stable."""
 
 
 def stable_types(
     types: Sequence[TensorType], turn: Callable[[list[TensorType]], Sequence[TensorType]]
 ) -> list[TensorType]:
-    """Return types that hold before and after a turn: extents that change are unknown.
+    """Find types of loop-carried values that are stable across iterations: extents that change become unknown.
 
     Parameters
     ----------
     types : sequence of TensorType
-        Of the values that the first turn begins with.
+        The types of the initial values.
     turn : callable
-        From the types before a turn to those after it, as many.
+        Maps the types before an iteration to those after it.
 
     Raises
     ------
     ConversionError
-        If a turn changes a data type or a rank, or the extents do not settle.
+        If an iteration changes a data type or a rank, or the types do not converge.
     """
     before = list(types)
     for _ in range(MAX_ROUNDS):

@@ -1,4 +1,4 @@
-"""Branches and loops that the running program decides."""
+"""Branches and loops with conditions that are computed at run time."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from compiler.relay.frontend.shared.tensors import reshape
 from compiler.relay.function import Function
 from compiler.relay.ty import FuncType, TensorType, TupleType
 
-__all__ = ["chosen", "repeated", "unrolled"]
+__all__ = ["if_else", "unroll_loop", "while_loop"]
 
-MAX_TURNS = 256
-"""Loops of at most as many turns are unrolled."""
+MAX_ITERATIONS = 256
+"""The maximum number of iterations of loops that are unrolled."""
 
 
-def chosen(condition: RelayExpr, yes: Sequence[RelayExpr], no: Sequence[RelayExpr]) -> list[RelayExpr]:
-    """Return the results of one of two branches.
+def if_else(condition: RelayExpr, yes: Sequence[RelayExpr], no: Sequence[RelayExpr]) -> list[RelayExpr]:
+    """Return the results of a conditional.
 
     Parameters
     ----------
     condition : Expr
-        A single truth value.
+        A boolean scalar.
     yes, no : sequence of Expr
-        As many results of the same types.
+        The results of the branches, of the same types.
 
     Raises
     ------
     ConversionError
-        If their numbers or types differ.
+        If the numbers or types of results differ.
     """
     if len(yes) != len(no):
         raise ConversionError(f"its branches have {len(yes)} and {len(no)} results")
@@ -43,22 +43,22 @@ def chosen(condition: RelayExpr, yes: Sequence[RelayExpr], no: Sequence[RelayExp
     return [settle(TupleGetItem(both, i)) for i in range(len(yes))]
 
 
-def unrolled(
+def unroll_loop(
     initial: Sequence[RelayExpr],
     condition: Callable[[Sequence[RelayExpr]], RelayExpr],
     body: Callable[[Sequence[RelayExpr]], Sequence[RelayExpr]],
 ) -> Sequence[RelayExpr] | None:
-    """Return the values after a loop whose turns are known while importing, one after the other; None if they are not.
+    """Unroll a loop with known conditions; return None if one is unknown or there are too many iterations.
 
     Parameters
     ----------
     initial : sequence of Expr
-        The values that the first turn begins with.
+        The initial values.
     condition, body : callable
-        As in :func:`repeated`.
+        As in :func:`while_loop`.
     """
     state = initial
-    for _ in range(MAX_TURNS):
+    for _ in range(MAX_ITERATIONS):
         goes_on = known(condition(state))
         if goes_on is None:
             return None
@@ -68,26 +68,26 @@ def unrolled(
     return None
 
 
-def repeated(
+def while_loop(
     initial: Sequence[RelayExpr],
     condition: Callable[[Sequence[RelayExpr]], RelayExpr],
     body: Callable[[Sequence[RelayExpr]], Sequence[RelayExpr]],
 ) -> list[RelayExpr]:
-    """Return the values after a loop: a function that calls itself once for each turn.
+    """Build a loop as a recursive function, and return its final values.
 
     Parameters
     ----------
     initial : sequence of Expr
-        The values that the first turn begins with.
+        The initial values.
     condition : callable
-        From the values before a turn to whether there is one.
+        Maps the values to whether there is another iteration.
     body : callable
-        From the values before a turn to those after it.
+        Maps the values before an iteration to those after it.
 
     Raises
     ------
     ConversionError
-        If a value changes its data type or number of dimensions.
+        If a value changes its data type or rank.
     """
 
     def types_after(before: list[TensorType]) -> list[TensorType]:

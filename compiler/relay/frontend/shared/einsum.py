@@ -1,4 +1,4 @@
-"""Equations of sums over products of tensors, as NumPy's ``einsum`` reads them."""
+"""Equations of ``einsum``."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 from compiler.relay.frontend.shared.errors import ConversionError
 
-__all__ = ["spelled_out"]
+__all__ = ["explicit_equation"]
 
 
-def spelled_out(equation: str, ranks: Sequence[int]) -> str:
-    """Return an equation with a letter for every axis: ellipses and a missing result are written out.
+def explicit_equation(equation: str, ranks: Sequence[int]) -> str:
+    """Expand ellipses and an implicit result in an equation, so that every axis has a letter.
 
     Parameters
     ----------
     equation : str
         E.g. ``...ij,jk``.
     ranks : sequence of int
-        Of the inputs.
+        The ranks of the inputs.
 
     Returns
     -------
@@ -26,7 +26,7 @@ def spelled_out(equation: str, ranks: Sequence[int]) -> str:
     Raises
     ------
     ConversionError
-        If it has another number of terms than there are inputs.
+        If the number of terms differs from that of the inputs.
     """
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")

@@ -1,4 +1,4 @@
-"""What is wrong with a model, or beyond an importer."""
+"""Errors of the importers."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from compiler.ir.error import TVMError
 __all__ = ["ConversionError", "ModelError", "UnsupportedOperatorError", "naming_node"]
 
 MAX_PLACES = 5
-"""How many nodes of an unsupported operator an error lists."""
+"""The maximum number of nodes that an error lists per unsupported operator."""
 
 _MISFITS = (
     ValueError, IndexError, KeyError, TypeError, OverflowError, ZeroDivisionError, MemoryError, AttributeError,
 )  # fmt: skip
-"""What Python and NumPy say when the arguments of a node are inconsistent."""
+"""The exceptions that Python and NumPy raise for inconsistent arguments."""
 
 
 class ModelError(TVMError):
-    """A model that cannot be read, that contradicts itself, or that is not of a kind that is converted."""
+    """A model that is malformed, inconsistent, or of an unsupported format."""
 
 
 class ConversionError(TVMError):
-    """A node that has no counterpart in Relay; the importer adds which node it is."""
+    """A node that cannot be converted to Relay; the importer adds the name of the node."""
 
 
 class UnsupportedOperatorError(ConversionError, NotImplementedError):
-    """Operators that nothing converts, all of a model at once.
+    """Unsupported operators, all of a model at once.
 
     Parameters
     ----------
     importer : str
         E.g. ``from_pytorch``.
     operators : mapping of str to sequence of str
-        Where each of them stands in the model.
+        The nodes of each operator.
     """
 
     def __init__(self, importer: str, operators: Mapping[str, Sequence[str]]) -> None:
@@ -52,14 +52,14 @@ def _listed(places: Sequence[str]) -> str:
 
 @contextmanager
 def naming_node(importer: str, label: str) -> Iterator[None]:
-    """Say in every error which node it is about; the innermost node is the one that is named.
+    """Add the innermost node to the message of every error.
 
     Parameters
     ----------
     importer : str
         E.g. ``from_pytorch``.
     label : str
-        The operator, and where it stands.
+        The operator and its node.
     """
     try:
         yield

@@ -1,7 +1,7 @@
-"""Calls of operators that are folded and typed as soon as they are made.
+"""Constant folding and type inference of calls as they are created.
 
-What is known while importing, such as the arithmetic on shapes that exporters write, becomes constants on the way, by
-the operators' own NumPy references; everything else has its type at once, so that converters can ask for it.
+Expressions that are known during import, such as the shape arithmetic that exporters emit, are folded to constants
+by the operators' NumPy references; all others are typed at once, so that converters can query their types.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from compiler.relay.operator import RelayOp, operator_of
 from compiler.relay.ty import Dim, TensorType, TupleType
 
 FOLD_LIMIT = 1 << 26
-"""Bytes: constants that are larger than this and than what they are computed from stay calls."""
+"""A size in bytes: calls are not folded to constants that exceed both this and the size of their inputs."""
 
 _WEIGHTS: ContextVar[frozenset[Constant]] = ContextVar("_WEIGHTS", default=frozenset())
 
 
 @contextmanager
 def keeping(weights: frozenset[Constant]) -> Iterator[None]:
-    """Within it calls with these constants are not folded: they are to become parameters."""
+    """Do not fold calls with these constants within the context, as they are to become parameters."""
     token = _WEIGHTS.set(weights)
     try:
         yield
@@ -43,9 +43,9 @@ def keeping(weights: frozenset[Constant]) -> Iterator[None]:
 
 
 def settle(expr: RelayExpr | TupleWrapper) -> Any:
-    """Return an expression in which every new call is typed, and folded if its inputs are known.
+    """Infer the types of all new calls of an expression, and fold those with known inputs.
 
-    What has a type already is settled and is not entered.
+    Subexpressions that have a type are not visited again.
     """
     if isinstance(expr, TupleWrapper):
         return [settle(item) for item in _items(settle(expr.tuple_value), len(expr))]
@@ -110,11 +110,11 @@ def _size(t: Type | None) -> float:
 
 
 _OPERANDS = ({"lhs", "rhs"}, {"condition", "x", "y"})
-"""Inputs of operators among whose arguments a plain number takes the data type of the tensors beside it."""
+"""Inputs for which a Python number takes the data type of the other tensors."""
 
 
 class _Operators:
-    """The public functions of a package of operators, each with its result settled."""
+    """The functions of an operator package, with folded and typed results."""
 
     def __init__(self, package: ModuleType) -> None:
         self._package = package
@@ -125,7 +125,7 @@ class _Operators:
 
 
 def settled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a public function of operators whose results are folded and typed."""
+    """Wrap a function so that its results are folded and typed."""
     op = getattr(function, "op", None)
     is_arithmetic = isinstance(op, RelayOp) and set(op.inputs) in _OPERANDS
 
@@ -143,7 +143,7 @@ def _like_the_tensors(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 ops: Any = _Operators(_operators)
-"""``relay.op``, whose functions fold and type what they make: ``ops.nn.conv2d(x, w)``."""
+"""``relay.op`` with folded and typed results: ``ops.nn.conv2d(x, w)``."""
 
 
 def type_of(expr: RelayExpr) -> TensorType:
@@ -166,7 +166,7 @@ def dtype_of(expr: RelayExpr) -> str:
 
 
 def dims_of(expr: RelayExpr) -> tuple[Dim, ...]:
-    """Return the extents of a tensor: ints where they are known."""
+    """Return the extents of a tensor, as ints where they are known."""
     return type_of(expr).dims
 
 
@@ -176,7 +176,7 @@ def rank_of(expr: RelayExpr) -> int:
 
 
 def known(expr: RelayExpr) -> Any:
-    """Return the value of an expression as a NumPy array if it is known, else None."""
+    """Return the value of a constant expression as a NumPy array, or None."""
     return expr.value if isinstance(expr, Constant) else None
 
 

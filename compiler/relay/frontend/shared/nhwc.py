@@ -1,4 +1,4 @@
-"""Operators as TensorFlow and TensorFlow Lite define them: channels last, padding that is ``SAME`` or ``VALID``."""
+"""Operators in the conventions of TensorFlow and TensorFlow Lite: NHWC, ``SAME`` and ``VALID`` padding."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ __all__ = [
 
 
 def same_padding(extents: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
-    """Return the padding in front of each axis and then behind each, with which windows stand at every stride.
+    """Return ``SAME`` padding: the padding before each axis, followed by that after each.
 
     Parameters
     ----------
     extents : sequence of int
-        Of the spatial axes.
+        The extents of the spatial axes.
     kernel : sequence of int
-        Extents of a window, dilation included.
+        The extents of the window, including dilation.
     strides : sequence of int
     """
     total = [max((-(-e // s) - 1) * s + k - e, 0) for e, k, s in zip(extents, kernel, strides, strict=True)]
@@ -68,26 +68,26 @@ def conv2d(
     padding: str | Sequence[int],
     operator: Callable[..., Any] = ops.nn.conv2d,
 ) -> Any:
-    """Convolve; the weight has the axes height, width, input channel, output channel.
+    """Build a convolution of an NHWC image with HWIO weights.
 
     Parameters
     ----------
     x : Expr
-        Of the axes batch, height, width, channel.
+        The image, NHWC.
     weight : Expr
-        Its input channels may be a part of those of ``x``, which then has as many groups.
+        HWIO; with fewer input channels than ``x``, the convolution is grouped.
     strides, dilations : sequence of int
         Along height and width.
     padding : str or sequence of int
-        ``SAME``, ``VALID``, or numbers: in front of each axis, then behind each.
+        ``SAME``, ``VALID``, or numbers: before each axis, then after each.
     operator : callable
-        The convolution, of real numbers or of quantized ones.
+        The convolution, e.g. ``nn.conv2d`` or its quantized counterpart.
     """
     return _convolved(x, weight, strides, dilations, padding, operator, "HW")
 
 
 def conv3d(x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilations: Sequence[int], padding: str) -> Any:
-    """Convolve a volume; the weight has the axes depth, height, width, input channel, output channel."""
+    """Build a convolution of an NDHWC volume with DHWIO weights."""
     return _convolved(x, weight, strides, dilations, padding, ops.nn.conv3d, "DHW")
 
 
@@ -123,7 +123,7 @@ def depthwise_conv2d(
     padding: str | Sequence[int],
     operator: Callable[..., Any] = ops.nn.conv2d,
 ) -> Any:
-    """Convolve each channel by kernels of its own; the weight's axes are height, width, channel, kernel of the channel.
+    """Build a depthwise convolution; the weight has the axes height, width, channel, channel multiplier.
 
     Parameters
     ----------
@@ -141,16 +141,16 @@ def depthwise_conv2d(
 def conv2d_transpose(
     x: RelayExpr, weight: RelayExpr, shape: Sequence[int], strides: Sequence[int], padding: str
 ) -> Any:
-    """Return the gradient of a convolution: what it would have been applied to.
+    """Build a transposed convolution, the gradient of a convolution with respect to its input.
 
     Parameters
     ----------
     x : Expr
-        Of the axes batch, height, width, channel.
+        The image, NHWC.
     weight : Expr
-        Of the axes height, width, output channel, input channel.
+        HWOI.
     shape : sequence of int
-        Of the result.
+        The shape of the result.
     strides : sequence of int
     padding : str
         ``SAME`` or ``VALID``.
@@ -161,7 +161,7 @@ def conv2d_transpose(
 def conv3d_transpose(
     x: RelayExpr, weight: RelayExpr, shape: Sequence[int], strides: Sequence[int], padding: str
 ) -> Any:
-    """Return the gradient of a convolution of volumes, whose first spatial axis is the depth."""
+    """Build a transposed convolution of an NDHWC volume."""
     return _transposed(x, weight, shape, strides, padding, ops.nn.conv3d_transpose)
 
 
@@ -192,33 +192,33 @@ def _transposed(
 
 
 def max_pool(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> Any:
-    """Return the largest element of each window of an image."""
+    """Max pooling of an image."""
     around = _padding(x, window, strides, (1, 1), padding)
     return ops.nn.max_pool2d(x, tuple(window), strides=tuple(strides), padding=around, layout="NHWC")
 
 
 def avg_pool(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> Any:
-    """Return the mean of each window of an image; padding is not counted."""
+    """Average pooling of an image, excluding padding."""
     around = _padding(x, window, strides, (1, 1), padding)
     return ops.nn.avg_pool2d(x, tuple(window), strides=tuple(strides), padding=around, layout="NHWC")
 
 
 def max_pool3d(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> Any:
-    """Return the largest element of each window of a volume."""
+    """Max pooling of a volume."""
     around = _padding(x, window, strides, (1, 1, 1), padding)
     return ops.nn.max_pool3d(x, tuple(window), strides=tuple(strides), padding=around, layout="NDHWC")
 
 
 def avg_pool3d(x: RelayExpr, window: Sequence[int], strides: Sequence[int], padding: str) -> Any:
-    """Return the mean of each window of a volume; padding is not counted."""
+    """Average pooling of a volume, excluding padding."""
     around = _padding(x, window, strides, (1, 1, 1), padding)
     return ops.nn.avg_pool3d(x, tuple(window), strides=tuple(strides), padding=around, layout="NDHWC")
 
 
 def dilation2d(x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilations: Sequence[int], padding: str) -> Any:
-    """Return the largest sum of an image's window and the weight, which has the axes height, width, channel.
+    """Grey-scale dilation of an image; the weight has the axes height, width, channel.
 
-    What lies outside of the image is never the largest.
+    Padding never contributes to the maximum.
     """
     around = _padding(x, static_dims(weight, "the weight")[:2], strides, dilations, padding)
     if any(around):
@@ -230,7 +230,7 @@ def dilation2d(x: RelayExpr, weight: RelayExpr, strides: Sequence[int], dilation
 
 
 def mirror_pad(x: RelayExpr, around: Sequence[Sequence[int]], mode: str) -> Any:
-    """Pad by what lies behind the border, with the border itself (``SYMMETRIC``) or without it (``REFLECT``)."""
+    """Pad by reflection, including the border (``SYMMETRIC``) or excluding it (``REFLECT``)."""
     return ops.nn.mirror_pad(x, tuple((int(b), int(a)) for b, a in around), mode=mode)
 
 
@@ -244,9 +244,9 @@ def resize(x: RelayExpr, size: Sequence[int], method: str, align_corners: bool, 
     method : str
         ``linear`` or ``nearest_neighbor``.
     align_corners : bool
-        Whether the corners of the result are those of the image.
+        Whether the corner pixels of the image and the result are aligned.
     half_pixel : bool
-        Whether pixels are areas, whose places are their centres.
+        Whether coordinates refer to the centres of pixels.
     """
     mode = "align_corners" if align_corners else "half_pixel" if half_pixel else "asymmetric"
     rounding = ""
@@ -264,28 +264,28 @@ def resize(x: RelayExpr, size: Sequence[int], method: str, align_corners: bool, 
 
 
 def space_to_batch(x: RelayExpr, block: Sequence[int], around: Sequence[Sequence[int]]) -> Any:
-    """Move blocks of the axes behind the batch into the batch."""
+    """Move blocks of the spatial axes into the batch."""
     return ops.nn.space_to_batch_nd(x, [int(b) for b in block], [[int(b), int(a)] for b, a in around])
 
 
 def batch_to_space(x: RelayExpr, block: Sequence[int], crops: Sequence[Sequence[int]]) -> Any:
-    """Move parts of the batch into the axes behind it, and cut off borders."""
+    """Move parts of the batch into the spatial axes, and crop."""
     return ops.nn.batch_to_space_nd(x, [int(b) for b in block], [[int(b), int(a)] for b, a in crops])
 
 
 def strided_slice(
     x: RelayExpr, begin: Sequence[int], end: Sequence[int], strides: Sequence[int], masks: dict[str, int]
 ) -> Any:
-    """Index as NumPy does; masks say, a bit for each entry, which entries mean something else than bounds.
+    """Index as NumPy does, with TensorFlow's bit masks for special entries.
 
     Parameters
     ----------
     x : Expr
     begin, end, strides : sequence of int
-        An entry for each index.
+        One entry per index.
     masks : dict of str to int
-        ``begin`` and ``end``: the bound is left out; ``ellipsis``: as many whole axes as are left; ``new_axis``: an
-        axis of extent 1; ``shrink_axis``: a single place, whose axis disappears.
+        ``begin`` and ``end``: the bound is omitted; ``ellipsis``: all remaining axes; ``new_axis``: a new axis of
+        extent 1; ``shrink_axis``: a single index, whose axis is removed.
     """
     indices = [_index(i, begin, end, strides, masks) for i in range(len(begin))]
     if any(i is Ellipsis for i in indices):

@@ -1,4 +1,4 @@
-"""From the results of an importer to a module whose weights are parameters."""
+"""Building of the module of a model, with its weights as parameters."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ __all__ = ["is_weight", "module_of"]
 
 
 def is_weight(value: Constant) -> bool:
-    """Return whether a tensor of a model may become a parameter: short integer ones are shapes, axes and the like."""
+    """Return whether a tensor may become a parameter; small integer tensors are shapes, axes and the like."""
     return value.data.ndim > 1 or value.data.dtype.startswith(("float", "bfloat"))
 
 
 def module_of(
     inputs: Sequence[Var], outputs: Sequence[RelayExpr], weights: Mapping[Constant, str]
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """Return the module of a model, and the values of those of its weights that it uses.
+    """Build the module of a model, and return it with the weights that it uses.
 
     Parameters
     ----------
     inputs : sequence of Var
         The first parameters of ``main``.
     outputs : sequence of Expr
-        The results; several become a tuple.
+        The results; several are returned as a tuple.
     weights : mapping of Constant to str
         Constants that become parameters, with their names.
     """

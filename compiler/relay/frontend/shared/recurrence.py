@@ -1,4 +1,4 @@
-"""Steps over time that carry states, of recurrent layers."""
+"""Time steps of recurrent layers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.shared.control_flow import MAX_TURNS, repeated
+from compiler.relay.frontend.shared.control_flow import MAX_ITERATIONS, while_loop
 from compiler.relay.frontend.shared.errors import ModelError
 from compiler.relay.frontend.shared.folding import constant, dtype_of, ops
 from compiler.relay.frontend.shared.tensors import bounded, reshape, slice_axis, static_dims
@@ -22,28 +22,28 @@ def steps(
     step: Callable[[RelayExpr, Sequence[RelayExpr]], Sequence[RelayExpr]],
     backwards: bool = False,
 ) -> tuple[Any, Sequence[RelayExpr]]:
-    """Return the first state after each step, stacked, and the states after the last one.
+    """Unroll a recurrence; return the stacked first states of all steps, and the final states.
 
     Parameters
     ----------
     x : Expr
-        Its first axis counts the steps.
+        The inputs, with the time axis first.
     states : sequence of Expr
-        Before the first step.
+        The initial states.
     step : callable
-        From the part of ``x`` and the states before a step to those after it.
+        Maps the input and the states before a step to the states after it.
     backwards : bool
-        Whether the last part of ``x`` is the first step; the results have the order of ``x``.
+        Whether to start at the end of ``x``; the results are in the order of ``x``.
 
     Raises
     ------
     ModelError
-        If there is no step.
+        If there are no steps.
     """
     count, *part = static_dims(x, "the sequence")
     if not count:
         raise ModelError("a sequence without steps has no results")
-    if count > MAX_TURNS:
+    if count > MAX_ITERATIONS:
         return _looped(x, states, step, backwards)
     results: list[RelayExpr] = []
     for i in reversed(range(count)) if backwards else range(count):
@@ -70,5 +70,5 @@ def _looped(
 
     start = constant(np.zeros((count, *dims)), dtype_of(states[0]))
     first = [constant(0, "int32"), start, *states]
-    _, results, *last = repeated(first, lambda carried: ops.less(carried[0], count), turn)
+    _, results, *last = while_loop(first, lambda carried: ops.less(carried[0], count), turn)
     return results, last

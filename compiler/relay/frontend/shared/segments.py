@@ -1,4 +1,4 @@
-"""Rows of a tensor that are combined in segments, as TensorFlow and TensorFlow Lite define them."""
+"""Segment reductions as defined by TensorFlow and TensorFlow Lite."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MODES = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
 
 def sorted_count(ids: np.ndarray[Any, Any]) -> int:
-    """Return how many segments there are where their numbers ascend, the last one being the last segment."""
+    """Return the number of segments of sorted segment ids."""
     return int(ids.max(initial=-1)) + 1
 
 
 def _neutral(reduction: str, dtype: str) -> int | float:
-    """Return the number that changes no other: integers are exact, as the largest of 64 bits has to be."""
+    """Return the neutral element of a reduction, exactly for 64-bit integers."""
     if reduction in ("sum", "prod"):
         return int(reduction == "prod")
     if dtype.startswith("float"):
@@ -31,22 +31,22 @@ def _neutral(reduction: str, dtype: str) -> int | float:
 
 
 def segments(x: RelayExpr, ids: RelayExpr, count: int, reduction: str) -> Any:
-    """Return the combined rows of each segment.
+    """Reduce the rows of each segment.
 
     Parameters
     ----------
     x : Expr
     ids : Expr
-        The segment of each row; its shape is that which ``x`` begins with.  Rows of negative segments are left out.
+        The segment of each row; its shape is a prefix of the shape of ``x``.  Rows with negative ids are dropped.
     count : int
-        How many segments there are.
+        The number of segments.
     reduction : str
-        ``sum``, ``prod``, ``max`` or ``min``.  A segment without rows is the number that changes no other.
+        ``sum``, ``prod``, ``max`` or ``min``.  Empty segments have the neutral element.
 
     Raises
     ------
     ConversionError
-        If the segments are not those of rows.
+        If the shape of ``ids`` does not match.
     """
     dims, rows = static_dims(x, "the input"), static_dims(ids, "the segments")
     if dims[: len(rows)] != rows:

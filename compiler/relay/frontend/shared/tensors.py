@@ -1,4 +1,4 @@
-"""What converters of all importers make of tensors; what does nothing is left out."""
+"""Tensor operations of converters, which omit those without effect."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ __all__ = [
 _MODES = {"constant": None, "edge": "edge", "reflect": "reflect", "wrap": "wrap"}
 
 MAX_COMPUTED = 1 << 25
-"""Elements of a constant that a converter computes."""
+"""The maximum number of elements of a constant that a converter computes."""
 
 
 def is_copied(dims: Sequence[Dim], wanted: Any, i: int) -> bool:
-    """Return whether an extent of a new shape is the one that the tensor has at the same place."""
+    """Return whether an extent of a new shape equals that of the tensor at the same position."""
     return i < len(dims) and wanted[i] is dims[i]
 
 
 def reshape(x: RelayExpr, wanted: Any) -> Any:
-    """Reshape to extents of which at most one is unknown; it follows from the others."""
+    """Reshape to extents of which at most one is unknown, and inferred from the others."""
     dims = dims_of(x)
     target = [int(w) if isinstance(w, (int, np.integer)) else -1 for w in wanted]
     if target.count(-1) > 1:
@@ -68,12 +68,12 @@ def count_of(dims: Sequence[Dim]) -> int:
 
 
 def transpose(x: RelayExpr, axes: Sequence[int]) -> Any:
-    """Permute axes; what keeps its order stays as it is."""
+    """Permute axes, unless the permutation is the identity."""
     return x if list(axes) == list(range(len(axes))) else ops.transpose(x, axes=list(axes))
 
 
 def unsqueeze(x: RelayExpr, axes: Sequence[int]) -> Any:
-    """Insert axes of extent 1 at places counted in the result."""
+    """Insert axes of extent 1 at positions of the result."""
     rank = rank_of(x) + len(axes)
     for axis in sorted(a + rank if a < 0 else a for a in axes):
         x = ops.expand_dims(x, axis)
@@ -81,7 +81,7 @@ def unsqueeze(x: RelayExpr, axes: Sequence[int]) -> Any:
 
 
 def split(x: RelayExpr, sizes: Sequence[int], axis: int) -> list[Any]:
-    """Cut an axis into parts of the given sizes."""
+    """Split an axis into parts of the given sizes."""
     if len(sizes) == 1:
         return [x]
     if all(sizes):
@@ -91,7 +91,7 @@ def split(x: RelayExpr, sizes: Sequence[int], axis: int) -> list[Any]:
 
 
 def slice_axis(x: RelayExpr, axis: int, begin: int, end: int, step: int = 1) -> Any:
-    """Cut a piece out of one axis."""
+    """Slice one axis."""
     dims = list(dims_of(x))
     axis %= len(dims)
     others = [d for i, d in enumerate(dims) if i != axis and isinstance(d, int)]
@@ -103,7 +103,7 @@ def slice_axis(x: RelayExpr, axis: int, begin: int, end: int, step: int = 1) -> 
 
 
 def expand(x: RelayExpr, wanted: Any) -> Any:
-    """Broadcast against a shape; an extent that only a run knows must be the tensor's own, or meet a 1."""
+    """Broadcast to a shape; a dynamic extent must be the tensor's own, or replace a 1."""
     dims = dims_of(x)
     rank = max(len(dims), len(wanted))
     own = (1,) * (rank - len(dims)) + tuple(dims)
@@ -116,7 +116,7 @@ def expand(x: RelayExpr, wanted: Any) -> Any:
             raise ConversionError(f"shape {tuple(dims)} cannot be broadcast to {tuple(wanted)}")
     if all(isinstance(t, int) for t in target):
         return x if tuple(target) == tuple(dims) else ops.broadcast_to(x, target)
-    # A shape in an attribute would have to be known, how often an axis is repeated always is.
+    # Repetitions are always known, unlike a shape in an attribute.
     times = [o if isinstance(d, int) and d == 1 else 1 for d, o in zip(own, other, strict=True)]
     if not all(isinstance(t, int) for t in times):
         raise ConversionError("an extent of the shape is unknown while importing; give `shape`")
@@ -125,7 +125,7 @@ def expand(x: RelayExpr, wanted: Any) -> Any:
 
 
 def pad(x: RelayExpr, around: Any, mode: str = "constant", fill: Any = None) -> Any:
-    """Pad each axis before and after; negative numbers cut off."""
+    """Pad each axis before and after; negative padding crops."""
     if mode not in _MODES:
         raise ConversionError(f"mode {mode!r} is unknown; expected one of {', '.join(_MODES)}")
     if mode != "constant":
@@ -156,7 +156,7 @@ def _pad_by_index(x: RelayExpr, around: Any, mode: str) -> Any:
 
 
 def cast(x: RelayExpr, dtype: str) -> Any:
-    """Convert to another data type; what has it already stays as it is."""
+    """Cast to another data type, unless the tensor has it already."""
     own = dtype_of(x)
     if own == dtype:
         return x
@@ -164,12 +164,12 @@ def cast(x: RelayExpr, dtype: str) -> Any:
 
 
 def bitcast(x: RelayExpr, dtype: str) -> Any:
-    """Return the bits of each element as another data type.
+    """Reinterpret the bits of each element as another data type.
 
     Raises
     ------
     ConversionError
-        If an element of it has another number of bits.
+        If the widths of the data types differ.
     """
     own = dtype_of(x)
     if np.dtype(own).itemsize != np.dtype(dtype).itemsize:
@@ -193,12 +193,12 @@ def static_dims(expr: RelayExpr, what: str) -> tuple[int, ...]:
 
 
 def bounded(*extents: float) -> int:
-    """Return the number of elements of a constant that is about to be computed.
+    """Return the number of elements of a shape, checking it against :data:`MAX_COMPUTED`.
 
     Raises
     ------
     ConversionError
-        If a small file asks for more memory than is sensible.
+        If a constant of this shape would be unreasonably large.
     """
     count = math.prod(max(int(e), 1) for e in extents)
     if count > MAX_COMPUTED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.shared.control_flow import chosen
+from compiler.relay.frontend.shared.control_flow import if_else
 from compiler.relay.frontend.shared.folding import known, ops
 
 __all__ = ["selected"]
@@ -27,5 +27,5 @@ def selected(number: RelayExpr, branches: Sequence[Sequence[RelayExpr]]) -> Sequ
         return branches[index if 0 <= index < len(branches) else -1]
     results = branches[-1]
     for i in reversed(range(len(branches) - 1)):
-        results = chosen(ops.equal(number, i), branches[i], results)
+        results = if_else(ops.equal(number, i), branches[i], results)
     return results

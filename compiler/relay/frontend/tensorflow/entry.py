@@ -62,9 +62,9 @@ def from_tensorflow(
     ModelError
         If the graph cannot be read or contradicts itself.
     UnsupportedOperatorError
-        Naming all operators that nothing converts, with their nodes.
+        If operators are not supported; names all of them, with their nodes.
     ConversionError
-        If a node cannot be converted; it names the node.
+        If a node cannot be converted; names the node.
     ArgumentError
         If ``layout``, ``shape`` or ``outputs`` does not fit the graph.
     """

@@ -38,7 +38,7 @@ from compiler.runtime.ndarray import NDArray
 
 __all__ = ["convert_graph"]
 
-assert _converters is not None  # importing them fills the table
+assert _converters is not None  # registers the converters
 
 Values: TypeAlias = dict[str, list[Any]]
 """The results of nodes by their names."""

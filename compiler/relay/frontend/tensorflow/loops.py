@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.shared.control_flow import repeated, unrolled
+from compiler.relay.frontend.shared.control_flow import unroll_loop, while_loop
 from compiler.relay.frontend.shared.folding import known, ops
 from compiler.relay.frontend.tensorflow.lists import with_element_shapes
 
@@ -23,7 +23,7 @@ def looped(
     Parameters
     ----------
     initial : sequence of Expr
-        The values that the first turn begins with.
+        The initial values.
     condition, body : callable
         From the values before a turn to whether there is one, and to those after it.
     alive : Expr, optional
@@ -34,9 +34,9 @@ def looped(
         if not taken.item():
             return initial
         alive = None
-    if (after := unrolled(initial, condition, body)) is not None:
+    if (after := unroll_loop(initial, condition, body)) is not None:
         return after
     initial = with_element_shapes(initial, body(initial))
     if alive is None:
-        return repeated(initial, condition, body)
-    return repeated(initial, lambda state: ops.logical_and(alive, condition(state)), body)
+        return while_loop(initial, condition, body)
+    return while_loop(initial, lambda state: ops.logical_and(alive, condition(state)), body)

@@ -17,7 +17,7 @@ __all__ = ["Node"]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One application of an operator.
+    """An operator node.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Node:
     run: Callable[[str, Sequence[RelayExpr]], list[RelayExpr]]
 
     def attr(self, name: str, default: object = None) -> Any:
-        """Return an attribute, or the default where it is not given."""
+        """Return an attribute, or the default if it is not given."""
         value = self.attributes.get(name)
         return default if value is None else value
 
@@ -46,12 +46,12 @@ class Node:
         return self.attributes[name]
 
     def value(self, index: int, what: str) -> np.ndarray[Any, Any]:
-        """Return the value of an input that decides about shapes.
+        """Return the value of an input that must be constant.
 
         Raises
         ------
         ConversionError
-            If only the running program would know it.
+            If it is only known at run time.
         """
         array = known(self.inputs[index])
         if array is None:
@@ -59,10 +59,10 @@ class Node:
         return np.asarray(array)
 
     def ints(self, index: int, what: str) -> list[int]:
-        """Return the numbers of an input that decides about shapes."""
+        """Return the integers of an input that must be constant."""
         return [int(v) for v in self.value(index, what).reshape(-1)]
 
     def pairs(self, index: int, what: str) -> list[tuple[int, int]]:
-        """Return the pairs of numbers of an input that decides about shapes."""
+        """Return the pairs of integers of an input that must be constant."""
         numbers = self.ints(index, what)
         return list(zip(numbers[::2], numbers[1::2], strict=True))

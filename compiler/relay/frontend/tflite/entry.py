@@ -48,9 +48,9 @@ def from_tflite(
     ModelError
         If the model cannot be read or contradicts itself.
     UnsupportedOperatorError
-        Naming all operators that nothing converts, with their nodes.
+        If operators are not supported; names all of them, with their nodes.
     ConversionError
-        If a node cannot be converted; it names the node.
+        If a node cannot be converted; names the node.
     ArgumentError
         If a shape or data type does not fit the model.
     UnavailableError

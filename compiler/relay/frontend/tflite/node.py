@@ -22,7 +22,7 @@ Run: TypeAlias = Callable[[int, Sequence[RelayExpr]], list[RelayExpr]]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One application of an operator.
+    """An operator node.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Node:
     variables: Variables
 
     def input(self, index: int) -> Any:
-        """Return an input, or None if it is left out."""
+        """Return an input, or None if it is omitted."""
         return self.inputs[index] if index < len(self.inputs) else None
 
     def option(self, name: str, default: object = 0) -> Any:
@@ -57,14 +57,14 @@ class Node:
         return default if options is None else getattr(options, name)()
 
     def value(self, index: int, what: str) -> np.ndarray[Any, Any]:
-        """Return the value of an input that decides about shapes.
+        """Return the value of an input that must be constant.
 
         Raises
         ------
         ModelError
             If it is left out.
         ConversionError
-            If only the running program would know it.
+            If it is only known at run time.
         """
         given = self.input(index)
         if given is None:
@@ -75,5 +75,5 @@ class Node:
         return np.asarray(array)
 
     def ints(self, index: int, what: str) -> list[int]:
-        """Return the numbers of an input that decides about shapes."""
+        """Return the integers of an input that must be constant."""
         return [int(v) for v in self.value(index, what).reshape(-1)]

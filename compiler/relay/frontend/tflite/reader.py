@@ -128,7 +128,7 @@ def read_model(model: ModelSource) -> tuple[Subgraph, ...]:
     Parameters
     ----------
     model : tflite.Model, bytes, str or path
-        Bytes are a model's file, strings and paths name one.
+        A model, the contents of its file, or its path.
 
     Raises
     ------

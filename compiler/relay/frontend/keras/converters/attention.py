@@ -11,7 +11,7 @@ from compiler.relay.frontend.keras.converters.activations import activated, mask
 from compiler.relay.frontend.keras.layer import Layer
 from compiler.relay.frontend.keras.masks import all_of, as_mask, causal, lowered, masked
 from compiler.relay.frontend.keras.registry import Convert, converter
-from compiler.relay.frontend.shared.einsum import spelled_out
+from compiler.relay.frontend.shared.einsum import explicit_equation
 from compiler.relay.frontend.shared.errors import ConversionError, ModelError
 from compiler.relay.frontend.shared.folding import ops, rank_of
 from compiler.relay.frontend.shared.tensors import cast, static_dims, unsqueeze
@@ -142,7 +142,7 @@ def _einsum_dense(layer: Layer) -> Any:
     """A sum of products with a matrix of as many axes as the equation says; the bias has the axes of the result."""
     x = layer.channels_last(layer.x)
     kernel = layer.parameter("kernel")
-    y = ops.einsum([x, kernel], spelled_out(str(layer.option("equation")), [rank_of(x), rank_of(kernel)]))
+    y = ops.einsum([x, kernel], explicit_equation(str(layer.option("equation")), [rank_of(x), rank_of(kernel)]))
     if layer.option("bias_axes") is not None:
         y = ops.add(y, layer.parameter("bias"))
     return activated(layer, layer.placed(y))

@@ -12,7 +12,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.keras.converters.arithmetic import operands
 from compiler.relay.frontend.keras.layer import Layer
 from compiler.relay.frontend.keras.registry import Convert, functions
-from compiler.relay.frontend.shared.einsum import spelled_out
+from compiler.relay.frontend.shared.einsum import explicit_equation
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, ops, rank_of, scalar
 from compiler.relay.frontend.shared.tensors import (
@@ -280,7 +280,7 @@ def _dot(layer: Layer) -> Any:
 
 def _einsum(layer: Layer) -> Any:
     terms = _joined(layer)
-    equation = spelled_out(str(layer.option("subscripts")), [rank_of(t) for t in terms])
+    equation = explicit_equation(str(layer.option("subscripts")), [rank_of(t) for t in terms])
     return layer.placed(ops.einsum(terms, equation))
 
 

@@ -1,6 +1,6 @@
-"""What each ONNX operator becomes, a file for each family of operators; importing them fills the table.
+"""Converters of ONNX operators, by operator family; importing the modules registers them.
 
-An operator that is one to one with a Relay operator needs no converter: the Relay operator's row names it.
+An ONNX operator that corresponds to a Relay operator needs no converter: the Relay operator's registration names it.
 """
 
 import importlib

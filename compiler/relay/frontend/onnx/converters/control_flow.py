@@ -1,4 +1,4 @@
-"""Control flow: branches that are known are taken, loops whose number of turns is known are unrolled."""
+"""Control flow: conditions that are known select a branch, loops with a known trip count are unrolled."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from compiler.relay.frontend.shared.tensors import reshape, static_dims, unsquee
 from compiler.relay.function import Function
 from compiler.relay.ty import AnyDim, TensorType, TupleType, joined_dim
 
-MAX_TURNS = 4096
-"""Turns of a loop that is unrolled."""
+MAX_ITERATIONS = 4096
+"""The maximum trip count of unrolled loops."""
 
 
 @converter("If")
@@ -42,7 +42,7 @@ def _chosen(condition: RelayExpr, yes: list[Any], no: list[Any]) -> list[Any]:
 
 
 def _joined(index: int, yes: TensorType, no: TensorType) -> TensorType:
-    """Return the type of an output whichever branch is taken: extents that differ are unknown."""
+    """Return the common type of an output of both branches: extents that differ are unknown."""
     if yes.dtype != no.dtype or len(yes.dims) != len(no.dims):
         raise ConversionError(
             f"output {index} is {yes} in one branch and {no} in the other, and the condition is known only at run"
@@ -53,14 +53,14 @@ def _joined(index: int, yes: TensorType, no: TensorType) -> TensorType:
 
 
 def _of_types(results: list[Any], types: list[TensorType]) -> RelayExpr:
-    """Return a branch's results as a tuple that is known to be of ``types`` only."""
+    """Return the results of a branch as a tuple whose inferred type is ``types``."""
     branch = Tuple(tuple(results))
     pairs = (
         (own, d) for r, t in zip(results, types, strict=True) for own, d in zip(type_of(r).dims, t.dims, strict=True)
     )
     if all(own is d or not isinstance(d, AnyDim) for own, d in pairs):
         return branch
-    # What a function declares to return hides what it is known to return, from each pass too.
+    # The declared return type of a function hides the inferred one, also from passes.
     return Call(Function((), branch, TupleType(tuple(types))), ())
 
 
@@ -74,11 +74,11 @@ def _loop(node: Node) -> Any:
 
 
 def _unrolled(node: Node) -> list[Any] | None:
-    """Return the outputs of a loop turn by turn; None if only the running program knows how many there are."""
+    """Unroll a loop; None if the trip count is only known at run time."""
     trips, condition, *carried = node.inputs
     body = node.required("body")
     most = None if trips is None else known(trips)
-    limit = MAX_TURNS + 1 if most is None else int(most.reshape(-1)[0])
+    limit = MAX_ITERATIONS + 1 if most is None else int(most.reshape(-1)[0])
     results = len(body.output) - 1 - len(carried)
     if results < 0:
         raise ConversionError(f"its body has {len(body.output)} outputs for {len(carried)} carried values")
@@ -87,8 +87,8 @@ def _unrolled(node: Node) -> list[Any] | None:
     while turn < limit and (goes_on := _goes_on(condition)) is not False:
         if goes_on is None:
             return None
-        if turn >= MAX_TURNS:
-            raise ConversionError(f"loops of more than {MAX_TURNS} iterations are not unrolled")
+        if turn >= MAX_ITERATIONS:
+            raise ConversionError(f"loops of more than {MAX_ITERATIONS} iterations are not unrolled")
         going = constant(True) if condition is None else condition
         condition, *outputs = node.run(body, [constant(turn, "int64"), going, *carried])
         carried = outputs[: len(carried)]
@@ -101,7 +101,7 @@ def _unrolled(node: Node) -> list[Any] | None:
 
 
 def _goes_on(condition: RelayExpr) -> bool | None:
-    """Return whether a loop goes on; None if only the running program knows."""
+    """Return the condition of a loop; None if it is only known at run time."""
     if condition is None:
         return True
     value = known(condition)
@@ -121,8 +121,8 @@ def _scan(node: Node) -> Any:
     if len(turns) != 1:
         raise ConversionError(f"scan inputs must have the same length, got {sorted(turns)}")
     length = turns.pop()
-    if length > MAX_TURNS:
-        raise ConversionError(f"loops of more than {MAX_TURNS} iterations are not unrolled")
+    if length > MAX_ITERATIONS:
+        raise ConversionError(f"loops of more than {MAX_ITERATIONS} iterations are not unrolled")
     back = node.attr("scan_input_directions", [0] * count)
     results = len(body.output) - len(states)
     collected: list[list[Any]] = [[] for _ in range(results)]
@@ -150,7 +150,7 @@ def _scanned_outputs(node: Node, collected: list[list[Any]]) -> list[Any]:
 
 @converter("Scan", since=8)
 def _scan_of_batches(node: Node) -> Any:
-    """In operator set 8 the first axis of everything is a batch, and the second is scanned."""
+    """Convert ``Scan`` of operator set 8, whose first axis is a batch and whose second is scanned."""
     if node.input(0) is not None:
         raise ConversionError("sequence_lens is not supported")
     rest = [x for x in node.inputs if x is not None]

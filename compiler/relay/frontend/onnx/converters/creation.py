@@ -1,4 +1,4 @@
-"""Operators that make tensors: constants, ranges, diagonals and what they mask."""
+"""Operators that create tensors: constants, ranges, identity matrices, triangular masks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators on each element: arithmetic, comparisons, logic, functions of one number."""
+"""Elementwise operators: arithmetic, comparisons, logic, activations."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _prelu(node: Node) -> Any:
     x, slope = node.inputs
     dims, own = dims_of(x), dims_of(slope)
     if len(own) == 1 and len(dims) > 2 and own[0] not in (1, dims[-1]) and own[0] == dims[1]:
-        slope = ops.reshape(slope, (own[0], *[1] * (len(dims) - 2)))  # one for each channel, as older exporters have it
+        slope = ops.reshape(slope, (own[0], *[1] * (len(dims) - 2)))  # one per channel, as older exporters write it
     return ops.where(ops.less(x, 0), ops.multiply(x, slope), x)
 
 
@@ -181,7 +181,7 @@ def _hard_sigmoid(node: Node) -> Any:
 
 
 def hard_sigmoid(x: RelayExpr, alpha: float, beta: float) -> Any:
-    """A line through the middle, cut off at 0 and 1."""
+    """Return ``clip(alpha * x + beta, 0, 1)``."""
     line = ops.add(ops.multiply(x, alpha), beta)
     return ops.clip(line, 0.0, 1.0)
 
@@ -221,7 +221,7 @@ def _thresholded_relu(node: Node) -> Any:
 
 @converter("Dropout")
 def _dropout(node: Node) -> Any:
-    """Without training nothing is dropped."""
+    """Convert ``Dropout``, which is the identity at inference."""
     x = node.inputs[0]
     mode = node.value(2, "training_mode")
     if mode is not None and bool(mode) and (node.input(1) is None or float(node.value(1, "ratio")) > 0):

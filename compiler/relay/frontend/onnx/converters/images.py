@@ -1,4 +1,4 @@
-"""Operators that sample images at computed places: GridSample, RoiAlign, DeformConv, AffineGrid."""
+"""Operators that sample images at computed positions: GridSample, RoiAlign, DeformConv, AffineGrid."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from compiler.relay.frontend.shared.tensors import bounded, cast, expand, reshap
 
 
 def pick(x: RelayExpr, places: Sequence[Any], outside: str = "zeros") -> Any:
-    """Return elements of images at whole places.
+    """Gather elements of images at integer positions.
 
     Parameters
     ----------
     x : Expr
         (N, C, spatial…)
     places : sequence of Expr
-        Whole numbers as floats for each spatial axis, (N, K).
+        Integer positions as floats, (N, K) for each spatial axis.
     outside : str
-        ``zeros`` gives 0 there; otherwise places are moved inside.
+        ``zeros`` for zero padding; otherwise positions are clamped.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def pick(x: RelayExpr, places: Sequence[Any], outside: str = "zeros") -> Any:
 
 
 def blend(x: RelayExpr, places: Sequence[Any], outside: str = "zeros") -> Any:
-    """Return elements at places between others, linear in each axis; see :func:`pick`."""
+    """Interpolate linearly at fractional positions; see :func:`pick`."""
     return _weighted(x, places, outside, (0, 1), lambda rest: [ops.subtract(1.0, rest), rest])
 
 
@@ -81,7 +81,7 @@ def _mapped(x: RelayExpr, at: list[Any], outside: str) -> Any:
 
 
 def _reflected(place: RelayExpr, extent: int, corners: bool) -> Any:
-    """Mirror places at the image's edges until they are inside."""
+    """Reflect positions at the borders of the image until they are inside."""
     low, high = (0.0, extent - 1.0) if corners else (-0.5, extent - 0.5)
     span = high - low
     if span <= 0:
@@ -158,7 +158,7 @@ def _roi_align(node: Node) -> Any:
         (node.attr("output_height", 1), node.attr("output_width", 1)),
         float(node.attr("spatial_scale", 1.0)),
         sample_ratio=node.attr("sampling_ratio", 0),
-        mode={"max": "max_weighted"}.get(mode, mode),  # as onnxruntime has it
+        mode={"max": "max_weighted"}.get(mode, mode),  # as in ONNX Runtime
         aligned=half,
     )
 

@@ -1,4 +1,4 @@
-"""Operators that pick elements by computed places, and those that write there."""
+"""Gather and scatter operators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compiler.relay.frontend.shared.tensors import bounded, cast, expand, static
 
 
 def take(x: RelayExpr, indices: RelayExpr, axis: int) -> Any:
-    """Return slices at places that are counted from the end where they are negative."""
+    """Take slices by indices, of which negative ones count from the end."""
     value, extent = known(indices), dims_of(x)[axis]
     if value is None or not isinstance(extent, int):
         return ops.take(x, indices, axis=axis, mode="clip" if value is not None and (value >= 0).all() else "wrap")
@@ -82,7 +82,7 @@ def _scatter_nd(node: Node) -> Any:
 
 @converter("TensorScatter")
 def _tensor_scatter(node: Node) -> Any:
-    """Write each batch's update into a cache, from the batch's own place on."""
+    """Convert ``TensorScatter``: write updates into a cache, at a position for each batch."""
     cache, update, at = node.take(3)
     dims, lengths = static_dims(cache, "the cache"), static_dims(update, "the update")
     axis = node.attr("axis", -2) % len(dims)

@@ -1,4 +1,4 @@
-"""Products of matrices: MatMul, Gemm, Einsum."""
+"""Matrix products: MatMul, Gemm, Einsum."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compiler.relay.frontend.onnx.config import current_config
 from compiler.relay.frontend.onnx.integers import product_on_integers
 from compiler.relay.frontend.onnx.node import Node
 from compiler.relay.frontend.onnx.registry import converter
-from compiler.relay.frontend.shared.einsum import spelled_out
+from compiler.relay.frontend.shared.einsum import explicit_equation
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import expand, reshape, static_dims, transpose, unsqueeze
 from compiler.relay.op.type_relations import broadcast_dims
@@ -28,7 +28,7 @@ def _matmul(node: Node) -> Any:
 
 
 def matmul(a: RelayExpr, b: RelayExpr, out_dtype: str = "") -> Any:
-    """Multiply as NumPy does: vectors are rows or columns, leading axes are batches that broadcast."""
+    """Build a matrix product with the semantics of ``numpy.matmul``."""
     if rank_of(a) == 1:
         return _without(matmul(unsqueeze(a, [0]), b, out_dtype), -2)
     if rank_of(b) == 1:
@@ -73,7 +73,7 @@ def _unknown(dims: Sequence[Dim]) -> int:
 
 
 def _batched_at_run_time(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
-    """Multiply matrices of which only the running program knows how many there are and how large."""
+    """Build a batched matrix product with dynamic shapes."""
     left_batch, left = _split_shape(a)
     right_batch, right = _split_shape(b)
     count = max(rank_of(a), rank_of(b)) - 2
@@ -87,7 +87,7 @@ def _batched_at_run_time(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
 
 
 def _split_shape(x: RelayExpr) -> tuple[Any, Any]:
-    """Return the shape of a batch, and that of one matrix, as vectors."""
+    """Split a shape into those of the batch and the matrix, as vectors."""
     shape, rank = ops.shape_of(x, dtype="int64"), rank_of(x)
     parts = (list(range(rank - 2)), [rank - 2, rank - 1])
     batch, matrix = (ops.take(shape, constant(np.array(part, "int64")), axis=0) for part in parts)
@@ -95,7 +95,7 @@ def _split_shape(x: RelayExpr) -> tuple[Any, Any]:
 
 
 def _with_ones(shape: RelayExpr, count: int) -> Any:
-    """Return the shape of a batch with as many dimensions as another one has."""
+    """Prepend ones to the shape of a batch up to the rank of another."""
     missing = count - static_dims(shape, "the shape of a batch")[0]
     ones = constant(np.ones(missing, "int64"))
     if missing == count:
@@ -104,7 +104,7 @@ def _with_ones(shape: RelayExpr, count: int) -> Any:
 
 
 def _matrices(a: RelayExpr, b: RelayExpr, out_dtype: str) -> Any:
-    """Multiply two batches of matrices, three-dimensional ones."""
+    """Multiply two three-dimensional batches of matrices."""
     nt = current_config().use_nt_batch_matmul
     right = transpose(b, [0, 2, 1]) if nt else b
     return ops.nn.batch_matmul(a, right, out_dtype=out_dtype or dtype_of(a), transpose_a=False, transpose_b=nt)
@@ -132,5 +132,5 @@ def _gemm(node: Node) -> Any:
 
 @converter("Einsum")
 def _einsum(node: Node) -> Any:
-    equation = spelled_out(node.required("equation"), [rank_of(x) for x in node.inputs])
+    equation = explicit_equation(node.required("equation"), [rank_of(x) for x in node.inputs])
     return ops.einsum(list(node.inputs), equation)

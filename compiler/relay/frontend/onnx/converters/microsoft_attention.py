@@ -1,4 +1,4 @@
-"""Attention as ONNX Runtime fuses it: projections, heads, masks, keys and values of earlier steps."""
+"""Fused attention operators of ONNX Runtime: projections, heads, masks, key-value caches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compiler.relay.frontend.shared.tensors import bounded, cast, reshape, split
 __all__ = ["heads_of", "refuse"]
 
 _MASKED = -10000.0
-"""What is added to the scores of masked positions, unless an attribute says another number."""
+"""The default bias of masked scores."""
 
 
 @microsoft("Attention", "input weights bias? mask_index? past? attention_bias? past_sequence_length?")
@@ -55,7 +55,7 @@ def _q_attention(
     w_zero: RelayExpr | None,
     past: RelayExpr | None,
 ) -> Any:
-    """The projections alone are of bytes; their weights may have a scale for each column."""
+    """Convert ``QAttention``, whose projections are quantized, possibly with a scale per column."""
     static_dims(with_rank(x, (3,), "input"), "input")
     total = matmul(centred(x, x_zero, 2), centred(weights, w_zero, 1), "int32")
     scale = ops.multiply(reshape(x_scale, []), w_scale)
@@ -102,7 +102,7 @@ def _multi_head_attention(
 
 
 def refuse(node: Node, names: tuple[str, ...]) -> None:
-    """Reject attributes that say more than their usual zero.
+    """Check that unsupported attributes are zero, their default.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def refuse(node: Node, names: tuple[str, ...]) -> None:
 def _projected(
     count: int, query: RelayExpr, key: RelayExpr | None, value: RelayExpr | None, bias: RelayExpr | None
 ) -> Any:
-    """Return queries, keys and values as heads, in whatever way a node has them packed."""
+    """Return queries, keys and values as heads, unpacking them if necessary."""
     if rank_of(query) == 5:  # (batch, length, heads, 3, width)
         parts = [transpose(ops.squeeze(part, axis=[3]), [0, 2, 1, 3]) for part in ops.split(query, 3, axis=3)]
         return _with_bias(parts, bias)
@@ -130,7 +130,7 @@ def _projected(
         return _with_bias([queries, keys, values], bias)
     if value is None:
         raise ConversionError("value is left out, but key is not packed in 5 dimensions")
-    if rank_of(key) == 4:  # heads of an encoder, which have their bias already
+    if rank_of(key) == 4:  # heads of an encoder, which include the bias
         return _with_bias([queries], bias)[0], key, value
     return _with_bias([queries, heads_of(key, count), heads_of(value, count)], bias)
 
@@ -189,10 +189,9 @@ def _attended(
 
 
 def _penalty(node: Node, mask: RelayExpr, batch: int, total: int) -> Any:
-    """Return what is added to scores (batch, heads, length, total) for positions that a mask leaves out.
+    """Return the bias of the scores (batch, heads, length, total) for a mask.
 
-    The mask is a number for each position, where 0 leaves out, or for each sequence where its part ends and, in as many
-    numbers again, where it begins.
+    The mask has a number per position, 0 for masked ones, or the end of each sequence, followed by the starts.
     """
     dims = static_dims(with_rank(mask, (1, 2, 3), "mask"), "mask")
     if len(dims) == 1:

@@ -1,4 +1,4 @@
-"""Chains of operators that ONNX Runtime fuses into one: products with activations, sums with norms, embeddings."""
+"""Fused operators of ONNX Runtime: products with activations, normalisations with residuals, embeddings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention whose heads share keys and values in groups, with a cache of earlier tokens, as ONNX Runtime has it."""
+"""Grouped-query attention of ONNX Runtime, with a key-value cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantised operators of ONNX Runtime: dequantised, computed as the standard's, and quantised again."""
+"""Quantized operators of ONNX Runtime: dequantize, apply the standard operator, quantize."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BINARY = "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point?
 
 
 def _real(x: RelayExpr, scale: RelayExpr, zero: RelayExpr | None) -> Any:
-    """Return the numbers that bytes with one scale stand for."""
+    """Dequantize a tensor."""
     wide = cast(x, "int32")
     shifted = wide if zero is None else ops.subtract(wide, along(cast(zero, "int32"), x, 0))
     return ops.multiply(cast(shifted, "float32"), along(scale, x, 0))

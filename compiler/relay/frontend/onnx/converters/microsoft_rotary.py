@@ -1,4 +1,4 @@
-"""Rotary embeddings as ONNX Runtime has them."""
+"""Rotary embeddings of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["rotated", "rows"]
 
 @microsoft("RotaryEmbedding", "input position_ids cos_cache sin_cache")
 def _rotary_embedding(node: Node, x: RelayExpr, positions: RelayExpr, cos: RelayExpr, sin: RelayExpr) -> Any:
-    """Turn pairs of channels by angles that grow with the position."""
+    """Convert ``RotaryEmbedding``: rotate pairs of channels by angles proportional to the position."""
     if node.attr("is_packed_batching", 0) or node.attr("scale", 1.0) != 1.0:
         raise ConversionError("packed batches and scales are not supported")
     dims = static_dims(with_rank(x, (3, 4), "input"), "input")

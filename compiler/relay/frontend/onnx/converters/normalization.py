@@ -1,4 +1,4 @@
-"""Operators that normalise: by stored statistics, by those of an axis, by neighbours."""
+"""Normalisation operators."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _layer_normalization(node: Node) -> Any:
 
 @converter("RMSNormalization")
 def rms_normalization(node: Node) -> Any:
-    """Divide by the root of the mean square, without taking the mean out."""
+    """Divide by the root mean square, without subtracting the mean."""
     x, scale = node.inputs
     axis, dtype = node.attr("axis", -1) % rank_of(x), dtype_of(x)
     wide = cast(x, dtype_name(node.attr("stash_type", 1), "attribute 'stash_type'"))
@@ -99,7 +99,7 @@ def _mean_variance_normalization(node: Node) -> Any:
 
 @converter("Det")
 def _det(node: Node) -> Any:
-    """Expand by the first row; sensible for the small matrices that models have."""
+    """Convert ``Det`` by Laplace expansion, which suits small matrices."""
     x = node.inputs[0]
     n = static_dims(x, "the input")[-1]
     if not 1 <= n <= 5:

@@ -1,4 +1,4 @@
-"""Quantised operators, as the arithmetic that defines them."""
+"""Quantized operators, by the arithmetic that defines them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that draw random numbers, which follow from a seed."""
+"""Random number generators, which are determined by a seed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Recurrent networks, unrolled over their time steps: RNN, GRU, LSTM.
+"""Recurrent networks, unrolled over time: RNN, GRU, LSTM.
 
-What the gates get from the inputs is one product for all steps; a step takes its rows of it.
+The input projections of the gates are one product for all steps, which each step slices.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.onnx.converters.control_flow import MAX_TURNS
+from compiler.relay.frontend.onnx.converters.control_flow import MAX_ITERATIONS
 from compiler.relay.frontend.onnx.converters.elementwise import hard_sigmoid, softplus
 from compiler.relay.frontend.onnx.converters.microsoft_quantized import dynamic_product
 from compiler.relay.frontend.onnx.microsoft import microsoft
@@ -224,8 +224,8 @@ def _recurrent(node: Node) -> Any:
     x, lengths = node.inputs[0], _lengths(node)
     batch_first = bool(node.attr("layout", 0))
     time = static_dims(x, "the input")[1 if batch_first else 0]
-    if time > MAX_TURNS:
-        raise ConversionError(f"sequences of more than {MAX_TURNS} steps are not unrolled, got {time}")
+    if time > MAX_ITERATIONS:
+        raise ConversionError(f"sequences of more than {MAX_ITERATIONS} steps are not unrolled, got {time}")
     steps = ops.transpose(x, axes=[1, 0, 2]) if batch_first else x
     direction = node.attr("direction", "forward")
     backwards = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}.get(direction)

@@ -1,4 +1,4 @@
-"""Operators that reduce axes: sums, extremes, norms, where the largest stands, running sums."""
+"""Reductions: sums, extrema, norms, argmax, cumulative sums, softmax."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, 
 from compiler.relay.frontend.shared.tensors import bounded, static_dims
 
 _EMPTY = {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf, "mean": math.nan}
-"""What each reduction gives for no elements at all."""
+"""The result of each reduction over no elements."""
 
 
 def reduce(name: str, x: RelayExpr, axes: Sequence[int], keepdims: bool) -> Any:
@@ -44,7 +44,7 @@ def _sum(x: RelayExpr, axes: Sequence[int], keepdims: bool) -> Any:
 
 
 def _log_sum_exp(x: RelayExpr, axes: Sequence[int], keepdims: bool) -> Any:
-    """Take the largest out first, so that exp does not overflow."""
+    """Subtract the maximum first, so that exp does not overflow."""
     if any(dims_of(x)[a] == 0 for a in axes):
         return ops.log(_sum(x, axes, keepdims))
     top = reduce("max", x, axes, True)

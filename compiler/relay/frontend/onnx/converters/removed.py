@@ -1,4 +1,4 @@
-"""Operators that the first versions of the standard had on trial, and later ones have no more."""
+"""Experimental operators of early versions of the standard, which have since been removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images of another size: Resize and Upsample."""
+"""Resizing of images: Resize and Upsample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops whose number of turns only the running program knows: a function that calls itself."""
+"""Loops with a dynamic trip count, as recursive functions."""
 
 from __future__ import annotations
 
@@ -19,23 +19,22 @@ from compiler.relay.ty import AnyDim, FuncType, TensorType, TupleType
 
 
 def loop_at_run_time(node: Node) -> list[Any]:
-    """Return the outputs of a loop as those of a function that calls itself once for each turn.
+    """Convert a loop to a recursive function, and return its outputs.
 
     Parameters
     ----------
     node : Node
-        A ``Loop``: the most turns and the condition, which may both be left out, and the carried values.
+        A ``Loop``, with optional trip count and condition, and loop-carried values.
 
     Returns
     -------
     list of Expr
-        The carried values after the last turn, and what each turn adds, along a new first axis.
+        The final loop-carried values, and the scan outputs, stacked along a new first axis.
 
     Raises
     ------
     ConversionError
-        If a carried value changes its data type or its number of dimensions, or the extents of what a turn adds are not
-        known.
+        If a loop-carried value changes its data type or rank, or the shape of a scan output is unknown.
     """
     trips, condition, *initial = node.inputs
     body = node.required("body")
@@ -82,7 +81,7 @@ def _known_dims(item: RelayExpr) -> tuple[int, ...]:
 
 
 def _types_after(node: Node, types: list[TensorType]) -> list[TensorType]:
-    """Return the types of the carried values after a turn."""
+    """Return the types of the loop-carried values after an iteration."""
     state = [Var(f"state{i}", t) for i, t in enumerate(types)]
     turn, going = Var("turn", TensorType((), "int64")), Var("going", TensorType((), "bool"))
     _typed([turn, going, *state])

@@ -1,4 +1,4 @@
-"""Sequences of tensors, whose lengths are known while importing, and optional values."""
+"""Sequences of tensors, whose lengths must be known during import, and optional values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that move elements without looking at them: reshapes, slices, joins, pads."""
+"""Shape operators: reshape, slice, concatenate, pad, …"""
 
 from __future__ import annotations
 

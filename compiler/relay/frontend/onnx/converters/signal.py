@@ -1,4 +1,4 @@
-"""Signals: Fourier transforms as products with their matrices, windows, mel weights."""
+"""Signal processing: Fourier transforms as matrix products, windows, mel weights."""
 
 from __future__ import annotations
 

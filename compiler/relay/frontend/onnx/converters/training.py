@@ -1,4 +1,4 @@
-"""Steps of optimisers, of the domain ``ai.onnx.preview.training``."""
+"""Optimiser steps of the domain ``ai.onnx.preview.training``."""
 
 from __future__ import annotations
 

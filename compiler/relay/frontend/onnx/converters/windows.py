@@ -1,4 +1,4 @@
-"""Operators that slide windows over images: convolutions and pools."""
+"""Sliding-window operators: convolutions and pooling."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LAYOUTS = {1: "W", 2: "HW", 3: "DHW"}
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Where windows stand, an entry for each spatial axis."""
+    """The geometry of windows, with an entry per spatial axis."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
@@ -32,17 +32,17 @@ class Windows:
 
     @property
     def padding(self) -> tuple[int, ...]:
-        """Padding as our operators want it: all in front, then all behind."""
+        """The padding in Relay's order: before all axes, then after all axes."""
         return (*self.before, *self.after)
 
     @property
     def reach(self) -> tuple[int, ...]:
-        """Extent of a dilated window."""
+        """The extents of the dilated window."""
         return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
 
 
 def windows_of(node: Node, x: RelayExpr, kernel: Sequence[int]) -> Windows:
-    """Read a node's attributes about windows, automatic padding included."""
+    """Read the window attributes of a node, resolving automatic padding."""
     count = len(kernel)
     if rank_of(x) != count + 2:
         raise ConversionError(f"a kernel of {count} dimensions needs an input of {count + 2}, got {rank_of(x)}")
@@ -73,7 +73,7 @@ def _kernel(node: Node, weight: RelayExpr) -> tuple[int, ...]:
 
 
 def conv(node: Node, x: RelayExpr, weight: RelayExpr, out_dtype: str = "") -> Any:
-    """The convolution that a node's attributes describe."""
+    """Build the convolution that the attributes of a node describe."""
     kernel = _kernel(node, weight)
     if len(kernel) not in _LAYOUTS:
         raise ConversionError(f"a convolution over {len(kernel)} dimensions is not supported, only over 1, 2 or 3")
@@ -289,7 +289,7 @@ def _global_pool(node: Node) -> Any:
 
 @converter("Col2Im")
 def _col2im(node: Node) -> Any:
-    """Add windows up where they stood."""
+    """Convert ``Col2Im``: sum windows at their positions."""
     x, image, block = node.inputs[0], node.ints(1, "image_shape") or [], node.ints(2, "block_shape") or []
     n, rows, count = static_dims(x, "the input")
     channels = rows // math.prod(block)

@@ -21,12 +21,12 @@ from compiler.relay.frontend.pytorch.tensors import (
     transpose,
     unsqueeze,
 )
-from compiler.relay.frontend.shared.einsum import spelled_out
+from compiler.relay.frontend.shared.einsum import explicit_equation
 
 
 @converter("matmul", "mm", "bmm", "mv", "linalg_matmul", "__matmul__")
 def matmul(a: RelayExpr, other: Any = None, mat2: Any = None, vec: Any = None) -> Any:
-    """Multiply as NumPy does: vectors are rows or columns, leading axes are batches that broadcast."""
+    """Build a matrix product with the semantics of ``numpy.matmul``."""
     right = next(v for v in (other, mat2, vec) if v is not None)
     return dot(a, right) if rank_of(a) == rank_of(right) == 1 else product(*promoted(a, right))
 
@@ -99,7 +99,7 @@ def _addr(x: RelayExpr, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> 
 @converter("einsum")
 def _einsum(equation: str, tensors: Sequence[Any], path: Any = None) -> Any:
     values = promoted(*tensors)
-    return ops.einsum(values, spelled_out(equation, [rank_of(x) for x in values]))
+    return ops.einsum(values, explicit_equation(equation, [rank_of(x) for x in values]))
 
 
 @converter("tensordot")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.relay.frontend.shared.control_flow import chosen
+from compiler.relay.frontend.shared.control_flow import if_else
 from compiler.relay.frontend.shared.folding import known
 from compiler.relay.frontend.tensorflow.branches import selected
 from compiler.relay.frontend.tensorflow.loops import looped
@@ -24,7 +24,7 @@ def _if(node: Node) -> Any:
     value = known(condition)
     if value is not None:
         return node.run(names[0 if value.item() else 1], arguments)
-    return chosen(condition, *(node.run(name, arguments) for name in names))
+    return if_else(condition, *(node.run(name, arguments) for name in names))
 
 
 @converter("Case", "StatelessCase")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.relay.frontend.shared.einsum import spelled_out
+from compiler.relay.frontend.shared.einsum import explicit_equation
 from compiler.relay.frontend.shared.folding import constant, dtype_of, ops, rank_of
 from compiler.relay.frontend.shared.tensors import bounded, static_dims
 from compiler.relay.frontend.tensorflow.node import Node
@@ -15,7 +15,7 @@ from compiler.relay.frontend.tensorflow.registry import converter
 
 @converter("Einsum")
 def _einsum(node: Node) -> Any:
-    equation = spelled_out(node.required("equation"), [rank_of(x) for x in node.inputs])
+    equation = explicit_equation(node.required("equation"), [rank_of(x) for x in node.inputs])
     return ops.einsum(list(node.inputs), equation)
 
 

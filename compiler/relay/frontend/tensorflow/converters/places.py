@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.relay.frontend.shared.boxes import best_boxes, filled_up
+from compiler.relay.frontend.shared.boxes import non_max_suppression, pad_boxes
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dims_of, dtype_of, ops, rank_of, scalar
-from compiler.relay.frontend.shared.places import leading, places_where, uniques
+from compiler.relay.frontend.shared.index_operators import argwhere, leading, unique
 from compiler.relay.frontend.shared.tensors import bounded, cast
 from compiler.relay.frontend.tensorflow.node import Node
 from compiler.relay.frontend.tensorflow.registry import converter
@@ -18,13 +18,13 @@ from compiler.relay.frontend.tensorflow.registry import converter
 
 @converter("Where")
 def _where(node: Node) -> Any:
-    return places_where(node.inputs[0])
+    return argwhere(node.inputs[0])
 
 
 @converter("Unique", "UniqueWithCounts")
 def _unique(node: Node) -> Any:
     """Values in the order of their first occurrences, where each element is among them, and counts."""
-    results = uniques(node.inputs[0], node.attr("out_idx", "int32"))
+    results = unique(node.inputs[0], node.attr("out_idx", "int32"))
     return results[: 3 if node.operator == "UniqueWithCounts" else 2]
 
 
@@ -63,13 +63,13 @@ def _non_max_suppression(node: Node) -> Any:
     least = rest[0] if rest else scalar(-math.inf, scores)
     if node.operator == "NonMaxSuppressionV5" and node.value(5, "the softness").any():
         raise ConversionError("soft non-maximum suppression (soft_nms_sigma) is not supported")
-    chosen, count = best_boxes(boxes, scores, limit, overlap, least)
+    chosen, count = non_max_suppression(boxes, scores, limit, overlap, least)
     if not node.attr("pad_to_max_output_size", False):
         kept = leading(chosen, count)
         values = ops.take(scores, kept, axis=0)
     else:
         (most,) = node.ints(2, "the number of boxes")
-        kept, values = filled_up(chosen, count, scores, most)
+        kept, values = pad_boxes(chosen, count, scores, most)
     return {"NonMaxSuppressionV4": [kept, count], "NonMaxSuppressionV5": [kept, values, count]}.get(node.operator, kept)
 
 

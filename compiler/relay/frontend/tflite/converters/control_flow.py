@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler.ir.expr import RelayExpr
-from compiler.relay.frontend.shared.control_flow import chosen, repeated, unrolled
+from compiler.relay.frontend.shared.control_flow import if_else, unroll_loop, while_loop
 from compiler.relay.frontend.shared.folding import known
 from compiler.relay.frontend.tflite.node import Node
 from compiler.relay.frontend.tflite.registry import graph_runner
@@ -19,7 +19,7 @@ def _if(node: Node) -> Any:
     value = known(condition)
     if value is not None:
         return node.run(branches[0 if value.item() else 1], arguments)
-    return chosen(condition, *(node.run(branch, arguments) for branch in branches))
+    return if_else(condition, *(node.run(branch, arguments) for branch in branches))
 
 
 @graph_runner("WHILE", "STABLEHLO_WHILE")
@@ -32,8 +32,8 @@ def _while(node: Node) -> Any:
     def turn(state: Sequence[RelayExpr]) -> list[RelayExpr]:
         return node.run(body, state)
 
-    after = unrolled(node.inputs, goes_on, turn)
-    return list(after) if after is not None else repeated(node.inputs, goes_on, turn)
+    after = unroll_loop(node.inputs, goes_on, turn)
+    return list(after) if after is not None else while_loop(node.inputs, goes_on, turn)
 
 
 @graph_runner("CALL")

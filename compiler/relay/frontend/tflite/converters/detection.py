@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compiler.relay.frontend.shared.boxes import best_boxes, filled_up
+from compiler.relay.frontend.shared.boxes import non_max_suppression, pad_boxes
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.tflite.node import Node
 from compiler.relay.frontend.tflite.registry import converter
@@ -17,6 +17,6 @@ def _non_max_suppression(node: Node) -> Any:
     with_scores = node.operation.operator.endswith("V5")
     if with_scores and node.value(5, "the softness").any():
         raise ConversionError("soft non-maximum suppression (soft_nms_sigma) is not supported")
-    chosen, count = best_boxes(boxes, scores, limit, overlap, least)
-    chosen, values = filled_up(chosen, count, scores, most)
+    chosen, count = non_max_suppression(boxes, scores, limit, overlap, least)
+    chosen, values = pad_boxes(chosen, count, scores, most)
     return [chosen, values, count] if with_scores else [chosen, count]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.relay.frontend.shared.places import bucketized, places_where, uniques, with_part
+from compiler.relay.frontend.shared.index_operators import argwhere, bucketize, unique, update_slice
 from compiler.relay.frontend.shared.segments import segments, sorted_count
 from compiler.relay.frontend.shared.tensorflow_operators import unsorted_segments
 from compiler.relay.frontend.tflite.node import Node
@@ -15,24 +15,24 @@ from compiler.relay.frontend.tflite.registry import converter, converters
 
 @converter("WHERE")
 def _where(node: Node) -> Any:
-    return places_where(node.inputs[0])
+    return argwhere(node.inputs[0])
 
 
 @converter("UNIQUE")
 def _unique(node: Node) -> Any:
-    return uniques(node.inputs[0], node.outputs[1].dtype)[:2]
+    return unique(node.inputs[0], node.outputs[1].dtype)[:2]
 
 
 @converter("BUCKETIZE")
 def _bucketize(node: Node) -> Any:
     options = node.operation.options
-    return bucketized(node.inputs[0], np.array([options.Boundaries(i) for i in range(options.BoundariesLength())]))
+    return bucketize(node.inputs[0], np.array([options.Boundaries(i) for i in range(options.BoundariesLength())]))
 
 
 @converter("DYNAMIC_UPDATE_SLICE", moves=True)
 def _dynamic_update_slice(node: Node) -> Any:
     x, part, start = node.inputs
-    return with_part(x, part, start)
+    return update_slice(x, part, start)
 
 
 @converter("SEGMENT_SUM")

@@ -12,7 +12,7 @@ import tflite
 from compiler.ir.expr import RelayExpr
 from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dtype_of, known, ops, rank_of, scalar
-from compiler.relay.frontend.shared.places import with_part
+from compiler.relay.frontend.shared.index_operators import update_slice
 from compiler.relay.frontend.shared.tensors import bounded, cast, expand, pad, reshape, static_dims, transpose
 from compiler.relay.frontend.tflite.node import Node
 from compiler.relay.frontend.tflite.registry import Convert, converter, converters
@@ -149,7 +149,7 @@ def _dynamic_slice(node: Node) -> Any:
 @converter("STABLEHLO_DYNAMIC_UPDATE_SLICE", moves=True)
 def _dynamic_update_slice(node: Node) -> Any:
     x, part, *starts = node.inputs
-    return with_part(x, part, ops.stack([reshape(start, []) for start in starts], 0))
+    return update_slice(x, part, ops.stack([reshape(start, []) for start in starts], 0))
 
 
 @converter("STABLEHLO_PAD")

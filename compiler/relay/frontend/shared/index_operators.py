@@ -1,4 +1,4 @@
-"""Places of elements: where something holds, where values occur first, where a part of a tensor is written."""
+"""Operators on indices of elements: where, unique, bucketize, dynamic updates."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from compiler.relay.frontend.shared.errors import ConversionError
 from compiler.relay.frontend.shared.folding import constant, dtype_of, known, ops, scalar
 from compiler.relay.frontend.shared.tensors import bounded, cast, reshape, static_dims
 
-__all__ = ["bucketized", "leading", "places_where", "uniques", "with_part"]
+__all__ = ["argwhere", "bucketize", "leading", "unique", "update_slice"]
 
 
-def places_where(condition: RelayExpr) -> Any:
-    """Return the places of the elements that are not zero, a row for each."""
+def argwhere(condition: RelayExpr) -> Any:
+    """Return the indices of the nonzero elements, one per row."""
     array = known(condition)
     if array is not None:
         return constant(np.argwhere(array), "int64")
@@ -23,20 +23,20 @@ def places_where(condition: RelayExpr) -> Any:
 
 
 def leading(x: RelayExpr, count: RelayExpr) -> Any:
-    """Return as many elements from the front as a number says that only a run knows."""
+    """Slice the leading elements, whose number is computed at run time."""
     end = cast(reshape(count, [1]), "int64")
     return ops.strided_slice(x, constant([0], "int64"), end, constant([1], "int64"))
 
 
-def uniques(x: RelayExpr, dtype: str) -> list[RelayExpr]:
-    """Return the values of a vector in their order, where each element is among them, and how often each occurs.
+def unique(x: RelayExpr, dtype: str) -> list[RelayExpr]:
+    """Return the unique values of a vector in order of occurrence, the inverse indices, and the counts.
 
     Parameters
     ----------
     x : Expr
         A vector.
     dtype : str
-        The data type of places.
+        The data type of indices.
     """
     array = known(x)
     if array is not None:
@@ -48,29 +48,29 @@ def uniques(x: RelayExpr, dtype: str) -> list[RelayExpr]:
     return [leading(values, count), cast(back, dtype), cast(leading(counts, count), dtype)]
 
 
-def bucketized(x: RelayExpr, boundaries: np.ndarray[Any, Any]) -> Any:
-    """Return for each number how many boundaries are not above it.
+def bucketize(x: RelayExpr, boundaries: np.ndarray[Any, Any]) -> Any:
+    """Return, for each element, the number of boundaries that are not above it.
 
     Parameters
     ----------
     x : Expr
     boundaries : np.ndarray
-        Of single precision, ascending.
+        Float32, in ascending order.
     """
     kind = "float64" if dtype_of(x) == "float64" else "float32"
     flat = ops.searchsorted(constant(boundaries, kind), reshape(cast(x, kind), [-1]), True, "int32")
     return reshape(flat, static_dims(x, "the input"))
 
 
-def with_part(x: RelayExpr, part: RelayExpr, start: RelayExpr) -> Any:
-    """Return a tensor in which a part has been written; it begins where it has room.
+def update_slice(x: RelayExpr, part: RelayExpr, start: RelayExpr) -> Any:
+    """Write a part of a tensor, clamping the start so that the part fits.
 
     Parameters
     ----------
     x, part : Expr
-        Of the same number of dimensions.
+        Tensors of the same rank.
     start : Expr
-        A place for each axis.
+        The start along each axis.
 
     Raises
     ------
