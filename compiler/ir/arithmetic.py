@@ -72,16 +72,32 @@ def binary(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
         raise ArgumentError(f"{kind.__name__}: division by zero in {show(x)} {kind.symbol} 0")
     if isinstance(x, (IntImm, FloatImm)) and isinstance(y, (IntImm, FloatImm)):
         is_index = x.dtype in ("int32", "int64")  # TVM folds remainders of no other type
-        folded = fold(kind, x, y) if is_index or kind not in (Mod, FloorMod) else None
+        folded = _wrapped(kind, x, y) if is_index or kind not in (Mod, FloorMod) else None
         if folded is not None:
             return folded
     neutral = _neutral(kind, x, y)
     return kind(x, y) if neutral is None else neutral
 
 
+def _wrapped(kind: type[BinaryOp], x: IntImm | FloatImm, y: IntImm | FloatImm) -> IntImm | FloatImm | None:
+    """Evaluate an operation on two constants as a processor does, which keeps the low bits of what is too large."""
+    folded = fold(kind, x, y)
+    if folded is not None or isinstance(x, FloatImm) or isinstance(y, FloatImm):
+        return folded
+    return IntImm(x.dtype, wrap_int(kind.evaluate(x.value, y.value), x.dtype))
+
+
 def _arithmetic(kind: type[BinaryOp], a: ExprLike, b: ExprLike) -> PrimExpr:
     if leaves_arithmetic_to(b):
         return NotImplemented  # type: ignore[no-any-return]
+    if (
+        kind is Sub
+        and isinstance(a, IntImm)
+        and isinstance(b, IntImm)
+        and dt.is_uint(a.dtype)
+        and a.value == 0 < b.value
+    ):
+        raise ArgumentError(f"Sub: {show(a)} - {show(b)} is the negative of a number without a sign")
     return binary(kind, a, b)
 
 
@@ -238,6 +254,8 @@ def _true_divide(a: ExprLike, b: ExprLike) -> PrimExpr:
             f"/: integer division is ambiguous; use // (floordiv), tvm.tir.truncdiv or a cast, "
             f"got {show(x)} / {show(y)}"
         )
+    if isinstance(x, FloatImm) and isinstance(y, FloatImm) and y.value == 0:
+        raise ArgumentError(f"/: division by zero in {show(x)} / {show(y)}")
     return binary(Div, x, y)
 
 

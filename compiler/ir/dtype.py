@@ -15,7 +15,8 @@ from compiler.ir.error import DTypeError, show
 _PATTERN = re.compile(
     r"^(bool|int|uint|float|bfloat|handle|void|e4m3_float|e5m2_float|custom\[\w+\])(\d*)(?:x(vscalex)?(\d+))?$"
 )
-_INTEGER_WIDTHS = (1, 4, 8, 16, 32, 64)
+_MEMORY_WIDTHS = (1, 4, 8, 16, 32, 64)
+_INTEGER_WIDTHS = (*_MEMORY_WIDTHS, 24, 40, 48, 56)
 _WIDTHS = {
     "int": _INTEGER_WIDTHS,
     "uint": _INTEGER_WIDTHS,
@@ -289,15 +290,43 @@ def int_range(dtype: str) -> tuple[int, int]:
 
 
 @cache
+def require_in_memory(dtype: str) -> None:
+    """Raise an error unless elements of a type lie in memory one after the other.
+
+    Raises
+    ------
+    DTypeError
+        If ``dtype`` is an integer whose width is no power of two, which only values in registers have.
+    """
+    if is_integral(dtype) and bits(dtype) not in _MEMORY_WIDTHS:
+        raise DTypeError(f"dtype: elements in memory have widths {_MEMORY_WIDTHS}, got {show(dtype)}")
+
+
+@cache
+def constant_range(dtype: str) -> tuple[int, int]:
+    """Return the smallest and largest integer constant of a type.
+
+    Raises
+    ------
+    DTypeError
+        If ``dtype`` is not that of an integer or boolean scalar.
+    """
+    if not (is_integral(dtype) or is_bool(dtype)) or lanes(dtype) != 1:
+        raise DTypeError(f"dtype: expected that of an integer or boolean scalar, got {show(dtype)}")
+    return int_range(dtype)
+
+
+@cache
 def canonical(dtype: str) -> str:
     """Return the one spelling of a data type: ``uint1`` and ``int1`` are ``bool``, ``int`` is ``int32``."""
     return with_lanes(dtype, lanes(dtype))
 
 
+LARGEST = {"e4m3_float8": 448.0, "e5m2_float8": 57344.0, "float16": 65504.0}
+"""The largest finite value of each narrow floating-point type."""
+
 _OVERFLOWS = {
-    "e4m3_float8": 464.0,
-    "e5m2_float8": 2.0**16 - 2.0**12,
-    "float16": 2.0**16 - 2.0**4,
+    **{dtype: math.nextafter(value, math.inf) for dtype, value in LARGEST.items()},
     "bfloat16": 2.0**128 - 2.0**119,
     "float32": 2.0**128 - 2.0**103,
 }
@@ -305,7 +334,10 @@ _OVERFLOWS = {
 
 @cache
 def float_overflow(dtype: str) -> float:
-    """Return the smallest magnitude that a floating-point type rounds to infinity; infinity where none is known.
+    """Return the smallest magnitude that is too large for a floating-point type; infinity where none is known.
+
+    What is larger than the largest value of a narrow type is too large for it; ``float32`` and ``bfloat16`` also take
+    what rounds to their largest value, as C's ``FLT_MAX`` in decimal does.
 
     Raises
     ------

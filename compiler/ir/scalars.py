@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import TYPE_CHECKING, ClassVar
 
 from compiler.ir import dtype as dt
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, DTypeError, show
 from compiler.ir.expr import BaseExpr
 from compiler.ir.node import node
 from compiler.ir.operators import ExprOperators
@@ -100,6 +101,8 @@ class IntImm(PrimExpr):
 
     Raises
     ------
+    DTypeError
+        If the type is not that of an integer scalar, or the value is no integer.
     ArgumentError
         If the value does not fit into the type.
     """
@@ -110,11 +113,11 @@ class IntImm(PrimExpr):
     value: int
 
     def __post_init__(self) -> None:
-        low, high = dt.int_range(self.dtype)
+        low, high = dt.constant_range(self.dtype)
         if self.dtype in ("uint1", "int1"):
             object.__setattr__(self, "dtype", "bool")
-        if type(self.value) is bool:
-            object.__setattr__(self, "value", int(self.value))
+        if type(self.value) is not int:
+            object.__setattr__(self, "value", _integer(self.value))
         if not low <= self.value <= high:
             raise ArgumentError(f"IntImm: {self.value} does not fit into {self.dtype} ({low} to {high})")
 
@@ -129,6 +132,12 @@ class IntImm(PrimExpr):
         return self.value
 
     __index__ = __int__
+
+
+def _integer(value: object) -> int:
+    if isinstance(value, (bool, int)) or (hasattr(value, "__index__") and not isinstance(value, BaseExpr)):
+        return operator.index(value)
+    raise DTypeError(f"IntImm: value must be an integer, got {show(value)}")
 
 
 @node

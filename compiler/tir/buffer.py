@@ -83,8 +83,8 @@ class Buffer(Node):
     WRITE: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        if self.data_alignment <= 0:
-            object.__setattr__(self, "data_alignment", ALIGNMENT)
+        dt.require_in_memory(self.dtype)
+        object.__setattr__(self, "data_alignment", self.data_alignment if self.data_alignment > 0 else ALIGNMENT)
 
     @property
     def storage_scope(self) -> str:

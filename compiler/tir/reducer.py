@@ -95,6 +95,8 @@ def _limit(name: str, dtype: str, which: int) -> PrimExpr:
         return const((-largest, largest)[which], dtype)
     if kind.code == "bfloat":
         return const((-_BFLOAT16_MAX, _BFLOAT16_MAX)[which], dtype)
+    if scalar in dt.LARGEST:
+        return const((-dt.LARGEST[scalar], dt.LARGEST[scalar])[which], dtype)
     if dt.is_integral(dtype):
         return const(dt.int_range(scalar)[which], dtype)
     raise DTypeError(f"{name}: {dtype} has no smallest and largest value")

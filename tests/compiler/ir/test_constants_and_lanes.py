@@ -12,9 +12,21 @@ from compiler.ir import IRModule, structural_equal
 from compiler.ir.coercion import cast, const
 from compiler.ir.error import ArgumentError, DTypeError, TVMError
 from compiler.ir.primexpr import Broadcast, Cast, FloatImm, IntImm, Ramp, StringImm, Var
+from compiler.tir.reducer import max_value
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize(("dtype", "largest"), [("float16", 65504.0), ("e4m3_float8", 448.0), ("e5m2_float8", 57344.0)])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_constant_is_refused_above_the_largest_value_of_a_narrow_type(
+    dtype: str, largest: float, sign: float
+) -> None:
+    assert FloatImm(dtype, sign * largest).value == sign * largest
+    assert max_value(dtype).value == largest
+    with pytest.raises(ArgumentError, match=f"does not fit into {dtype}"):
+        FloatImm(dtype, sign * (largest + 1))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_constant_is_refused_where_it_would_round_to_infinity(dtype: str, sign: float) -> None:
     import ml_dtypes

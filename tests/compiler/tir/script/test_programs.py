@@ -272,7 +272,7 @@ def test_a_module_has_its_functions() -> None:
         ("T.max(T.int32(2), 3)", "3"),
         ("T.floordiv(T.int32(7), 2)", "3"),
         ("T.ceildiv(n, 4)", "(n + 4 - 1) // 4"),
-        ("T.int32(2147483647) + 2", "T.Add(2147483647, 2)"),
+        ("T.int32(2147483647) + 2", "-2147483647"),
         ("T.int32(1) < 2", "T.LT(1, 2)"),
         ("n < 1 and T.bool(True)", "T.And(n < 1, T.bool(True))"),
         ("T.Add(n, 0)", "T.Add(n, 0)"),
