@@ -111,7 +111,8 @@ def detect_iter_map(
     check_level : IterMapLevel, str or bool
         What is asked of the map; True is ``Bijective``, False ``Surjective``.
     simplify_trivial_iterators : bool
-        Whether an iterator of one value is a constant.
+        Whether an iterator of one value is a constant.  Where it is not, and nothing is asked of the map, an iterator
+        of less than a block of a division is padded to that block.
 
     Returns
     -------
@@ -129,7 +130,8 @@ def detect_iter_map(
     level = _level(check_level)
     try:
         overlaps = level is not IterMapLevel.Bijective
-        rewriter = IterMapRewriter(analyzer, input_iters, simplify_trivial_iterators, overlaps)
+        pads = level is IterMapLevel.NoCheck and not simplify_trivial_iterators
+        rewriter = IterMapRewriter(analyzer, input_iters, simplify_trivial_iterators, overlaps, pads)
         _constrain(rewriter, convert(predicate))
         sums = _read(rewriter, [convert(index) for index in indices])
         fused = [rewriter.fuse(s) for s in sums]

@@ -61,6 +61,8 @@ class IterMapRewriter(Functor):
         Whether an iterator of one value is a constant.
     allows_overlaps : bool
         Whether a sum may reach a value several times, as long as it leaves none out.
+    pads_single_blocks : bool
+        Whether an iterator that a division finds less than one block of is padded to a block, too.
     """
 
     def __init__(
@@ -69,9 +71,11 @@ class IterMapRewriter(Functor):
         input_iters: Mapping[Var, Range],
         simplify_trivial_iterators: bool = True,
         allows_overlaps: bool = False,
+        pads_single_blocks: bool = False,
     ) -> None:
         self._analyzer = analyzer
         self._allows_overlaps = allows_overlaps
+        self._pads_single_blocks = pads_single_blocks
         self.padding = Padding(analyzer)
         self._values: dict[Var, IterSumExpr] = {}
         self.input_marks: list[IterMark] = []
@@ -177,7 +181,7 @@ class IterMapRewriter(Functor):
             return IterSumExpr((_with_scale(split, scale),), self._simplify(base // divisor))
         inner, shift, quotient = self._unscaled(s, divisor)
         factor = self._ratio(divisor, split.scale)
-        if self._analyzer.can_prove(inner.extent + shift <= factor):
+        if self._stays_in_block(inner, shift, factor):
             return IterSumExpr((), quotient)
         inner, carry = self._padded(inner, shift, factor)
         lower, extent = self._simplify(inner.lower_factor * factor), self._ratio(inner.extent, factor)
@@ -193,11 +197,17 @@ class IterMapRewriter(Functor):
         inner, shift, quotient = self._unscaled(s, divisor)
         factor = self._ratio(divisor, split.scale)
         rest = self._simplify(base - quotient * divisor)
-        if not self._analyzer.can_prove(inner.extent + shift <= factor):
+        if not self._stays_in_block(inner, shift, factor):
             inner, _ = self._padded(inner, shift, factor)
             inner = IterSplitExpr(inner.source, inner.lower_factor, factor)
             rest = self._simplify(rest - shift * split.scale)
         return IterSumExpr((_with_scale(inner, split.scale),), rest)
+
+    def _stays_in_block(self, split: IterSplitExpr, shift: PrimExpr, factor: PrimExpr) -> bool:
+        """Return whether a division needs no more of a split than that it takes no value outside of one block."""
+        if self._pads_single_blocks and not self._analyzer.can_prove_equal(split.extent, factor):
+            return False
+        return self._analyzer.can_prove(split.extent + shift <= factor)
 
     def _unscaled(self, s: IterSumExpr, divisor: PrimExpr) -> tuple[IterSplitExpr, PrimExpr, PrimExpr]:
         """Return the split of ``s`` with scale 1, and what the constant adds to it and to the quotient.

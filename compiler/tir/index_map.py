@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from compiler.arith import Analyzer, eval_set
+from compiler.arith import Analyzer
 from compiler.ir import dtype as dt
 from compiler.ir.error import ArgumentError, counted, show
 from compiler.ir.functor import Functor
@@ -30,7 +30,7 @@ from compiler.ir.primexpr import (
 )
 from compiler.runtime.ndarray import NDArray, array
 from compiler.tir.evaluation import operation
-from compiler.tir.index_map_inverse import bijective_inverse, image, image_shape, injective_inverse
+from compiler.tir.index_map_inverse import bijective_inverse, image, image_ranges, image_shape, injective_inverse
 
 __all__ = ["AXIS_SEPARATOR", "IndexMap"]
 
@@ -229,13 +229,8 @@ class IndexMap(Node):
             return tuple([Range.from_fields(point, const(1, point.dtype)) for point in points])
         domains = dict(zip(self.initial_indices, ranges, strict=True))
         dtype = max((r.extent.dtype for r in ranges), key=dt.bits, default="int32")
-        result = []
-        for index in self.final_indices:
-            interval = eval_set(index, domains, analyzer)
-            extent = analyzer.simplify(interval.max_value - interval.min_value + 1)
-            ends = _as(analyzer.simplify(interval.min_value), dtype), _as(extent, dtype)
-            result.append(Range.from_fields(*ends))
-        return tuple(result)
+        mapped = image_ranges(self.final_indices, domains, analyzer)
+        return tuple([Range.from_fields(_as(r.min, dtype), _as(r.extent, dtype)) for r in mapped])
 
     def map_shape(self, shape: Sequence[ExprLike]) -> tuple[PrimExpr, ...]:
         """Return the shape of what a shape is mapped to.

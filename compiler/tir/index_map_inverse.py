@@ -13,7 +13,7 @@ from typing import NamedTuple
 from compiler.arith import Analyzer, IterMapLevel, IterSumExpr, detect_iter_map, eval_set, inverse_affine_iter_map
 from compiler.ir.functor import Mutator
 from compiler.ir.node import Node
-from compiler.ir.primexpr import EQ, And, FloorDiv, FloorMod, IntImm, Not, PrimExpr, Range, Var, const
+from compiler.ir.primexpr import EQ, And, FloorDiv, FloorMod, IntImm, Max, Not, PrimExpr, Range, Var, binary, const
 from compiler.ir.substitute import free_vars, post_order_visit, substitute
 
 
@@ -52,18 +52,48 @@ class _InTypeOfValues(Mutator):
         return n if n.dtype == "bool" else _typed(n, self._dtype)
 
 
+def image_ranges(
+    indices: Sequence[PrimExpr], domains: Mapping[Var, Range], analyzer: Analyzer | None = None
+) -> list[Range]:
+    """Return a box that holds what a map makes of some domains, the padding of blocks included."""
+    analyzer = analyzer or Analyzer()
+    detected = detect_iter_map(indices, domains, True, IterMapLevel.NoCheck, simplify_trivial_iterators=False)
+    splits = [split for index in detected.indices for split in index.args]
+    if detected.indices and all(analyzer.can_prove(split.scale > 0) for split in splits):
+        return [Range.from_fields(index.base, _extent(index, analyzer)) for index in detected.indices]
+    ranges = []
+    for index in indices:
+        interval = eval_set(index, domains, analyzer)
+        extent = analyzer.simplify(interval.max_value - interval.min_value + 1)
+        ranges.append(Range.from_fields(analyzer.simplify(interval.min_value), extent))
+    return ranges
+
+
+def _extent(index: IterSumExpr, analyzer: Analyzer) -> PrimExpr:
+    """Return how many values there are from the first one of a sum to the end of its last step."""
+    steps = [split.extent * split.scale for split in index.args]
+    return analyzer.simplify(reduce(lambda a, b: binary(Max, a, b), steps)) if steps else const(1, index.dtype)
+
+
 def image_shape(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> tuple[PrimExpr, ...]:
-    """Return the shape of the smallest box from zero that holds what a map makes of some domains."""
+    """Return the shape of a box from zero that holds what a map makes of some domains."""
     analyzer = Analyzer()
     for var, domain in domains.items():
         analyzer.bind(var, domain)
-    return tuple([analyzer.simplify(eval_set(index, domains, analyzer).max_value + 1) for index in indices])
+    return tuple([analyzer.simplify(r.min + r.extent) for r in image_ranges(indices, domains, analyzer)])
 
 
 def bijective_inverse(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> Inverse | None:
-    """Return the map back of one that is one to one, and onto a box; else None."""
-    result = detect_iter_map(indices, domains, True, IterMapLevel.Bijective)
+    """Return the map back of one that is one to one, and onto a box of whole blocks; else None."""
+    if _needs_padding(indices, domains):
+        return None
+    result = detect_iter_map(indices, domains, True, IterMapLevel.Bijective, simplify_trivial_iterators=False)
     return _inverse(indices, result.indices, domains) if result.indices else None
+
+
+def _needs_padding(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> bool:
+    detected = detect_iter_map(indices, domains, True, IterMapLevel.NoCheck, simplify_trivial_iterators=False)
+    return bool(detected.indices) and not isinstance(detected.padding_predicate, IntImm)
 
 
 def injective_inverse(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> tuple[Inverse, PrimExpr] | None:
@@ -117,8 +147,13 @@ def _undoes(inverse: Inverse, indices: Sequence[PrimExpr], domains: Mapping[Var,
         from_first = Var(var.name, var.dtype)
         analyzer.bind(from_first, Range.from_min_extent(analyzer.simplify(domain.min - first), domain.extent))
         shifted[var] = from_first + first
-    again = inverse.applied_to([analyzer.simplify(substitute(index, shifted)) for index in indices])
-    return all(analyzer.can_prove_equal(a, shifted[var]) for a, var in zip(again, domains, strict=True))
+    mapped = [substitute(index, shifted) for index in indices]
+    for values in (mapped, [analyzer.simplify(value) for value in mapped]):  # either may be what is recognized
+        back = dict(zip(inverse.outputs, values, strict=True))
+        again = [substitute(index, back) for index in inverse.indices]
+        if all(analyzer.can_prove_equal(a, shifted[var]) for a, var in zip(again, domains, strict=True)):
+            return True
+    return False
 
 
 def _padded(indices: Sequence[PrimExpr], domains: Mapping[Var, Range]) -> Iterator[Mapping[Var, Range]]:

@@ -205,6 +205,40 @@ def test_what_is_free_is_what_no_element_is_mapped_to(extent: int, function: Cal
         assert bool(int(is_free)) == (index not in used), (index, free)
 
 
+def test_a_map_of_less_than_a_block_has_the_shape_of_the_block() -> None:
+    index_map = IndexMap.from_func(lambda i: (i // 4, i % 4), index_dtype="int32")
+    assert [int(dim) for dim in index_map.map_shape([3])] == [1, 4]
+    inverse, free = index_map.non_surjective_inverse([3])
+    assert inverse.is_equivalent_to(IndexMap.from_func(lambda i, j: (i * 4 + j,), index_dtype="int32"))
+    tvm.ir.assert_structural_equal(free, inverse.initial_indices[1].equal(3))
+    with pytest.raises(ArgumentError, match="not bijective"):
+        index_map.inverse([3])
+
+
+def test_the_inverse_keeps_indices_of_one_value() -> None:
+    index_map = IndexMap.from_func(lambda i, j: (i, j // 4, j % 4), index_dtype="int32")
+    inverse = index_map.inverse([1, 16])
+    assert inverse.final_indices[0].same_as(inverse.initial_indices[0])
+
+
+def test_steps_wider_than_one_count_as_a_whole() -> None:
+    index_map = IndexMap.from_func(lambda i: (i * 2,), index_dtype="int32")
+    assert [int(dim) for dim in index_map.map_shape([8])] == [16]
+    assert [int(dim) for dim in IndexMap.from_func(lambda i: (7 - i,), index_dtype="int32").map_shape([8])] == [8]
+
+
+def test_several_axes_are_regrouped_into_blocks_with_padding() -> None:
+    index_map = IndexMap.from_func(lambda i, j: ((i * 5 + j) // 4, (i * 5 + j) % 4), index_dtype="int32")
+    inverse, free = index_map.non_surjective_inverse([3, 5])
+    for i, j in np.ndindex(3, 5):
+        again = inverse.map_indices(index_map.map_indices([i, j]))
+        assert [int(tvm.arith.Analyzer().simplify(x)) for x in again] == [i, j]
+    is_free = [
+        tvm.tir.stmt_functor.substitute(free, dict(zip(inverse.initial_indices, (3, k), strict=True))) for k in (2, 3)
+    ]
+    assert [bool(tvm.arith.Analyzer().simplify(condition)) for condition in is_free] == [False, True]
+
+
 def test_the_text_of_a_map_is_read_back() -> None:
     index_map = IndexMap.from_func(lambda i, j: (j // 4 + 1, i * 2 - j, j % 4), index_dtype="int32")
     assert IndexMap.from_text(index_map.python_text).is_equivalent_to(index_map)
