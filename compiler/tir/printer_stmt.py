@@ -107,7 +107,7 @@ class StmtPrinter(ExprPrinter):
             return
         for n in self.definitions.before.get(stmt, ()):
             self.definition(n)
-        self.visit(stmt, last)
+        self.visit(stmt, last and stmt not in self.options.obj_to_annotate)
 
     @contextmanager
     def line(self, n: Any) -> Iterator[None]:

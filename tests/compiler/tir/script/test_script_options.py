@@ -16,10 +16,11 @@ from compiler.ir.structural import assert_structural_equal
 from compiler.tir.block import MatchBufferRegion
 from compiler.tir.buffer import BufferRegion, BufferStore
 from compiler.tir.decl_buffer import decl_buffer
+from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
 from compiler.tir.script import tir as T
 from compiler.tir.script.highlight import cprint
-from compiler.tir.stmt import For
+from compiler.tir.stmt import Evaluate, For, LetStmt
 
 TEXT = """
 @T.prim_func
@@ -208,3 +209,17 @@ def main(A: T.Buffer((8, 16), "float32"), B: T.Buffer((8, 16), "float32")):
 def test_true_and_false_are_numbers_where_an_integer_is_asked_for() -> None:
     assert tir.IntImm("int32", True).script() == "1"
     assert type(tir.IntImm("int64", False).value) is int
+
+
+def test_what_is_annotated_holds_for_a_block_of_its_own() -> None:
+    x, y = Var("x", "int32"), Var("y", "int32")
+    inner = LetStmt(y, x + 1, Evaluate(y - 1))
+    func = PrimFunc([], LetStmt(x, const(1), inner))
+    text = func.script(obj_to_annotate={func.body: "outer", inner: "inner"})
+    assert text.splitlines()[4:] == [
+        "    # outer",
+        "    with T.LetStmt(1) as x:",
+        "        # inner",
+        "        with T.LetStmt(x + 1) as y:",
+        "            T.evaluate(y - 1)",
+    ]
