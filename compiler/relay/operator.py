@@ -463,3 +463,14 @@ def call_op(name: str, *args: Any, **attrs: Any) -> Call:
         Attributes by name.
     """
     return get(name)(*args, **attrs)
+
+
+def reshaped(data: GraphExpr, shape: Sequence[Any]) -> Call:
+    """Return the ``reshape`` of a tensor to a known shape: an extent of 0 means no extent of ``data``.
+
+    Parameters
+    ----------
+    data : Expr
+    shape : sequence of int or PrimExpr
+    """
+    return call_op("reshape", data, newshape=shape, allowzero=any(isinstance(d, int) and d == 0 for d in shape))

@@ -118,7 +118,7 @@ def keep_inside(
         new = map_body(body, lambda e: condition if e is first.condition else reads.visit_under(condition, e))
     else:
         new = map_body(body, reads.visit)
-    return new, tuple(reads.outside)
+    return new, () if reads.is_empty else tuple(reads.outside)
 
 
 class _Reads(Mutator):
@@ -133,6 +133,12 @@ class _Reads(Mutator):
         self._in_force: list[PrimExpr] = []
         self._analyzer: Analyzer | None = None
         self.outside: list[OutsideRead] = []
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether an axis has no value, so that nothing is read."""
+        extents = [a.dom.extent for a in self._axes if a.dom is not None]
+        return any(isinstance(e, IntImm) and e.value == 0 for e in extents)
 
     @property
     def analyzer(self) -> Analyzer:

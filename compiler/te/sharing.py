@@ -118,7 +118,8 @@ class _Naming:
         always, alternatives = _evaluation(n)
         parts = [self._evaluated[operand] for operand in always]
         if len(alternatives) > 1:
-            parts.append(frozenset.intersection(*(self._evaluated[operand] for operand in alternatives)))
+            # A variable or a number as an alternative evaluates nothing.
+            parts.append(frozenset.intersection(*(self._evaluated.get(o, frozenset()) for o in alternatives)))
         own = frozenset({n}) if n in self._candidates else frozenset()
         return own.union(*parts)
 

@@ -200,6 +200,8 @@ def unflatten(at: Index, extents: Sequence[Extent]) -> list[Index]:
     -------
     list of (int or PrimExpr)
     """
+    if any(isinstance(extent, int) and extent == 0 for extent in extents):
+        return [0] * len(extents)  # of a tensor without elements, of which none is read
     inner: list[Index] = []
     for extent in reversed(extents[1:]):
         inner.append(at % extent)

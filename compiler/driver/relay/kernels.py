@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 
@@ -225,7 +225,8 @@ class KernelCompiler:
         """Return what waits for LLVM, which is at work already unless an instrument wants it to begin when asked."""
         if self._later:
             return cache(partial(_generate, target, signatures, text))
-        return self._pool.submit(_generate, target, signatures, text).result
+        work = partial(_generate, target, signatures, text)
+        return cache(partial(_finished, self._pool.submit(work), work))
 
     def _for_cpu(self, module: IRModule) -> tuple[IRModule, Target]:
         """Return what LLVM compiles of a kernel, and for what: of a device's the part of the host, unless emulated."""
@@ -238,6 +239,11 @@ class KernelCompiler:
         self.host_functions |= parts.host.functions
         self.device_functions |= parts.device.functions
         return parts.host, host
+
+
+def _finished(future: Future[Generated], work: Callable[[], Generated]) -> Generated:
+    """Return what the thread generates; what a failed build took away from it, and another one needs, is made now."""
+    return work() if future.cancelled() else future.result()
 
 
 def _generate(target: Target, signatures: list[Signature], text: str) -> Generated:

@@ -208,7 +208,9 @@ class _Group:
             return made
         if op.compute is None:
             raise ArgumentError(f"relay.build: {op.name} has no tensor expression definition")
-        return list(op.compute(call.attrs, inputs, call.checked_type))
+        made = list(op.compute(call.attrs, inputs, call.checked_type))
+        _check_shapes(op, call, made)
+        return made
 
     def _constant(self, expr: Constant) -> Tensor:
         if expr.value.ndim == 0:
@@ -237,6 +239,21 @@ class _Group:
             taken.add(made)
             outputs.append(made)
         return outputs
+
+
+def _check_shapes(op: RelayOp, call: Call, made: Sequence[Tensor]) -> None:
+    """Refuse a definition of other shapes than the type says, by which memory is planned."""
+    types = tensor_types([call.checked_type])
+    if len(types) != len(made) or not all(_fits(*each) for each in zip(types, made, strict=True)):
+        shapes = ", ".join(str(tuple(t.shape)) for t in made)
+        raise ArgumentError(f"relay.build: {op.name} has type {call.checked_type}, and its definition shape {shapes}")
+
+
+def _fits(t: TensorType, made: Tensor) -> bool:
+    known = [n.value if isinstance(n, IntImm) else None for n in made.shape]
+    return len(known) == len(t.dims) and all(
+        d == n for d, n in zip(t.dims, known, strict=True) if isinstance(d, int) and n is not None
+    )
 
 
 def _placeholder(t: TensorType, name: str) -> Tensor:

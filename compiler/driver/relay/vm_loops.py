@@ -222,7 +222,9 @@ class _Writer:
         number, flag = self._turn.element(_index(0)), self._running.element(_index(0))
         self._set(self._turn, _index(0))
         self._set(self._running, const(True))
-        first = dict(zip(self._function.params, self._given[-len(self._function.params) :], strict=True))
+        first = dict(
+            zip(self._function.params, self._given[len(self._given) - len(self._function.params) :], strict=True)
+        )
         copies = [_copied(first[p], _Place(now.data, now.type, const(0))) for p, (now, _) in self._states.items()]
         loop = While(flag, LetStmt(self._half, number, seq(turn)))
         self._body = seq([*self._statements, *copies, loop])
@@ -300,7 +302,7 @@ class _Writer:
             self._finish(expr)
 
     def _bind(self, expr: Let) -> None:
-        if isinstance(expr.value, Function) and not expr.value.attrs.get("Primitive"):
+        if isinstance(expr.value, Function) and not _is_kernel(expr.value):
             raise _NoNativeLoop
         self._scopes[-1][expr.var] = self._value(expr.value)
 
@@ -363,7 +365,7 @@ class _Writer:
                 return self._value(expr.body)
             case If():
                 return self._if(expr)
-            case Call() if isinstance(expr.op, (RelayOp, Function)):
+            case Call() if isinstance(expr.op, RelayOp) or _is_kernel(expr.op):
                 return self._call(expr)
             case _:
                 raise _NoNativeLoop
@@ -409,6 +411,10 @@ class _Writer:
         pointers = [p.pointer() for p in (*inputs, *constants, *_leaves(result))]
         self._statements.append(Evaluate(TirCall("int32", GlobalVar(named.name), tuple(pointers))))
         return result
+
+
+def _is_kernel(function: GraphExpr) -> bool:
+    return isinstance(function, Function) and bool(function.attrs.get("Primitive"))
 
 
 def _changed(var: Var, function: Function) -> set[int]:

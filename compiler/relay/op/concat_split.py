@@ -17,7 +17,7 @@ from compiler.relay.op.axis_layouts import concatenate_layout, split_layout
 from compiler.relay.op.common import check_same_extent, has_any_dim, normalize_axis
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import register, tuple_function
-from compiler.relay.operator import Input, OpPattern, RelationError, Types, call_op
+from compiler.relay.operator import Input, OpPattern, RelationError, Types, call_op, reshaped
 from compiler.relay.ty import AnyDim, Dim, TensorType, TupleType
 from compiler.topi import joining
 from compiler.topi import transform as topi
@@ -257,8 +257,8 @@ def _tile_gradient(call: Call, grad: Expr) -> list[Expr]:
     rank = max(len(data), len(TileAttrs.of(call).reps))
     old = (1,) * (rank - len(data)) + data
     reps = (1,) * (rank - len(TileAttrs.of(call).reps)) + TileAttrs.of(call).reps
-    parts = call_op("reshape", grad, newshape=tuple(e for pair in zip(reps, old, strict=True) for e in pair))
-    return [call_op("reshape", call_op("sum", parts, axis=tuple(range(0, 2 * rank, 2))), newshape=data)]
+    parts = reshaped(grad, tuple(e for pair in zip(reps, old, strict=True) for e in pair))
+    return [reshaped(call_op("sum", parts, axis=tuple(range(0, 2 * rank, 2))), data)]
 
 
 tile = register(
@@ -286,7 +286,7 @@ def _repeat_relation(types: Types, attrs: RepeatAttrs) -> Type:
 def _repeat_gradient(call: Call, grad: Expr) -> list[Expr]:
     data = call.args[0].checked_type.concrete_shape
     at = RepeatAttrs.of(call).axis % len(data)
-    parts = call_op("reshape", grad, newshape=(*data[: at + 1], RepeatAttrs.of(call).repeats, *data[at + 1 :]))
+    parts = reshaped(grad, (*data[: at + 1], RepeatAttrs.of(call).repeats, *data[at + 1 :]))
     return [call_op("sum", parts, axis=(at + 1,))]
 
 

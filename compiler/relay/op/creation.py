@@ -10,6 +10,7 @@ import numpy as np
 from compiler import te, tir
 from compiler.ir.attr_kinds import DTYPE, NUMBER, OPTIONAL_DTYPE, SHAPE, optional
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
@@ -86,11 +87,17 @@ full = register(
 )
 
 
+def _full_like_relation(types: Types, attrs: Attrs) -> Type:
+    """The type of ``data``."""
+    tensor(types[1], "fill_value", 0)
+    return identity(types, attrs)
+
+
 full_like = register(
     "full_like",
     doc="Return a tensor with one value everywhere, in the shape and data type of another tensor.",
     inputs={"data": "The tensor whose shape and data type to take.", "fill_value": "Scalar to fill the tensor with."},
-    relation=identity,
+    relation=_full_like_relation,
     pattern=OpPattern.ELEMWISE,
     compute=lambda attrs, inputs, out_type: [topi.full_like(*inputs)],
     reference=lambda attrs, x, value: np.full_like(x, value),
@@ -148,6 +155,8 @@ def _arange_relation(types: Types, attrs: ArangeAttrs) -> Type:
         raise RelationError(
             f"start, stop and step must be of the data type {attrs.dtype}, got {', '.join(map(str, types))}"
         )
+    if attrs.step == 0:
+        raise RelationError("step must not be 0")
     count = _count(attrs)
     return TensorType((AnyDim() if count is None else count,), attrs.dtype)
 
@@ -256,5 +265,8 @@ def arange(start: Number, stop: Number | None = None, step: Number | None = None
     if stop is None:
         start, stop = 0, start
     exprs = [v if isinstance(v, RelayExpr) else const(v, dtype) for v in (start, stop, 1 if step is None else step)]
+    for e in exprs:
+        if isinstance(e, Constant) and e.value.size != 1:
+            raise ArgumentError(f"arange: start, stop and step must be scalars, got {show(e)}")
     constants = [e.value.item() if isinstance(e, Constant) else None for e in exprs]
     return _ARANGE.op(*exprs, start=constants[0], stop=constants[1], step=constants[2], dtype=dtype)

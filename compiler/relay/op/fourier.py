@@ -11,7 +11,7 @@ from compiler.ir.attrs import Attrs, attr_field
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call
-from compiler.relay.op.common import check_same_extent, has_any_dim
+from compiler.relay.op.common import check_same_extent, has_any_dim, int_of
 from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import public_function, register, tuple_function
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
@@ -101,6 +101,7 @@ def stft(
 
     What is left out: a hop is a quarter of ``n_fft``, a frame has ``n_fft`` elements, and the window is 1 everywhere.
     """
+    n_fft = int_of(n_fft, "stft: n_fft")
     size = n_fft if win_length is None else win_length
     weights = call_op("ones", shape=(n_fft,), dtype="int32") if window is None else window
     hop = n_fft // 4 if hop_length is None else hop_length

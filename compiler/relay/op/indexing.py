@@ -13,10 +13,10 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
-from compiler.relay.op.common import check_same_extent, normalize_axis
+from compiler.relay.op.common import check_same_extent, int_of, normalize_axis
 from compiler.relay.op.type_relations import broadcast_dims, tensor
 from compiler.relay.op_registry import public_function, register
-from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
+from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op, reshaped
 from compiler.relay.ty import TensorType, TupleType
 from compiler.te.tensor import Tensor
 from compiler.topi import indexing as topi
@@ -120,7 +120,7 @@ def _take_gradient(call: Call, grad: Expr) -> list[Expr]:
     if attrs.axis is None:
         flat = call_op("zeros", shape=(extent,), dtype=data.checked_type.dtype)
         scattered = call_op("scatter_nd", flat, points, grad, mode="add")
-        return [call_op("reshape", scattered, newshape=shape), call_op("zeros_like", indices)]
+        return [reshaped(scattered, shape), call_op("zeros_like", indices)]
     rank = len(shape) - 1 + count
     taken = tuple(range(at, at + count))
     slices = call_op("transpose", grad, axes=(*taken, *[d for d in range(rank) if d not in taken]))
@@ -214,6 +214,8 @@ def _gather_nd_relation(types: Types, attrs: GatherNDAttrs) -> Type:
 
 def _gather_nd_reference(attrs: GatherNDAttrs, x: Array, indices: Array) -> Any:
     batch = attrs.batch_dims
+    if not batch + len(indices):
+        return np.broadcast_to(x, (*indices.shape[1:], *x.shape)).copy()
     lead = np.indices(indices.shape[1:], sparse=True)[:batch] if batch else ()
     return x[(*lead, *indices.astype("int64"))]
 
@@ -267,6 +269,7 @@ adv_index = register(
 @public_function(_TAKE)
 def take(data: RelayExpr, indices: RelayExpr, axis: int | None = None, batch_dims: int = 0, mode: str = "clip") -> Call:
     """Take slices at indices of an axis."""
-    if batch_dims < 0:
-        batch_dims += len(indices.checked_type.shape) if indices.checked_type_ is not None else 0
+    batch_dims = int_of(batch_dims, "take: batch_dims")
+    if batch_dims < 0 and isinstance(indices, RelayExpr) and indices.checked_type_ is not None:
+        batch_dims += len(indices.checked_type.shape)
     return _TAKE(data, indices, axis=axis, batch_dims=batch_dims, mode=mode)

@@ -136,8 +136,10 @@ def _search_reference(attrs: SearchSortedAttrs, known: Array, values: Array) -> 
     side: Any = "right" if attrs.right else "left"
     if known.ndim == 1:
         return np.searchsorted(known, values, side).astype(attrs.dtype)
-    rows = zip(known.reshape(-1, known.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
-    return np.stack([np.searchsorted(k, v, side) for k, v in rows]).reshape(values.shape).astype(attrs.dtype)
+    places = np.empty(values.shape, attrs.dtype)
+    for row in np.ndindex(values.shape[:-1]):
+        places[row] = np.searchsorted(known[row], values[row], side)
+    return places
 
 
 searchsorted = register(

@@ -217,10 +217,12 @@ _SPARSE_TO_DENSE = register(
 )
 
 
-def _dtype_of(value: RelayExpr) -> str | None:
+def _dtype_of(value: object) -> str | None:
     """Return the data type of a constant, or of an expression whose type is known."""
     if isinstance(value, Constant):
         return str(value.data.dtype)
+    if not isinstance(value, RelayExpr):
+        return None
     known = value.checked_type_ or getattr(value, "type_annotation", None)
     return known.dtype if isinstance(known, TensorType) else None
 

@@ -179,9 +179,11 @@ def matrix_set_diag(
     data: RelayExpr, diagonal: RelayExpr, k: int | Sequence[int] = 0, align: str = "RIGHT_LEFT"
 ) -> Call:
     """Return matrices with some diagonals replaced."""
-    above, _, below = align.partition("_")
+    above, _, below = align.partition("_") if isinstance(align, str) else ("", "", "")
     if {above, below} - {"LEFT", "RIGHT"}:
         raise ArgumentError(f"matrix_set_diag: align must be such as 'RIGHT_LEFT', got {show(align)}")
     ks = ints_of(k, "k")
+    if not 1 <= len(ks) <= 2:
+        raise ArgumentError(f"matrix_set_diag: k must be one int or two, got {show(k)}")
     alignment = {"super_diag_right_align": above == "RIGHT", "sub_diag_right_align": below == "RIGHT"}
     return _MATRIX_SET_DIAG(data, diagonal, k1=ks[0], k2=ks[-1], **alignment)

@@ -14,7 +14,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, Expr, array_const
 from compiler.relay.op.axis_layouts import slice_like_layout, strided_slice_layout
-from compiler.relay.op.common import FAR, has_any_dim, normalize_axes
+from compiler.relay.op.common import FAR, has_any_dim, ints_of, normalize_axes
 from compiler.relay.op.type_relations import same_dtype, tensor
 from compiler.relay.op_registry import public_function, register
 from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
@@ -243,7 +243,10 @@ _STRIDED_SET = register(
 
 def _like_axes(attrs: SliceLikeAttrs, rank: int, like: int) -> tuple[int, ...]:
     if attrs.axes:
-        return normalize_axes(attrs.axes, rank, "axes")
+        chosen = normalize_axes(attrs.axes, rank, "axes")
+        if max(chosen) >= like:
+            raise RelationError(f"axes must be below the {like} dimensions of shape_like, got {attrs.axes}")
+        return chosen
     if rank < like:
         raise RelationError(f"shape_like must have at most the {rank} dimensions of data, got {like}")
     return tuple(range(like))
@@ -305,4 +308,4 @@ def strided_set(
 
 
 def _vector(value: RelayExpr | Sequence[int]) -> RelayExpr:
-    return value if isinstance(value, RelayExpr) else array_const(np.array(value, "int64"))
+    return value if isinstance(value, RelayExpr) else array_const(np.array(ints_of(value, "strided_set"), "int64"))

@@ -141,7 +141,7 @@ class _Program:
             self.mod.type_definitions[closures.header] = TypeData(closures.header, (), tuple(closures.constructors))
             chosen = Var("x", closures.header())
             result = _Encode(self).visit(closures.type.ret_type)
-            body = Match(chosen, tuple(closures.clauses))
+            body = Match(chosen, tuple(closures.clauses), bool(closures.clauses))
             self.mod[closures.apply] = Function((chosen, *closures.arguments), body, result)
 
     def fresh(self, hint: str) -> str:

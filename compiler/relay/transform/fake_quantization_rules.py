@@ -6,6 +6,7 @@ Each takes a call on integers, and what the integers of its operands stand for; 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +25,7 @@ from compiler.relay.transform.fake_quantization import (
     optional_rule,
     register_fake_quantization_to_integer,
 )
+from compiler.relay.transform.fake_quantization_axes import is_per_axis, moved_type
 from compiler.relay.transform.rewriter import dims_of
 
 Result = list[Any] | None
@@ -81,13 +83,14 @@ def _rank(expr: Any) -> int:
 )
 def _same_numbers(expr: Call, types: TypeMap) -> Result:
     t = _type(expr.args[0], types)
-    return None if t is None else [expr, t]
+    moved = None if t is None else moved_type(expr, t)
+    return None if moved is None else [expr, moved]
 
 
 @integer_rule("topk")
 def _topk(expr: Call, types: TypeMap) -> Result:
     t = _type(expr.args[0], types)
-    return [expr, t] if t is not None and expr.attrs["ret_type"] == "values" else None
+    return [expr, t] if t is not None and not is_per_axis(t) and expr.attrs["ret_type"] == "values" else None
 
 
 @integer_rule("split")
@@ -95,7 +98,9 @@ def _split(expr: Call, types: TypeMap) -> Result:
     t = _type(expr.args[0], types)
     sections = expr.attrs["indices_or_sections"]
     count = sections if isinstance(sections, int) else len(sections) + 1
-    return None if t is None else [expr, TupleAffineType([t] * count)]
+    if t is None or (is_per_axis(t) and (expr.attrs.get_int("axis") - t.axis) % _rank(expr.args[0]) == 0):
+        return None
+    return [expr, TupleAffineType([t] * count)]
 
 
 @integer_rule("nn.pad")
@@ -141,7 +146,7 @@ def _relu(expr: Call, types: TypeMap) -> Result:
 @integer_rule("nn.leaky_relu")
 def _leaky_relu(expr: Call, types: TypeMap) -> Result:
     t, result = _type(expr.args[0], types), _type(expr, types)
-    if t is None or result is None or t.dtype != result.dtype:
+    if t is None or result is None or t.dtype != result.dtype or is_per_axis(t) or is_per_axis(result):
         return None
     parameters = (t.scale, t.zero_point, result.scale, result.zero_point)
     return [call_op("qnn.leaky_relu", expr.args[0], *parameters, alpha=expr.attrs["alpha"]), result]
@@ -190,15 +195,23 @@ def _batch_matmul(expr: Call, types: TypeMap) -> Result:
 def _bias_add(expr: Call, types: TypeMap) -> Result:
     data, bias = expr.args
     t, b = _type(data, types), _type(bias, types)
-    if t is None:
+    if t is None or (is_per_axis(t) and (expr.attrs.get_int("axis") - t.axis) % _rank(data)):
         return None
+    # The zero point is in the data already; sums of 8 bits need more.
+    zero = call_op("zeros_like", t.zero_point) if not isinstance(t.zero_point, Constant) else _zeros(t.zero_point)
+    shift = TensorAffineType(t.scale, zero, "int32", 0)
     if b is not None:
-        bias = requantized(bias, TensorAffineType(b.scale, b.zero_point, b.dtype, 0), t)
+        bias = requantized(bias, TensorAffineType(b.scale, b.zero_point, b.dtype, 0), shift)
     elif isinstance(bias, Constant):
-        bias = call_op("qnn.quantize", bias, t.scale, t.zero_point, axis=0, out_dtype=t.dtype)
+        bias = call_op("qnn.quantize", bias, shift.scale, shift.zero_point, axis=0, out_dtype="int32")
     else:
         return None
-    return [call_op("nn.bias_add", data, bias, **expr.attrs), t]
+    wide = data if t.dtype == "int32" else call_op("cast", data, dtype="int32")
+    return [call_op("nn.bias_add", wide, bias, **expr.attrs), replace(t, dtype="int32")]
+
+
+def _zeros(like: Constant) -> Constant:
+    return array_const(np.zeros_like(like.value))
 
 
 # means
@@ -218,7 +231,7 @@ def _mean_of_windows(expr: Call, types: TypeMap) -> Result:
 @integer_rule("mean")
 def _mean(expr: Call, types: TypeMap) -> Result:
     t = _type(expr.args[0], types)
-    if t is None:
+    if t is None or is_per_axis(t):
         return None
     mean = call_op("mean", call_op("cast", expr.args[0], dtype="int32"), **expr.attrs)
     return [call_op("cast", mean, dtype=t.dtype), t]
@@ -232,6 +245,8 @@ def _concatenate(expr: Call, types: TypeMap) -> Result:
     t, result = _type(expr.args[0], types), _type(expr, types)
     if not isinstance(t, TupleAffineType) or result is None or any(f.dtype != result.dtype for f in t.types):
         return None
+    if any(map(is_per_axis, (*t.types, result))):
+        return None
     scales, zeros = Tuple(tuple(f.scale for f in t.types)), Tuple(tuple(f.zero_point for f in t.types))
     parameters = (scales, zeros, result.scale, result.zero_point)
     return [call_op("qnn.concatenate", expr.args[0], *parameters, axis=expr.attrs["axis"]), result]
@@ -242,7 +257,7 @@ def _both(expr: Call, types: TypeMap) -> list[tuple[Any, TensorAffineType]] | No
     pairs = [(arg, _type(arg, types)) for arg in expr.args]
     result = []
     for (arg, own), (_, other) in zip(pairs, reversed(pairs), strict=True):
-        if own is None and (other is None or not isinstance(arg, Constant)):
+        if own is None and (other is None or is_per_axis(other) or not isinstance(arg, Constant)):
             return None
         if own is None:
             arg = call_op("qnn.quantize", arg, other.scale, other.zero_point, axis=other.axis, out_dtype=other.dtype)
@@ -281,7 +296,7 @@ def _function(op: Callable[..., Any]) -> Rule:
 
     def rule(expr: Call, types: TypeMap) -> Result:
         t, result = _type(expr.args[0], types), _type(expr, types)
-        if t is None or result is None or t.dtype != result.dtype:
+        if t is None or result is None or t.dtype != result.dtype or is_per_axis(t) or is_per_axis(result):
             return None
         return [op(expr.args[0], t.scale, t.zero_point, result.scale, result.zero_point), result]
 

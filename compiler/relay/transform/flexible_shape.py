@@ -17,7 +17,7 @@ from compiler.relay.binding import bind
 from compiler.relay.expr import Call, If, Var, const
 from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
-from compiler.relay.operator import call_op
+from compiler.relay.operator import call_op, reshaped
 from compiler.relay.transform.dynamic_to_static import DynamicToStatic
 from compiler.relay.transform.infer_type import InferType
 from compiler.relay.ty import TensorType, TupleType
@@ -105,12 +105,12 @@ class FlexibleShapeDispatch(ModulePass, required=("InferType",)):
     def _fixed(self, data: Var, t: Any, extent: Call, bucket: int) -> Call:
         """Return an input as one of a known shape, lengthened where it must be."""
         if not self.auto_pad:
-            return call_op("reshape", data, newshape=t.dims)
+            return reshaped(data, t.dims)
         ends = np.zeros((len(t.dims), 2), "int32")
         ends[self.axis, 1] = 1
         widths = call_op("multiply", const(ends), call_op("subtract", const(bucket, "int32"), extent))
         padded = call_op("dyn.nn.pad", data, widths, const(self.pad_value, t.dtype), pad_mode="constant")
-        return call_op("reshape", padded, newshape=t.dims)
+        return reshaped(padded, t.dims)
 
     def _cut(self, call: Call, result: Any, extent: Call) -> RelayExpr:
         """Return the part of a result that is of the input before it was lengthened."""

@@ -115,9 +115,12 @@ class LayoutRewriter(ElementMutator):
         came_in = [v.new for v in values]
         altered = self._altered(rebuild(call, args=_like_operands(call, [v.expr for v in values])), call, types)
         after = _inferred(altered, came_in, before.input_layouts, types)
-        made = None if after is None else self._in_layouts(altered, came_in, after)
-        if after is None or made is None:
+        if after is None:
             self._alter_in_old_layout(call, types)
+            return
+        made = self._in_layouts(altered, came_in, after)
+        if made is None:
+            self.visit(call)
         else:
             self._enter(call, made, before.output_layouts, after.output_layouts)
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from compiler.ir.module import IRModule
+from compiler.ir.node import rebuild
 from compiler.ir.transform import PassContext
 from compiler.relay.analysis import bottom_up
 from compiler.relay.analysis.annotated_regions import BEGIN, END, AnnotatedRegion, AnnotatedRegionSet
-from compiler.relay.expr import Call
+from compiler.relay.expr import Call, Let
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
 from compiler.relay.operator import op_name
 from compiler.relay.transform.function_pass import FunctionPass
 
-__all__ = ["MergeCompilerRegions"]
+__all__ = ["MergeCompilerRegions", "without_empty_regions"]
 
 
 class MergeCompilerRegions(FunctionPass, required=("InferType",)):
@@ -42,10 +43,33 @@ class MergeCompilerRegions(FunctionPass, required=("InferType",)):
     """
 
     def transform_function(self, func: Function, mod: IRModule, ctx: PassContext) -> Function:
+        func = without_empty_regions(func)
         regions = AnnotatedRegionSet(func)
         _Merger(regions).merge_all()
         result: Function = bottom_up(_Cleaner(regions), func)
         return result
+
+
+def without_empty_regions(func: Function) -> Function:
+    """Return a function whose values with names begin no region: nothing would be in it but the value.
+
+    Parameters
+    ----------
+    func : Function
+        After AnnotateTarget, which lets a region begin around the value of each ``let``.
+
+    Returns
+    -------
+    Function
+    """
+    result: Function = bottom_up(_NamedValues(), func)
+    return result
+
+
+class _NamedValues(ExprMutator):
+    def visit_let(self, let: Let) -> Any:
+        new = super().visit_let(let)
+        return rebuild(new, value=new.value.args[0]) if op_name(new.value) == BEGIN else new
 
 
 class _Merger:

@@ -19,6 +19,7 @@ from compiler.relay.function import Function
 from compiler.relay.inference import infer_module
 from compiler.relay.operator import call_op, op_name
 from compiler.relay.transform.annotate_target import DEFAULT
+from compiler.relay.transform.merge_compiler_regions import without_empty_regions
 from compiler.runtime.packed_func import get_global_func
 
 __all__ = ["PartitionGraph"]
@@ -59,7 +60,7 @@ class PartitionGraph(ModulePass, required=("InferType",)):
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         functions = {var: func for var, func in mod.items() if _is_ours(func)}
         for var, func in functions.items():
-            mod[var] = bottom_up(_Flattener(), func)
+            mod[var] = bottom_up(_Flattener(), without_empty_regions(func))
         mod = infer_module(mod)
         for var in functions:
             partitioner = _Partitioner(self, mod[var], var.name_hint)

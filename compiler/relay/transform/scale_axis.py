@@ -19,7 +19,7 @@ from compiler.relay.expr import Call, Constant, GraphExpr, Var
 from compiler.relay.op.nn.conv import multiplies_depth
 from compiler.relay.op.nn.conv_attrs import ConvAttrs, ConvTransposeAttrs
 from compiler.relay.op.nn.dense import MatmulAttrs
-from compiler.relay.operator import OpPattern, call_op
+from compiler.relay.operator import OpPattern, call_op, reshaped
 from compiler.relay.transform.rewriter import along_axis, call_of, dims_of, op_name, relay_op, tensor_type, type_of
 from compiler.relay.ty import Dim, TensorType
 from compiler.tir.data_layout import layout
@@ -86,7 +86,7 @@ def broadcast_along(factors: RelayExpr, axes: tuple[int, ...], dims: tuple[Dim, 
     if len(axes) == 1:
         return along_axis(factors, axes[0], len(dims))
     shape = tuple(extent if d in axes else 1 for d, extent in enumerate(dims))
-    return call_op("reshape", factors, newshape=shape)
+    return reshaped(factors, shape)
 
 
 def is_positive(scale: RelayExpr) -> bool:

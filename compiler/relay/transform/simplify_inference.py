@@ -10,7 +10,7 @@ from compiler.relay.expr import Call, Tuple, TupleGetItem
 from compiler.relay.op.nn.conv import multiplies_depth
 from compiler.relay.op.nn.conv_attrs import ConvAttrs
 from compiler.relay.op.nn.norm import BatchNormAttrs, GroupNormAttrs, L2NormalizeAttrs, NormAttrs
-from compiler.relay.operator import call_op
+from compiler.relay.operator import call_op, reshaped
 from compiler.relay.transform.rewriter import (
     ElementMutator,
     GraphMutator,
@@ -136,8 +136,8 @@ def _group_norm(call: Call, data_before: RelayExpr, normalized: _Normalized) -> 
         return call
     split = (*dims[:axis], groups, dims[axis] // groups, *dims[axis + 1 :])
     over = tuple(d for d in range(1, len(split)) if d != axis)
-    parts = call_op("reshape", call.args[0], newshape=split)
-    joined = call_op("reshape", normalized(parts, over, attrs.epsilon, t.dtype), newshape=dims)
+    parts = reshaped(call.args[0], split)
+    joined = reshaped(normalized(parts, over, attrs.epsilon, t.dtype), dims)
     return _affine(call, attrs, joined, len(dims))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from compiler.relay.expr import Call, Constant, GraphExpr, array_const
-from compiler.relay.operator import OpPattern, call_op, operator_of, relay_ops
+from compiler.relay.operator import OpPattern, call_op, operator_of, relay_ops, reshaped
 from compiler.relay.transform.fold_constant import FoldConstantExpr
 from compiler.relay.transform.rewriter import call_of, const_like, op_name, scalar_value, tensor_type, type_of
 from compiler.relay.transform.simplify_casts import BUILD_CAST_RULES, CAST_RULES
@@ -145,6 +145,11 @@ def _full_like(call: Call) -> Any:
     return call_op("full", call.args[1], shape=t.concrete_shape, dtype=t.dtype)
 
 
+def _reshape_like(call: Call) -> Any:
+    t = static_type(call)
+    return None if t is None else reshaped(call.args[0], t.concrete_shape)
+
+
 def _like(name: str, attribute: str) -> Callable[[Call], Any]:
     """Return the rule that writes down the shape that another tensor was there for."""
 
@@ -206,7 +211,7 @@ RULES: tuple[Rule, ...] = (
     Rule("zeros_like", "zeros_like(x) = zeros(shape of x)", _filled("zeros")),
     Rule("ones_like", "ones_like(x) = ones(shape of x)", _filled("ones")),
     Rule("full_like", "full_like(x, v) = full(v, shape of x)", _full_like),
-    Rule("reshape_like", "reshape_like(x, y) = reshape(x, shape of y)", _like("reshape", "newshape")),
+    Rule("reshape_like", "reshape_like(x, y) = reshape(x, shape of y)", _reshape_like),
     Rule("broadcast_to_like", "broadcast_to_like(x, y) = broadcast_to(x, shape of y)", _like("broadcast_to", "shape")),
     Rule("collapse_sum_like", "collapse_sum_like(x, y) = collapse_sum_to(x, …)", _like("collapse_sum_to", "shape")),
     *(Rule(n, f"{n}(x, full(v)) = {n}(x, v)", _with_full(n)) for n in _BROADCASTING),

@@ -10,7 +10,7 @@ from compiler.ir.expr import RelayExpr
 from compiler.relay.analysis.aliases import RESHAPES
 from compiler.relay.expr import Call
 from compiler.relay.op.shape import LayoutTransformAttrs, TransposeAttrs
-from compiler.relay.operator import call_op
+from compiler.relay.operator import call_op, reshaped
 from compiler.relay.transform.rewriter import op_name, tensor_type, type_of
 from compiler.relay.transform.simplify_rule import Rule, inner_call, of_same_type, static_type
 from compiler.tir.data_layout import Layout, layout
@@ -35,7 +35,7 @@ def _reshape_of(operators: tuple[str, ...]) -> Callable[[Call], Any]:
         t, source = static_type(call), _source(call, operators)
         if t is None or source is call.args[0]:
             return None
-        return call_op("reshape", source, newshape=t.concrete_shape)
+        return reshaped(source, t.concrete_shape)
 
     return apply
 
@@ -75,7 +75,7 @@ def _transpose_of_ones(call: Call) -> Any:
     if t is None or source is None:
         return None
     moved = [a for a in _axes(call, len(t.dims)) if source.dims[a] != 1]
-    return call_op("reshape", call.args[0], newshape=t.concrete_shape) if moved == sorted(moved) else None
+    return reshaped(call.args[0], t.concrete_shape) if moved == sorted(moved) else None
 
 
 def _layout_of_layout(call: Call) -> Any:
@@ -144,7 +144,7 @@ def _layout_of_ones(call: Call) -> Any:
         return None
     extents = before.extents(source.dims)
     wide = [[letter for letter in each.letters if extents[letter] != 1] for each in (before, after)]
-    return call_op("reshape", call.args[0], newshape=t.concrete_shape) if wide[0] == wide[1] else None
+    return reshaped(call.args[0], t.concrete_shape) if wide[0] == wide[1] else None
 
 
 SHAPE_RULES: tuple[Rule, ...] = (

@@ -19,7 +19,7 @@ from compiler.te.operation import ComputeOp
 from compiler.te.tensor import Operation
 from compiler.topi.operands import dims
 from compiler.topi.schedules.anchor import output_operations
-from compiler.topi.schedules.kit import MIN_LANES, extent, is_worth_parallel, parallel, vectorize_elements
+from compiler.topi.schedules.kit import MIN_LANES, divisor, extent, is_worth_parallel, parallel, vectorize_elements
 from compiler.topi.tag import OpPattern, Tag
 
 __all__ = [
@@ -242,8 +242,8 @@ def _partial_results(schedule: te.Schedule, stage: te.Stage, lanes: int) -> None
     axes = list(stage.op.axis)
     last = stage.op.reduce_axis[-1]
     size = extent(last)
-    width = 1 if size is None else next(n for n in range(min(lanes, size), 0, -1) if size % n == 0)
-    if size is None or width < MIN_LANES or size <= width:
+    width = divisor(size, lanes)
+    if not size or width < MIN_LANES or size <= width:
         if is_worth_parallel(stage.op):
             parallel(stage, axes)
         return

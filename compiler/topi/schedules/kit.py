@@ -83,14 +83,14 @@ def divisors(number: int | None, limit: int) -> list[int]:
     Parameters
     ----------
     number : int or None
-        None, an extent that is not a constant, has the divisor 1 only.
+        None, an extent that is not a constant, has the divisor 1 only, as 0 has.
     limit : int
 
     Returns
     -------
     list of int
     """
-    return [1] if number is None else [d for d in range(1, min(limit, number) + 1) if number % d == 0]
+    return [1] if not number else [d for d in range(1, min(limit, number) + 1) if number % d == 0]
 
 
 def even_tile(number: int, limit: int) -> int:

@@ -133,3 +133,19 @@ def test_indices_are_left_as_they_are_written() -> None:
         te.compute((N,), value).op.body[0], lambda n: loads.append(n) if isinstance(n, ProducerLoad) else 0
     )
     assert all("v" not in str(index) for load in loads for index in load.indices)
+
+
+def test_a_branch_may_be_a_number() -> None:
+    a = te.placeholder((N,), name="a")
+
+    def element(i: Any) -> Any:
+        value = a[i]
+        for _ in range(12):
+            value = tvm.tir.Select(value > 0.0, value * value - value, tvm.tir.const(0.0, "float32"))
+        return value
+
+    data = np.linspace(-1, 1, N, dtype="float32")
+    expected = data.copy()
+    for _ in range(12):
+        expected = np.where(expected > 0, expected * expected - expected, 0)
+    np.testing.assert_allclose(run(te.compute((N,), element), data), expected, rtol=1e-5)

@@ -142,11 +142,14 @@ def _slice_relation(types: Types, attrs: Attrs) -> Type:
 
 
 def _topk_relation(types: Types, attrs: Attrs) -> Type:
+    if len(tensor(types[1], "k").dims) > 1:
+        raise RelationError(f"k must be a scalar or a vector of one number, got {types[1]}")
     return top_types(tensor(types[0], "data"), AnyDim(), TopKAttrs(**attrs))
 
 
 def _one_hot_relation(types: Types, attrs: Attrs) -> Type:
     indices = tensor(types[0], "indices")
+    tensor(types[3], "depth", 0)
     at = normalize_axis(attrs.get_int("axis"), len(indices.dims) + 1)
     return TensorType((*indices.shape[:at], AnyDim(), *indices.shape[at:]), attrs.get_str("dtype"))
 

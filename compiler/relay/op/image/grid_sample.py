@@ -39,6 +39,8 @@ def _grid_relation(types: Types, attrs: GridSampleAttrs) -> Type:
     """The data with the spatial extents of the grid."""
     data, grid = tensor(types[0], "data"), tensor(types[1], "grid")
     rank = len(data.dims) - 2
+    if rank not in (2, 3):
+        raise RelationError(f"data must have 2 or 3 spatial dimensions, got {data}")
     tensor(grid, "grid", 2 + rank)
     check_same_extent(grid.dims[1], rank, "the coordinates of a place of the grid and the spatial dimensions of data")
     check_same_extent(grid.dims[0], data.dims[0], "the batch of the grid and that of data")

@@ -201,5 +201,5 @@ def resize(
     Call
     """
     deprecated("tvm.relay.image.resize", "tvm.relay.image.resize2d")
-    chosen = _OLDER_METHODS.get(method, method)
+    chosen = _OLDER_METHODS.get(method, method) if isinstance(method, str) else method
     return resize2d(data, size, None, layout, chosen, coordinate_transformation_mode, out_dtype=out_dtype)

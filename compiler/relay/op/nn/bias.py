@@ -95,7 +95,7 @@ batch_flatten = register(
     relation=_flatten_relation,
     pattern=OpPattern.INJECTIVE,
     compute=lambda attrs, inputs, out_type: [topi.flatten(inputs[0])],
-    reference=lambda attrs, x: x.reshape(x.shape[0], -1),
+    reference=lambda attrs, x: x.reshape(x.shape[0], prod(x.shape[1:])),
     gradient=lambda call, grad: [call_op("reshape_like", grad, call.args[0])],
 )
 

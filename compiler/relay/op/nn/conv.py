@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.primexpr import PrimExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr
 from compiler.relay.op.common import check_same_extent, is_symbolic
@@ -27,12 +28,15 @@ from compiler.relay.operator import (
     call_op,
     operator_of,
 )
-from compiler.relay.ty import Dim, TensorType
+from compiler.relay.ty import AnyDim, Dim, TensorType
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
+from compiler.topi.compute import compute
 from compiler.topi.nn.conv import conv as topi_conv
 from compiler.topi.nn.conv import spatial_letters
+from compiler.topi.operands import dims
 from compiler.topi.schedules.x86.conv import schedule_conv
+from compiler.topi.tag import Tag
 
 
 def conv_relation(types: Types, attrs: ConvAttrs) -> Type:
@@ -42,6 +46,9 @@ def conv_relation(types: Types, attrs: ConvAttrs) -> Type:
     w = extents(weight, layout(attrs.kernel_layout), "weight")
     if multiplies_depth(x["C"], w["O"], w["I"], attrs):
         w = {**w, "O": w["O"] * w["I"], "I": 1}
+    elif attrs.RANK == 2 and isinstance(w["I"], AnyDim) and w["O"] == attrs.groups > 1:
+        # Whether each channel has several kernels is not known.
+        w = {**w, "O": AnyDim() if attrs.channels is None else attrs.channels}
     spatial = spatial_letters(attrs.data_layout)
     _check_channels(x["C"], w["O"], w["I"], attrs)
     if attrs.kernel_size is not None:
@@ -104,10 +111,27 @@ def conv_complete(types: PartialTypes, attrs: ConvAttrs) -> Sequence[Type | None
 
 
 def _compute(attrs: ConvAttrs, inputs: list[Tensor], out_type: Type) -> list[Tensor]:
-    plain = layout(attrs.kernel_layout).extents(inputs[1].shape)
-    if multiplies_depth(layout(attrs.data_layout).extents(inputs[0].shape)["C"], plain["O"], plain["I"], attrs):
-        raise ArgumentError("conv2d: several kernels for each channel are one after the other after SimplifyInference")
-    return [topi_conv(inputs[0], inputs[1], attrs.spec(inputs[0].dtype))]
+    data, weight = inputs
+    plain = layout(attrs.kernel_layout).extents(dims(weight))
+    if multiplies_depth(layout(attrs.data_layout).extents(dims(data))["C"], plain["O"], plain["I"], attrs):
+        weight = _in_a_row(weight, attrs.kernel_layout)
+    return [topi_conv(data, weight, attrs.spec(data.dtype))]
+
+
+def _in_a_row(weight: Tensor, kernel_layout: str) -> Tensor:
+    """Return a weight with several kernels for each channel as one whose kernels are one after the other."""
+    letters = layout(kernel_layout).letters
+    outputs, inputs = letters.index("O"), letters.index("I")
+    shape = list(dims(weight))
+    depth = shape[inputs]
+    shape[outputs], shape[inputs] = shape[outputs] * depth, 1
+
+    def element(*at: Any) -> PrimExpr:
+        place = list(at)
+        place[outputs], place[inputs] = at[outputs] // depth, at[outputs] % depth
+        return weight(*place)
+
+    return compute(tuple(shape), element, name="kernels", tag=Tag.INJECTIVE)
 
 
 def conv_reference(attrs: ConvAttrs, data: Array, weight: Array) -> Any:

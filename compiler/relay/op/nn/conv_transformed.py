@@ -70,6 +70,8 @@ def _plain(rank: int, spatial: tuple[int, ...]) -> int:
 
 
 def _transformed_shape(weight: TensorType, tile_size: int) -> tuple[Any, ...]:
+    if len(weight.dims) not in (4, 5):
+        raise RelationError(f"weight must have 2 or 3 spatial dimensions, got {weight}")
     outputs, inputs, *spatial = weight.dims
     size = tuple(constant(e, "winograd") for e in spatial)
     plain = _plain(len(size), size)

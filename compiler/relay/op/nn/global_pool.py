@@ -14,7 +14,7 @@ from compiler.relay.op.layout_rules import data_layout
 from compiler.relay.op.nn.spatial import POSITIVE_SPATIAL, SpatialAttrs, extents
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, register
-from compiler.relay.operator import Array, Compute, Gradient, OpPattern, Reference, Types, call_op
+from compiler.relay.operator import Array, Compute, Gradient, OpPattern, Reference, RelationError, Types, call_op
 from compiler.relay.ty import TensorType
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout
@@ -164,6 +164,8 @@ def _adaptive_relation(types: Types, attrs: AdaptivePoolAttrs) -> Type:
     data = tensor(types[0], "data")
     x = extents(data, layout(attrs.layout), "data")
     letters = spatial_letters(attrs.layout)
+    if any(isinstance(x[letter], int) and x[letter] == 0 for letter in letters):
+        raise RelationError(f"there is nothing to pool in the spatial dimensions of {data}")
     if attrs.output_size is None:
         return data
     return TensorType(layout(attrs.layout).shape(x | dict(zip(letters, attrs.output_size, strict=True))), data.dtype)

@@ -49,11 +49,12 @@ def _axes(attrs: ConvolutionAttrs) -> tuple[int, int]:
 def _relation(plain: Relation[Any]) -> Relation[Any]:
     def relation(types: Types, attrs: ConvolutionAttrs) -> Type:
         """The type of a convolution's result, of ``out_dtype``."""
+        result = plain(types[:2], attrs)
         data, weight = tensor(types[0], "data"), tensor(types[1], "weight")
         channels, outputs = _axes(attrs)
         for name, t in zip(_PARAMETERS, types[2:], strict=True):
             check_parameter(t, name, *((data, channels) if name.startswith("input") else (weight, outputs)))
-        return plain(types[:2], attrs)
+        return result
 
     return relation
 

@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from compiler.ir import dtype as dt
 from compiler.ir.attr_kinds import INT
 from compiler.ir.attrs import Attrs, attr_field
+from compiler.ir.error import ArgumentError, show
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Expr, const
 from compiler.relay.op.qnn.parameters import AXIS_DOC, axis_of, check_parameter, round_away
 from compiler.relay.op.type_relations import tensor
 from compiler.relay.op_registry import OpFunction, public_function, register
-from compiler.relay.operator import Array, OpPattern, Types, call_op
+from compiler.relay.operator import Array, OpPattern, RelationError, Types, call_op
 from compiler.te.tensor import Tensor
 from compiler.topi.nn import qnn as topi
 
@@ -35,6 +37,8 @@ class SimulatedQuantizeAttrs(Attrs):
 def _relation(types: Types, attrs: SimulatedQuantizeAttrs) -> Type:
     """The type of the data."""
     data = tensor(types[0], "data")
+    if not dt.is_float(data.dtype):
+        raise RelationError(f"data must be real numbers, got {data}")
     axis = axis_of(attrs.axis, len(data.dims))
     for name, t in zip(("scale", "zero point"), types[2:], strict=True):
         check_parameter(t, name, data, axis)
@@ -110,6 +114,8 @@ _DEQUANTIZE = _simulated(
 
 def _code(dtype: str | RelayExpr) -> Any:
     if isinstance(dtype, str):
+        if dtype not in topi.SQNN_DTYPE_TO_CODE:
+            raise ArgumentError(f"expected a data type of {sorted(topi.SQNN_DTYPE_TO_CODE)}, got {show(dtype)}")
         return const(np.asarray([topi.SQNN_DTYPE_TO_CODE[dtype]], "int32"))
     return call_op("reshape", dtype, newshape=(-1,))
 

@@ -70,6 +70,6 @@ def get_valid_counts(
     data: RelayExpr, score_threshold: RelayExpr | float = 0.0, id_index: int = 0, score_index: int = 1
 ) -> TupleWrapper:
     """Move the boxes whose score exceeds a threshold to the front."""
-    constant = None if isinstance(score_threshold, RelayExpr) else float(score_threshold)
+    constant = None if isinstance(score_threshold, RelayExpr) else score_threshold
     attrs = {"score_threshold": constant, "id_index": id_index, "score_index": score_index}
     return TupleWrapper(_GET_VALID_COUNTS.op(data, score_threshold, **attrs), 3)

@@ -31,6 +31,8 @@ def _relation(types: Types, attrs: YoloReorgAttrs) -> Type:
     """``(N, C * stride * stride, H / stride, W / stride)``."""
     data, s = tensor(types[0], "data", 4), attrs.stride
     n, c, h, w = data.dims
+    if isinstance(c, int) and c == 0:
+        raise RelationError(f"data must have channels, got {data}")
     for extent, by in ((c, s * s), (h, s), (w, s)):
         if isinstance(extent, int) and extent % by:
             raise RelationError(f"channels must be a multiple of {s * s}, height and width of {s}, got {data}")

@@ -335,3 +335,45 @@ def test_the_memory_that_functions_need() -> None:
     for name, info in known.items():
         assert list(info.io_sizes.values()) == [4 * 64 * 4]
         assert list(info.tir_primfuncs.values()) == [built.kernels[name].prim_func]
+
+
+def test_several_kernels_for_each_channel_whatever_passes_run() -> None:
+    x, w = relay.var("x", shape=(1, 5, 5, 3)), normal(2, 2, 3, 2)
+    body = relay.nn.conv2d(x, relay.const(w), groups=3, data_layout="NHWC", kernel_layout="HWOI")
+    mod, data = IRModule.from_expr(relay.Function([x], body)), normal(1, 5, 5, 3)
+    expected = np.zeros((1, 4, 4, 6), "float32")
+    for i, j, c, m in np.ndindex(4, 4, 3, 2):
+        expected[0, i, j, 2 * c + m] = np.sum(data[0, i : i + 2, j : j + 2, c] * w[:, :, c, m])
+    for executor in ("graph", "aot"):
+        with PassContext(opt_level=0, disabled_pass=["SimplifyInference"]):
+            found = relay.create_executor(executor, mod=mod, target="llvm").evaluate()(data).numpy()
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_definition_of_another_shape_than_the_type_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = relay.var("x", shape=(4, 6))
+    op = relay.op.get("nn.relu")
+    clear_cache()
+    monkeypatch.setattr(op, "compute", lambda attrs, inputs, out_type: [tvm.topi.sum(inputs[0], axis=1)])
+    with pytest.raises(
+        ArgumentError, match=r"nn.relu has type Tensor\[\(4, 6\), float32\], .* definition shape \(4,\)"
+    ):
+        relay.build(IRModule.from_expr(relay.Function([x], relay.nn.relu(x))), "llvm")
+
+
+def test_a_build_that_fails_spoils_no_later_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*args: object) -> Any:
+        raise ArgumentError("no code for this one")
+
+    x = relay.var("x", shape=(4, 6))
+    good = [relay.add(x, relay.const(float(n))) for n in range(1, 9)]
+    clear_cache()
+    with monkeypatch.context() as patched:
+        patched.setattr(relay.op.get("nn.softmax"), "compute", refused)
+        with pytest.raises(ArgumentError, match="no code"), PassContext(opt_level=0):
+            relay.build(IRModule.from_expr(relay.Function([x], relay.Tuple([*good, relay.nn.softmax(x)]))), "llvm")
+    with PassContext(opt_level=0):
+        lib = relay.build(IRModule.from_expr(relay.Function([x], relay.Tuple(good))), "llvm")
+    data = normal(4, 6)
+    for n, found in enumerate(execute(lib, x=data), 1):
+        np.testing.assert_allclose(found, data + n, rtol=1e-6)

@@ -136,3 +136,29 @@ def test_long_turns_are_run_by_the_machine(name: str, monkeypatch: pytest.Monkey
     executable = compiled(relay.Function([n], counted(n, lambda i, v: [v + i], (integer(0), (), "int64"))))
     assert loops(executable) == 0
     assert VirtualMachine(executable, tvm.cpu(0)).run(np.int64(5))[1].numpy() == 10
+
+
+def _recursive(body: Any) -> Any:
+    """Return a program that calls a function of a counter and a number, which calls itself."""
+    f = relay.var("f", relay.FuncType([INT, INT], INT))
+    n, x, start = (relay.var(name, INT) for name in ("n", "x", "start"))
+    function = relay.Function([n, x], body(f, n, x), INT)
+    return relay.Function([start], relay.Let(f, function, relay.Call(f, [integer(3), start])))
+
+
+def test_a_function_that_is_called_where_it_is_written_is_no_kernel() -> None:
+    def body(f: Any, n: Any, x: Any) -> Any:
+        again = relay.Call(relay.Function([relay.var("unused", INT)], x), [n])
+        return relay.If(relay.less_equal(n, integer(0)), x, relay.Call(f, [relay.subtract(n, integer(1)), again]))
+
+    program = _recursive(body)
+    executable = compiled(program)
+    assert VirtualMachine(executable, tvm.cpu(0)).run(np.int64(7)).numpy() == 7
+
+
+def test_a_function_without_parameters() -> None:
+    x, f = relay.var("x", INT), relay.var("f", relay.FuncType([], relay.TupleType([INT, INT])))
+    function = relay.Function([], relay.Tuple([relay.add(x, x), integer(1)]), relay.TupleType([INT, INT]))
+    program = relay.Function([x], relay.Let(f, function, relay.Call(f, [])))
+    found = VirtualMachine(compiled(program), tvm.cpu(0)).run(np.int64(4))
+    assert [int(v.numpy()) for v in found] == [8, 1]

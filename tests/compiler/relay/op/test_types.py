@@ -162,3 +162,39 @@ def test_channels_behind_the_last_whole_block_are_left_out() -> None:
     expected = data[:, :4].reshape(1, 2, 2, 1, 2, 2).transpose(0, 3, 4, 1, 5, 2).reshape(1, 1, 4, 4)
     for kind in ("graph", "debug"):
         np.testing.assert_array_equal(relay.create_executor(kind, mod).evaluate()(data).numpy(), expected)
+
+
+_MALFORMED: list[tuple[Callable[[], Any], str]] = [
+    (lambda: relay.matrix_set_diag(_var(3, 3), _var(3), k=[]), "matrix_set_diag: k must be one int or two"),
+    (lambda: relay.matrix_set_diag(_var(3, 3), _var(3), align=1.5), "matrix_set_diag: align must be such as"),
+    (lambda: relay.vision.get_valid_counts(_var(1, 4, 6), []), "score_threshold"),
+    (lambda: relay.stft(_var(1, 9), relay.const(3)), "stft: n_fft must be an int"),
+    (lambda: relay.take(_var(4), _var(2, dtype="int32"), batch_dims=None), "take: batch_dims must be an int"),
+    (lambda: relay.arange(_var(dtype="float32"), []), "arange: start, stop and step must be scalars"),
+    (lambda: relay.arange(0, 4, 0), "arange.*: step must not be 0"),
+    (lambda: relay.strided_set(_var(4), _var(2), 0, "x"), "strided_set must be an int"),
+    (lambda: relay.sparse_to_dense(_var(2, dtype="int32"), [4], [_var(2)]), "sparse_values"),
+    (lambda: relay.topk(_var(4), _var(2, 2, dtype="int32")), "k must be a scalar or a vector of one number"),
+    (lambda: relay.slice_like(_var(4, 4), _var(2), axes=[1]), "axes must be below the 1 dimensions of shape_like"),
+    (lambda: relay.full_like(_var(4), _var(4)), "fill_value"),
+    (lambda: relay.image.grid_sample(_var(), _var()), "data must have 2 or 3 spatial dimensions"),
+    (lambda: relay.image.resize(_var(1, 1, 4, 4), (2, 2), method={}), "method"),
+    (lambda: relay.nn.adaptive_avg_pool2d(_var(1, 2, 0, 4)), "there is nothing to pool"),
+    (lambda: relay.vision.yolo_reorg(_var(1, 0, 2, 2)), "data must have channels"),
+    (lambda: relay.nn.contrib_conv2d_winograd_weight_transform(_var(3), 4), "weight must have 2 or 3 spatial"),
+    (lambda: relay.qnn.op.simulated_quantize(_var(4), _var(), _var(), out_dtype="int99"), "got 'int99'"),
+    (lambda: relay.qnn.op.simulated_quantize(_var(4, dtype="int8"), _var(), _var()), "data must be real numbers"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), _MALFORMED)
+def test_what_is_wrong_with_a_call_is_said_in_the_words_of_its_operator(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(TVMError, match=message):
+        _type(make())
+
+
+def test_whether_channels_have_several_kernels_may_be_unknown() -> None:
+    weight = _var(3, 3, 4, Any_())
+    layouts = {"data_layout": "NHWC", "kernel_layout": "HWOI", "groups": 4}
+    assert _type(relay.nn.conv2d(_var(1, 5, 5, 4), weight, **layouts)) == "Tensor[(1, 3, 3, ?), float32]"
+    assert _type(relay.nn.conv2d(_var(1, 5, 5, 4), weight, channels=8, **layouts)) == "Tensor[(1, 3, 3, 8), float32]"

@@ -200,3 +200,13 @@ def test_what_a_let_binds_is_taken_from_its_region(everything: bool) -> None:
     value = mod["main"].body.value
     assert [op_name(value), op_name(value.args[0])] == ["annotation.compiler_begin", "annotation.compiler_end"]
     assert value.attrs["compiler"] == "dsp"
+
+
+def test_values_with_names_are_partitioned_as_those_without() -> None:
+    mod = transform.ToANormalForm()(module("%0 = tanh(%x); %1 = add(%0, %y); nn.relu(exp(%1))"))
+    rng = np.random.default_rng(0)
+    arrays = {name: rng.random((4, 5)).astype("float32") for name in "xy"}
+    expected = relay.create_executor("debug", mod=mod).evaluate()(**arrays).numpy()
+    made = transform.PartitionGraph()(merged(mod))
+    assert len(made.functions) > 2
+    np.testing.assert_allclose(relay.create_executor("debug", mod=made).evaluate()(**arrays).numpy(), expected)

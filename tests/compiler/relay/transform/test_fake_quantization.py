@@ -180,3 +180,40 @@ def test_programs_say_which_operators_on_integers_stand_for_others() -> None:
         register(name)
         assert op_name(body(made)) == found
         get(name).reset_attr("FTVMFakeQuantizationToInteger")
+
+
+def _meaning(mod: Any, x: Any) -> Any:
+    return relay.create_executor("debug", mod=mod).evaluate()(x).numpy().astype("int32")
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize(
+    "op",
+    [
+        lambda y: relay.transpose(y, (2, 0, 1)),
+        lambda y: relay.reshape(y, (16, 4)),
+        lambda y: relay.expand_dims(y, 0),
+        lambda y: relay.max(y, axis=1),
+        lambda y: relay.strided_slice(y, [3, 0, 0], [-5, 4, 4], [-1, 1, 1]),
+        lambda y: relay.split(y, 4, axis=1)[1],
+        lambda y: relay.mean(y, axis=1),
+        lambda y: relay.take(y, relay.const([3, 2, 1, 0]), axis=0),
+        lambda y: relay.concatenate([y, y], axis=0),
+        lambda y: nn.bias_add(y, relay.const([1.0, 2.0, 3.0, 4.0]), axis=1),
+        lambda y: relay.maximum(y, relay.const(1.5)),
+        lambda y: relay.sigmoid(y),
+    ],
+    ids="transpose reshape expand max slice split mean take concatenate bias maximum sigmoid".split(),  # noqa: SIM905
+)
+def test_scales_stay_with_their_axis(axis: int, op: Callable[[Any], Any]) -> None:
+    mod = module(qnn.quantize(op(by_channel("x", (4, 4, 4), axis, zeros=False)), scale(0.25), point(3)))
+    x = np.random.default_rng(0).integers(-60, 60, (4, 4, 4)).astype("int8")
+    rewritten = relay.transform.FakeQuantizationToInteger()(mod)
+    assert np.abs(_meaning(rewritten, x) - _meaning(mod, x)).max() <= 1
+
+
+def test_a_bias_of_data_with_a_zero_point() -> None:
+    mod = module(qnn.quantize(nn.bias_add(real("x", z=40), relay.const([30.0, -2.0, 0.5, 9.0])), scale(0.5), point(7)))
+    x = np.random.default_rng(0).integers(-128, 128, _SHAPE).astype("int8")
+    rewritten = relay.transform.FakeQuantizationToInteger(hard_fail=True)(mod)
+    assert np.abs(_meaning(rewritten, x) - _meaning(mod, x)).max() <= 1

@@ -309,3 +309,11 @@ def test_channels_that_are_broadcast_compute_what_they_did() -> None:
     assert ("NCHW", "NCHW1c") in transforms(made["main"].body)
     inputs = random_inputs(mod)
     np.testing.assert_allclose(evaluate(made["main"], inputs), evaluate(mod["main"], inputs), rtol=1e-4, atol=1e-5)
+
+
+def test_channels_that_fill_no_block_stay() -> None:
+    x = relay.var("x", shape=(1, 2, 7, 3))
+    y = relay.nn.conv2d(relay.nn.relu(x), relay.var("w", shape=(2, 2, 1, 1)))
+    made = after(relay.nn.relu(y), convert({"nn.conv2d": ["NCHW4c", "default"]}))
+    assert "layout_transform" not in shown(made)
+    assert "nn.conv2d" in shown(made)
