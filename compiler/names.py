@@ -179,6 +179,7 @@ PUBLIC = {
     "tvm.relay.load_param_dict": "compiler.runtime.params:load_param_dict",
     "tvm.relay.op._make": "compiler.relay.op",
     "tvm.relay.op.op": "compiler.relay.op_attributes",
+    "tvm.relay.op.op.call_lowered": "compiler.relay.op.call_lowered:call_lowered",
     "tvm.relay.op.op.debug": "compiler.relay.op.debugging:debug",
     **{
         f"{module}.{name}": f"compiler.relay.transform.{place}:{name}"

@@ -18,7 +18,7 @@ from compiler.relay.expr import Expr, Var, expr_of
 from compiler.relay.graph_node import graph_node
 from compiler.target.virtual_device import VirtualDevice
 
-__all__ = ["Function"]
+__all__ = ["Function", "is_primitive"]
 
 RESULT_DEVICE = "result_virtual_device"
 """The attribute that says where a function's result is."""
@@ -110,3 +110,17 @@ class Function(BaseFunc, Expr):
 
 if not TYPE_CHECKING:  # a type checker knows all names, and refuses others
     __getattr__, __dir__ = public_module("tvm.relay.function", __all__)
+
+
+def is_primitive(expr: object) -> bool:
+    """Return whether an expression is a function that becomes one kernel.
+
+    Parameters
+    ----------
+    expr : Expr
+
+    Returns
+    -------
+    bool
+    """
+    return isinstance(expr, Function) and bool(expr.attrs.get("Primitive"))

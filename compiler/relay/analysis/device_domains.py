@@ -7,17 +7,17 @@ all parts of the one are the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from compiler.ir.error import BuildError
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.types import FuncType, Type
 from compiler.relay.adt import Constructor, Match
-from compiler.relay.analysis.traversal import operands, post_order
+from compiler.relay.analysis.traversal import operands, post_order, subexpressions
 from compiler.relay.expr import Call, GraphExpr, If, Let, Tuple, TupleGetItem
 from compiler.relay.expr_functor import bound_in_pattern
-from compiler.relay.function import Function
+from compiler.relay.function import Function, is_primitive
 from compiler.relay.function_devices import devices_of
 from compiler.relay.operator import op_name
 from compiler.relay.reference import RefCreate, RefRead, RefWrite
@@ -96,7 +96,7 @@ class DeviceDomains:
         for var, func in self._functions.items():
             self._of[func] = self._of[var] = _free(func.checked_type)
         for func in self._functions.values():
-            for expr in post_order(func):
+            for expr in post_order(func, _planned_parts):
                 self._constrain(expr)
 
     def domain(self, expr: GraphExpr) -> Domain:
@@ -136,7 +136,7 @@ class DeviceDomains:
         default : VirtualDevice
         """
         for func in self._functions.values():
-            for expr in reversed(post_order(func)):
+            for expr in reversed(post_order(func, _planned_parts)):
                 for domain in self._to_default(expr):
                     _default(domain, default)
 
@@ -154,7 +154,7 @@ class DeviceDomains:
         match expr:
             case Call():
                 self._call(expr)
-            case Function():
+            case Function() if not is_primitive(expr):
                 self._function(expr)
             case Let():
                 self._same(expr.var, expr.value)
@@ -164,6 +164,7 @@ class DeviceDomains:
                 self._same(expr, expr.true_branch)
                 self._same(expr, expr.false_branch)
             case Match():
+                self._same(expr, expr.data)
                 for clause in expr.clauses:
                     for var in bound_in_pattern(clause.lhs):
                         self._same(expr.data, var)
@@ -187,14 +188,19 @@ class DeviceDomains:
             self._on_host(call)
         elif name in ON_HOST:
             self._on_host(call)
+        elif name == "call_lowered" and isinstance(call.args[1], Tuple):
+            self._function_call(call, call.args[0], call.args[1].fields)
         elif isinstance(call.op, (Op, Constructor)):
             for arg in call.args:
                 self._same(call, arg)
         else:
-            *params, result = self._parts(call.op, len(call.args))
-            for param, arg in zip(params, call.args, strict=True):
-                self._unify(param, self.domain(arg), call)
-            self._unify(result, self.domain(call), call)
+            self._function_call(call, call.op, call.args)
+
+    def _function_call(self, call: Call, callee: GraphExpr, args: Sequence[GraphExpr]) -> None:
+        *params, result = self._parts(callee, len(args))
+        for param, arg in zip(params, args, strict=True):
+            self._unify(param, self.domain(arg), call)
+        self._unify(result, self.domain(call), call)
 
     def _on_host(self, call: Call) -> None:
         """Put what an operator about shapes has on the host there."""
@@ -246,6 +252,11 @@ class DeviceDomains:
                     )
                 one.device = joined
                 other.parent = one
+
+
+def _planned_parts(expr: GraphExpr) -> tuple[GraphExpr, ...]:
+    """Return the parts of an expression; a fused function has none, as it runs wherever it is called."""
+    return () if is_primitive(expr) else subexpressions(expr)
 
 
 def _free(t: Type) -> Domain:

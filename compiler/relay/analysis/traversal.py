@@ -19,6 +19,7 @@ __all__ = [
     "operands",
     "post_order",
     "post_order_visit",
+    "subexpressions",
     "with_operands",
 ]
 
@@ -40,7 +41,7 @@ def post_order(expr: GraphExpr, parts_of: Callable[[Any], tuple[Any, ...]] | Non
     list of Expr
         ``expr`` last.
     """
-    parts_of = parts_of or _parts
+    parts_of = parts_of or subexpressions
     done: set[Any] = set()
     order: list[Any] = []
     stack: list[tuple[Any, bool]] = [(expr, False)]
@@ -126,8 +127,17 @@ def with_operands(expr: RelayExpr, new: Sequence[GraphExpr]) -> RelayExpr:
     return expr if parts is None else parts.rebuilt(expr, new)
 
 
-def _parts(expr: GraphExpr) -> tuple[GraphExpr, ...]:
-    """Return what an expression is made of, the variables that it binds included."""
+def subexpressions(expr: GraphExpr) -> tuple[GraphExpr, ...]:
+    """Return what an expression is made of, the variables that it binds included.
+
+    Parameters
+    ----------
+    expr : Expr
+
+    Returns
+    -------
+    tuple of Expr
+    """
     binder = _BINDERS.get(type(expr))
     return operands(expr) if binder is None else binder(expr)
 

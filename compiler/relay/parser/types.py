@@ -105,7 +105,9 @@ class TypeParser:
                 return scalar_type(self._dtype(name))
             case name:
                 func = self._named(name)
-                return TypeCall(func, tuple(self.types("[", "]"))) if cursor.at("[") else func
+                if cursor.at("[") or isinstance(func, GlobalTypeVar):
+                    return TypeCall(func, tuple(self.types("[", "]")) if cursor.at("[") else ())
+                return func
 
     def types(self, first: str, last: str) -> list[Type]:
         """Read types between brackets, with commas."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeGuard
 
 from compiler.ir.function import GlobalVar
@@ -137,12 +138,18 @@ class _Capturing(GraphMutator):
         callee = call.op
         if op_name(call) in ON_HOST:
             return rebuild(call, args=tuple(self._on(here, arg, self._domains.device(arg)) for arg in call.args))
+        if op_name(call) == "call_lowered" and isinstance(inputs := call.args[1], Tuple):
+            args = self._arguments(here, call.args[0], inputs.fields)
+            return rebuild(call, args=(call.args[0], rebuild(inputs, fields=args)))
         if isinstance(callee, (Op, Constructor)):
             return rebuild(call, args=tuple(self._on(here, arg) for arg in call.args))
+        return rebuild(call, op=self.visit(callee), args=self._arguments(here, callee, call.args))
+
+    def _arguments(self, here: VirtualDevice, callee: GraphExpr, args: Sequence[Expr]) -> tuple[Any, ...]:
+        """Return the arguments of a function where it needs them."""
         parts = self._domains.domain(callee).parts
-        needed = [part.result.device for part in parts[:-1]] or [here] * len(call.args)
-        args = tuple(self._on(here, arg, device) for arg, device in zip(call.args, needed, strict=True))
-        return rebuild(call, op=self.visit(callee), args=args)
+        needed = [part.result.device for part in parts[:-1]] or [here] * len(args)
+        return tuple(self._on(here, arg, device) for arg, device in zip(args, needed, strict=True))
 
     def visit_function(self, fn: Function) -> Any:
         if is_primitive(fn):
@@ -153,7 +160,10 @@ class _Capturing(GraphMutator):
 
     def visit_let(self, let: Let) -> Any:
         here, own = self._domains.device(let), self._domains.device(let.var)
-        return rebuild(let, value=self._on(here, let.value, own), body=self._on(here, let.body))
+        value = self._on(here, let.value, own)
+        if not self._older:
+            value = _marked(value, own)  # Programs before 0.9 only mark values on another device than the let.
+        return rebuild(let, value=value, body=self._on(here, let.body))
 
     def visit_if(self, i: If) -> Any:
         here = self._domains.device(i)

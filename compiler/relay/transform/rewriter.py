@@ -17,6 +17,7 @@ from compiler.relay.analysis import operands, post_order
 from compiler.relay.expr import Call, Constant, GraphExpr, Tuple, TupleGetItem, array_const
 from compiler.relay.expr_functor import ExprMutator
 from compiler.relay.function import Function
+from compiler.relay.function import is_primitive as is_primitive
 from compiler.relay.inference import infer_expr
 from compiler.relay.op.common import along_axis as along_axis
 from compiler.relay.operator import RelayOp
@@ -27,11 +28,6 @@ from compiler.relay.ty import Dim, TensorType
 from compiler.runtime.ndarray import numpy_dtype
 
 E = TypeVar("E", bound=RelayExpr)
-
-
-def is_primitive(expr: GraphExpr) -> bool:
-    """Return whether an expression is a function that becomes one kernel."""
-    return isinstance(expr, Function) and bool(expr.attrs.get("Primitive"))
 
 
 def outside_kernels(expr: GraphExpr) -> tuple[Any, ...]:

@@ -179,3 +179,57 @@ def test_devices_of_a_function_are_read_as_numbers_of_kinds_too():
     assert "param_device_types" not in plain.attrs
     with pytest.raises(KeyError):
         plain.attrs["result_device_type"]
+
+
+def _check_newer(before, after):
+    """In the form with virtual devices, whose targets the configuration gives."""
+    planned = _planned(before, _config())
+    tvm.ir.assert_structural_equal(planned, relay.transform.PlanDevices(_config())(_parse(after)))
+    return planned
+
+
+def test_values_of_lets_are_marked_in_the_form_with_virtual_devices():
+    planned = _check_newer(
+        "def @main(%a: Tensor[(5), float32]) { let %l = exp(%a); negative(%l) }",
+        "def @main(%a: Tensor[(5), float32]) {"
+        " let %l = on_device(exp(%a), virtual_device=meta[VirtualDevice][1], constrain_result=True); negative(%l) }",
+    )
+    value = planned["main"].body.value
+    assert (value.op.name, value.attrs.virtual_device.device_type) == ("on_device", 2)
+    variable = _planned("def @main(%a: Tensor[(5), float32]) { let %l = %a; negative(%l) }", _config())
+    assert isinstance(variable["main"].body.value, relay.Var), "a variable is known to be on its device"
+
+
+def test_a_fused_function_does_not_tie_its_arguments_to_its_result():
+    mod = _planned(
+        "def @main(%a: Tensor[(5), float32], %b: Tensor[(5), float32]) {"
+        " let %f = fn (%u: Tensor[(5), float32], Primitive=1) -> Tensor[(5), float32] { exp(%u) };"
+        " add(on_device(%f(%a), virtual_device=meta[VirtualDevice][0]), %b) }",
+        _config(),
+    )
+    assert [device.device_type for device in mod["main"].attrs["param_virtual_devices"]] == [2, 2]
+
+
+def test_a_match_is_where_the_value_that_it_takes_apart_is():
+    mod = _planned(
+        "type Box { Box(Tensor[(5), float32]) }"
+        " def @main(%b: Box, %y: Tensor[(5), float32]) {"
+        " match (%b) { Box(%h) => add(on_device(%h, virtual_device=meta[VirtualDevice][0]), %y) } }",
+        _config(),
+    )
+    attrs = mod["main"].attrs
+    assert [device.device_type for device in attrs["param_virtual_devices"]] == [1, 1]
+    assert attrs["result_virtual_device"].device_type == 1
+
+
+def test_arguments_of_lowered_functions_are_where_the_functions_need_them():
+    mod = _planned(
+        "def @g(%x {virtual_device=meta[VirtualDevice][0]}: Tensor[(5), float32],"
+        " virtual_device=meta[VirtualDevice][1]) -> Tensor[(5), float32] {"
+        " device_copy(%x, src_virtual_device=meta[VirtualDevice][0], dst_virtual_device=meta[VirtualDevice][1]) }"
+        " def @main(%a: Tensor[(5), float32]) -> Tensor[(5), float32] { call_lowered(@g, (%a,)) }",
+        _config(),
+    )
+    attrs = mod["main"].attrs
+    assert [device.device_type for device in attrs["param_virtual_devices"]] == [1]
+    assert attrs["result_virtual_device"].device_type == 2
