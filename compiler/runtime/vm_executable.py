@@ -13,6 +13,7 @@ from compiler.runtime.ndarray import ArrayLike, NDArray, array
 from compiler.runtime.params import load_param_dict_from_file, save_param_dict_to_file
 from compiler.runtime.vm_format import loaded_program, saved_program
 from compiler.runtime.vm_instructions import VMFunction
+from compiler.runtime.vm_text import bytecode_text, statistics_text
 from compiler.runtime.vm_values import Value
 
 __all__ = ["Executable", "Kernel"]
@@ -213,13 +214,8 @@ class Executable:
 
     @property
     def bytecode(self) -> str:
-        """The instructions as text."""
-        lines: list[str] = []
-        for function in self.functions:
-            lines.append(f"{function.name}({', '.join(function.params)}): {function.registers} registers")
-            lines += [f"{i:5}  {instruction}" for i, instruction in enumerate(function.instructions)]
-        lines += ["kernels:", *(f"{i:5}  {kernel}" for i, kernel in enumerate(self.kernels))]
-        return "\n".join(lines)
+        """The instructions as text, in TVM's words."""
+        return bytecode_text(self)
 
     @property
     def globals(self) -> list[str]:
@@ -238,10 +234,5 @@ class Executable:
 
     @property
     def stats(self) -> str:
-        """How much of everything there is, in a few lines."""
-        count = sum(len(f.instructions) for f in self.functions)
-        size = sum(c.nbytes for c in self.constants if c is not None)
-        return (
-            f"functions: {len(self.functions)}\ninstructions: {count}\n"
-            f"kernels: {len(self.kernels)}\nconstants: {len(self.constants)} ({size} bytes)"
-        )
+        """The shapes of the constants, the global functions and the kernels, in a few lines."""
+        return statistics_text(self)

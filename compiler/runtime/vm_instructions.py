@@ -15,6 +15,9 @@ from compiler.runtime.vm_values import ADT, Closure, Ref, Value
 if TYPE_CHECKING:
     from compiler.runtime.vm import VirtualMachine
 
+RESHAPE_TENSOR = "reshape_tensor"
+"""The name of a kernel that only changes the shape of a tensor, to one that values tell."""
+
 
 @dataclass(slots=True)
 class VMFunction:
@@ -86,17 +89,6 @@ class Instruction:
         """
         raise NotImplementedError(type(self).__name__)
 
-    def __str__(self) -> str:
-        values = (getattr(self, name) for name in self.__slots__)
-        rest = ", ".join(_shown(v) for v in values)
-        return f"${self.target} = {type(self).__name__}({rest})"
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_shown, value))}]"
-    return str(value)
-
 
 @dataclass(slots=True)
 class LoadConstant(Instruction):
@@ -116,6 +108,18 @@ class Move(Instruction):
 
     def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         frame.registers[self.target] = frame.registers[self.source]
+
+
+@dataclass(slots=True)
+class ReshapeTensor(Instruction):
+    """A tensor in another shape, which shares its elements."""
+
+    source: int
+    shape: tuple[int, ...]
+
+    def execute(self, machine: VirtualMachine, frame: Frame) -> None:
+        given: NDArray = frame.registers[self.source]
+        frame.registers[self.target] = NDArray(given.view().reshape(self.shape), given.dtype, given.device)
 
 
 @dataclass(slots=True)
@@ -237,9 +241,6 @@ class Jump(Instruction):
     def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         frame.at = self.to
 
-    def __str__(self) -> str:
-        return f"Jump({self.to})"
-
 
 @dataclass(slots=True)
 class JumpUnless(Instruction):
@@ -252,9 +253,6 @@ class JumpUnless(Instruction):
         value: NDArray = frame.registers[self.condition]
         if not value.view():
             frame.at = self.to
-
-    def __str__(self) -> str:
-        return f"JumpUnless({self.condition}, {self.to})"
 
 
 @dataclass(slots=True)
@@ -269,9 +267,6 @@ class JumpUnlessTag(Instruction):
         if frame.registers[self.source].tag != self.tag:
             frame.at = self.to
 
-    def __str__(self) -> str:
-        return f"JumpUnlessTag({self.source}, {self.tag}, {self.to})"
-
 
 @dataclass(slots=True)
 class Return(Instruction):
@@ -279,9 +274,6 @@ class Return(Instruction):
 
     def execute(self, machine: VirtualMachine, frame: Frame) -> None:
         machine.leave(frame.registers[self.target])
-
-    def __str__(self) -> str:
-        return f"Return({self.target})"
 
 
 @dataclass(slots=True)

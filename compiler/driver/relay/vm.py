@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,14 @@ from compiler.driver.relay.graph import as_group
 from compiler.driver.relay.groups import can_lower
 from compiler.driver.relay.kernels import KernelCompiler, KernelModule, NamedFunction
 from compiler.driver.relay.params import bind_params
-from compiler.driver.relay.vm_kernels import dynamic_kernel, static_kernel
+from compiler.driver.relay.vm_kernels import dynamic_kernel, reshaped_to, static_kernel
 from compiler.driver.relay.vm_loops import native_loop
 from compiler.ir.error import ArgumentError, show
 from compiler.ir.extension import public_module
 from compiler.ir.function import GlobalVar
 from compiler.ir.instrument import active_instruments
 from compiler.ir.module import IRModule
+from compiler.ir.transform import PassContext
 from compiler.relay.adt import Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar
 from compiler.relay.analysis import free_vars
 from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
@@ -103,6 +104,7 @@ class VMCompiler:
 
     def __init__(self) -> None:
         self._params: dict[str, ArrayLike] = {}
+        self._generate: Callable[[], Executable] | None = None
         self._executable: Executable | None = None
 
     def set_params(self, params: Mapping[str, ArrayLike]) -> None:
@@ -143,7 +145,7 @@ class VMCompiler:
         return optimize(bind_params(module, given), build_target(target)), given
 
     def lower(self, mod: IRModule | Function, target: TargetLike | None = None, target_host: object = None) -> None:
-        """Compile a module; :meth:`get_exec` returns the program.
+        """Check what to compile; :meth:`codegen` does so, external compilers included.
 
         Parameters
         ----------
@@ -153,11 +155,25 @@ class VMCompiler:
         target_host : optional
             Accepted as TVM does; the host is always the target itself.
         """
-        self._executable = compile(mod, target, target_host, self._params)
+        module, chosen, context = as_module("VMCompiler.lower", mod), build_target(target), PassContext.current()
+
+        def generate() -> Executable:
+            with nullcontext() if PassContext.current() is context else context:
+                return compile(module, chosen, target_host, self._params)
+
+        self._generate, self._executable = generate, None
 
     def codegen(self) -> None:
-        """Generate the machine code: :meth:`lower` has done so, kernel by kernel."""
-        self.get_exec()
+        """Generate the program and its machine code.
+
+        Raises
+        ------
+        ArgumentError
+            If :meth:`lower` was given nothing.
+        """
+        if self._generate is None:
+            raise ArgumentError("VMCompiler.codegen: nothing was lowered, call lower first")
+        self._executable = self._generate()
 
     def get_params(self) -> dict[str, NDArray]:
         """Return the constant parameters of ``main`` that :meth:`set_params` was given.
@@ -180,6 +196,8 @@ class VMCompiler:
         ArgumentError
             If nothing was compiled.
         """
+        if self._executable is None and self._generate is not None:
+            self.codegen()
         if self._executable is None:
             raise ArgumentError("VMCompiler.get_exec: nothing was compiled, call lower first")
         return self._executable
@@ -382,6 +400,9 @@ class _FunctionCompiler:
             return self._emit(vm.CallKernel(self._register(), loop.kernel, self._values((*loop.captured, *call.args))))
         if isinstance(op, RelayOp) or (isinstance(op, Function) and op.attrs.get("Primitive")):
             args = self._values(call.args)
+            shape = reshaped_to(as_group(call))
+            if shape is not None:
+                return self._emit(vm.ReshapeTensor(self._register(), args[0], shape))
             return self._emit(vm.CallKernel(self._register(), self._program.kernel(call), args))
         if isinstance(op, Constructor):
             return self._emit(vm.MakeADT(self._register(), op.tag, op.name_hint, self._values(call.args)))

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from compiler.driver.relay.groups import can_lower, evaluation_order, hash_of
+from compiler.driver.relay.groups import can_lower, evaluation_order, group_calls, hash_of
 from compiler.driver.relay.kernels import KernelCompiler, KernelModule
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
@@ -19,6 +19,7 @@ from compiler.ir.instrument import uninstrumented
 from compiler.ir.json_format import load_json, save_json
 from compiler.ir.module import IRModule
 from compiler.ir.types import Type
+from compiler.relay.analysis.aliases import RESHAPES
 from compiler.relay.argument_shapes import Shapes, check_shapes
 from compiler.relay.binding import bind
 from compiler.relay.expr import Call, Constant, Tuple, TupleGetItem, Var
@@ -31,6 +32,7 @@ from compiler.runtime.ndarray import ArrayType, NDArray, array
 from compiler.runtime.packed_func import register_func
 from compiler.runtime.reference_call import Arrays
 from compiler.runtime.vm import Kernel
+from compiler.runtime.vm_instructions import RESHAPE_TENSOR
 from compiler.runtime.vm_values import ADT, Value
 from compiler.target.target import Target
 
@@ -88,6 +90,30 @@ def dynamic_kernel(function: Function, target: Target) -> Kernel:
     return _DynamicKernel(function, target)
 
 
+def reshaped_to(function: Function) -> tuple[int, ...] | None:
+    """Return the shape that a group of operators gives its argument, where it does nothing else and it is known.
+
+    Parameters
+    ----------
+    function : Function
+
+    Returns
+    -------
+    tuple of int, optional
+    """
+    result = function.body.checked_type
+    if len(function.params) != 1 or not _only_reshapes(function) or not tensor_types([result])[0].is_static:
+        return None
+    return tuple(tensor_types([result])[0].concrete_shape)
+
+
+def _only_reshapes(function: Function) -> bool:
+    if isinstance(function.body.checked_type, TupleType):
+        return False
+    calls = group_calls(function)
+    return bool(calls) and all(operator_of(call).name.removeprefix("dyn.") in RESHAPES for call in calls)
+
+
 class _StaticKernel:
     def __init__(self, lib: Module, name: str, constants: list[NDArray], function: Function) -> None:
         self._name = name
@@ -113,6 +139,11 @@ class _StaticKernel:
     def hash(self) -> str:
         """What tells the group of operators from others."""
         return hash_of(self._group)
+
+    @property
+    def result_text(self) -> str:
+        """The shapes and data types of the tensors that the kernel allocates."""
+        return ", ".join(f"{list(t.concrete_shape)} {t.dtype}" for t in tensor_types([self._result]))
 
     def saved(self) -> tuple[str, list[NDArray], str]:
         """Return what :func:`load_kernel` makes the kernel of."""
@@ -161,11 +192,18 @@ class _DynamicKernel:
                 values[expr] = _reference(expr, values)
         return _machine(values[self._function.body])
 
+    @property
+    def result_text(self) -> str:
+        """Empty, as only the arguments tell the shapes."""
+        return ""
+
     def saved(self) -> tuple[str, list[NDArray], str]:
         """Return what :func:`load_kernel` makes the kernel of."""
         return "", [], save_json(self._function)
 
     def __str__(self) -> str:
+        if _only_reshapes(self._function):
+            return RESHAPE_TENSOR
         names = [operator_of(e).name for e in self._order if isinstance(e, Call)]
         return f"NumPy: {', '.join(names)}"
 

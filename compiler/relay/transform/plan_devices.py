@@ -145,7 +145,7 @@ class _Capturing(GraphMutator):
             return rebuild(call, args=tuple(self._on(here, arg) for arg in call.args))
         return rebuild(call, op=self.visit(callee), args=self._arguments(here, callee, call.args))
 
-    def _arguments(self, here: VirtualDevice, callee: GraphExpr, args: Sequence[Expr]) -> tuple[Any, ...]:
+    def _arguments(self, here: VirtualDevice, callee: GraphExpr, args: Sequence[GraphExpr]) -> tuple[Any, ...]:
         """Return the arguments of a function where it needs them."""
         parts = self._domains.domain(callee).parts
         needed = [part.result.device for part in parts[:-1]] or [here] * len(args)

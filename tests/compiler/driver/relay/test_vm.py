@@ -119,7 +119,7 @@ def test_shapes_that_are_known_only_while_the_program_runs() -> None:
     for rows in (1, 5, 5, 1, 5):  # what comes again is compiled
         data = normal(rows, 4)
         np.testing.assert_allclose(run.run(data, weight).numpy(), np.maximum(data @ weight.T, 0), rtol=1e-5)
-    assert "NumPy" in run.executable.bytecode
+    assert "NumPy" in run.executable.primitives
 
 
 def test_a_shape_that_came_before_takes_no_types(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,8 @@ def test_inputs_by_name_and_parameters_that_are_known() -> None:
     run.set_input("main", x=data)
     np.testing.assert_allclose(run.run().numpy(), data @ weight.T, rtol=1e-5)
     assert run.benchmark(tvm.cpu(0), data, repeat=2, number=1).mean > 0
-    assert "kernels: 1" in run.executable.stats
+    assert "Primitive ops (#1): [vm_mod_fused_nn_dense]" in run.executable.stats
+    assert "Constant shapes (# 1): [[3, 4]]" in run.executable.stats
 
 
 def test_what_does_not_fit_is_refused() -> None:
@@ -210,3 +211,32 @@ def test_open_extents_excuse_no_others(kind: str) -> None:
     z = relay.var("z", shape=(relay.Any(),))
     with pytest.raises(TVMError, match=r"Invalid broadcast shapes \(3,\), \(3,\) and \(4,\)"):
         run([x, z], relay.where(relay.less(x, x), x, z), np.ones(3, "float32"), np.ones(4, "float32"))
+
+
+def test_a_reshape_is_an_instruction_that_shares_the_elements() -> None:
+    x = relay.var("x", shape=(8, 16))
+    executable = relay.vm.compile(relay.Function([x], relay.expand_dims(relay.reshape(x, (-1, 4, 8)), 0)), "llvm")
+    assert executable.bytecode.count("reshape_tensor $1 $0 [1, 4, 4, 8]") == 1
+    assert executable.primitive_ops == []
+    data = tvm.nd.array(normal(8, 16))
+    result = VirtualMachine(executable, tvm.cpu()).run(data)
+    np.testing.assert_array_equal(result.numpy(), data.numpy().reshape(1, 4, 4, 8))
+    assert np.shares_memory(result.view(), data.view())
+
+
+def test_a_reshape_to_an_unknown_shape_is_named_so() -> None:
+    x, shape = relay.var("x", shape=(8, 16)), relay.var("s", shape=(3,), dtype="int32")
+    executable = relay.vm.compile(relay.Function([x, shape], relay.reshape(x, shape)), "llvm")
+    assert executable.primitive_ops == ["reshape_tensor"]
+    result = VirtualMachine(executable, tvm.cpu()).run(normal(8, 16), np.array([8, 2, 8], "int32"))
+    assert result.shape == (8, 2, 8)
+
+
+def test_the_text_of_a_program_says_what_is_allocated_called_and_chosen() -> None:
+    c, x = relay.var("c", shape=(), dtype="bool"), relay.var("x", shape=(2, 3))
+    text = relay.vm.compile(relay.Function([c, x], relay.If(c, x + x, relay.exp(x))), "llvm").bytecode
+    assert text.startswith("VM Function[0]: main(c, x)\n# reg file size = 5\n# instruction count = 7\n")
+    assert " 0: if not $0 goto 4\n" in text
+    assert " 1: alloc_tensor $3 [2, 3] float32; invoke_packed PackedFunc[0] (in: $1, out: $3)\n" in text
+    assert " 3: goto 6\n" in text
+    assert text.endswith(" 6: ret $2\n")

@@ -11,7 +11,7 @@ import pytest
 import compiler
 from compiler import relay
 from compiler.driver.relay import vm
-from compiler.ir.error import ArgumentError
+from compiler.ir.error import ArgumentError, BuildError
 from compiler.ir.module import IRModule
 
 
@@ -185,3 +185,19 @@ def test_a_module_that_is_exported_holds_the_program(tmp_path: Path) -> None:
 def _exported(lib: compiler.runtime.Module, folder: Path) -> str:
     lib.export_library(str(folder / "kernels.so"))
     return str(folder / "kernels.so")
+
+
+def test_external_compilers_are_only_needed_once_code_is_generated() -> None:
+    x = relay.var("x", shape=(3,))
+    part = relay.Function([x], relay.exp(x)).with_attr({"Compiler": "absent_compiler", "global_symbol": "absent_0"})
+    part = part.with_attr("Primitive", 1)
+    y = relay.var("y", shape=(3,))
+    mod = IRModule({"absent_0": part})
+    mod["main"] = relay.Function([y], mod.get_global_var("absent_0")(y))
+    steps = vm.VMCompiler()
+    steps.lower(mod, "llvm")
+    with pytest.raises(BuildError, match=r"relay\.ext\.absent_compiler"):
+        steps.codegen()
+    steps.lower(IRModule.from_expr(relay.Function([y], relay.exp(y))), "llvm")
+    steps.codegen()
+    assert steps.get_exec().primitive_ops == ["vm_mod_fused_exp"]
