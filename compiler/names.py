@@ -164,6 +164,10 @@ PUBLIC = {
         f"{qnn}.canonicalizations": "compiler.relay.transform.integer_lookup"
         for qnn in ("tvm.relay.qnn", "tvm.relay.qnn.op")
     },
+    **{
+        f"{qnn}.legalizations": "compiler.relay.transform.qnn_legalizations"
+        for qnn in ("tvm.relay.qnn", "tvm.relay.qnn.op")
+    },
     "tvm.relay.expr.RefCreate": "compiler.relay.reference:RefCreate",
     "tvm.relay.expr.RefRead": "compiler.relay.reference:RefRead",
     "tvm.relay.expr.RefWrite": "compiler.relay.reference:RefWrite",

@@ -8,6 +8,7 @@ from typing import Any
 
 from compiler.driver.relay.lower import LoweredKernel, tensor_bytes
 from compiler.driver.relay.memory import type_bytes
+from compiler.ir.primexpr import Var
 from compiler.relay.function import Function
 from compiler.relay.ty import TensorType
 from compiler.runtime.module import ENTRY
@@ -54,12 +55,15 @@ class ExecutorCodegenMetadata:
         ``packed`` or ``c``.
     unpacked_api : bool
         Whether kernels get bare pointers.
-    inputs, outputs : list of str
-        The main function's parameters.
+    inputs : list of str or Var
+        The main function's parameters, by name or themselves.
+    outputs : list of str
     input_tensor_types, output_tensor_types : list of TensorType
     devices : list of str
-    pools : list of str
-        Memory that is given from outside: none.
+    pools : list of Var
+        Parameters for memory that is given from outside.
+    pool_inputs, io_pool_allocations : dict
+        Where inputs and outputs are in it: nowhere, as each has a parameter of its own.
     workspace_alignment, constant_alignment : int
         In bytes.
     """
@@ -68,14 +72,16 @@ class ExecutorCodegenMetadata:
     executor: str
     interface_api: str
     unpacked_api: bool
-    inputs: Sequence[str]
+    inputs: Sequence[str] | Sequence[Var]
     outputs: Sequence[str]
     input_tensor_types: Sequence[TensorType]
     output_tensor_types: Sequence[TensorType]
     workspace_alignment: int
     constant_alignment: int
     devices: Sequence[str] = ()
-    pools: Sequence[str] = ()
+    pools: Sequence[Var] = ()
+    pool_inputs: Mapping[Var, object] = field(default_factory=dict)
+    io_pool_allocations: Mapping[str, object] = field(default_factory=dict)
 
 
 def function_metadata(

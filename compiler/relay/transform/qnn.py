@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compiler.relay.transform.qnn_legalizations  # noqa: F401  its rules are what Legalize applies
 from compiler.relay.transform.legalize import Legalize as LegalizeBy
 
 __all__ = ["CanonicalizeOps", "CanonicalizeQnn", "Legalize"]

@@ -83,7 +83,7 @@ class _Allocations(StmtVisitor):
 
 
 def calculate_workspace_bytes(func: PrimFunc, workspace_byte_alignment: int = 1) -> int:
-    """Return how many bytes of global memory a function needs at most at one time for its allocations.
+    """Return how many bytes a function needs at most at one time for its allocations, whatever their scopes.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def _live_at_most(stmt: Any, alignment: int) -> int:
     if isinstance(stmt, SeqStmt):
         return max(_live_at_most(s, alignment) for s in stmt.seq)
     own = 0
-    if isinstance(stmt, Allocate) and pointer_scope(stmt.buffer_var) == "global":
+    if isinstance(stmt, Allocate):
         own = -(-allocation_bytes(stmt) // alignment) * alignment
     below = [getattr(stmt, name) for name in stmt.children]
     most = max((_live_at_most(s, alignment) for s in below if isinstance(s, Stmt)), default=0)

@@ -428,14 +428,17 @@ class Expressions:
         return call
 
     def _let_expression(self, n: ast.Call) -> PrimExpr:
-        """``T.Let(body, where={name: value})`` defines the name for the body."""
+        """``T.Let(body, where={name: value})`` defines the name for the body, a declared variable's or a new one."""
         where = n.keywords[0].value if n.keywords else n.args[-1]
         names = where.keys if isinstance(where, ast.Dict) else []
         if len(names) != 1 or not isinstance(names[0], ast.Name) or not isinstance(where, ast.Dict):
             raise self.source.error(n, "expected T.Let(body, where={name: value})")
         value = self.expr(where.values[0])
+        declared = self.names.get(names[0].id)
+        if not isinstance(declared, Var) or declared.dtype != value.dtype:
+            declared = Var(names[0].id, value.dtype)
         with self.scope():
-            var = self.names[names[0].id] = Var(names[0].id, value.dtype)
+            var = self.names[names[0].id] = declared
             return Let(var, value, self.expr(n.args[0]))
 
     def _python(self, n: ast.AST, python: Any, a: Any, b: Any) -> Any:

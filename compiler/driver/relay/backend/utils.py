@@ -1,10 +1,11 @@
-"""``tvm.relay.backend.utils``: module names in generated code."""
+"""``tvm.relay.backend.utils``: module names in generated code, and how functions are called."""
 
 from __future__ import annotations
 
+from compiler.driver.relay.aot.lower_main import CallType as CallType
 from compiler.ir.error import ArgumentError, show
 
-__all__ = ["mangle_module_name"]
+__all__ = ["CallType", "mangle_module_name"]
 
 _PREFIX = "tvmgen"
 

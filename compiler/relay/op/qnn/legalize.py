@@ -7,6 +7,7 @@ Others get 16-bit numbers, from which the zero points are subtracted beforehand.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -79,7 +80,7 @@ def _is_of_a_byte(zero_point: RelayExpr) -> bool:
 
 
 def _known(zero_point: RelayExpr) -> Array | None:
-    """Return the value of a constant, or of the sum that :func:`_with_dtypes` makes of one."""
+    """Return the value of a constant, or of the sum that :func:`with_byte_dtypes` makes of one."""
     if isinstance(zero_point, Constant):
         return np.asarray(zero_point.data.view())
     if isinstance(zero_point, Call) and op_name(zero_point) == "add":
@@ -107,7 +108,7 @@ def legalize_layer(plain: str, axes: Callable[[Any], tuple[int, int]] | None = N
         where = axes(attrs) if axes else (attrs.data_layout.index("C"), attrs.kernel_layout.index("O"))
         dtypes = fast_dtypes(Target.current(), data.dtype, weight.dtype)
         if dtypes is not None:
-            return _with_dtypes(plain, dtypes, attrs, args, (data.dtype, weight.dtype))
+            return with_byte_dtypes(partial(call_op, plain.replace("nn.", "qnn.")), dtypes, attrs, args, types)
         if not all(map(_is_of_a_byte, args[2:4])):
             return None  # the differences may need more than 16 bits
         pairs = zip(args[:2], args[2:4], where, types[:2], strict=True)
@@ -116,9 +117,34 @@ def legalize_layer(plain: str, axes: Callable[[Any], tuple[int, int]] | None = N
     return rule
 
 
-def _with_dtypes(
-    plain: str, dtypes: tuple[str, str], attrs: Any, args: Sequence[RelayExpr], earlier: tuple[str, str]
-) -> Any:
+def with_byte_dtypes(
+    layer: Callable[..., RelayExpr],
+    dtypes: tuple[str, str],
+    attrs: Any,
+    args: Sequence[RelayExpr],
+    types: Sequence[Any],
+) -> RelayExpr | None:
+    """Return a layer of integers with data and weight of other data types, and their zero points moved as they are.
+
+    Parameters
+    ----------
+    layer : callable
+        From inputs and attributes to the layer, such as ``qnn.op.conv2d``.
+    dtypes : tuple of str
+        Of data and weight: ``int8`` or ``uint8``.
+    attrs : Attrs
+        The layer's attributes.
+    args : sequence of Expr
+        Data, weight, their zero points, and the scales.
+    types : sequence of Type
+        Of the arguments.
+
+    Returns
+    -------
+    Expr, optional
+        None where data and weight have these data types.
+    """
+    earlier = tuple(t.dtype for t in types[:2])
     if dtypes == earlier:
         return None
     inputs, zero_points = list(args[:2]), list(args[2:4])
@@ -127,7 +153,7 @@ def _with_dtypes(
             step = _SIGN_STEP if new == "uint8" else -_SIGN_STEP
             inputs[i] = _moved(inputs[i], step, new)
             zero_points[i] = call_op("add", zero_points[i], array_const(np.asarray(step, "int32")))
-    return call_op(plain.replace("nn.", "qnn."), *inputs, *zero_points, *args[4:], **attrs)
+    return layer(*inputs, *zero_points, *args[4:], **attrs)
 
 
 def _moved(x: RelayExpr, step: int, dtype: str) -> Any:

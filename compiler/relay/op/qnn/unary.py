@@ -57,15 +57,34 @@ def _reference(function: Callable[[Array], Array]) -> Callable[..., Any]:
     return reference
 
 
+def hardswish_func(x: Array) -> Array:
+    """Return hard swish of real numbers, ``x * min(max(x + 3, 0), 6) / 6``.
+
+    Parameters
+    ----------
+    x : array
+
+    Returns
+    -------
+    array
+    """
+    return np.asarray(x * np.clip(x + np.float32(3), 0, 6) / np.float32(6))
+
+
 def _hardswish(x: Any) -> Any:
     """x * min(max(x + 3, 0), 6) / 6."""
     bounded = call_op("clip", call_op("add", x, const(np.float32(3))), a_min=0, a_max=6)
     return call_op("divide", call_op("multiply", x, bounded), const(np.float32(6)))
 
 
+REAL_FUNCTIONS: dict[str, Callable[[Array], Array]] = {}
+"""The function of real numbers that each operator of this module computes, on arrays."""
+
+
 def _unary(
     name: str, doc: str, function: Callable[[Array], Array], canonical: Callable[..., Any] | None = None
 ) -> OpFunction:
+    REAL_FUNCTIONS[f"qnn.{name}"] = function
     return register(
         f"qnn.{name}",
         doc=doc,
@@ -92,7 +111,7 @@ sigmoid = _unary("sigmoid", "Logistic function of quantised numbers.", lambda x:
 hardswish = _unary(
     "hardswish",
     "Hard swish of quantised numbers: x * min(max(x + 3, 0), 6) / 6.",
-    lambda x: x * np.clip(x + np.float32(3), 0, 6) / np.float32(6),
+    hardswish_func,
     _hardswish,
 )
 log = _unary("log", "Natural logarithm of quantised numbers.", np.log)
