@@ -189,17 +189,35 @@ class AotLibrary:
         self.constants = dict(constants)
         self.libmod_name = name
 
-    def __getitem__(self, name: str) -> Callable[[Device], AotExecutor]:
-        """Return what makes an executor on a device.
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """Return what makes an executor on a device; ``list_module_names`` lists the names of models.
 
         Raises
         ------
         ArgumentError
             If the model was not built under that name.
         """
+        if name == "list_module_names":
+            return lambda: [self.libmod_name]
         if name != self.libmod_name:
             raise ArgumentError(f"this model's name is {self.libmod_name!r}, got {show(name)}")
         return lambda device: AotExecutor(self.lib, self.interface, device, self.constants)
+
+    def get_function(self, name: str, query_imports: bool = False) -> Callable[..., Any]:
+        """Return what ``library[name]`` is.
+
+        Parameters
+        ----------
+        name : str
+            The name of the model, or ``list_module_names``.
+        query_imports : bool
+            Accepted as TVM does.
+
+        Returns
+        -------
+        callable
+        """
+        return self[name]
 
     def get_lib(self) -> Module:
         """Return the main function and the kernels.

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from compiler.ir.error import ArgumentError, expected, show
 from compiler.ir.expr import RelayExpr
-from compiler.relay.expr import Constant, Expr, array_const
+from compiler.relay.expr import Constant, array_const
 from compiler.relay.operator import call_op
 from compiler.relay.transform.fold_constant import FoldConstantExpr
 
@@ -90,7 +90,7 @@ def create_integer_lookup_table(
 
 
 def create_integer_lookup_op(
-    input_arg: Expr,
+    input_arg: RelayExpr,
     floating_point_func: Callable[[Array], Array],
     in_scale: RelayExpr,
     in_zero_point: RelayExpr,

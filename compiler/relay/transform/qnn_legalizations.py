@@ -154,14 +154,16 @@ def register_qnn_unary_op_legalize(
 
     def numbers(x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         with np.errstate(all="ignore"):  # not all bytes are in the function's domain
-            return np.nan_to_num(np.asarray(floating_point_func(x), "float32"))
+            return np.asarray(np.nan_to_num(np.asarray(floating_point_func(x), "float32")))
 
     def rule(attrs: Any, inputs: Sequence[RelayExpr], types: Sequence[Any]) -> RelayExpr | None:
-        x, *parameters = inputs
+        x, scale, zero_point, new_scale, new_zero_point = inputs
         dtype = types[0].dtype
-        if dtype not in ("int8", "uint8") or not all(isinstance(parameter, Constant) for parameter in parameters):
+        if dtype not in ("int8", "uint8") or not all(isinstance(given, Constant) for given in inputs[1:]):
             return None  # only of bytes there are few enough values, and the table is made while compiling
-        return create_integer_lookup_op(x, numbers, *parameters, in_dtype=dtype, out_dtype=dtype)
+        return create_integer_lookup_op(
+            x, numbers, scale, zero_point, new_scale, new_zero_point, in_dtype=dtype, out_dtype=dtype
+        )
 
     return register_qnn_legalize(op_name, rule)
 

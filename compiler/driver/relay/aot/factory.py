@@ -33,6 +33,7 @@ from compiler.target.codegen.llvm import codegen, runtime_module
 from compiler.target.codegen.llvm.generate import Generated, described, linked_object_code
 from compiler.target.codegen.source import LANGUAGES, SourceCode, source_code, source_module
 from compiler.target.codegen.source.c_program import WEIGHTS_FILE, c_header, c_main
+from compiler.target.codegen.source.runtime_module import source_description, source_library
 from compiler.target.target import Target
 
 __all__ = ["AOTExecutorFactoryModule", "CompiledModel", "require_interface"]
@@ -217,20 +218,23 @@ class AOTExecutorFactoryModule(AotLibrary, ExecutorFactoryModule):
         Parameters
         ----------
         file_name : str or path-like
-            Of a shared library where it ends with ``.so`` and there is a linker; of a model for ``c``, whose program
-            gets its constants as arguments, also a source file, ``.c``.
+            Of a shared library where it ends with ``.so`` and there is a linker.  Of a model for ``c`` also a source
+            file, ``.c``, or object code; the program gets its constants as arguments.
         fcompile, **options
             Accepted as TVM does; the linker of this machine links.
         """
-        if isinstance(self._generated, SourceCode):
-            self.lib.export_library(str(file_name))
-            return
-        description = msgspec.structs.replace(
-            described(self.target, self._generated.signatures, model=self.libmod_name), aot=self.interface
-        )
-        code = linked_object_code([(self._generated, {})], description)
-        params = marked(PARAMS_MARK, bytes(save_param_dict(self.constants)))
-        write_exported(str(file_name), library_content(code, str(file_name), params))
+        path, params = str(file_name), marked(PARAMS_MARK, bytes(save_param_dict(self.constants)))
+        if not isinstance(self._generated, SourceCode):
+            description = described(self.target, self._generated.signatures, model=self.libmod_name)
+            description = msgspec.structs.replace(description, aot=self.interface)
+            code = linked_object_code([(self._generated, {})], description)
+            write_exported(path, library_content(code, path, params))
+        elif path.endswith(".so"):
+            description = source_description(self._generated, self.target)
+            description = msgspec.structs.replace(description, aot=self.interface, model=self.libmod_name)
+            write_exported(path, source_library(self._generated, description, path, params))
+        else:
+            self.lib.export_library(path)
 
     def write_program(self, folder: str | PathLike[str]) -> list[str]:
         """Write the model as a program of C: ``model.c`` with its header, its weights, and a main program.

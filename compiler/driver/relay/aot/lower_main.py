@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from compiler.driver.relay.memory import type_bytes
 from compiler.ir.error import BuildError
@@ -13,7 +13,7 @@ from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.op import Op
 from compiler.ir.primexpr import Call as PrimCall
-from compiler.ir.primexpr import IntImm, PrimExpr, const
+from compiler.ir.primexpr import IntImm, PrimExpr, StringImm, const
 from compiler.ir.primexpr import Let as PrimLet
 from compiler.ir.primexpr import Var as PrimVar
 from compiler.ir.transform import ModulePass, PassContext
@@ -125,7 +125,7 @@ class _Lowering:
 
     def _give_place(self, expr: GraphExpr) -> list[_Place]:
         places = []
-        for t in tensor_types([expr.checked_type]):
+        for t in tensor_types([_type(expr)]):
             if not t.is_static:
                 raise BuildError(f"AOTLowerMain: shapes must be known, got {t}")
             places.append(_Place(self._count, t, expr))
@@ -153,7 +153,7 @@ class _Lowering:
             case Tuple():
                 return [place for field in expr.fields for place in self._allocate(field)]
             case TupleGetItem():
-                fields = type_of(expr.tuple_value).fields
+                fields = _type(expr.tuple_value).fields
                 before = len(tensor_types(fields[: expr.index]))
                 count = len(tensor_types([fields[expr.index]]))
                 return self._allocate(expr.tuple_value)[before : before + count]
@@ -214,16 +214,16 @@ class _Lowering:
                 self._write(expr.body)
 
     def _called(self, call: Call) -> Stmt:
-        callee: Any = call.args[0]
+        name = _callee(call).name_hint
         places = [place for arg in _arguments(call) for place in self._places[arg]] + self._places[call]
         pointers = [self._pointer(place) for place in places]
         if self._call_type is CallType.CPacked:
             nothing = builtin.reinterpret("handle", const(0, "uint64"))
-            return Evaluate(PrimCall("int32", _CALL_CPACKED, (StringImm(callee.name_hint), *pointers, nothing)))
+            return Evaluate(PrimCall("int32", _CALL_CPACKED, (StringImm(name), *pointers, nothing)))
         if self._call_type is CallType.Packed:
-            made = builtin.call_packed(callee.name_hint, *pointers)
+            made = builtin.call_packed(name, *pointers)
         else:
-            made = builtin.call_extern("int32", callee.name_hint, *pointers)
+            made = builtin.call_extern("int32", name, *pointers)
         return Evaluate(PrimCall("int32", _CHECK_RETURN, (const(0), const(-1), made)))
 
     def _pointer(self, place: _Place) -> PrimVar:
@@ -254,9 +254,20 @@ class _Lowering:
                 yield _copied(source, buffer.data, type_bytes(place.type))
 
 
-def _arguments(call: Call) -> Sequence[GraphExpr]:
-    if op_name(call) != "call_lowered" or not isinstance(call.args[0], GlobalVar):
+def _type(expr: GraphExpr) -> Any:
+    assert not isinstance(expr, Op), "an operator is no value"
+    return expr.checked_type
+
+
+def _callee(call: Call) -> GlobalVar:
+    callee = call.args[0] if call.args else None
+    if op_name(call) != "call_lowered" or not isinstance(callee, GlobalVar):
         raise BuildError(f"AOTLowerMain: main may only call lowered functions, with call_lowered, but calls {call.op}")
+    return callee
+
+
+def _arguments(call: Call) -> Sequence[GraphExpr]:
+    _callee(call)
     inputs = call.args[1]
     return inputs.fields if isinstance(inputs, Tuple) else (inputs,)
 

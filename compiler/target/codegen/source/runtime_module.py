@@ -46,15 +46,46 @@ def source_module(code: SourceCode, target: Target) -> Module:
     def export(file_name: str, attached: bytes) -> bytes:
         if file_name.endswith(f".{suffix}"):
             return code.text.encode()
-        description = _description(describe(_described(code, target)))
-        return library_content(_compiled(code.text + description, ("-c",)), file_name, attached)
+        return source_library(code, source_description(code, target), file_name, attached)
 
     sources = {suffix: lambda: code.text, "h": lambda: c_header(code), "main.c": lambda: c_main(code)}
     files = {name: lambda make=make: make().encode() for name, make in sources.items()}
     return Module(code.signatures, native, sources, export, target, files)
 
 
-def _described(code: SourceCode, target: Target) -> Description:
+def source_library(code: SourceCode, description: Description, file_name: str, attached: bytes) -> bytes:
+    """Return the content of a file with the machine code of a program.
+
+    Parameters
+    ----------
+    code : SourceCode
+    description : Description
+        What ``load_module`` is told of it.
+    file_name : str
+        A shared library where it ends like one.
+    attached : bytes
+        Data that goes with the code.
+
+    Returns
+    -------
+    bytes
+    """
+    described = _description(describe(description))
+    return library_content(_compiled(code.text + described, ("-c",)), file_name, attached)
+
+
+def source_description(code: SourceCode, target: Target) -> Description:
+    """Return what there is to say of the machine code of a program.
+
+    Parameters
+    ----------
+    code : SourceCode
+    target : Target
+
+    Returns
+    -------
+    Description
+    """
     return Description(triple=host_triple(), features=[], target=str(target), signatures=code.signatures)
 
 

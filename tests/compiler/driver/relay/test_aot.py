@@ -156,3 +156,13 @@ def test_an_operator_without_a_definition_is_named():
     mod = tvm.IRModule.from_expr(relay.Function([x], relay.unique(x)[0]))
     with pytest.raises((ArgumentError, BuildError), match=r"unique|virtual machine"):
         relay.build(mod, "llvm", executor=AOT)
+
+
+def test_an_exported_program_of_c_is_run_from_its_file_and_lists_its_model(tmp_path):
+    mod, x = _network(), _random(4, 64)
+    path = str(tmp_path / "model.so")
+    relay.build(mod, "c", executor=AOT, mod_name="net").export_library(path, cc="gcc", options=["-std=c11"])
+    loaded = tvm.runtime.load_module(path)
+    assert loaded.get_function("list_module_names")() == ["net"]
+    for got, expected in zip(_outputs(AotModule(loaded["net"](tvm.cpu())), x=x), _by_graph(mod, x=x), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6)
