@@ -131,7 +131,7 @@ def compile_models(
     -------
     list of AOTCompiledTestModel
     """
-    options = {
+    options: dict[str, bool | int | str] = {
         "interface-api": interface_api,
         "unpacked-api": use_unpacked_api,
         "workspace-byte-alignment": workspace_byte_alignment,
@@ -203,7 +203,8 @@ def run_and_check(
 
 
 def _check(model: AOTTestModel, module: AotModule) -> None:
-    module.set_input(**model.inputs)
+    for name, given_input in model.inputs.items():
+        module.set_input(name, given_input)
     module.run()
     if module.get_num_outputs() != len(model.outputs):
         raise ArgumentError(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from compiler.ir.attrs import Attrs
 from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
@@ -17,6 +18,7 @@ from compiler.relay.op.qnn.legalize import fast_dtypes, with_byte_dtypes
 from compiler.relay.op.qnn.unary import REAL_FUNCTIONS
 from compiler.relay.op.qnn.unary import hardswish_func as hardswish_func
 from compiler.relay.transform.integer_lookup import create_integer_lookup_op
+from compiler.relay.ty import TensorType
 from compiler.target.target import Target
 
 __all__ = [
@@ -66,7 +68,7 @@ def is_fast_int8_on_intel() -> bool:
 
 
 def helper_change_dtypes_to_int8(
-    attrs: Any, inputs: Sequence[RelayExpr], types: Sequence[Type], relay_op: _Layer
+    attrs: Attrs, inputs: Sequence[RelayExpr], types: Sequence[Type], relay_op: _Layer
 ) -> RelayExpr | None:
     """Return a layer of integers whose data and weight are int8; None where they are.
 
@@ -89,7 +91,7 @@ def helper_change_dtypes_to_int8(
 
 
 def helper_change_dtypes_to_uint8(
-    attrs: Any, inputs: Sequence[RelayExpr], types: Sequence[Type], relay_op: _Layer
+    attrs: Attrs, inputs: Sequence[RelayExpr], types: Sequence[Type], relay_op: _Layer
 ) -> RelayExpr | None:
     """Return a layer of integers whose data and weight are uint8; None where they are.
 
@@ -112,7 +114,7 @@ def helper_change_dtypes_to_uint8(
 
 
 def helper_change_dtypes_to_uint8_int8(
-    attrs: Any, inputs: Sequence[RelayExpr], types: Sequence[Type], relay_op: _Layer
+    attrs: Attrs, inputs: Sequence[RelayExpr], types: Sequence[Type], relay_op: _Layer
 ) -> RelayExpr | None:
     """Return a layer of integers whose data are uint8 and whose weight is int8; None where they are.
 
@@ -156,9 +158,9 @@ def register_qnn_unary_op_legalize(
         with np.errstate(all="ignore"):  # not all bytes are in the function's domain
             return np.asarray(np.nan_to_num(np.asarray(floating_point_func(x), "float32")))
 
-    def rule(attrs: Any, inputs: Sequence[RelayExpr], types: Sequence[Any]) -> RelayExpr | None:
+    def rule(attrs: Attrs, inputs: Sequence[RelayExpr], types: Sequence[Type]) -> RelayExpr | None:
         x, scale, zero_point, new_scale, new_zero_point = inputs
-        dtype = types[0].dtype
+        dtype = types[0].dtype if isinstance(types[0], TensorType) else ""
         if dtype not in ("int8", "uint8") or not all(isinstance(given, Constant) for given in inputs[1:]):
             return None  # only of bytes there are few enough values, and the table is made while compiling
         return create_integer_lookup_op(

@@ -24,10 +24,12 @@ from compiler.relay.operator import op_name
 from compiler.relay.ty import TensorType, tensor_types
 from compiler.runtime.module import ENTRY
 from compiler.target.virtual_device import CompilationConfig
-from compiler.tir import builtin
-from compiler.tir.buffer import Buffer, BufferLoad, BufferStore, decl_buffer
+from compiler.tir.buffer import Buffer, BufferLoad, BufferStore
+from compiler.tir.builtin import reinterpret
 from compiler.tir.constant_memory import AllocateConst
+from compiler.tir.decl_buffer import decl_buffer
 from compiler.tir.function import PrimFunc
+from compiler.tir.named_calls import call_extern, call_packed
 from compiler.tir.stmt import Allocate, Evaluate, For, ForKind, LetStmt, Stmt, seq
 
 __all__ = ["AOTLowerMain", "CallType"]
@@ -78,6 +80,22 @@ class AOTLowerMain(ModulePass):
     call_type: CallType
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Return a module with ``__tvm_main__`` in the place of ``main``.
+
+        Parameters
+        ----------
+        mod : IRModule
+        ctx : PassContext
+
+        Returns
+        -------
+        IRModule
+
+        Raises
+        ------
+        BuildError
+            If ``main`` does something else than call lowered functions, or has unknown shapes.
+        """
         var = mod.get_global_var("main")
         function = mod[var]
         if not isinstance(function, Function):
@@ -218,12 +236,12 @@ class _Lowering:
         places = [place for arg in _arguments(call) for place in self._places[arg]] + self._places[call]
         pointers = [self._pointer(place) for place in places]
         if self._call_type is CallType.CPacked:
-            nothing = builtin.reinterpret("handle", const(0, "uint64"))
+            nothing = reinterpret("handle", const(0, "uint64"))
             return Evaluate(PrimCall("int32", _CALL_CPACKED, (StringImm(name), *pointers, nothing)))
         if self._call_type is CallType.Packed:
-            made = builtin.call_packed(name, *pointers)
+            made = call_packed(name, *pointers)
         else:
-            made = builtin.call_extern("int32", name, *pointers)
+            made = call_extern("int32", name, *pointers)
         return Evaluate(PrimCall("int32", _CHECK_RETURN, (const(0), const(-1), made)))
 
     def _pointer(self, place: _Place) -> PrimVar:

@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from compiler.ir.attrs import Attrs
 from compiler.ir.expr import RelayExpr
 from compiler.ir.types import Type
 from compiler.relay.expr import Call, Constant, array_const
@@ -120,9 +121,9 @@ def legalize_layer(plain: str, axes: Callable[[Any], tuple[int, int]] | None = N
 def with_byte_dtypes(
     layer: Callable[..., RelayExpr],
     dtypes: tuple[str, str],
-    attrs: Any,
+    attrs: Attrs,
     args: Sequence[RelayExpr],
-    types: Sequence[Any],
+    types: Sequence[Type],
 ) -> RelayExpr | None:
     """Return a layer of integers with data and weight of other data types, and their zero points moved as they are.
 
@@ -144,7 +145,7 @@ def with_byte_dtypes(
     Expr, optional
         None where data and weight have these data types.
     """
-    earlier = tuple(t.dtype for t in types[:2])
+    earlier = tuple(t.dtype for t in types[:2] if isinstance(t, TensorType))
     if dtypes == earlier:
         return None
     inputs, zero_points = list(args[:2]), list(args[2:4])
