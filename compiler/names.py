@@ -309,6 +309,8 @@ PUBLIC = {
     "tvm.tir.analysis._ffi_api": "compiler.tir.analysis._ffi_api",
     "tvm.tir.analysis.analysis": "compiler.tir.analysis",
     "tvm.tir.analysis.OOBChecker": "compiler.tir.schedule.out_of_bounds:OOBChecker",
+    "tvm.script.ir_builder.ir.frame": "compiler.tir.script.ir_builder.frame",
+    "tvm.script.ir_builder.ir.ir": "compiler.tir.script.ir_builder.ir",
     "tvm.script.ir_builder.tir.frame": "compiler.tir.script.ir_builder.frame",
     "tvm.script.parser._core": "compiler.tir.script.core",
     "tvm.script.parser.core": "compiler.tir.script.core",

@@ -46,6 +46,9 @@ _NO_RELAX = "Relax is not part of this compiler; write graphs in tvm.relay"
 _NO_FFI = "there is no C++ FFI; build expressions with the functions of tvm.relay and tvm.relay.op"
 _ONE_MEMORY_PLAN = "relay.build plans memory in one step; read the plan from the memory attribute of its result"
 _ONE_STRATEGY = "all targets share the strategies of relay.op.strategy.generic"
+_NO_KERNELS = (
+    "kernels written in CUDA or Triton are not part of a program; write them as loops over threads with T.launch_thread"
+)
 _ONE_PARSER = "the internals of the TVMScript parser are not public; parse a script with tvm.script.from_source"
 _ONE_HYBRID_PARSER = "the internals of the hybrid script parser are not public; parse a function with te.hybrid.script"
 _CONVERTERS = "the internals of the importers are not public; import a model with its relay.frontend.from_... function"
@@ -58,6 +61,7 @@ _LANGUAGE = {
     **_each("tvm.testing", "fetch_model_from_url load_model", "models are not downloaded; import them from a file"),
     **_each("tvm.testing", "local_run rpc_run", "time a module with its time_evaluator; there is no RPC server"),
     "tvm.testing.object_use_count": "objects are Python objects; use sys.getrefcount",
+    **_each("tvm.script", "tir.call_kernel ir_builder.tir.call_kernel ir_builder.tir.external_kernel", _NO_KERNELS),
     **_each("tvm.script.parser.core", "dispatch entry error parser utils", _ONE_PARSER),
     **_each("tvm.script.parser.tir", "entry operation parser", _ONE_PARSER),
     **_each("tvm.te.hybrid", "calls preprocessor utils", _ONE_HYBRID_PARSER),

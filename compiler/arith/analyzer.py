@@ -188,12 +188,12 @@ class Analyzer:
         self._facts.assume_forever(convert(value) >= 0)
 
     @contextmanager
-    def constraint(self, condition: PrimExpr) -> Iterator[None]:
+    def constraint_scope(self, constraint: PrimExpr) -> Iterator[None]:
         """Let a condition hold inside the block.
 
         Parameters
         ----------
-        condition : PrimExpr
+        constraint : PrimExpr
             Of type ``bool``.
 
         Returns
@@ -201,10 +201,10 @@ class Analyzer:
         context manager
         """
         self._rewrite.stats.constraints_entered += 1
-        with self._facts.assuming(self._rewrite(condition)):
+        with self._facts.assuming(self._rewrite(constraint)):
             yield
 
-    constraint_scope = constraint
+    constraint = constraint_scope
 
     def const_int_bound(self, expr: ExprLike) -> ConstIntBound:
         """Return the smallest and the largest value of an integer expression.
@@ -354,12 +354,12 @@ class Analyzer:
             result = self._canonical(rewritten)
         return result
 
-    def can_prove(self, condition: ExprLike, strength: ProofStrength = ProofStrength.DEFAULT) -> bool:
-        """Return whether ``condition`` is known to hold.
+    def can_prove(self, expr: ExprLike, strength: ProofStrength = ProofStrength.DEFAULT) -> bool:
+        """Return whether ``expr`` is known to hold.
 
         Parameters
         ----------
-        condition : PrimExpr
+        expr : PrimExpr
             Of type ``bool``.
         strength : ProofStrength
             As in TVM; bounds with symbols in them are always used.
@@ -369,7 +369,7 @@ class Analyzer:
         bool
             False where it does not hold, and where nothing is known.
         """
-        e = convert(condition)
+        e = convert(expr)
         if isinstance(e, EQ) and deep_equal(e.a, e.b):
             return True
         result = self.simplify(e)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from compiler.ir.coercion import as_exprs, cast, const, convert
 from compiler.ir.error import ArgumentError, DTypeError
-from compiler.ir.node import Node, node
+from compiler.ir.node import Node, node, older_names
 from compiler.ir.operators import ExprLike, ExprOperators
 from compiler.ir.origin import Span
 from compiler.ir.scalars import IntImm, PrimExpr, Var
@@ -74,6 +74,15 @@ class Range(Node):
         return text_of(self)
 
     __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are ranges with the same bounds, written the same way."""
+        from compiler.ir.structural import structural_equal
+
+        return isinstance(other, Range) and (self is other or structural_equal(self, other))
+
+    # Tables of nodes tell them apart by identity, as they do with expressions.
+    __hash__ = object.__hash__
 
     @staticmethod
     def from_min_extent(min_value: ExprLike, extent: ExprLike) -> Range:
@@ -205,6 +214,7 @@ class CommReducer(Node):
     __repr__ = __str__
 
 
+@older_names(src="source", rdom="axis")
 @node
 class Reduce(PrimExpr):
     """One value of a reduction over axes.

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.error import DTypeError, show
+from compiler.ir.error import DTypeError, LanesError, show
 from compiler.ir.lanes import Lanes, lane_count, lanes_of_count
 from compiler.ir.node import Node, node
 from compiler.ir.operators import ExprLike
@@ -61,9 +61,14 @@ class Broadcast(PrimExpr):
     Parameters
     ----------
     value : PrimExpr
-        What every lane holds; a vector is repeated as a whole.
+        What every lane holds, a scalar.
     lanes : int or PrimExpr
-        How often; ``vscale() * 4`` makes a scalable vector.
+        How often, at least twice; ``vscale() * 4`` makes a scalable vector.
+
+    Raises
+    ------
+    LanesError
+        If the value is a vector, or the result would not be one.
     """
 
     children: ClassVar[tuple[str, ...]] = ("value",)
@@ -76,10 +81,12 @@ class Broadcast(PrimExpr):
         if not isinstance(self.value, PrimExpr):
             object.__setattr__(self, "value", convert(self.value))
         count = self.lanes
-        if type(count) is not int or count < 0:
+        if type(count) is not int or count < 2:
             count = lane_count(count)
             object.__setattr__(self, "lanes", lanes_of_count(count))
-        object.__setattr__(self, "dtype", dt.with_lanes(self.value.dtype, count * dt.lanes(self.value.dtype)))
+        if dt.is_vector(self.value.dtype):
+            raise LanesError(f"Broadcast: value must be a scalar, got {show(self.value)} of type {self.value.dtype}")
+        object.__setattr__(self, "dtype", dt.with_lanes(self.value.dtype, count))
 
 
 @node
@@ -89,10 +96,14 @@ class Ramp(PrimExpr):
     Parameters
     ----------
     base, stride : PrimExpr or number
-        Of one data type.
+        Scalars; the stride is converted to the type of the base.
     lanes : int or PrimExpr
-        How many; of a vector ``base``, how often the whole vector is continued.  ``vscale() * 4`` makes a scalable
-        vector.
+        How many, at least two; ``vscale() * 4`` makes a scalable vector.
+
+    Raises
+    ------
+    LanesError
+        If base or stride is a vector, or the result would not be one.
     """
 
     children: ClassVar[tuple[str, ...]] = ("base", "stride")
@@ -104,14 +115,18 @@ class Ramp(PrimExpr):
 
     def __post_init__(self) -> None:
         if not (isinstance(self.base, PrimExpr) and isinstance(self.stride, PrimExpr)):
-            base, stride = match_types(self.base, self.stride, "Ramp")
-            object.__setattr__(self, "base", base)
-            object.__setattr__(self, "stride", stride)
+            object.__setattr__(self, "base", convert(self.base))
+            object.__setattr__(self, "stride", convert(self.stride))
+        for name in ("base", "stride"):
+            if dt.is_vector(getattr(self, name).dtype):
+                raise LanesError(f"Ramp: {name} must be a scalar, got {show(getattr(self, name))}")
+        if self.stride.dtype != self.base.dtype:
+            object.__setattr__(self, "stride", cast(self.base.dtype, self.stride))
         count = self.lanes
-        if type(count) is not int or count < 0:
+        if type(count) is not int or count < 2:
             count = lane_count(count)
             object.__setattr__(self, "lanes", lanes_of_count(count))
-        object.__setattr__(self, "dtype", dt.with_lanes(self.base.dtype, count * dt.lanes(self.base.dtype)))
+        object.__setattr__(self, "dtype", dt.with_lanes(self.base.dtype, count))
 
 
 def const(value: ExprLike, dtype: str | None = None, span: Span | None = None) -> PrimExpr:
@@ -223,7 +238,7 @@ def cast(dtype: str, value: ExprLike) -> PrimExpr:
         if dt.is_integral(dtype):
             return IntImm(dtype, wrap_int(e.value, dtype))
     if dt.lanes(dtype) == dt.lanes(e.dtype) and isinstance(e, Broadcast):
-        return Broadcast(cast(dt.with_lanes(dtype, dt.lanes(e.value.dtype)), e.value), e.lanes)
+        return Broadcast(cast(dt.element(dtype), e.value), e.lanes)
     if dt.lanes(dtype) == dt.lanes(e.dtype) and isinstance(e, Ramp) and _numbers_lanes(e.base.dtype, dtype):
         return Ramp(cast(dt.element(dtype), e.base), cast(dt.element(dtype), e.stride), e.lanes)
     if isinstance(e, FloatImm) and not dt.is_custom(e.dtype):  # only the program knows how that would be rounded

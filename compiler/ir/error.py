@@ -19,6 +19,7 @@ __all__ = [
     "DTypeError",
     "DiagnosticError",
     "InternalError",
+    "LanesError",
     "LoweringError",
     "OpAttributeInvalid",
     "OpAttributeRequired",
@@ -26,6 +27,7 @@ __all__ = [
     "OpError",
     "OpNotImplemented",
     "RPCError",
+    "RankError",
     "ScheduleError",
     "TVMError",
     "TargetError",
@@ -103,6 +105,14 @@ class DiagnosticError(TVMError):
 
 class InternalError(TVMError):
     """A bug in the compiler."""
+
+
+class LanesError(ArgumentError, DTypeError, InternalError):
+    """Vectors whose lanes do not fit together; TVM reports it as a failed check of its own."""
+
+
+class RankError(BoundError, InternalError):
+    """Another number of indices than of dimensions; TVM reports it as a failed check of its own."""
 
 
 class OpError(TVMError):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from operator import index
+from typing import SupportsIndex, TypeAlias
 
-from compiler.ir.error import ArgumentError, show
+from compiler.ir.error import LanesError, show
 from compiler.ir.op import register_op
 from compiler.ir.operators import ExprLike, operator_builder
 from compiler.ir.scalars import IntImm, PrimExpr
@@ -23,7 +24,7 @@ def lane_count(lanes: ExprLike) -> int:
     Parameters
     ----------
     lanes : int or PrimExpr
-        A constant, or a product of ``vscale()`` and a constant.
+        A constant, which may be such a number already, or a product of ``vscale()`` and a constant.
 
     Returns
     -------
@@ -31,21 +32,22 @@ def lane_count(lanes: ExprLike) -> int:
 
     Raises
     ------
-    ArgumentError
-        If it is anything else.
+    LanesError
+        If it is anything else, or too few for a vector.
 
     Examples
     --------
     >>> lane_count(8), lane_count(tir.vscale() * 4)
     (8, -4)
     """
-    if not isinstance(lanes, PrimExpr):
-        return int(lanes)
-    if isinstance(lanes, IntImm):
-        return lanes.value
-    factor = vscale_factor(lanes)
+    if isinstance(lanes, (SupportsIndex, IntImm)):
+        count = lanes.value if isinstance(lanes, IntImm) else index(lanes)
+        if abs(count) < 2:
+            raise LanesError(f"a vector must have at least two lanes, got {count}")
+        return count
+    factor = vscale_factor(lanes) if isinstance(lanes, PrimExpr) else 0
     if factor < 2:
-        raise ArgumentError(f"Invalid expression for scalable lanes {show(lanes)}: expected vscale() * number")
+        raise LanesError(f"Invalid expression for scalable lanes {show(lanes)}: expected vscale() * number")
     return -factor
 
 

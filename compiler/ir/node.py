@@ -39,12 +39,12 @@ def node(cls: type[T]) -> type[T]:
 
 
 def older_names(**names: str) -> Callable[[type[T]], type[T]]:
-    """Let a node's constructor also take arguments under the names that they had in older releases.
+    """Let a node's constructor also take arguments under other names, those of older releases or TVM's own.
 
     Parameters
     ----------
     **names
-        The older name, and the one that the field has.
+        The other name, and the one that the field has.
 
     Returns
     -------

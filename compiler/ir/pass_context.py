@@ -29,11 +29,14 @@ class PassInfo:
         E.g. ``"tir.Simplify"``.
     required : tuple of str
         Names of passes that run before.
+    traceable : bool
+        Whether tuners may record it; none does here.
     """
 
     opt_level: int
     name: str
     required: tuple[str, ...] = ()
+    traceable: bool = False
 
     def __str__(self) -> str:
         names = "\n" + "".join(f"{name}, " for name in self.required) if self.required else ""

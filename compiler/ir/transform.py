@@ -120,6 +120,8 @@ class Sequential(Pass):
     name : str
     required : sequence of str, optional
         Names of passes that run before.
+    traceable : bool
+        Whether tuners may record it; none does here.
 
     Examples
     --------
@@ -130,6 +132,7 @@ class Sequential(Pass):
     opt_level: int = 0
     name: str = "sequential"
     required: Sequence[str] | None = None
+    traceable: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "passes", tuple(self.passes))
@@ -142,7 +145,7 @@ class Sequential(Pass):
     @property
     def info(self) -> PassInfo:
         """Level, name and requirements of the whole sequence."""
-        return PassInfo(self.opt_level, self.name, tuple(self.required or ()))
+        return PassInfo(self.opt_level, self.name, tuple(self.required or ()), self.traceable)
 
     def options(self) -> dict[str, Any]:
         """Return the passes, and the options that differ from the defaults.
@@ -151,7 +154,7 @@ class Sequential(Pass):
         -------
         dict of str to object
         """
-        usual = {"opt_level": 0, "name": "sequential", "required": ()}
+        usual = {"opt_level": 0, "name": "sequential", "required": (), "traceable": False}
         given = {option: value for option, value in super().options().items() if usual.get(option) != value}
         return {**given, "passes": list(self.passes)}
 

@@ -92,12 +92,12 @@ class Function(BaseFunc, Expr):
         with derived_from(self.span):
             return rebuild(self, attrs=DictAttrs({**self.attrs, **more}))
 
-    def without_attr(self, key: str) -> Function:
+    def without_attr(self, attr_key: str) -> Function:
         """Return this function without an attribute.
 
         Parameters
         ----------
-        key : str
+        attr_key : str
             Need not be there.
 
         Returns
@@ -105,7 +105,7 @@ class Function(BaseFunc, Expr):
         Function
         """
         with derived_from(self.span):
-            return rebuild(self, attrs=DictAttrs({k: v for k, v in self.attrs.items() if k != key}))
+            return rebuild(self, attrs=DictAttrs({k: v for k, v in self.attrs.items() if k != attr_key}))
 
 
 if not TYPE_CHECKING:  # a type checker knows all names, and refuses others

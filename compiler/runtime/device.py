@@ -68,6 +68,22 @@ class Device:
 
     kDLCPU: ClassVar[int] = 1
     kDLCUDA: ClassVar[int] = 2
+    kDLCUDAHost: ClassVar[int] = 3
+    kDLOpenCL: ClassVar[int] = 4
+    kDLVulkan: ClassVar[int] = 7
+    kDLMetal: ClassVar[int] = 8
+    kDLVPI: ClassVar[int] = 9
+    kDLROCM: ClassVar[int] = 10
+    kDLROCMHost: ClassVar[int] = 11
+    kDLExtDev: ClassVar[int] = 12
+    kDLCUDAManaged: ClassVar[int] = 13
+    kDLOneAPI: ClassVar[int] = 14
+    kDLWebGPU: ClassVar[int] = 15
+    kDLHexagon: ClassVar[int] = 16
+    kDLAOCL: ClassVar[int] = 32
+    kDLSDAccel: ClassVar[int] = 33
+    kOpenGL: ClassVar[int] = 34
+    kDLMicroDev: ClassVar[int] = 35
     MASK2STR: ClassVar[dict[int, str]] = {number: kind.name for number, kind in _KINDS.items()}
     STR2MASK: ClassVar[dict[str, int]] = DEVICE_TYPES
 
@@ -162,8 +178,13 @@ class Device:
         """The name of the kind of device."""
         return _KINDS[self.device_type].name if self.device_type in _KINDS else str(self.device_type)
 
-    def sync(self) -> None:
+    def sync(self, stream: None = None) -> None:
         """Wait for all work on the device; here each call ends with it.
+
+        Parameters
+        ----------
+        stream : None
+            Which of its streams to wait for; there is only the usual one.
 
         Raises
         ------

@@ -229,12 +229,12 @@ class Module(timing.Timed):
         """
         return self is other
 
-    def implements_function(self, func_name: str, query_imports: bool = False) -> bool:
+    def implements_function(self, name: str, query_imports: bool = False) -> bool:
         """Return whether the module has a function of a name.
 
         Parameters
         ----------
-        func_name : str
+        name : str
         query_imports : bool
             Whether to search imported modules, too.
 
@@ -242,7 +242,7 @@ class Module(timing.Timed):
         -------
         bool
         """
-        return self._find(func_name, query_imports) is not None
+        return self._find(name, query_imports) is not None
 
     def _find(self, name: str, query_imports: bool) -> Function | None:
         function = self._functions.get(name)

@@ -144,6 +144,11 @@ class NDArray:
         return len(self.shape)
 
     @property
+    def is_view(self) -> bool:
+        """Whether somebody else frees the memory: never, it lives as long as an array that uses it."""
+        return False
+
+    @property
     def nbytes(self) -> int:
         """Size in bytes."""
         return self._memory.nbytes
@@ -191,12 +196,19 @@ class NDArray:
         """
         return self._memory
 
-    def copyfrom(self, source: ArrayLike) -> NDArray:
+    def _create_view(self, shape: Sequence[int]) -> NDArray:
+        """Return an array of another shape that shares this one's memory."""
+        sizes = tuple(int(extent) for extent in shape)
+        if math.prod(sizes) != math.prod(self.shape):
+            raise ArgumentError(f"_create_view: shape must have {math.prod(self.shape)} elements, got {sizes}")
+        return NDArray(self._memory.reshape((*sizes, *self._memory.shape[len(self.shape) :])), self.dtype, self.device)
+
+    def copyfrom(self, source_array: ArrayLike) -> NDArray:
         """Take the elements of another array, converted to this array's type.
 
         Parameters
         ----------
-        source : array_like or NDArray
+        source_array : array_like or NDArray
             Elements in the shape of this array; NumPy arrays have the lanes of vectors as one more dimension.
 
         Returns
@@ -209,9 +221,9 @@ class NDArray:
         ArgumentError
             If the shapes differ, or one of the types is a custom one and the other another.
         """
-        values = source.view() if isinstance(source, NDArray) else np.asarray(source)
+        values = source_array.view() if isinstance(source_array, NDArray) else np.asarray(source_array)
         if values.shape != self._memory.shape:
-            raise ArgumentError(f"copyfrom: source must have shape {self._memory.shape}, got {values.shape}")
+            raise ArgumentError(f"copyfrom: source_array must have shape {self._memory.shape}, got {values.shape}")
         if values.dtype != self._memory.dtype and (dt.is_custom(self.dtype) or values.dtype.names is not None):
             raise ArgumentError(
                 f"copyfrom: elements of {tvm_dtype(values.dtype)} must be cast to {self.dtype} in a program"
@@ -219,13 +231,15 @@ class NDArray:
         np.copyto(self._memory, values, casting="unsafe")
         return self
 
-    def copyto(self, target: NDArray | Device) -> NDArray:
+    def copyto(self, target: NDArray | Device, mem_scope: str | None = None) -> NDArray:
         """Copy the elements into another array, or into a new one on a device.
 
         Parameters
         ----------
         target : NDArray or Device
             An array of the same shape, or where to make one.
+        mem_scope : str, optional
+            The memory of a new array, as of :func:`empty`.
 
         Returns
         -------
@@ -240,7 +254,7 @@ class NDArray:
         if isinstance(target, NDArray):
             return target.copyfrom(self)
         if isinstance(target, Device):
-            return array(self, target)
+            return array(self, target, mem_scope)
         raise ArgumentError(f"copyto: target must be an NDArray or a Device, got {show(type(target).__name__)}")
 
     @property
@@ -397,7 +411,7 @@ class ArrayType:
 
 
 @renamed_parameter("ctx", "device")
-def array(arr: ArrayLike, device: Device | None = None) -> NDArray:
+def array(arr: ArrayLike, device: Device | None = None, mem_scope: str | None = None) -> NDArray:
     """Return a new array with the elements of ``arr``.
 
     Parameters
@@ -406,13 +420,15 @@ def array(arr: ArrayLike, device: Device | None = None) -> NDArray:
         The elements; shape and type are theirs.
     device : Device, optional
         Where it lies; the CPU by default.
+    mem_scope : str, optional
+        The memory of the device, as of :func:`empty`.
 
     Returns
     -------
     NDArray
     """
     values = arr.view() if isinstance(arr, NDArray) else np.asarray(arr)
-    return empty(values.shape, tvm_dtype(values.dtype), device).copyfrom(values)
+    return empty(values.shape, tvm_dtype(values.dtype), device, mem_scope).copyfrom(values)
 
 
 def numpyasarray(values: npt.NDArray[Any]) -> NDArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from compiler.ir.error import expected
 from compiler.target.options import option_text
 from compiler.target.target import Target
 
@@ -49,6 +50,10 @@ _MICRO_BOARDS = {
     "mps2_an521": "-mcpu=cortex-m33",
 }
 """Boards with microcontrollers, with the options of the compiler."""
+
+
+HEXAGON_VERSIONS = ("v65", "v66", "v67", "v67t", "v68", "v69", "v71", "v73", "v75")
+"""The Hexagon processors that :func:`hexagon` knows."""
 
 
 def _made(kind: str, *parts: str, options: Options = None) -> Target:
@@ -270,13 +275,28 @@ def stm32(series: str = "unknown", options: Options = None) -> Target:
     return _made("c", "-keys=arm_cpu,cpu -device=arm_cpu", f"-model={series}", options=options)
 
 
-def hexagon(cpu_ver: str = "v68", num_cores: int = 4, vtcm_capacity: int = 0) -> Target:
+def hexagon(
+    cpu_ver: str = "v68",
+    *,
+    hvx: int = 128,
+    use_qfloat: bool = True,
+    use_ieee_fp: bool = False,
+    llvm_options: str = "",
+    num_cores: int = 4,
+    vtcm_capacity: int = 4 << 20,
+) -> Target:
     """Return the target of a Hexagon processor.
 
     Parameters
     ----------
     cpu_ver : str
-        The version, e.g. ``v68``.
+        The version, one of :data:`HEXAGON_VERSIONS`.
+    hvx : int
+        Bytes of its vectors, 64 or 128; 0 where it has none.
+    use_qfloat, use_ieee_fp : bool
+        Whether vectors may hold floats of Qualcomm's own format, and of the usual one.
+    llvm_options : str
+        More options of LLVM.
     num_cores : int
         How many cores it has.
     vtcm_capacity : int
@@ -285,9 +305,25 @@ def hexagon(cpu_ver: str = "v68", num_cores: int = 4, vtcm_capacity: int = 0) ->
     Returns
     -------
     Target
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such version, or no vectors of that length.
     """
+    if cpu_ver not in HEXAGON_VERSIONS:
+        expected("target.hexagon", "cpu_ver", f"one of {', '.join(HEXAGON_VERSIONS)}", cpu_ver)
+    if hvx not in (0, 64, 128):
+        expected("target.hexagon", "hvx", "0, 64 or 128", hvx)
+    signs = {"hvx-qfloat": use_qfloat, "hvx-ieee-fp": use_ieee_fp}
+    features = [f"+hvx{cpu_ver}", f"+hvx-length{hvx}b", *(("-", "+")[on] + name for name, on in signs.items())]
+    options = [*llvm_options.replace("=", "@").split(), *(["-force-hvx-float"] if hvx else [])]
     return _made(
-        "hexagon", f"-mtriple=hexagon -mcpu=hexagon{cpu_ver}", f"-num-cores={num_cores} -vtcm-capacity={vtcm_capacity}"
+        "hexagon",
+        f"-keys=hexagon,cpu -mtriple=hexagon -mcpu=hexagon{cpu_ver} -num-cores={num_cores}",
+        f"-vtcm-capacity={vtcm_capacity}",
+        *([f"-mattr={','.join(features)}"] if hvx else []),
+        *([f"-llvm-options={','.join(options)}"] if options else []),
     )
 
 

@@ -9,7 +9,8 @@ from compiler.ir.codecs import register_codec
 from compiler.ir.context_stack import ContextStack
 from compiler.ir.error import TargetError
 from compiler.ir.extension import extension_point, public_module
-from compiler.runtime.device import Device, device
+from compiler.runtime.device import Device
+from compiler.runtime.device import device as device_of
 from compiler.runtime.native_code import host_triple
 from compiler.target.kinds import KINDS, TargetKind
 from compiler.target.llvm_cpu import cpu_and_features, host_attributes
@@ -81,7 +82,7 @@ class Target(TargetAttributes):
         int
             The same as ``tvm.device(target.kind.name).device_type``.
         """
-        return int(device(self.kind.name).device_type)
+        return int(device_of(self.kind.name).device_type)
 
     def get_kind_attr(self, attr_name: str) -> object:
         """Return an attribute of the target kind.
@@ -125,12 +126,12 @@ class Target(TargetAttributes):
         return Target({name: value for name, value in self.export().items() if name != "host"})
 
     @staticmethod
-    def from_device(dev: str | Device) -> Target:
+    def from_device(device: str | Device) -> Target:
         """Detect the target of a device of this machine.
 
         Parameters
         ----------
-        dev : str or Device
+        device : str or Device
             For example ``cpu`` or ``tvm.cuda(0)``.
 
         Returns
@@ -145,7 +146,7 @@ class Target(TargetAttributes):
         ArgumentError
             If the device type is unknown.
         """
-        dev = device(dev) if isinstance(dev, str) else dev
+        dev = device_of(device) if isinstance(device, str) else device
         if not dev.exist:
             raise TargetError(f"Target.from_device: cannot detect {dev}: there is no such device, or no driver for it")
         version = dev.compute_version

@@ -358,7 +358,7 @@ def _axis_names(fcompute: Callable[..., Any], ndim: int, name: str, varargs_name
         rest = ndim - len(names)
         if varargs_names is not None and len(varargs_names) != rest:
             raise ArgumentError(f"compute: varargs_names must be {rest} names, got {list(varargs_names)}")
-        names += list(varargs_names or [f"{spec.varargs}{i}" for i in range(rest)])
+        names += list(varargs_names or [f"i{i}" for i in range(rest)])
     elif not names:
         names = [f"i{i}" for i in range(ndim)] if ndim == 0 else names
     if len(names) > ndim:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.error import ArgumentError, BoundError, DTypeError, show
+from compiler.ir.error import ArgumentError, show
 from compiler.ir.extension import public_module
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import Node, node, rebuild
@@ -31,6 +31,7 @@ from compiler.ir.primexpr import (
 )
 from compiler.ir.text_format import text_of
 from compiler.ir.types import PointerType
+from compiler.tir.buffer_checks import check_predicate, check_rank, check_stored_value, index_lanes
 from compiler.tir.statement import Stmt
 
 DEFAULT, AUTO_BROADCAST = 1, 2
@@ -309,10 +310,11 @@ class BufferLoad(PrimExpr):
 
     Raises
     ------
-    BoundError
+    RankError
         If the number of indices differs from that of the dimensions.
-    DTypeError
-        If the predicate is not a boolean vector of as many lanes, or index and elements are both scalable vectors.
+    LanesError
+        If the predicate is not a boolean vector of as many lanes, an index other than the last is a vector, or index
+        and elements are both scalable vectors.
     """
 
     children: ClassVar[tuple[str, ...]] = ("indices", "predicate")
@@ -325,15 +327,11 @@ class BufferLoad(PrimExpr):
     def __post_init__(self) -> None:
         if type(self.indices) is not tuple:
             object.__setattr__(self, "indices", as_exprs(self.indices))
-        if len(self.indices) != len(self.buffer.shape):
-            _check_rank(self.buffer, self.indices)
-        count = dt.lanes(self.indices[-1].dtype) if self.indices else 1
+        count = index_lanes("BufferLoad", self.buffer, self.indices)
         elements = dt.lanes(self.buffer.dtype)
-        if count < 0 and elements < 0:
-            raise DTypeError("BufferLoad: index dtype and buffer dtype can't both be scalable")
         object.__setattr__(self, "dtype", dt.with_lanes(self.buffer.dtype, count * elements))
         if self.predicate is not None:
-            _check_predicate("load", ("load indices", "vector"), self.predicate, count * elements)
+            check_predicate("load", ("load indices", "vector"), self.predicate, count * elements)
 
     @property
     def buffer_var(self) -> Var:
@@ -344,35 +342,6 @@ class BufferLoad(PrimExpr):
     def index(self) -> PrimExpr:
         """The position in the flattened buffer: the index of a ``Load`` in older releases."""
         return _flat_index(self)
-
-
-def _check_predicate(access: str, masked: tuple[str, str], predicate: PrimExpr, lanes: int) -> None:
-    """Raise an error if a predicate is not a boolean vector with one lane per accessed element.
-
-    ``masked`` names what determines the number of lanes, for the two messages.
-    """
-    if not isinstance(predicate, PrimExpr):
-        raise DTypeError(f"Buffer{access.title()}: predicate must be a vector of bools, got {show(predicate)}")
-    given = dt.parse(predicate.dtype)
-    if given.code != "bool":
-        raise DTypeError(
-            f"Predicate mask elements must be boolean values, but got {dt.element(predicate.dtype)} in {predicate}"
-        )
-    if (given.lanes < 0) != (lanes < 0):
-        raise DTypeError(f"Predicate mask dtype and {masked[0]} must both be scalable, got {predicate.dtype}")
-    if given.lanes != lanes:
-        raise DTypeError(
-            f"Got a predicate mask with {abs(given.lanes)} lanes, but trying to {access} a {masked[1]} with "
-            f"{abs(lanes)} lanes. The number of lanes must match."
-        )
-
-
-def _check_rank(buffer: Buffer, indices: tuple[PrimExpr | Range, ...]) -> None:
-    if len(indices) != len(buffer.shape):
-        raise BoundError(
-            f"buffer {buffer.name!r} has {len(buffer.shape)} dimensions, got {len(indices)} indices: "
-            f"{', '.join(map(show, indices))}"
-        )
 
 
 def _flat_index(access: BufferLoad | BufferStore) -> PrimExpr:
@@ -391,7 +360,7 @@ class BufferRegion(Node):
 
     Raises
     ------
-    BoundError
+    RankError
         If the number of ranges differs from that of the dimensions.
     """
 
@@ -404,7 +373,7 @@ class BufferRegion(Node):
         if type(self.region) is not tuple:
             object.__setattr__(self, "region", tuple(self.region))
         if len(self.region) != len(self.buffer.shape):
-            _check_rank(self.buffer, self.region)
+            check_rank(self.buffer, self.region)
 
     def __str__(self) -> str:
         return text_of(self)
@@ -420,7 +389,7 @@ class BufferStore(Stmt):
     ----------
     buffer : Buffer
     value : PrimExpr or number
-        A value of the buffer's element type; a vector is stored lane by lane.
+        A value of the buffer's element type; a Python number is an int32 or float32. A vector is stored lane by lane.
     indices : sequence of PrimExpr or int
         One per dimension, in elements; the last may be a vector.
     predicate : PrimExpr, optional
@@ -428,10 +397,13 @@ class BufferStore(Stmt):
 
     Raises
     ------
-    BoundError
+    RankError
         If the number of indices differs from that of the dimensions.
+    LanesError
+        If the number of lanes of the value or the predicate does not match, the predicate is not boolean, or an index
+        other than the last is a vector.
     DTypeError
-        If the number of lanes of the value or the predicate does not match, or the predicate is not boolean.
+        If the value has another type than the elements.
     """
 
     children: ClassVar[tuple[str, ...]] = ("value", "indices", "predicate")
@@ -446,13 +418,12 @@ class BufferStore(Stmt):
         if type(self.indices) is not tuple:
             object.__setattr__(self, "indices", as_exprs(self.indices))
         if not isinstance(self.value, PrimExpr):
-            object.__setattr__(self, "value", convert(self.value).astype(self.buffer.dtype))
-        if len(self.indices) != len(self.buffer.shape):
-            _check_rank(self.buffer, self.indices)
-        if self.indices and dt.is_vector(self.indices[-1].dtype):
-            _check_stored_lanes(self)
+            object.__setattr__(self, "value", convert(self.value))
+        count = index_lanes("BufferStore", self.buffer, self.indices)
+        if count != 1 or self.value.dtype != self.buffer.dtype:
+            check_stored_value(self, count)
         if self.predicate is not None:
-            _check_predicate("store", ("value dtype", "value"), self.predicate, dt.lanes(self.value.dtype))
+            check_predicate("store", ("value dtype", "value"), self.predicate, dt.lanes(self.value.dtype))
 
     @property
     def buffer_var(self) -> Var:
@@ -463,21 +434,6 @@ class BufferStore(Stmt):
     def index(self) -> PrimExpr:
         """The position in the flattened buffer: the index of a ``Store`` in older releases."""
         return _flat_index(self)
-
-
-def _check_stored_lanes(store: BufferStore) -> None:
-    """Raise an error if the number of lanes of a value differs from that of the elements it is stored to."""
-    index, elements, value = map(dt.lanes, (store.indices[-1].dtype, store.buffer.dtype, store.value.dtype))
-    if index < 0 and elements < 0:
-        raise DTypeError("BufferStore: index dtype and buffer dtype can't both be scalable")
-    if (index * elements < 0) != (value < 0):
-        kinds = ("non-scalable data into scalable", "scalable data into non-scalable")
-        raise DTypeError(f"Can't store {kinds[value < 0]} buffer {store.buffer.name}")
-    if index * elements != value:
-        raise DTypeError(
-            f"Cannot store value with {abs(value)}, expected value with {abs(index * elements)} ({abs(index)} index "
-            f"lanes * {abs(elements)} buffer element lanes)"
-        )
 
 
 def compact_strides(shape: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:

@@ -301,13 +301,15 @@ def storage_sync(scope: str) -> PrimExpr:
     return Call("int32", STORAGE_SYNC, (StringImm(scope),))
 
 
-def address_of(obj: Buffer | BufferLoad) -> PrimExpr:
+def address_of(buffer_load: Buffer | BufferLoad, span: Span | None = None) -> PrimExpr:
     """Return a pointer to an element.
 
     Parameters
     ----------
-    obj : Buffer or BufferLoad
+    buffer_load : Buffer or BufferLoad
         The element, or a buffer for its first one.
+    span : Span, optional
+        Where the call comes from; what is being built when left out.
 
     Returns
     -------
@@ -317,13 +319,14 @@ def address_of(obj: Buffer | BufferLoad) -> PrimExpr:
     Raises
     ------
     ArgumentError
-        If ``obj`` is neither.
+        If ``buffer_load`` is neither.
     """
-    if isinstance(obj, Buffer):
-        return address_of(BufferLoad(obj, tuple(cast(d.dtype, 0) for d in obj.shape)))
-    if isinstance(obj, BufferLoad):
-        return Call("handle", ADDRESS_OF, (obj,))
-    raise ArgumentError(f"address_of: expected a buffer or an element of one, got {show(obj)}")
+    if isinstance(buffer_load, Buffer):
+        first = tuple(cast(d.dtype, 0) for d in buffer_load.shape)
+        return address_of(BufferLoad(buffer_load, first), span)
+    if isinstance(buffer_load, BufferLoad):
+        return Call("handle", ADDRESS_OF, (buffer_load,), span=current_span() if span is None else span)
+    raise ArgumentError(f"address_of: expected a buffer or an element of one, got {show(buffer_load)}")
 
 
 def isnullptr(x: ExprLike, span: Span | None = None) -> PrimExpr:

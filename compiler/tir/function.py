@@ -138,19 +138,19 @@ class PrimFunc(BaseFunc):
             return self._changed("attrs", {**self.attrs, **attr_key_or_dict})
         return self._changed("attrs", {**self.attrs, attr_key_or_dict: attr_value})
 
-    def without_attr(self, key: str) -> PrimFunc:
+    def without_attr(self, attr_key: str) -> PrimFunc:
         """Return this function without an attribute.
 
         Parameters
         ----------
-        key : str
+        attr_key : str
             Name of the attribute; it need not be there.
 
         Returns
         -------
         PrimFunc
         """
-        return self._changed("attrs", {k: v for k, v in self.attrs.items() if k != key})
+        return self._changed("attrs", {k: v for k, v in self.attrs.items() if k != attr_key})
 
     def specialize(self, param_map: Mapping[Var, ExprLike | Buffer]) -> PrimFunc:
         """Return this function for special values of some parameters.

@@ -332,7 +332,12 @@ class IRBuilder:
         self.emit(lambda body: AssertStmt(convert(condition), StringImm(message), body))
 
     def allocate(
-        self, dtype: str, shape: int | PrimExpr | Sequence[ExprLike], name: str = "buf", scope: str = "global"
+        self,
+        dtype: str,
+        shape: int | PrimExpr | Sequence[ExprLike],
+        name: str = "buf",
+        scope: str = "global",
+        axis_separators: Sequence[int] | None = None,
     ) -> BufferVar:
         """Allocate memory for the rest of the block.
 
@@ -346,13 +351,15 @@ class IRBuilder:
             What the memory is called.
         scope : str
             The storage, e.g. ``global``, ``shared``, ``local``.
+        axis_separators : sequence of int, optional
+            Where the dimensions are separated that the memory has, as of :func:`~compiler.tir.buffer.decl_buffer`.
 
         Returns
         -------
         BufferVar
         """
         dims = as_exprs(shape)
-        buffer = decl_buffer(dims, dtype, name, scope=scope)
+        buffer = decl_buffer(dims, dtype, name, scope=scope, axis_separators=axis_separators)
         self.emit(lambda body: Allocate(buffer.data, dtype, dims, const(True), body))
         return BufferVar(self, buffer)
 

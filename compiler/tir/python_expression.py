@@ -83,7 +83,6 @@ _LIBRARY: dict[str, Any] = {
     "reinterpret": evaluation.reinterpret,
     "select": evaluation.select,
     "shuffle": evaluation.shuffle,
-    "tile": np.tile,
     "to_numpy": evaluation.to_numpy,
     "wrap_int": wrap_int,
 }
@@ -258,10 +257,7 @@ class PythonExpression(Functor):
         return f"({self.visit(n.base)} + {self.visit(n.stride)} * {self._constant(steps)})"
 
     def visit_Broadcast(self, n: Broadcast) -> str:
-        value, kind = self.visit(n.value), self._constant(numpy_dtype(n.dtype))
-        if dt.lanes(n.value.dtype) > 1:
-            return f"tile({value}, {n.lanes})"
-        return f"full({_fixed_lanes(n)}, {value}, {kind})"
+        return f"full({_fixed_lanes(n)}, {self.visit(n.value)}, {self._constant(numpy_dtype(n.dtype))})"
 
     def visit_Shuffle(self, n: Shuffle) -> str:
         return f"shuffle({self._tuple(n.vectors)}, {self._tuple(n.indices)}, {n.dtype!r})"

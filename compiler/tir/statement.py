@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from compiler.ir.error import DTypeError, show
 from compiler.ir.node import Node, node
 from compiler.ir.text_format import text_of
 
-__all__ = ["Stmt"]
+__all__ = ["Stmt", "check_statements"]
 
 
 @node
@@ -16,3 +19,9 @@ class Stmt(Node):
         return text_of(self)
 
     __repr__ = __str__
+
+
+def check_statements(owner: str, statements: object) -> None:
+    """Raise an error if what a node is made of is not a sequence of statements."""
+    if not isinstance(statements, Sequence) or not all(isinstance(stmt, Stmt) for stmt in statements):
+        raise DTypeError(f"{owner}: expected a sequence of statements, got {show(statements)}")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, SupportsIndex, overload
 
 from compiler.ir import dtype as dt
 from compiler.ir.deprecation import deprecated
-from compiler.ir.error import DTypeError, expected
+from compiler.ir.error import DTypeError, InternalError, expected
 from compiler.ir.extension import public_module
 from compiler.ir.node import node, older_names
 from compiler.ir.primexpr import (
@@ -31,7 +31,7 @@ from compiler.ir.primexpr import (
 from compiler.tir.block import Block, BlockRealize, MatchBufferRegion
 from compiler.tir.buffer import Buffer, BufferStore
 from compiler.tir.constant_memory import AllocateConst
-from compiler.tir.statement import Stmt
+from compiler.tir.statement import Stmt, check_statements
 
 __all__ = [
     "COPROC_UOP_SCOPE",
@@ -329,7 +329,12 @@ class SeqStmt(Stmt):
     Parameters
     ----------
     seq : sequence of Stmt
-        A sequence among them is replaced by its statements.
+        At least two; a sequence among them is replaced by its statements.
+
+    Raises
+    ------
+    DTypeError, InternalError
+        If it is not a sequence of statements, or there are fewer than two.
     """
 
     children: ClassVar[tuple[str, ...]] = ("seq",)
@@ -337,11 +342,15 @@ class SeqStmt(Stmt):
     seq: tuple[Stmt, ...]
 
     def __post_init__(self) -> None:
+        check_statements("SeqStmt", self.seq)
         if type(self.seq) is not tuple:
             object.__setattr__(self, "seq", tuple(self.seq))
         if SeqStmt in map(type, self.seq):
             flat = [item for stmt in self.seq for item in (stmt.seq if isinstance(stmt, SeqStmt) else (stmt,))]
             object.__setattr__(self, "seq", tuple(flat))
+        if len(self.seq) < 2:
+            kind = "A SeqStmt of length 1" if self.seq else "An empty SeqStmt"
+            raise InternalError(f"{kind} is prohibited: use the statement itself, or Evaluate(0) to do nothing")
 
     def __len__(self) -> int:
         return len(self.seq)

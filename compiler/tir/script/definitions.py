@@ -221,25 +221,25 @@ class DataType:
         """Return a variable of the type."""
         return Var(name, self.dtype)
 
-    def __call__(self, value: ExprLike = None, is_size_var: bool = False) -> PrimExpr | Declaration:
+    def __call__(self, expr: ExprLike = None, is_size_var: bool = False) -> PrimExpr | Declaration:
         """Return a constant, or declare a free variable.
 
         Parameters
         ----------
-        value : int, float, bool, str or PrimExpr, optional
+        expr : int, float, bool, str or PrimExpr, optional
             The constant; ``"inf"``, ``"-inf"`` and ``"nan"`` are floats, an expression is converted.  Left out, a
             variable is declared.
         is_size_var : bool
             Whether the variable is never negative.
         """
-        if value is None:
+        if expr is None:
             kind = SizeVar if is_size_var else Var
             return declared(Declaration(lambda name: kind(name, self.dtype)), "v")  # type: ignore[no-any-return]
-        if isinstance(value, str):
+        if isinstance(expr, str):
             if not dt.is_float(self.dtype):
-                raise ArgumentError(f"T.{self.dtype}: expected a number, got {show(value)}")
-            return FloatImm(self.dtype, float(value))
-        return const(value, self.dtype)
+                raise ArgumentError(f"T.{self.dtype}: expected a number, got {show(expr)}")
+            return FloatImm(self.dtype, float(expr))
+        return const(expr, self.dtype)
 
 
 @dataclass(frozen=True)
@@ -252,13 +252,18 @@ class HandleType(DataType):
         Type of the elements that it points to.
     storage_scope : str
         Where they are: ``global``, ``shared``, ``local``, …
+    is_size_var : bool
+        Whether the variable is never negative.
     """
 
     dtype: str = "handle"
 
-    def __call__(self, dtype: Any = None, storage_scope: Any = "global") -> Declaration:
+    def __call__(  # type: ignore[override]
+        self, dtype: Any = None, storage_scope: Any = "global", *, is_size_var: bool = False
+    ) -> Declaration:
         pointer = None if dtype is None else PointerType(PrimType(dtype), storage_scope)
-        return declared(Declaration(lambda name: Var(name, "handle", pointer)), "v")  # type: ignore[no-any-return]
+        kind = SizeVar if is_size_var else Var
+        return declared(Declaration(lambda name: kind(name, "handle", pointer)), "v")  # type: ignore[no-any-return]
 
 
 class BufferSlice(ExprOperators):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compiler.ir.error import ArgumentError
+from compiler.ir.primexpr import IntImm, convert
 from compiler.te.tensor import Tensor
 from compiler.tir.data_layout import layout as axes_of_layout
+from compiler.topi.image.symbolic_resize import SymbolicAxis, resize_symbolic
 from compiler.topi.nn.conv import spatial_letters
 from compiler.topi.nn.resize import AxisResize, resize
 from compiler.topi.operands import constant, dims
@@ -29,8 +31,13 @@ def _resized(
     letters = spatial_letters(layout)
     if len(size) != len(letters):
         raise ArgumentError(f"{function}: size must have {len(letters)} numbers, got {len(size)}")
-    region = [float(n) for n in roi or ()] or [0.0] * len(letters) + [1.0] * len(letters)
     extents = axes_of_layout(layout).extents(dims(data))
+    ends = [(extents[letter], target) for letter, target in zip(letters, size, strict=True)]
+    if not all(isinstance(extent, (int, IntImm)) for pair in ends for extent in pair):
+        symbolic = [SymbolicAxis(convert(source), convert(target), *method) for source, target in ends]
+        places = [layout.index(letter) for letter in letters]
+        return resize_symbolic(data, places, symbolic, out_dtype or data.dtype, function)
+    region = [float(n) for n in roi or ()] or [0.0] * len(letters) + [1.0] * len(letters)
     axes = [
         AxisResize(
             source=constant(extents[letter], function),
@@ -66,7 +73,7 @@ def resize1d(
     Parameters
     ----------
     data : Tensor
-        In ``layout``; spatial extents are constants.
+        In ``layout``; where spatial extents are symbolic, the method is not ``cubic``.
     roi : sequence of float
         The part to resize in mode ``tf_crop_and_resize``: all beginnings, then all ends, from 0 to 1.
     size : sequence of int
@@ -98,7 +105,9 @@ def resize1d(
     Raises
     ------
     ArgumentError
-        If the size has too many or too few numbers, or an extent is symbolic.
+        If the size has too many or too few numbers.
+    UnavailableError
+        If an extent is symbolic and the method or mode needs constants.
     """
     sizes = (roi, size if output_shape is None else output_shape)
     how, cubic = (method, coordinate_transformation_mode, rounding_method), (bicubic_alpha, bicubic_exclude)
@@ -124,7 +133,7 @@ def resize2d(
     Parameters
     ----------
     data : Tensor
-        In ``layout``; spatial extents are constants.
+        In ``layout``; where spatial extents are symbolic, the method is not ``cubic``.
     roi, size, layout, method, coordinate_transformation_mode, rounding_method, bicubic_alpha, bicubic_exclude, \
 extrapolation_value, out_dtype, output_shape
         As in :func:`resize1d`.
@@ -137,7 +146,9 @@ extrapolation_value, out_dtype, output_shape
     Raises
     ------
     ArgumentError
-        If the size has too many or too few numbers, or an extent is symbolic.
+        If the size has too many or too few numbers.
+    UnavailableError
+        If an extent is symbolic and the method or mode needs constants.
     """
     sizes = (roi, size if output_shape is None else output_shape)
     how, cubic = (method, coordinate_transformation_mode, rounding_method), (bicubic_alpha, bicubic_exclude)
@@ -163,7 +174,7 @@ def resize3d(
     Parameters
     ----------
     data : Tensor
-        In ``layout``; spatial extents are constants.
+        In ``layout``; where spatial extents are symbolic, the method is not ``cubic``.
     roi, size, layout, method, coordinate_transformation_mode, rounding_method, bicubic_alpha, bicubic_exclude, \
 extrapolation_value, out_dtype, output_shape
         As in :func:`resize1d`.
@@ -176,7 +187,9 @@ extrapolation_value, out_dtype, output_shape
     Raises
     ------
     ArgumentError
-        If the size has too many or too few numbers, or an extent is symbolic.
+        If the size has too many or too few numbers.
+    UnavailableError
+        If an extent is symbolic and the method or mode needs constants.
     """
     sizes = (roi, size if output_shape is None else output_shape)
     how, cubic = (method, coordinate_transformation_mode, rounding_method), (bicubic_alpha, bicubic_exclude)

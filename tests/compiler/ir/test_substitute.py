@@ -40,7 +40,7 @@ def test_a_buffer_is_replaced_once_for_all_of_its_uses() -> None:
 
 
 def test_free_variables_in_order_of_use() -> None:
-    A = tir.decl_buffer((16,), name="A")
+    A = tir.decl_buffer((16,), "int32", name="A")
     assert free_vars(j + i * n) == [j, i, n]
     assert free_vars(tir.For(i, 0, n, 0, tir.BufferStore(A, j, [i]))) == [n, A.data, j]
     assert uses_var(i + j, i)

@@ -53,7 +53,7 @@ def test_copies_between_arrays_and_devices() -> None:
     np.testing.assert_array_equal(source.copyto(cpu(0)).numpy(), source.numpy())
     target.copyfrom([[1, 1, 1], [2, 2, 2]])
     assert target.numpy().sum() == 9
-    with pytest.raises(ArgumentError, match=r"copyfrom: source must have shape \(2, 3\), got \(3,\)"):
+    with pytest.raises(ArgumentError, match=r"copyfrom: source_array must have shape \(2, 3\), got \(3,\)"):
         target.copyfrom([1, 2, 3])
     with pytest.raises(ArgumentError, match="copyto: target must be an NDArray or a Device"):
         source.copyto("cpu")  # type: ignore[arg-type]
@@ -93,6 +93,28 @@ def test_memory_is_shared_where_asked() -> None:
     assert isinstance(shared, NDArray)
     shared[0] = 5
     assert values[0] == 5
+
+
+def test_a_view_of_another_shape_shares_the_memory() -> None:
+    whole = array(np.arange(6, dtype="float32").reshape(2, 3))
+    other = whole._create_view((3, 2))
+    other[0, 1] = 7.0
+    assert whole.numpy().tolist() == [[0, 7, 2], [3, 4, 5]]
+    assert not whole.is_view
+    with pytest.raises(ArgumentError, match="shape must have 6 elements"):
+        whole._create_view((4, 2))
+
+
+def test_arrays_of_global_memory_can_be_asked_for() -> None:
+    made = array(np.zeros(2, "float32"), device=cpu(), mem_scope="global")
+    assert made.copyto(cpu(), mem_scope="global").copyfrom(source_array=[1, 2]).numpy().tolist() == [1, 2]
+    with pytest.raises(ArgumentError, match="mem_scope must be 'global'"):
+        array([1.0], mem_scope="texture")
+
+
+def test_numbers_of_devices_have_names() -> None:
+    assert (Device.kDLCUDA, Device.kDLOpenCL, Device.kDLHexagon, Device.kDLMicroDev) == (2, 4, 16, 35)
+    cpu().sync(stream=None)
 
 
 def test_devices() -> None:

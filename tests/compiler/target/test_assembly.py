@@ -20,7 +20,7 @@ def busy(x: PrimExpr, y: PrimExpr, z: PrimExpr) -> PrimExpr:
 
 
 def counted(x: PrimExpr, y: PrimExpr) -> PrimExpr:
-    return op.floordiv(x, op.abs(y) + 1) * 3 + (x & y) - op.floormod(x, cast(x.dtype, 7))
+    return cast(x.dtype, op.floordiv(x, op.abs(y) + 1) * 3 + (x & y) - op.floormod(x, 7))
 
 
 KERNELS = {

@@ -186,3 +186,16 @@ def test_devices_have_the_shared_memory_and_the_names_of_their_kinds(kind, share
     assert str(getattr(tvm, kind)(1)) == f"{kind}(1)"
     assert not getattr(tvm, kind)(0).exist
     assert not tvm.runtime.enabled(kind)
+
+
+def test_hexagon_has_vectors_unless_they_are_left_out() -> None:
+    usual = t.hexagon("v69", hvx=64, use_ieee_fp=True, llvm_options="-x=1")
+    assert list(usual.attrs["mattr"]) == ["+hvxv69", "+hvx-length64b", "+hvx-qfloat", "+hvx-ieee-fp"]
+    assert list(usual.attrs["llvm-options"]) == ["-x@1", "-force-hvx-float"]
+    assert "mattr" not in t.hexagon("v68", hvx=0).attrs
+    with pytest.raises(ArgumentError, match="cpu_ver must be one of v65"):
+        t.hexagon("v60")
+
+
+def test_a_device_is_given_by_its_name() -> None:
+    assert t.Target.from_device(device="cpu").kind == "llvm"

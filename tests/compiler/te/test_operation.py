@@ -43,7 +43,7 @@ def test_axes_are_named_after_the_parameters() -> None:
     assert all(a.iter_type == IterVar.DataPar for a in t.op.axis)
     assert t.dtype == "int32"
     several = te.compute((2, 3, 4), lambda first, *rest: first + rest[1], name="T")
-    assert [a.var.name for a in several.op.axis] == ["first", "rest0", "rest1"]
+    assert [a.var.name for a in several.op.axis] == ["first", "i0", "i1"]
     named = te.compute((2, 3), lambda *i: i[0], name="T", varargs_names=["y", "x"])
     assert [a.var.name for a in named.op.axis] == ["y", "x"]
 

@@ -62,7 +62,7 @@ from compiler.target.codegen.llvm.pair_products import pair_product
 from compiler.target.codegen.llvm.speculation import is_speculatable
 from compiler.target.codegen.llvm.state import FunctionState
 from compiler.target.codegen.llvm.subroutines import call_function
-from compiler.target.codegen.llvm.types import I1, I32, constant, lane_mask, lane_numbers, poison, register_type
+from compiler.target.codegen.llvm.types import I1, I32, constant, lane_numbers, poison, register_type
 from compiler.tir.buffer import Buffer, BufferLoad
 
 CONTRACT = ("contract",)
@@ -238,12 +238,7 @@ class Expressions(Functor):
     def visit_Broadcast(self, n: Broadcast) -> ir.Value:
         if isinstance(n.value, (IntImm, FloatImm)):
             return constant(register_type(n.dtype), n.value.value)
-        value = self.visit(n.value)
-        width = dt.lanes(n.value.dtype)
-        if width == 1:
-            return self.state.splat(value, dt.lanes(n.dtype))
-        times = dt.lanes(n.dtype) // width
-        return self.state.builder.shuffle_vector(value, poison(value.type), lane_mask(list(range(width)) * times))
+        return self.state.splat(self.visit(n.value), dt.lanes(n.dtype))
 
     def visit_Shuffle(self, n: Shuffle) -> ir.Value:
         builder = self.state.builder

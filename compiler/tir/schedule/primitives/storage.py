@@ -196,6 +196,7 @@ class _ChangeType(ReplaceBuffers):
         return cast(n.dtype, new) if n.buffer is self._old else new
 
     def visit_BufferStore(self, n: BufferStore) -> Stmt:
-        new = ReplaceBuffers.visit_BufferStore(self, n)
-        assert isinstance(new, BufferStore)
-        return rebuild(new, value=cast(new.buffer.dtype, new.value)) if n.buffer is self._old else new
+        value = self.visit(n.value)
+        if n.buffer is self._old:
+            value = cast(self._replaced(n.buffer).dtype, value)
+        return self._accessed(n, value=value, indices=self._visit_tuple(n.indices))  # type: ignore[no-any-return]

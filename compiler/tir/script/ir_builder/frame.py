@@ -20,13 +20,21 @@ from compiler.tir.stmt import IfThenElse, Stmt, While
 from compiler.tir.stmt_functor import StmtMutator
 
 __all__ = [
+    "AllocateConstFrame",
+    "AllocateFrame",
+    "AssertFrame",
+    "AttrFrame",
     "BlockFrame",
     "BlockInitFrame",
+    "DeclBufferFrame",
     "ElseFrame",
     "ForFrame",
     "IRModuleFrame",
     "IfFrame",
+    "LaunchThreadFrame",
+    "LetFrame",
     "PrimFuncFrame",
+    "RealizeFrame",
     "ScopeFrame",
     "TIRFrame",
     "ThenFrame",
@@ -79,6 +87,86 @@ class ScopeFrame(TIRFrame):
 
     def finish(self, builder: IRBuilder) -> None:
         builder.emit(self._wrap(self.body))
+
+
+class AllocateFrame(ScopeFrame):
+    """An allocation, of ``T.allocate``.
+
+    Parameters
+    ----------
+    scope, name
+        As of :class:`ScopeFrame`.
+    """
+
+
+class AllocateConstFrame(ScopeFrame):
+    """Constant memory, of ``T.allocate_const``.
+
+    Parameters
+    ----------
+    scope, name
+        As of :class:`ScopeFrame`.
+    """
+
+
+class AssertFrame(ScopeFrame):
+    """A condition that must hold, of ``T.Assert``.
+
+    Parameters
+    ----------
+    scope, name
+        As of :class:`ScopeFrame`.
+    """
+
+
+class AttrFrame(ScopeFrame):
+    """A fact about statements, of ``T.attr``.
+
+    Parameters
+    ----------
+    scope, name
+        As of :class:`ScopeFrame`.
+    """
+
+
+class DeclBufferFrame(ScopeFrame):
+    """A buffer in memory that is there, of ``T.decl_buffer``.
+
+    Parameters
+    ----------
+    scope, name
+        As of :class:`ScopeFrame`.
+    """
+
+
+class LaunchThreadFrame(ScopeFrame):
+    """Threads that run statements, of ``T.launch_thread``.
+
+    Parameters
+    ----------
+    scope, name
+        As of :class:`ScopeFrame`.
+    """
+
+
+class LetFrame(ScopeFrame):
+    """A variable with a value, of ``T.LetStmt``.
+
+    Parameters
+    ----------
+    scope, name
+        As of :class:`ScopeFrame`.
+    """
+
+
+class RealizeFrame(ScopeFrame):
+    """A buffer that is there for statements, of ``T.realize``.
+
+    Parameters
+    ----------
+    scope, name
+        As of :class:`ScopeFrame`.
+    """
 
 
 class ForFrame(TIRFrame):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from compiler.ir.extension import extension_point
 from compiler.ir.function import GlobalVar
 from compiler.tir.function import PrimFunc
 from compiler.tir.script.definitions import unwrapped
+from compiler.tir.script.ir_builder import frame as frame
 from compiler.tir.script.ir_builder.base import IRBuilder
 from compiler.tir.script.ir_builder.frame import IRModuleFrame
 
@@ -24,6 +26,9 @@ __all__ = [
     "module_global_infos",
     "module_set_attr",
 ]
+
+ir = sys.modules[__name__]
+"""``tvm.script.ir_builder.ir.ir``, where TVM defines the words."""
 
 
 def ir_module() -> IRModuleFrame:

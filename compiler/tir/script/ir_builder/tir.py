@@ -22,12 +22,20 @@ from compiler.tir.script.definitions import Declaration, Loop, Scope
 from compiler.tir.script.ir_builder import frame as frame
 from compiler.tir.script.ir_builder.base import IRBuilder
 from compiler.tir.script.ir_builder.frame import (
+    AllocateConstFrame,
+    AllocateFrame,
+    AssertFrame,
+    AttrFrame,
     BlockFrame,
     BlockInitFrame,
+    DeclBufferFrame,
     ElseFrame,
     ForFrame,
     IfFrame,
+    LaunchThreadFrame,
+    LetFrame,
     PrimFuncFrame,
+    RealizeFrame,
     ScopeFrame,
     ThenFrame,
     WhileFrame,
@@ -64,14 +72,28 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     word = getattr(words, name)
     is_node_class = isinstance(word, type) and issubclass(word, PrimExpr)
-    return _acting(word) if callable(word) and not is_node_class else word
+    return _acting(word, _FRAMES.get(name, ScopeFrame)) if callable(word) and not is_node_class else word
 
 
 def __dir__() -> list[str]:
     return sorted({*dir(words), *__all__})
 
 
-def _acting(word: Callable[..., Any]) -> Callable[..., Any]:
+_FRAMES: dict[str, type[ScopeFrame]] = {
+    "Assert": AssertFrame,
+    "LetStmt": LetFrame,
+    "allocate": AllocateFrame,
+    "allocate_const": AllocateConstFrame,
+    "attr": AttrFrame,
+    "decl_buffer": DeclBufferFrame,
+    "launch_thread": LaunchThreadFrame,
+    "let": LetFrame,
+    "realize": RealizeFrame,
+}
+"""The frames that words open which stand around statements."""
+
+
+def _acting(word: Callable[..., Any], frame: type[ScopeFrame]) -> Callable[..., Any]:
     """Return a word that opens a frame, or makes what it declares, instead of describing it.
 
     A data type that is called without a value declares a variable.
@@ -79,7 +101,7 @@ def _acting(word: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(word)
     def act(*args: object, **options: object) -> object:
-        return _made(word(*args, **options))
+        return _made(word(*args, **options), frame)
 
     return act
 
@@ -89,10 +111,10 @@ def _described(word: Callable[..., Any], args: Sequence[object], options: Mappin
     return word(*args, **options)
 
 
-def _made(described: object) -> object:
+def _made(described: object, frame: type[ScopeFrame]) -> object:
     """Return what a description of the parser's words stands for here."""
     if isinstance(described, Scope):
-        return ScopeFrame(described)
+        return frame(described)
     if isinstance(described, Loop) or (isinstance(described, list) and described and isinstance(described[0], Loop)):
         return ForFrame(described)
     if isinstance(described, Declaration):

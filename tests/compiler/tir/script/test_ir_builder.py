@@ -13,6 +13,7 @@ from compiler.tir.block import BlockRealize
 from compiler.tir.function import PrimFunc
 from compiler.tir.script import from_source
 from compiler.tir.script.ir_builder import IRBuilder
+from compiler.tir.script.ir_builder import frame as frames
 from compiler.tir.script.ir_builder import ir as I
 from compiler.tir.script.ir_builder import tir as T
 from compiler.tir.script.ir_builder.frame import DETECT_ACCESS
@@ -192,6 +193,23 @@ def test_statements_without_a_function() -> None:
         T.evaluate(i)
         T.evaluate(i + 1)
     assert isinstance(builder.get().body, SeqStmt)
+
+
+def test_words_open_the_frames_that_are_named_after_them() -> None:
+    with IRBuilder(), T.prim_func():
+        opened = {
+            "AllocateFrame": T.allocate([8], "float32", "global"),
+            "AllocateConstFrame": T.allocate_const([1.0, 2.0], "float32", [2]),
+            "AssertFrame": T.Assert(T.bool(True), "always"),
+            "AttrFrame": T.attr(T.handle(), "key", 1),
+            "DeclBufferFrame": T.decl_buffer([8], "float32"),
+            "LaunchThreadFrame": T.launch_thread("threadIdx.x", 8),
+            "LetFrame": T.LetStmt(T.int32(1)),
+            "RealizeFrame": T.realize(T.Buffer((8,), "float32")[0:8], "global"),
+        }
+    for name, frame in opened.items():
+        assert type(frame) is getattr(frames, name)
+        assert isinstance(frame, frames.TIRFrame)
 
 
 def test_names() -> None:
