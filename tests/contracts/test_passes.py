@@ -7,12 +7,13 @@ import inspect
 import pytest
 
 from compiler import names, relay, tir
+from compiler.driver.relay.backend import aot
 from compiler.ir import transform
 from compiler.ir.pass_options import option_types
 from compiler.ir.transform import Pass, parse_pass, pass_class, registered_passes
 
 OURS = [cls for cls in registered_passes() if cls.__module__.startswith("compiler.")]
-PACKAGES = (transform, tir.transform, relay.transform, relay.parser)
+PACKAGES = (transform, tir.transform, relay.transform, relay.parser, aot)
 
 passes = pytest.mark.parametrize("cls", OURS, ids=lambda cls: cls.facts.name)
 
@@ -24,7 +25,7 @@ def needs_options(cls: type[Pass]) -> bool:
 
 
 def test_there_are_passes_of_all_levels() -> None:
-    assert {cls.__module__.split(".")[1] for cls in OURS} == {"ir", "relay", "tir"}
+    assert {cls.__module__.split(".")[1] for cls in OURS} == {"driver", "ir", "relay", "tir"}
     assert len(OURS) > 40
 
 
