@@ -1,4 +1,4 @@
-"""Loop IR under TVM's names: ``tvm.tir``.
+"""Tensor IR under TVM's names: ``tvm.tir``.
 
 The passes (``tir.transform``) are in a higher layer and are loaded when they are first asked for.
 """

@@ -1,4 +1,4 @@
-"""What statements allocate: where it lies, how many elements it has, and the statements themselves."""
+"""Queries on allocations: scope, size, and the allocating statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic, logic and bits: builders of expressions under TVM's names."""
+"""Builders of arithmetic, logical and bitwise expressions under TVM's names."""
 
 from __future__ import annotations
 

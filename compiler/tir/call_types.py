@@ -1,4 +1,4 @@
-"""Data types of calls that do not say theirs in text: ``T.exp(x)`` has the type of ``x``, ``T.clz(x)`` is int32."""
+"""Inference of the data types of printed calls: ``T.exp(x)`` has the type of ``x``, ``T.clz(x)`` is int32."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory whose contents are part of the program: ``T.allocate_const``."""
+"""Constant memory: ``T.allocate_const``."""
 
 from __future__ import annotations
 

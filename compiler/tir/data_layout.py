@@ -1,4 +1,4 @@
-"""Layouts: which axis of a tensor means what, such as ``NCHW``, ``OHWI``, or ``NCHW16c`` with channels in blocks.
+"""Data layouts, such as ``NCHW``, ``OHWI``, or ``NCHW16c`` with channels in blocks.
 
 ``tvm.tir.layout`` reads one; ``tvm.tir.bijective_layout`` maps shapes and indices between two of the same dimensions.
 """

@@ -1,4 +1,4 @@
-"""Operators of lowered functions: how they take arguments, call others, and run on devices."""
+"""Operators of lowered functions: arguments, calls and device primitives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operations do to values, with the data types of the machine: the library under interpreted programs.
+"""Evaluation of operations with machine semantics: the library of interpreted programs.
 
 A scalar integer is a Python int within the range of its type, a truth value a bool, a scalar float a NumPy scalar of
 its type, a vector a NumPy array.  Integers wrap around.

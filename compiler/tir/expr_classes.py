@@ -1,4 +1,4 @@
-"""Groups of expressions under TVM's names, for ``isinstance``."""
+"""Classes of expressions under TVM's names, for ``isinstance``."""
 
 from compiler.ir.primexpr import And, FloatImm, IntImm, Not, Or
 from compiler.ir.scalars import StringImm

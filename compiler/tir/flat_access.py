@@ -1,4 +1,4 @@
-"""``Load`` and ``Store`` of the releases before 0.9: accesses by a pointer and one index."""
+"""``Load`` and ``Store`` of releases before 0.9: accesses by a pointer and one index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function of loop IR."""
+"""``PrimFunc``: functions of TIR."""
 
 from __future__ import annotations
 

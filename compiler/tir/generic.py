@@ -1,4 +1,4 @@
-"""``tvm.tir.generic``: arithmetic that user-defined types can take part in."""
+"""``tvm.tir.generic``: arithmetic that user-defined types can overload."""
 
 from compiler.ir.coercion import cast as _cast
 from compiler.ir.primexpr import ExprLike, PrimExpr

@@ -1,4 +1,4 @@
-"""Maps from the indices of one layout to those of another."""
+"""Index maps between layouts."""
 
 from __future__ import annotations
 

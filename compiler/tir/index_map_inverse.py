@@ -1,4 +1,4 @@
-"""The way back from the indices that a map makes to those that it made them of.
+"""Inversion of index maps.
 
 A map is a tuple of expressions, ``image``, of the variables that its domains are given for.
 """

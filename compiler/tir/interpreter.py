@@ -1,4 +1,4 @@
-"""Runs loop IR in Python, watching every access: the judge of what passes and backends make of a program.
+"""An interpreter of TIR that checks every access, as a reference for passes and back ends.
 
 It executes a function at any stage of lowering, loops of every kind one iteration after the other, and raises
 :class:`OutOfBounds` for an access outside of a buffer and :class:`UninitializedRead` for one of local memory that

@@ -1,4 +1,4 @@
-"""Intrinsics that schedules of blocks can use: what they compute, and how."""
+"""The registry of tensor intrinsics: their descriptions and implementations."""
 
 from __future__ import annotations
 

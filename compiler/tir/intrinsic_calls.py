@@ -1,4 +1,4 @@
-"""Builders of calls of operators that lowering writes, and that devices have: a row for each.
+"""Builders of calls of lowered and device operators, from a table.
 
 A parameter called ``dtype`` is the data type of the result and no operand; the type of the others is the operator's.
 """

@@ -1,4 +1,4 @@
-"""Writing loop IR line by line, as a program writes loops: ``tvm.tir.ir_builder``.
+"""The imperative IR builder: ``tvm.tir.ir_builder``.
 
 Statements are emitted in order; what is opened by ``with`` takes the statements emitted inside.
 

@@ -1,4 +1,4 @@
-"""Intrinsic functions on floating-point values: one row of the registry and one builder each.
+"""Floating-point math intrinsics: one registration and one builder each.
 
 Every reference is a NumPy function of scalars or arrays whose result has the type of its first argument.
 """

@@ -1,4 +1,4 @@
-"""Where the elements of a matrix lie in the registers of a warp, as instructions of tensor cores take them.
+"""The mapping of matrix elements to the registers of a warp, for tensor core instructions.
 
 References
 ----------

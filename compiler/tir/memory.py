@@ -1,4 +1,4 @@
-"""The memory of interpreted programs: every element knows whether it was written, every access is checked."""
+"""The checked memory of the interpreter, which tracks initialisation and bounds."""
 
 from __future__ import annotations
 

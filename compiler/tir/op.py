@@ -1,4 +1,4 @@
-"""The builders of expressions under TVM's names: all of ``arithmetic``, ``math``, ``builtin`` and ``reducer``."""
+"""Expression builders under TVM's names: all of ``arithmetic``, ``math``, ``builtin`` and ``reducer``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes modules, functions, statements and expressions as TVMScript.
+"""The TVMScript printer of modules, functions, statements and expressions.
 
 This is the one printer of loop IR.  Whoever wants to know where a node stands in the text reads
 ``script(module).positions``.

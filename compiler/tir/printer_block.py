@@ -1,4 +1,4 @@
-"""Writes the blocks of TensorIR as TVMScript."""
+"""TVMScript printing of blocks."""
 
 from __future__ import annotations
 

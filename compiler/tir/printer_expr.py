@@ -1,4 +1,4 @@
-"""Writes expressions as TVMScript."""
+"""TVMScript printing of expressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TVMScript's text of constants, of types and of the declarations of variables."""
+"""TVMScript printing of constants, types and variable declarations."""
 
 from __future__ import annotations
 

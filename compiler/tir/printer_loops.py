@@ -1,4 +1,4 @@
-"""Writes functions in the loop notation of Halide and of TVM's early days: ``for (i, 0, 1024) {``.
+"""Printing in the notation of Halide and early TVM: ``for (i, 0, 1024) {``.
 
 It says less than TVMScript (no types, no declarations of buffers) and reads faster; ``lower(simple_mode=True)`` asks
 for it.

@@ -1,4 +1,4 @@
-"""Marks in a printed program: other prefixes, line numbers, underlined parts and remarks."""
+"""Options of printed programs: prefixes, line numbers, underlines and annotations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a printed program has to say before it can use a thing: names, and the places of definitions.
+"""Scopes of the printer: names, and where definitions are printed.
 
 A buffer or variable that no statement defines is declared in the innermost block that holds all of its uses, right
 before the statement that uses it first.  :class:`Definitions` finds these places in one walk; :class:`Names` hands

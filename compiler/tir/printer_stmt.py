@@ -1,4 +1,4 @@
-"""Writes statements as TVMScript."""
+"""TVMScript printing of statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes expressions of loop IR as Python, for the interpreter."""
+"""Translation of expressions to Python, for the interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes loop IR as the source of a Python function, for the interpreter.
+"""Translation of functions to Python source, for the interpreter.
 
 Variables become local variables, loops become loops.  An access of a single element is written out with its check; all
 others, and those whose check fails, go through :class:`~compiler.tir.memory.Access`.

@@ -1,4 +1,4 @@
-"""Commutative reductions, which combine the values along reduction axes."""
+"""Commutative reducers, which combine values along reduction axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of statements that define nothing which another copy defines."""
+"""Copies of statements with fresh definitions."""
 
 from __future__ import annotations
 

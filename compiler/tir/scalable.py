@@ -1,4 +1,4 @@
-"""Scalable vectors: ``vscale`` and the lengths that follow from it."""
+"""Scalable vectors: ``vscale``, and lengths derived from it."""
 
 from compiler.ir import dtype as dt
 from compiler.ir.function import GlobalVar

@@ -1,4 +1,4 @@
-"""Functions for special values of their parameters."""
+"""Specialisation of functions for values of their parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of all statements."""
+"""The base class of statements."""
 
 from __future__ import annotations
 

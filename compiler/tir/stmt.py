@@ -1,4 +1,4 @@
-"""Statements: the loops, stores and scopes that a lowered function is made of."""
+"""Statements: loops, stores, allocations and scopes."""
 
 from __future__ import annotations
 

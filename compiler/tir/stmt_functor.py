@@ -1,4 +1,4 @@
-"""Visiting and transforming loop IR with plain functions, under TVM's names.
+"""Visitors and transformations by plain functions, under TVM's names.
 
 Passes of this package subclass the visitors of ``compiler.ir.functor``; a user's pass hands functions to these.
 """

@@ -1,4 +1,4 @@
-"""The structures that ``tvm_struct_get`` reads: arrays, and the values of arguments."""
+"""The structures that ``tvm_struct_get`` accesses: DLTensors and argument values."""
 
 from __future__ import annotations
 

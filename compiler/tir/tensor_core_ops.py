@@ -1,4 +1,4 @@
-"""Operators of tensor cores, as schedules of GPUs write them: nothing runs them here, texts and passes know them."""
+"""Tensor core operators of GPU schedules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking at values while machine code runs: ``tvm.tir.trace``."""
+"""Tracing of values in machine code: ``tvm.tir.trace``."""
 
 from __future__ import annotations
 

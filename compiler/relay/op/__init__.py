@@ -1,4 +1,4 @@
-"""The operators of graphs, a file an operator family: ``relay.op``.
+"""Relay operators, one file per operator family: ``relay.op``.
 
 A family's file registers its operators; what this package exports follows from the registrations.
 """

@@ -1,4 +1,4 @@
-"""Layout rules of operators whose attributes number axes: the numbers change with the layout.
+"""Layout rules of operators with axis attributes, which are renumbered for a new layout.
 
 Each takes a new layout that has the same dimensions as the old one, whose dimensions are not in blocks.  Where a number
 would fall into blocks, the rule refuses the new layout.

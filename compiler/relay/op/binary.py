@@ -1,4 +1,4 @@
-"""Arithmetic, logic and comparison of two tensors broadcast against each other, a row each.
+"""Binary arithmetic, logic and comparison operators with broadcasting.
 
 A gradient in the table is ``(a, b, y, g) -> (gradient of a, gradient of b)`` as if nothing were broadcast.
 """

@@ -1,4 +1,4 @@
-"""Between shapes that broadcast: ``broadcast_to``, ``collapse_sum_like`` and their kin."""
+"""Broadcasting and its inverse: ``broadcast_to``, ``collapse_sum_like``, …"""
 
 from __future__ import annotations
 

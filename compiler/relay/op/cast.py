@@ -1,4 +1,4 @@
-"""Other data types: ``cast``, ``cast_like``, ``reinterpret``."""
+"""Data type conversions: ``cast``, ``cast_like``, ``reinterpret``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operator families share: axes, symbolic extents, calls by name."""
+"""Helpers shared by operator families: axes, symbolic extents, calls by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New tensors: ``full``, ``zeros``, ``ones``, those in the shape of another one, ``arange``, and shapes as values."""
+"""Tensor creation: ``full``, ``zeros``, ``ones``, ``zeros_like``, ``arange``, ``shape_of``, …"""
 
 from __future__ import annotations
 

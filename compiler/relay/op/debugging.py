@@ -1,4 +1,4 @@
-"""Looking at a value while a graph is computed: ``debug``."""
+"""Inspection of values at run time: ``debug``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data on its way between devices: ``device_copy``."""
+"""Copies between devices: ``device_copy``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Einstein's sums: ``einsum``."""
+"""Einstein summation: ``einsum``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements at indices: ``take``, ``gather``, ``gather_nd``, ``adv_index``."""
+"""Gather operators: ``take``, ``gather``, ``gather_nd``, ``adv_index``."""
 
 from __future__ import annotations
 

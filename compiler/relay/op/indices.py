@@ -1,4 +1,4 @@
-"""Between numbers and places: ``one_hot``, ``unravel_index``, ``invert_permutation``, ``searchsorted``."""
+"""Index conversions: ``one_hot``, ``unravel_index``, ``invert_permutation``, ``searchsorted``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layout rules that families of operators share.
+"""Layout rules shared by operator families.
 
 A rule says how the layouts of inputs and outputs go together, as :data:`compiler.relay.operator.LayoutRule` describes.
 Those of operators whose attributes number axes are in ``axis_layouts``.

@@ -1,4 +1,4 @@
-"""The classes of the attributes of operators under TVM's names: ``tvm.relay.op.op_attrs.Conv2DAttrs``."""
+"""Attribute classes under TVM's names: ``tvm.relay.op.op_attrs.Conv2DAttrs``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions over some axes: ``sum``, ``mean``, ``variance``, ``max``, ``argmax``, ``all``, …"""
+"""Reductions: ``sum``, ``mean``, ``variance``, ``max``, ``argmax``, ``all``, …"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the special numbers in the new shape of a ``reshape`` stand for."""
+"""The special values in the new shape of a ``reshape``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running sums and products along an axis: ``cumsum``, ``cumprod``."""
+"""Cumulative sums and products: ``cumsum``, ``cumprod``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements put where indices say: ``scatter_elements``, ``scatter_nd``, ``sparse_to_dense``, ``segment_sum``."""
+"""Scatter operators: ``scatter_elements``, ``scatter_nd``, ``sparse_to_dense``, ``segment_sum``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts that are replaced or blanked: ``matrix_set_diag``, ``trilu``, ``sequence_mask``."""
+"""Masking operators: ``matrix_set_diag``, ``trilu``, ``sequence_mask``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same elements in another shape: ``reshape``, ``transpose``, ``expand_dims``, ``squeeze``, ``reverse``."""
+"""Shape operators: ``reshape``, ``transpose``, ``expand_dims``, ``squeeze``, ``reverse``, …"""
 
 from __future__ import annotations
 

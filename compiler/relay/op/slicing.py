@@ -1,4 +1,4 @@
-"""Parts of tensors: ``strided_slice``, ``strided_set``, ``slice_like``."""
+"""Slicing: ``strided_slice``, ``strided_set``, ``slice_like``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order along an axis: ``sort``, ``argsort``, ``topk``; and what is unique or not zero."""
+"""Sorting: ``sort``, ``argsort``, ``topk``, ``unique``, ``argwhere``."""
 
 from __future__ import annotations
 

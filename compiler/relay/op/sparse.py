@@ -1,4 +1,4 @@
-"""Sparse tensors by the coordinates of their elements: ``sparse_reshape``, ``sparse_fill_empty_rows``."""
+"""Sparse tensors in coordinate format: ``sparse_reshape``, ``sparse_fill_empty_rows``."""
 
 from __future__ import annotations
 

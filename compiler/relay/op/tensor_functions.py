@@ -1,4 +1,4 @@
-"""Operators of images and boxes applied to tensors, under the names that ``tvm.topi`` has for them.
+"""Image and vision operators on tensors, under the names of ``tvm.topi``.
 
 Their definitions stand beside the operators and take attributes; these functions take TVM's arguments.
 """

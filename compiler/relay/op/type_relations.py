@@ -1,4 +1,4 @@
-"""Type relations that many operators share."""
+"""Type relations shared by operators."""
 
 from __future__ import annotations
 

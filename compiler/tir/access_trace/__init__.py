@@ -1,4 +1,4 @@
-"""What a program reads and writes, element by element in the order in which it runs, and what caches make of it."""
+"""Traces of memory accesses in program order, and their behaviour in simulated caches."""
 
 from compiler.tir.access_trace.cache import CacheLevel, CacheReport, LevelReport, MissKind, simulate_caches
 from compiler.tir.access_trace.recording import AccessTrace, Loop, Memory, Site, record_accesses

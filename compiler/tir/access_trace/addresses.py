@@ -1,4 +1,4 @@
-"""Where the elements of a trace lie: the lines of memory that its accesses touch."""
+"""Addresses of trace elements: the cache lines that accesses touch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model of caches: which accesses of a trace hit, and why the others miss.
+"""A cache simulator: which accesses of a trace hit, and why the others miss.
 
 Each level is set-associative, replaces the line that was used least recently, allocates on writes, and sees what misses
 in the level before it.  There is no prefetching, and the caches are empty at first: a model, not a measurement.

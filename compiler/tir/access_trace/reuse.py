@@ -1,4 +1,4 @@
-"""How far apart the uses of one line of memory are, and how much memory an iteration of each loop touches."""
+"""Reuse distances of cache lines, and the memory footprint of one iteration of each loop."""
 
 from __future__ import annotations
 

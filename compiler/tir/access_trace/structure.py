@@ -1,4 +1,4 @@
-"""The structure of a loop nest without its numbers: what two sizes of one program have in common."""
+"""The structure of a loop nest without its extents, which different sizes of a program share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts about loop IR, under TVM's names: ``tvm.tir.analysis``."""
+"""Analyses of TIR, under TVM's names: ``tvm.tir.analysis``."""
 
 from __future__ import annotations
 

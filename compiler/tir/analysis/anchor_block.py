@@ -1,4 +1,4 @@
-"""The block that a module is about: its heaviest reduction."""
+"""The anchor block of a module: its heaviest reduction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which elements a block reads and writes, found out from what it does."""
+"""The regions that a block reads and writes, inferred from its body."""
 
 from __future__ import annotations
 

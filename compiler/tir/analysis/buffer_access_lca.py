@@ -1,4 +1,4 @@
-"""Where the accesses to each buffer meet: the innermost loop or block around all of them."""
+"""The lowest common ancestor of all accesses to each buffer."""
 
 from __future__ import annotations
 

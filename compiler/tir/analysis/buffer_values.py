@@ -1,4 +1,4 @@
-"""What elements of buffers are known to hold, from stores and from ``T.assume``.
+"""Known values of buffer elements, from stores and from ``T.assume``.
 
 A fact says that ``buffer[axes] == value(axes)`` wherever the axes lie in a region.  A store takes its element out of
 the region of older facts, and makes a new one; branches and loops combine the facts of their parts.

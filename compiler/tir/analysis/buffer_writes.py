@@ -1,4 +1,4 @@
-"""Which elements of buffers statements write or read, as regions of indices."""
+"""The regions of buffers that statements read and write."""
 
 from __future__ import annotations
 

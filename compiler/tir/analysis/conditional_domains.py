@@ -1,4 +1,4 @@
-"""What a condition says about the variables of loops: their domains where it holds."""
+"""Domains of loop variables under a condition."""
 
 from __future__ import annotations
 

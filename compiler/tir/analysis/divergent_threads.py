@@ -1,4 +1,4 @@
-"""Two threads of a block that do not agree about a value: examples for messages."""
+"""Counterexamples to uniformity: two threads of a block with different values, for messages."""
 
 from __future__ import annotations
 

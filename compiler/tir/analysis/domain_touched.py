@@ -1,4 +1,4 @@
-"""The elements of buffers that statements read and write."""
+"""The regions of buffers that statements touch."""
 
 from __future__ import annotations
 

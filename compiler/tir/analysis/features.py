@@ -1,4 +1,4 @@
-"""What occurs in a function, so that a pass with nothing to do can say so at once."""
+"""The constructs that occur in a function, so that passes without work can return at once."""
 
 from __future__ import annotations
 

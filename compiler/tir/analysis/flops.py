@@ -1,4 +1,4 @@
-"""How many arithmetic operations a function does."""
+"""Counts the arithmetic operations of a function."""
 
 from __future__ import annotations
 

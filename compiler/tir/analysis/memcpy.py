@@ -1,4 +1,4 @@
-"""Loops that do nothing but copying one block of memory to another."""
+"""Recognises loops that copy a contiguous block of memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which memory a function uses, and how much of it."""
+"""Memory usage of functions."""
 
 from __future__ import annotations
 

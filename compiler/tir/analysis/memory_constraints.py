@@ -1,4 +1,4 @@
-"""The memory scopes of a function's parameters, seen as those of the arguments and the result of a Relay function."""
+"""Memory scope constraints of a function's parameters, for the corresponding Relay function."""
 
 from __future__ import annotations
 

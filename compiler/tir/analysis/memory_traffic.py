@@ -1,4 +1,4 @@
-"""How many bytes a program moves between a cache and what lies behind it, by a model of its loops.
+"""A model of the memory traffic of loops through a cache.
 
 The model is that of working sets: where the lines that two iterations of a loop touch fit in the cache, the second
 finds there what the first has left, so that all iterations of the outermost such loop together fetch each of their

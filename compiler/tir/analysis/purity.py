@@ -1,4 +1,4 @@
-"""Functions without side effects."""
+"""Purity of functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Side effects: what evaluating an expression may do besides giving a value."""
+"""Side effects of evaluating an expression."""
 
 from __future__ import annotations
 

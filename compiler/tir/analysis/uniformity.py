@@ -1,4 +1,4 @@
-"""What all threads of a block agree about, and barriers that not all of them come to."""
+"""Values that are uniform across a thread block, and divergent barriers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules that a function must keep."""
+"""Verification of functions."""
 
 from __future__ import annotations
 

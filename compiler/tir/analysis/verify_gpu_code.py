@@ -1,4 +1,4 @@
-"""The limits of a GPU that a kernel must keep."""
+"""Verification of kernels against the limits of a GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a function can mean anything at all."""
+"""Well-formedness of functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The intrinsics of processors that schedules of blocks can use by name: ``tvm.tir.tensor_intrin``.
+"""Tensor intrinsics of processors, by name: ``tvm.tir.tensor_intrin``.
 
 Importing a module registers its intrinsics.  Those of the processor that a program is built for run; on another one
 the build says which processor the instruction belongs to.

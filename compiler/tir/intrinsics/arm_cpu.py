@@ -1,4 +1,4 @@
-"""Dot products of 8-bit numbers on ARM: by NEON, and by the dot-product instructions of later versions."""
+"""8-bit dot products on Arm: NEON, and the dot product extension."""
 
 from __future__ import annotations
 

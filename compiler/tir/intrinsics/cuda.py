@@ -1,4 +1,4 @@
-"""Products of matrices by tensor cores: in fragments (``wmma``), and in the registers of a warp (``mma``)."""
+"""Tensor core intrinsics: fragments (``wmma``) and warp registers (``mma``)."""
 
 from __future__ import annotations
 

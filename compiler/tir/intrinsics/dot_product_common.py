@@ -1,4 +1,4 @@
-"""Dot products of four 8-bit numbers on GPUs: ``dp4a``."""
+"""Four-way 8-bit dot products on GPUs: ``dp4a``."""
 
 from __future__ import annotations
 

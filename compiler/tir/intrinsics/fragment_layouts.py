@@ -1,4 +1,4 @@
-"""Which thread of a warp has which element of a matrix: the layouts of operands and results of matrix instructions.
+"""Thread-to-element layouts of the operands and results of matrix instructions.
 
 References
 ----------

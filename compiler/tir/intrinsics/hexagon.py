@@ -1,4 +1,4 @@
-"""Dot products of vectors of 128 bytes on Hexagon."""
+"""Dot products of 128-byte vectors on Hexagon."""
 
 from __future__ import annotations
 

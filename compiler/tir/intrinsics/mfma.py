@@ -1,4 +1,4 @@
-"""Products of matrices by matrix cores of AMD: ``mfma``, in the registers of a wave.
+"""AMD matrix core intrinsics on the registers of a wavefront: ``mfma``.
 
 A matrix is seen as memory of the wave: a row for each of its 64 threads, with the elements that the thread has.
 

@@ -1,4 +1,4 @@
-"""Products of matrices by tensor cores, in the registers of a warp: ``ldmatrix`` and ``mma``.
+"""Tensor core intrinsics on the registers of a warp: ``ldmatrix`` and ``mma``.
 
 A matrix is seen as memory of the warp: a row for each of its 32 threads, with the elements that the thread has.
 """

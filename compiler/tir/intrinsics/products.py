@@ -1,4 +1,4 @@
-"""What dot-product instructions compute: products of a row of numbers with one or several rows, added to a result."""
+"""Descriptions of dot product instructions: one or several rows, with an accumulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of which the programs of matrix intrinsics are put together, as TVMScript."""
+"""TVMScript building blocks of matrix intrinsics."""
 
 from __future__ import annotations
 

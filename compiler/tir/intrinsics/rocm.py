@@ -1,4 +1,4 @@
-"""Products on GPUs of AMD: of four 8-bit numbers (``sdot4``), and of matrices by matrix cores (``mfma``)."""
+"""AMD GPU intrinsics: four-way 8-bit dot products (``sdot4``) and matrix cores (``mfma``)."""
 
 from compiler.tir.intrinsics.dot_product_common import get_dp4a_intrin, lanes_product
 from compiler.tir.intrinsics.fragment_layouts import (

@@ -1,4 +1,4 @@
-"""Dot products of 8-bit numbers on x86: by AVX-512, and by its VNNI instructions."""
+"""8-bit dot products on x86: AVX-512, and its VNNI extension."""
 
 from compiler.tir.intrinsics.products import DotProduct, register_intrinsic
 

@@ -1,4 +1,4 @@
-"""A checking interpreter of kernels: runs them thread by thread, and reports what no device may be given."""
+"""A checking interpreter of kernels, which runs them thread by thread and reports undefined behaviour."""
 
 from compiler.tir.sanitizer.program import MAX_ACCESSES, sanitize
 from compiler.tir.sanitizer.reports import Fault, Report, Sanitized, Site

@@ -1,4 +1,4 @@
-"""Running the threads of a block from barrier to barrier."""
+"""Execution of a thread block from barrier to barrier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a function whose kernels are watched."""
+"""Execution of a function whose kernels are checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the sanitizer reports."""
+"""The reports of the sanitizer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory that knows who accessed it last: data races are accesses that nothing orders."""
+"""Shadow memory: records the last accesses, and detects unordered ones as data races."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A thread whose accesses are checked."""
+"""A thread with checked accesses."""
 
 from __future__ import annotations
 

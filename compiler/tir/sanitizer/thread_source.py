@@ -1,4 +1,4 @@
-"""What a thread does, as the source of a Python generator that stops at each barrier."""
+"""Translation of a thread to a Python generator that yields at barriers."""
 
 from __future__ import annotations
 

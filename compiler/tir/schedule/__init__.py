@@ -1,4 +1,4 @@
-"""Schedules of programs with blocks, under TVM's names: ``tvm.tir.schedule``."""
+"""TensorIR schedules, under TVM's names: ``tvm.tir.schedule``."""
 
 from compiler.tir.schedule import analysis, primitives, transform  # noqa: F401  (importing primitives registers them)
 from compiler.tir.schedule.error import ScheduleError

@@ -1,4 +1,4 @@
-"""Functions whose arguments are checked against their annotations: ``type_checked``."""
+"""Run-time checks of arguments against annotations: ``type_checked``."""
 
 from __future__ import annotations
 

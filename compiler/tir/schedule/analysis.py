@@ -1,4 +1,4 @@
-"""Questions about blocks of a schedule: ``tvm.tir.schedule.analysis``."""
+"""Analyses of scheduled blocks: ``tvm.tir.schedule.analysis``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values of blocks' axes: rewritten where loops are, and simplified."""
+"""Bindings of block axes, rewritten and simplified when loops change."""
 
 from __future__ import annotations
 

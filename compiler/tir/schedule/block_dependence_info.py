@@ -1,4 +1,4 @@
-"""Which blocks of a program depend on each other, without a schedule."""
+"""Block dependences of a program without a schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions as blocks write them: into one buffer, or into several at once, such as an index and a largest value."""
+"""Recognises reductions in blocks, into one or several buffers (as in argmax)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops that store each element of a buffer once, in the order of its memory."""
+"""Loops that store each element of a buffer once, in memory order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewriting the blocks of a statement: other buffers, other regions, other statements."""
+"""Replacement of buffers, regions and statements within blocks."""
 
 from __future__ import annotations
 

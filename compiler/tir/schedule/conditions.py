@@ -1,4 +1,4 @@
-"""What must hold of a program before a primitive may transform it."""
+"""Preconditions of primitives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which blocks of a scope depend on which."""
+"""Dependences between the blocks of a scope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of primitives, drawn into the program."""
+"""Errors of primitives, shown in the printed program."""
 
 from __future__ import annotations
 

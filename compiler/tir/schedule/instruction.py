@@ -1,4 +1,4 @@
-"""The steps that a trace is made of."""
+"""Instructions of traces."""
 
 from __future__ import annotations
 

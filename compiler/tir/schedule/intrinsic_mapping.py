@@ -1,4 +1,4 @@
-"""How the axes of a block are mapped onto those of an intrinsic, for a block of any number of axes."""
+"""Mappings between the axes of a block and those of an intrinsic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A layout of a buffer whose elements lie in the order of their accesses."""
+"""Suggests a buffer layout in the order of accesses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which loops of a block are the loops that the description of an intrinsic has."""
+"""Matches the loops of a block with those of an intrinsic's description."""
 
 from __future__ import annotations
 

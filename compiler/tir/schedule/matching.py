@@ -1,4 +1,4 @@
-"""Whether a statement does what another one describes, with other buffers and from other elements on."""
+"""Matches a statement with a description, up to buffers and offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accesses outside of buffers, refused with their places in the program."""
+"""Rejects out-of-bounds accesses, showing them in the program."""
 
 from __future__ import annotations
 

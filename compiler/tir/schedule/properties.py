@@ -1,4 +1,4 @@
-"""What primitives need to know of blocks: which values their axes have, and whether stages follow each other."""
+"""Properties of blocks that primitives require: affine bindings, region cover, stage pipeline."""
 
 from __future__ import annotations
 

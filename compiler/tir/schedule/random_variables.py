@@ -1,4 +1,4 @@
-"""What a schedule's primitives take and return: names for blocks, loops and numbers that a schedule knows."""
+"""Random variables: the blocks, loops and expressions that primitives take and return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which reductions a store can be: the combination of values, and the value that changes nothing."""
+"""Recognises the reducer of a store: its combiner and identity."""
 
 from __future__ import annotations
 

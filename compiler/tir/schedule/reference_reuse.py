@@ -1,4 +1,4 @@
-"""Which references to loops and blocks outlive the replacement of what they refer to."""
+"""Reuse of block and loop references when statements are replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which elements of buffers the blocks of a scope access while some of the loops around them run."""
+"""The regions that the blocks of a scope access under some of their loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry of primitives: functions that methods of schedules and kinds of instructions are derived from."""
+"""The registry of primitives, from which schedule methods and instruction kinds are derived."""
 
 from __future__ import annotations
 

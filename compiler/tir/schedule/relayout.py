@@ -1,4 +1,4 @@
-"""Accessing a buffer in another layout, and filling what that leaves free."""
+"""Rewriting of accesses to another layout, and filling of its padding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the arguments of primitives are: how users write them, how traces keep them, and what the work is done on."""
+"""Roles of primitive arguments: their types for users, in traces and in implementations."""
 
 from __future__ import annotations
 

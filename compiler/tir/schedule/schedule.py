@@ -1,4 +1,4 @@
-"""A schedule of a program with blocks: ``tvm.tir.Schedule``."""
+"""``tvm.tir.Schedule``: schedules of TensorIR programs."""
 
 from __future__ import annotations
 

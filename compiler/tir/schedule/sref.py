@@ -1,4 +1,4 @@
-"""References to the loops and blocks of a program that is being scheduled, and what blocks need of each other."""
+"""References to the loops and blocks of a scheduled program, and block dependences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of a schedule: the program, references to its loops and blocks, and what is known about its blocks."""
+"""The schedule state: the program, references to its loops and blocks, and block properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of a schedule as instruments are told of them."""
+"""Schedule steps as reported to instruments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks for the tests of schedules: ``tvm.tir.schedule.testing``."""
+"""Test helpers for schedules: ``tvm.tir.schedule.testing``."""
 
 from __future__ import annotations
 

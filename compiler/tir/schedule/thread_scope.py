@@ -1,4 +1,4 @@
-"""Which threads of a GPU see the same memory."""
+"""The GPU threads that share a memory scope."""
 
 from __future__ import annotations
 

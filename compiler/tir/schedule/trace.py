@@ -1,4 +1,4 @@
-"""What was done to a program: steps that can be shown, saved, changed and done again."""
+"""Traces of primitives, which can be printed, serialised, edited and replayed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewrites of schedules that take several primitives: ``tvm.tir.schedule.transform``."""
+"""Composite schedule transformations: ``tvm.tir.schedule.transform``."""
 
 from __future__ import annotations
 

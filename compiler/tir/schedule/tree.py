@@ -1,4 +1,4 @@
-"""Walking the loops and blocks of a program that is being scheduled."""
+"""Traversal of the loops and blocks of a scheduled program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TVMScript, loop IR written in Python's syntax: ``tvm.script``.
+"""TVMScript: ``tvm.script``.
 
 ``str`` of a function or module is its TVMScript, and :func:`from_source` reads it back.  In a file, ``@T.prim_func``
 and ``@tvm.script.ir_module`` read functions and classes where they are defined; their bodies are never run::

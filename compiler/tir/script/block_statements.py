@@ -1,4 +1,4 @@
-"""Reads the blocks of a TVMScript function."""
+"""Parsing of the blocks of a TVMScript function."""
 
 from __future__ import annotations
 

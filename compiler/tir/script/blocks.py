@@ -1,4 +1,4 @@
-"""The words of TVMScript that blocks are written with: ``with T.block("C"):``, ``T.axis``, ``T.reads``, …"""
+"""TVMScript syntax of blocks: ``with T.block("C"):``, ``T.axis``, ``T.reads``, …"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of TVMScript that make buffers and memory."""
+"""TVMScript functions that create buffers and allocations."""
 
 from __future__ import annotations
 

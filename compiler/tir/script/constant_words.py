@@ -1,4 +1,4 @@
-"""The word of TVMScript for memory with known contents."""
+"""The TVMScript function for constant memory."""
 
 from __future__ import annotations
 

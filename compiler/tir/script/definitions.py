@@ -1,4 +1,4 @@
-"""What the words of TVMScript stand for while a program is read: declarations, scopes, loops, types."""
+"""Values of the parser: declarations, scopes, loops and types."""
 
 from __future__ import annotations
 

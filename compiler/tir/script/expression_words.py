@@ -1,4 +1,4 @@
-"""The words of TVMScript that make expressions: what ``T`` offers besides operators and types."""
+"""TVMScript functions that build expressions, besides operators and types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluates the expressions of a TVMScript program: Python where only Python values meet, nodes where nodes do."""
+"""Evaluation of TVMScript expressions: Python for Python values, nodes otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads functions and modules of TVMScript, from text or where a user's file defines them."""
+"""Parsing of TVMScript functions and modules, from text or from Python definitions."""
 
 from __future__ import annotations
 

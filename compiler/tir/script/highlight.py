@@ -1,4 +1,4 @@
-"""Scripts on the console: ``tvm.script.highlight``."""
+"""Highlighting of scripts on the console: ``tvm.script.highlight``."""
 
 from __future__ import annotations
 

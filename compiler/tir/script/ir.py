@@ -1,4 +1,4 @@
-"""``I`` of TVMScript: ``from tvm.script import ir as I``."""
+"""The ``I`` namespace of TVMScript: ``from tvm.script import ir as I``."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The words of TVMScript that loops are written with: ``for i in T.parallel(16):``."""
+"""TVMScript syntax of loops: ``for i in T.parallel(16):``."""
 
 from __future__ import annotations
 

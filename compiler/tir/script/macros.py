@@ -1,4 +1,4 @@
-"""``T.macro``: pieces of programs that are read anew wherever they are used."""
+"""``T.macro``: program fragments that are expanded where they are called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators of expressions as TVMScript writes them.
+"""Operators of TVMScript expressions.
 
 Python's arithmetic folds constants and drops neutral elements, as it does outside of scripts.  Comparisons, ``and`` and
 ``or``, and the nodes by name (``T.Add(i, 0)``) are exactly what stands there.

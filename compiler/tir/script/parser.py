@@ -1,4 +1,4 @@
-"""Reading programs: ``tvm.script.parser``."""
+"""The TVMScript parser: ``tvm.script.parser``."""
 
 from compiler.tir.script import core, ir, tir
 from compiler.tir.script.functions import from_source as parse

@@ -1,4 +1,4 @@
-"""Reads accesses through pointers, as older releases write them: ``T.load("float32", A.data, i)``, ``A.data[i]``."""
+"""Pointer accesses of older releases: ``T.load("float32", A.data, i)``, ``A.data[i]``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of TVMScript that make scopes, variables and statements."""
+"""TVMScript functions that create scopes, variables and statements."""
 
 from __future__ import annotations
 

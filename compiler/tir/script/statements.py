@@ -1,4 +1,4 @@
-"""Reads the statements of a TVMScript function."""
+"""Parsing of the statements of a TVMScript function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The word of TVMScript that stores to a buffer: ``T.buffer_store(A, 1.0, [i, j])`` for ``A[i, j] = 1.0``."""
+"""``T.buffer_store(A, 1.0, [i, j])``, the functional form of ``A[i, j] = 1.0``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``T`` of TVMScript: ``from tvm.script import tir as T``.
+"""The ``T`` namespace of TVMScript: ``from tvm.script import tir as T``.
 
 Besides the words below, ``T`` has each data type (``T.float32``, ``T.int32x4``), each operator of expressions
 (``T.exp``, ``T.if_then_else``, …) and the binary operators as functions (``T.min``, ``T.Add``, …).

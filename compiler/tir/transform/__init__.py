@@ -1,4 +1,4 @@
-"""Passes over loop IR, one file each, under TVM's names."""
+"""TIR passes, one file each, under TVM's names."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Passes made from a plain function over the functions of a module."""
+"""Passes from plain functions on the functions of a module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passes over single functions of loop IR."""
+"""Base classes of function passes on TIR."""
 
 from __future__ import annotations
 

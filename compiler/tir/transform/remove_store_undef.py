@@ -1,4 +1,4 @@
-"""Removing stores of undefined values."""
+"""Removes stores of undefined values."""
 
 from __future__ import annotations
 

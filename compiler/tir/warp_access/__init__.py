@@ -1,4 +1,4 @@
-"""What the warps of a kernel do to memory: sectors, bank conflicts, bytes, computed from the loop IR."""
+"""Memory accesses of a kernel's warps, computed from TIR: sectors, bank conflicts, bytes."""
 
 from compiler.tir.warp_access.explain import KernelAccesses, WarpAccess, explain_kernels
 from compiler.tir.warp_access.site import AccessSite

@@ -1,4 +1,4 @@
-"""The accesses of kernels as their warps make them."""
+"""Explains the memory accesses of kernels warp by warp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values of an index for many threads and iterations at once."""
+"""Evaluates an index for many threads and iterations at once."""
 
 from __future__ import annotations
 

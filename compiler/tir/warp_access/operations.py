@@ -1,4 +1,4 @@
-"""How many arithmetic operations a thread does: those of expressions, and those of instructions that do many at once.
+"""Counts the arithmetic operations of a thread, including those of matrix and dot product instructions.
 
 A product of matrices by tensor cores is an instruction of a warp: each thread counts its share.
 """

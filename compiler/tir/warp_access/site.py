@@ -1,4 +1,4 @@
-"""Where an access stands in a kernel: its place in memory for any block, warp and iteration."""
+"""An access in a kernel: its addresses for any block, warp and iteration."""
 
 from __future__ import annotations
 

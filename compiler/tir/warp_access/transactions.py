@@ -1,4 +1,4 @@
-"""What an access of one warp costs: sectors of global memory, ways of a bank conflict.
+"""The cost of a warp's access: global memory sectors and bank conflict ways.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""An access followed through the loops of its kernel, in some blocks and all of their warps."""
+"""Follows an access through the loops of its kernel, for all warps of some blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that say something to passes about what they are given: ``relay.annotation``."""
+"""Annotation operators, which pass information to passes: ``relay.annotation``."""
 
 from compiler.relay.op_registry import find_public, load_operators
 

@@ -1,4 +1,4 @@
-"""Operators that return what they are given, and say something to passes.
+"""Identity operators that annotate their argument for passes.
 
 Devices and external compilers do not change what is computed.
 """

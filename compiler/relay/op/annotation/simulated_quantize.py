@@ -1,4 +1,4 @@
-"""Quantization in floating point: ``relay.op.annotation.simulated_quantize``."""
+"""Simulated quantization: ``relay.op.annotation.simulated_quantize``."""
 
 from __future__ import annotations
 

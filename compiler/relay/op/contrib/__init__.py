@@ -1,4 +1,4 @@
-"""What external compilers support: ``relay.op.contrib``."""
+"""Pattern tables of external compilers: ``relay.op.contrib``."""
 
 from typing import TYPE_CHECKING
 

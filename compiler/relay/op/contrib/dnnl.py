@@ -1,4 +1,4 @@
-"""What oneDNN computes at one go: its table of patterns, and the operators that it supports.
+"""The oneDNN pattern table, and the operators that oneDNN supports.
 
 The library itself is not called from here; the table serves ``MergeComposite``, the attribute ``target.dnnl`` of
 operators serves ``AnnotateTarget``.

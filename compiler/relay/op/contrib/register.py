@@ -1,4 +1,4 @@
-"""Tables of the patterns that external compilers get as one function: what ``MergeComposite`` takes."""
+"""The registry of pattern tables, for ``MergeComposite``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators whose shape is known at run time only: ``relay.op.dyn``."""
+"""Operators with shapes computed at run time: ``relay.op.dyn``."""
 
 from compiler.relay.op_registry import find_public, load_operators
 

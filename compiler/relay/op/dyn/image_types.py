@@ -1,4 +1,4 @@
-"""The type of images whose new size is an argument."""
+"""Type relations of resizing to a size computed at run time."""
 
 from __future__ import annotations
 

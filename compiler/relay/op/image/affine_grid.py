@@ -1,4 +1,4 @@
-"""Grids that affine maps make: ``image.affine_grid``."""
+"""Sampling grids of affine transforms: ``image.affine_grid``."""
 
 from __future__ import annotations
 

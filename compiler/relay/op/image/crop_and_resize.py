@@ -1,4 +1,4 @@
-"""Boxes cut out of images and brought to one size: ``image.crop_and_resize``."""
+"""Crops of boxes, resized to one size: ``image.crop_and_resize``."""
 
 from __future__ import annotations
 

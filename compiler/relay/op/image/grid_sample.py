@@ -1,4 +1,4 @@
-"""Images at the points of a grid: ``image.grid_sample``."""
+"""Image sampling at the points of a grid: ``image.grid_sample``."""
 
 from __future__ import annotations
 

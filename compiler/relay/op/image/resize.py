@@ -1,4 +1,4 @@
-"""Images of another size: ``image.resize1d``, ``image.resize2d``, ``image.resize3d``."""
+"""Image resizing: ``image.resize1d``, ``image.resize2d``, ``image.resize3d``."""
 
 from __future__ import annotations
 

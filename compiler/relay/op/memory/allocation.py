@@ -1,4 +1,4 @@
-"""Memory and the tensors in it: ``memory.alloc_storage``, ``memory.alloc_tensor``, ``memory.kill``."""
+"""Allocation of storage and tensors: ``memory.alloc_storage``, ``memory.alloc_tensor``, ``memory.kill``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nested tuples as sequences of tensors, and back."""
+"""Flattening of nested tuples, and its inverse."""
 
 from __future__ import annotations
 

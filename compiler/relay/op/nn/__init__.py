@@ -1,4 +1,4 @@
-"""Operators of neural networks: ``relay.nn``."""
+"""Neural network operators: ``relay.nn``."""
 
 from compiler.relay.op_registry import find_public, load_operators
 

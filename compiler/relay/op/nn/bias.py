@@ -1,4 +1,4 @@
-"""Around the layers: ``nn.bias_add``, ``nn.batch_flatten``, ``nn.dropout``."""
+"""Bias, flattening and dropout: ``nn.bias_add``, ``nn.batch_flatten``, ``nn.dropout``."""
 
 from __future__ import annotations
 

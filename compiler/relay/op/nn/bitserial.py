@@ -1,4 +1,4 @@
-"""Products of numbers of a few bits: ``nn.bitpack``, ``nn.bitserial_dense``, ``nn.bitserial_conv2d``."""
+"""Low-bit products: ``nn.bitpack``, ``nn.bitserial_dense``, ``nn.bitserial_conv2d``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layout that a target likes for ``nn.conv2d``: channels in blocks as wide as its vectors."""
+"""The preferred layout of ``nn.conv2d`` on a target: channels in blocks of the vector width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The attributes of convolutions, a class for each number of spatial dimensions."""
+"""Attributes of convolutions, one class per number of spatial dimensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gradient of a convolution's weight: ``nn.conv2d_backward_weight``."""
+"""Weight gradients of convolutions: ``nn.conv2d_backward_weight``."""
 
 from __future__ import annotations
 

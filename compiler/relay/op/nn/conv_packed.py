@@ -1,4 +1,4 @@
-"""Convolutions over channels in blocks: ``nn.contrib_conv2d_NCHWc``, ``nn.contrib_depthwise_conv2d_NCHWc``.
+"""Convolutions with channels in blocks: ``nn.contrib_conv2d_NCHWc``, ``nn.contrib_depthwise_conv2d_NCHWc``.
 
 They are what ``nn.conv2d`` becomes where vectors are as wide as a block.
 """

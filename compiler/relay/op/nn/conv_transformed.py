@@ -1,4 +1,4 @@
-"""Convolutions whose weight is transformed beforehand: by Winograd's filtering, or into the tiles of a product."""
+"""Convolutions with pre-transformed weights: Winograd, and tiled matrix products."""
 
 from __future__ import annotations
 

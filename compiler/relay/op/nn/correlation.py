@@ -1,4 +1,4 @@
-"""Windows of one image compared with those of another: ``nn.correlation``."""
+"""Correlation of the windows of two images: ``nn.correlation``."""
 
 from __future__ import annotations
 

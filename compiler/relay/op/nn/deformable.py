@@ -1,4 +1,4 @@
-"""Convolutions whose windows have a place of their own for each element: ``nn.deformable_conv2d``."""
+"""Deformable convolutions, with an offset per window element: ``nn.deformable_conv2d``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of matrices: ``nn.dense``, ``nn.contrib_dense_pack``, ``nn.matmul``, ``nn.batch_matmul``."""
+"""Matrix products: ``nn.dense``, ``nn.contrib_dense_pack``, ``nn.matmul``, ``nn.batch_matmul``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dense layers with their weight in panels: ``tvm.topi.x86.dense_alter_op``."""
+"""Packing of the weights of dense layers: ``tvm.topi.x86.dense_alter_op``."""
 
 from __future__ import annotations
 

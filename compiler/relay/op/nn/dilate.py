@@ -1,4 +1,4 @@
-"""Elements pulled apart: ``nn.dilate``."""
+"""Dilation of tensors: ``nn.dilate``."""
 
 from __future__ import annotations
 

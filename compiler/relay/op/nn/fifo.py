@@ -1,4 +1,4 @@
-"""A queue of fixed length along an axis: ``nn.fifo_buffer``."""
+"""FIFO buffers along an axis: ``nn.fifo_buffer``."""
 
 from __future__ import annotations
 

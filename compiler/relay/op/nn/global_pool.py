@@ -1,4 +1,4 @@
-"""Pooling of whole images (``nn.global_avg_pool2d``, …) and into a given shape (``nn.adaptive_avg_pool2d``, …)."""
+"""Global pooling (``nn.global_avg_pool2d``, …) and adaptive pooling (``nn.adaptive_avg_pool2d``, …)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pooling: windows (``nn.max_pool2d``, …), whole images (``nn.global_avg_pool2d``, …), a given number of windows."""
+"""Pooling: ``nn.max_pool2d``, ``nn.avg_pool2d``, ``nn.global_avg_pool2d``, ``nn.adaptive_avg_pool2d``, …"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients of pooling: ``nn.max_pool2d_grad``, ``nn.avg_pool2d_grad``, and for one and three dimensions."""
+"""Gradients of pooling: ``nn.max_pool2d_grad``, ``nn.avg_pool2d_grad``, and those in one and three dimensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Channels into pixels and back: ``nn.depth_to_space``, ``nn.space_to_depth``."""
+"""Depth-to-space conversions: ``nn.depth_to_space``, ``nn.space_to_depth``."""
 
 from __future__ import annotations
 

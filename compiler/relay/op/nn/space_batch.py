@@ -1,4 +1,4 @@
-"""Blocks of space as batches and back: ``nn.space_to_batch_nd``, ``nn.batch_to_space_nd``."""
+"""Space-to-batch conversions: ``nn.space_to_batch_nd``, ``nn.batch_to_space_nd``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparse matrices: ``nn.sparse_dense``, ``nn.sparse_add``, ``nn.sparse_transpose``."""
+"""Sparse matrix operators: ``nn.sparse_dense``, ``nn.sparse_add``, ``nn.sparse_transpose``."""
 
 from __future__ import annotations
 

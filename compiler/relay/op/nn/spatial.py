@@ -1,4 +1,4 @@
-"""What operators over windows of images share: attributes for each spatial dimension, extents that may be symbolic."""
+"""Helpers of sliding-window operators: attributes per spatial dimension, and symbolic extents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products whose extents tensor cores can cut into tiles: ``topi.nn.dense_legalize`` and its kin.
+"""Padding of matrix products to tensor core tiles: ``topi.nn.dense_legalize``, …
 
 A GPU multiplies tiles of fixed extents at once.  A product that is not made of whole tiles is computed with zeros at
 its ends, where that is not too many of them, and cut to its shape again.

@@ -1,4 +1,4 @@
-"""Larger images: ``nn.upsampling``, ``nn.upsampling3d``."""
+"""Upsampling: ``nn.upsampling``, ``nn.upsampling3d``."""
 
 from __future__ import annotations
 

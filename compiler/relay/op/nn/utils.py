@@ -1,4 +1,4 @@
-"""The zeros around data as attributes of operators give them: ``tvm.relay.op.nn.utils``."""
+"""Normalisation of padding attributes: ``tvm.relay.op.nn.utils``."""
 
 from __future__ import annotations
 

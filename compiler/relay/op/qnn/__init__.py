@@ -1,4 +1,4 @@
-"""Quantised operators, ``relay.qnn``: integers with a scale and a zero point in place of real numbers."""
+"""Quantized operators, on integers with a scale and a zero point: ``relay.qnn``."""
 
 import sys
 

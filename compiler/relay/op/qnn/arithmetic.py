@@ -1,4 +1,4 @@
-"""Quantised operators as arithmetic on integers: what their canonical forms are made of."""
+"""Integer arithmetic of canonicalized quantized operators."""
 
 from __future__ import annotations
 

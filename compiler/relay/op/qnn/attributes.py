@@ -1,4 +1,4 @@
-"""Rules that programs set for quantised operators, under TVM's names."""
+"""Registration of rules for quantized operators, under TVM's names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Means of windows of quantised images: ``qnn.avg_pool2d``."""
+"""Quantized average pooling: ``qnn.avg_pool2d``."""
 
 from __future__ import annotations
 

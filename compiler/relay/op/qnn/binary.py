@@ -1,4 +1,4 @@
-"""Arithmetic of two quantised tensors: ``qnn.add``, ``qnn.subtract``, ``qnn.mul``."""
+"""Quantized binary arithmetic: ``qnn.add``, ``qnn.subtract``, ``qnn.mul``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several quantised tensors as one: ``qnn.concatenate``."""
+"""Quantized concatenation: ``qnn.concatenate``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions of integers: ``qnn.conv2d``, ``qnn.conv2d_transpose``."""
+"""Quantized convolutions: ``qnn.conv2d``, ``qnn.conv2d_transpose``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaky rectification of quantised numbers: ``qnn.leaky_relu``."""
+"""Quantized leaky ReLU: ``qnn.leaky_relu``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers of integers in the data types that a CPU is fast at: ``qnn.transform.Legalize``, and what builds make of them.
+"""Legalization of integer data types for fast CPU instructions: ``qnn.transform.Legalize``, and its use in builds.
 
 x86 CPUs multiply unsigned by signed bytes fast, ARM's with the dot product instructions bytes of one signedness.
 Others get 16-bit numbers, from which the zero points are subtracted beforehand.

@@ -1,4 +1,4 @@
-"""Products of matrices of integers: ``qnn.dense``, ``qnn.batch_matmul``."""
+"""Quantized matrix products: ``qnn.dense``, ``qnn.batch_matmul``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What quantised operators share: scales and zero points, for all of the data or one for each channel."""
+"""Helpers for scales and zero points, per tensor or per channel."""
 
 from __future__ import annotations
 

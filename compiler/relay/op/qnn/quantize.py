@@ -1,4 +1,4 @@
-"""Between real numbers and integers: ``qnn.quantize``, ``qnn.dequantize``."""
+"""Quantization and dequantization: ``qnn.quantize``, ``qnn.dequantize``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From integers of one scale and zero point to those of another: ``qnn.requantize``."""
+"""Requantization between scales and zero points: ``qnn.requantize``."""
 
 from __future__ import annotations
 

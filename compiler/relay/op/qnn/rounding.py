@@ -1,4 +1,4 @@
-"""How ``qnn.requantize`` computes: which way it rounds halves, and in which data type."""
+"""The rounding mode and compute data type of ``qnn.requantize``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantisation simulated in floating point: ``qnn.simulated_quantize``, ``qnn.simulated_dequantize``."""
+"""Simulated quantization in floating point: ``qnn.simulated_quantize``, ``qnn.simulated_dequantize``."""
 
 from __future__ import annotations
 

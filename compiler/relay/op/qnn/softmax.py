@@ -1,4 +1,4 @@
-"""Softmax of quantised numbers, computed with integers alone: ``qnn.softmax``."""
+"""Integer-only softmax: ``qnn.softmax``."""
 
 from __future__ import annotations
 

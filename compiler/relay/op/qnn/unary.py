@@ -1,4 +1,4 @@
-"""Functions of single quantised numbers: ``qnn.tanh``, ``qnn.exp``, ``qnn.sigmoid``, …"""
+"""Quantized unary functions: ``qnn.tanh``, ``qnn.exp``, ``qnn.sigmoid``, …"""
 
 from __future__ import annotations
 

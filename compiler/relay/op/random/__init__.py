@@ -1,4 +1,4 @@
-"""Random numbers by keys: ``relay.random``."""
+"""Counter-based random numbers: ``relay.random``."""
 
 from compiler.relay.op_registry import find_public, load_operators
 

@@ -1,4 +1,4 @@
-"""Random numbers of a distribution: ``uniform``, ``normal``, ``multinomial``."""
+"""Random distributions: ``uniform``, ``normal``, ``multinomial``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys and the random bits that they give: ``threefry_key``, ``threefry_generate``, ``threefry_split``.
+"""The Threefry generator: ``threefry_key``, ``threefry_generate``, ``threefry_split``.
 
 How a key is laid out is told in :mod:`compiler.topi.random`.
 """

@@ -1,4 +1,4 @@
-"""Strategies of operators, and wrappers of definitions and schedules for them: ``relay.op.strategy``."""
+"""Operator strategies, and wrappers of compute definitions and schedules: ``relay.op.strategy``."""
 
 from compiler.ir.extension import extension_point
 from compiler.relay.op.strategy import generic, wrappers

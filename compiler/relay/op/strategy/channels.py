@@ -1,4 +1,4 @@
-"""The channels of convolutions in any layout, for strategies: ``tvm.relay.op.strategy.generic``."""
+"""Channel queries of convolutions in any layout, for strategies: ``tvm.relay.op.strategy.generic``."""
 
 from __future__ import annotations
 

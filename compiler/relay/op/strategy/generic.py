@@ -1,4 +1,4 @@
-"""How definitions of ``topi`` become implementations: what they take from the attributes of a call.
+"""Wrappers that make ``topi`` definitions into strategy implementations.
 
 ``wrap_compute_conv2d(f)`` calls ``f(data, weight, strides, padding, dilation, out_dtype)``, as TVM's wrappers do.  A
 strategy by name, such as ``conv2d_strategy``, is the generic function of an operator's row, to which programs add

@@ -1,4 +1,4 @@
-"""Wrappers of definitions that differ only in the attributes that they hand on: a table.
+"""A table of wrappers that differ only in the attributes they pass on.
 
 ``wrap_compute_topk(f)`` calls ``f(data, k, axis, ret_type, is_ascend, dtype)``: the inputs of the operator, then its
 attributes in this order, as TVM's wrappers do.

@@ -1,4 +1,4 @@
-"""Operators on regions of images: ``relay.vision``."""
+"""Object detection operators: ``relay.vision``."""
 
 from compiler.relay.op_registry import find_public, load_operators
 

@@ -1,4 +1,4 @@
-"""The best of boxes that overlap: ``vision.non_max_suppression``, ``vision.all_class_non_max_suppression``."""
+"""Non-maximum suppression: ``vision.non_max_suppression``, ``vision.all_class_non_max_suppression``."""
 
 from __future__ import annotations
 

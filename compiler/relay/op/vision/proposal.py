@@ -1,4 +1,4 @@
-"""The regions that a region proposal network finds: ``vision.proposal``."""
+"""Region proposals: ``vision.proposal``."""
 
 from __future__ import annotations
 

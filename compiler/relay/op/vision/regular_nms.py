@@ -1,4 +1,4 @@
-"""The best boxes of all classes, as detectors end: ``vision.regular_non_max_suppression``."""
+"""Multi-class non-maximum suppression of detection models: ``vision.regular_non_max_suppression``."""
 
 from __future__ import annotations
 

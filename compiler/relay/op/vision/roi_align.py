@@ -1,4 +1,4 @@
-"""Regions of images: ``vision.roi_align``."""
+"""RoI align: ``vision.roi_align``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The largest elements of regions: ``vision.roi_pool``."""
+"""RoI max pooling: ``vision.roi_pool``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Boxes whose score counts: ``vision.get_valid_counts``."""
+"""Filtering of boxes by score: ``vision.get_valid_counts``."""
 
 from __future__ import annotations
 

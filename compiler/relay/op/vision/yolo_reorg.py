@@ -1,4 +1,4 @@
-"""The reorganisation of YOLO: ``vision.yolo_reorg``."""
+"""YOLO reorganisation: ``vision.yolo_reorg``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the virtual machine does with shapes and kernels: ``relay.op.vm``."""
+"""Virtual machine operators on shapes and kernels: ``relay.op.vm``."""
 
 from compiler.relay.op_registry import find_public, load_operators
 

@@ -1,4 +1,4 @@
-"""Shapes and calls as the virtual machine sees them: ``vm.shape_of``, ``vm.reshape_tensor``, ``vm.invoke_tvm_op``."""
+"""Shapes and kernel calls of the virtual machine: ``vm.shape_of``, ``vm.reshape_tensor``, ``vm.invoke_tvm_op``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The primitives of schedules: importing this package registers them."""
+"""The schedule primitives, which are registered by importing this package."""
 
 from compiler.tir.schedule.primitives import (  # noqa: F401
     access_regions,

@@ -1,4 +1,4 @@
-"""Saying which elements a block accesses, in place of what is found from its body."""
+"""Primitives that override the access regions of a block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hints for later passes."""
+"""Annotations for later passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making one block of the loops inside of a loop: ``blockize``."""
+"""``blockize``: turns the loops inside a loop into a block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of buffers in other memory: ``cache_read`` and ``cache_write``."""
+"""``cache_read`` and ``cache_write``: copies of buffers in other memory scopes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of indices: computing once, ahead of a block, where it reads."""
+"""``cache_index``: precomputes the indices of a block into a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moving a block under a loop of another one: ``compute_at`` and ``reverse_compute_at``."""
+"""``compute_at`` and ``reverse_compute_at``: move a block under a loop of another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copying what the blocks under a loop access to other memory, once in each iteration of the loop."""
+"""``read_at`` and ``write_at``: copy the accessed region once per iteration of a loop."""
 
 from __future__ import annotations
 

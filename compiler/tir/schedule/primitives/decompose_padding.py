@@ -1,4 +1,4 @@
-"""Separating the elements that pad a tensor from those that are copied."""
+"""``decompose_padding``: separates padding from copying."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Separating how a reduction begins from how it goes on."""
+"""``decompose_reduction``: separates the initialisation of a reduction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Computing a block where it is used: ``compute_inline`` and ``reverse_compute_inline``."""
+"""``compute_inline`` and ``reverse_compute_inline``."""
 
 from __future__ import annotations
 

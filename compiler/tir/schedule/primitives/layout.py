@@ -1,4 +1,4 @@
-"""Other layouts: of buffers, of the axes of blocks, of flattened memory."""
+"""Layout transformations of buffers and block axes."""
 
 from __future__ import annotations
 

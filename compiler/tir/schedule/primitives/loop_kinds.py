@@ -1,4 +1,4 @@
-"""How the iterations of a loop are carried out."""
+"""Loop kinds: parallel, vectorized, unrolled, bound to threads."""
 
 from __future__ import annotations
 

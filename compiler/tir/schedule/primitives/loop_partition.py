@@ -1,4 +1,4 @@
-"""Partitioning a loop: several loops, one after the other, in blocks of their own."""
+"""``loop_partition``: splits a loop into consecutive ones, in blocks of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Merging loops that stand one after the other."""
+"""``merge``: merges consecutive loop nests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding blocks and loops."""
+"""Lookup of blocks and loops."""
 
 from __future__ import annotations
 

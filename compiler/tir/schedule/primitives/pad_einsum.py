@@ -1,4 +1,4 @@
-"""Giving a product of tensors round extents: ``pad_einsum``."""
+"""``pad_einsum``: pads the extents of a tensor contraction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of buffers whose elements lie as a block uses them."""
+"""``reindex``: copies of buffers in the index order of a block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reducing in two steps: first within one loop's iterations each, then over them."""
+"""``rfactor``: factors a reduction into partial results and their combination."""
 
 from __future__ import annotations
 

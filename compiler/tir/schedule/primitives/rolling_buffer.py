@@ -1,4 +1,4 @@
-"""Keeping in a small buffer what the next iteration of a loop needs again: ``rolling_buffer``."""
+"""``rolling_buffer``: keeps the values that the next iteration reuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random decisions, which a trace keeps, and steps that mark places in it."""
+"""Sampling, whose decisions are kept in the trace, and markers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The memory of buffers: its alignment, where it is, and what its elements are."""
+"""Storage primitives: alignment, scope and data type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Letting an intrinsic compute a block: ``tensorize``."""
+"""``tensorize``: replaces a block by an intrinsic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs that read Python source by themselves work with: ``tvm.script.parser.core``."""
+"""The generic Python parsing layer: ``tvm.script.parser.core``."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Source text of functions and classes, with their places: ``tvm.script.parser.core.diagnostics``."""
+"""Source text of functions and classes, with locations: ``tvm.script.parser.core.diagnostics``."""
 
 from __future__ import annotations
 

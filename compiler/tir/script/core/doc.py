@@ -1,4 +1,4 @@
-"""The syntax tree of a program: ``tvm.script.parser.core.doc``.
+"""The Python syntax tree: ``tvm.script.parser.core.doc``.
 
 Classic TVM has classes of its own, because the trees of several Python versions differed; here they are those of
 :mod:`ast`, so that a tree of either needs no translation.

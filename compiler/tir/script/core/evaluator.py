@@ -1,4 +1,4 @@
-"""The values of Python expressions, worked out from their syntax trees: ``tvm.script.parser.core.evaluator``."""
+"""Evaluation of Python syntax trees: ``tvm.script.parser.core.evaluator``."""
 
 from __future__ import annotations
 

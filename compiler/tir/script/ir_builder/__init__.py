@@ -1,4 +1,4 @@
-"""Building programs by running Python, with the words of TVMScript: ``tvm.script.ir_builder``.
+"""The TVMScript IR builder, which builds programs by running Python: ``tvm.script.ir_builder``.
 
 What is opened by ``with`` takes the statements that are emitted inside::
 

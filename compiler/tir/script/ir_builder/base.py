@@ -1,4 +1,4 @@
-"""The builder, and the frames that ``with`` opens in it."""
+"""The IR builder and its frames."""
 
 from __future__ import annotations
 

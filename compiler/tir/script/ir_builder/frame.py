@@ -1,4 +1,4 @@
-"""The frames of loop IR: functions, blocks, loops, and statements that hold for others."""
+"""Frames of TIR: functions, blocks, loops and scoping statements."""
 
 from __future__ import annotations
 

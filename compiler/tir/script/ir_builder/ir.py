@@ -1,4 +1,4 @@
-"""The words of modules: ``from tvm.script.ir_builder import ir as I``."""
+"""Builder functions of modules: ``from tvm.script.ir_builder import ir as I``."""
 
 from __future__ import annotations
 

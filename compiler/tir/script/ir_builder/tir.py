@@ -1,4 +1,4 @@
-"""The words of loop IR: ``from tvm.script.ir_builder import tir as T``.
+"""Builder functions of TIR: ``from tvm.script.ir_builder import tir as T``.
 
 They are those of :mod:`compiler.tir.script.tir`; here they act at once on the builder whose ``with`` block runs.
 Words that are not below, such as operators and data types, mean what they do there; ``T.int32()`` is a new variable.

@@ -1,4 +1,4 @@
-"""Documents, the syntax trees of printed scripts: ``tvm.script.printer``."""
+"""Docs, the syntax trees of printed scripts: ``tvm.script.printer``."""
 
 from compiler.tir.script.printer import doc, doc_printer
 from compiler.tir.script.printer.doc_printer import to_python_script

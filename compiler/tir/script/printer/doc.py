@@ -1,4 +1,4 @@
-"""Documents: the Python syntax tree of a script that is to be printed."""
+"""Docs: the Python syntax tree of a script to print."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents as Python text."""
+"""Printing of docs as Python."""
 
 from __future__ import annotations
 

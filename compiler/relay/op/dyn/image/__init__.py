@@ -1,4 +1,4 @@
-"""Operators over images whose shape is known at run time only: ``relay.op.dyn.image``."""
+"""Image operators with shapes computed at run time: ``relay.op.dyn.image``."""
 
 from compiler.relay.op_registry import find_public, load_operators
 

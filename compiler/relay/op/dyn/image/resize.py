@@ -1,4 +1,4 @@
-"""Images whose new size is an argument: ``dyn.image.resize1d``, ``dyn.image.resize2d``, ``dyn.image.resize3d``."""
+"""Resizing to a size computed at run time: ``dyn.image.resize1d``, ``dyn.image.resize2d``, ``dyn.image.resize3d``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers whose shape is known at run time only: ``relay.op.dyn.nn``."""
+"""Neural network operators with shapes computed at run time: ``relay.op.dyn.nn``."""
 
 from compiler.relay.op_registry import find_public, load_operators
 

@@ -1,4 +1,4 @@
-"""Layers whose new size is an argument: ``dyn.nn.pad``, ``dyn.nn.upsampling``, ``dyn.nn.upsampling3d``."""
+"""Padding and upsampling by run-time amounts: ``dyn.nn.pad``, ``dyn.nn.upsampling``, ``dyn.nn.upsampling3d``."""
 
 from __future__ import annotations
 
