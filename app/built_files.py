@@ -1,4 +1,4 @@
-"""Files that a script's functions and models become: which there are, and what the child sends of one.
+"""Files that can be built from a script's functions and models, and their transfer from the child.
 
 The content is sent in parts, as libraries of models are large: each part is a message that begins with :data:`PART` and
 its place in the file.  A :class:`BuiltFile` that says how many bytes they are together comes after the last.

@@ -1,4 +1,4 @@
-"""What may go wrong with a request: exceptions, each with its HTTP status."""
+"""Exceptions of requests, with their HTTP statuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of kernels without a GPU: their faults, their accesses, what a launch costs at least."""
+"""Reports on kernels without a GPU: faults, memory accesses, lower bounds on the cost of a launch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locks on open files: they go with the process that holds them, however it ends."""
+"""File locks, which are released when the process ends in any way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server's log: each record begins a line, and nothing that a client or a script wrote begins another."""
+"""Logging, with records that untrusted text cannot forge or split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What NVIDIA's compilers make of the kernels that a script built: the jobs that run them are given no script."""
+"""Messages of the jobs that run NVIDIA's compilers on a script's kernels."""
 
 from __future__ import annotations
 

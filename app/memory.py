@@ -1,4 +1,4 @@
-"""How many bytes of memory each purpose of the server may hold at one time: its share of ``STRATA_MEMORY``.
+"""Memory budgets of the server by purpose, as shares of ``STRATA_MEMORY``.
 
 Whatever a client or a child sends is claimed from the budget of its purpose before it is kept, and released when it is
 dropped.  A claim that does not fit is refused at once, so that memory stays bounded whoever asks.

@@ -1,4 +1,4 @@
-"""Shows a script in a notebook: its compilation by a running server, in a frame.
+"""Notebook support: shows a script's compilation by a running server in a frame.
 
 >>> from app import notebook as strata
 >>> strata.show(open("matmul.py").read())                       # doctest: +SKIP

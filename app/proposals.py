@@ -1,4 +1,4 @@
-"""Schedule primitives that may be applied next: each with the edit of the script that writes it, or why it is refused.
+"""Proposed schedule primitives, each with the edit that writes it, or the reason why it is rejected.
 
 A child proposes them, so that each is tried on the script's own schedule; the page offers them as menus and drops.
 """

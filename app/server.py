@@ -1,4 +1,4 @@
-"""Makes the application: configuration, the runner of scripts, blueprints."""
+"""Creates the application: configuration, script runner, blueprints."""
 
 from __future__ import annotations
 

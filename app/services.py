@@ -1,4 +1,4 @@
-"""The services behind the views, built once for each application."""
+"""The services behind the views, created once per application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes on their way between the network and a thread, or from a child to the network: many lie in a temporary file."""
+"""Spooled bytes between network, threads and children, in memory or in a temporary file."""
 
 from __future__ import annotations
 

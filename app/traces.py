@@ -1,4 +1,4 @@
-"""What the player shows of a run: the accesses of a small program, and what modelled caches make of them.
+"""Traces for the player: accesses of a small program, and simulated caches.
 
 Long arrays are base64 of little-endian integers, so that a hostile one costs no more than its characters.
 """

@@ -1,4 +1,4 @@
-"""Programs for the visitor's GPU: kernels in WGSL, how they are launched, and what they should compute.
+"""Programs for the visitor's GPU: WGSL kernels, launches and expected results.
 
 Nothing comes back: what a browser computes and measures stays in the browser.  Long arrays are base64 of little-endian
 numbers.

@@ -1,4 +1,4 @@
-"""Lets this machine work for the servers of a cluster: ``python -m app.cluster``."""
+"""Runs a worker machine of a cluster: ``python -m app.cluster``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine's side: its Dask worker performs jobs, each in the sandbox of this machine.
+"""The worker machine's side: its Dask worker runs jobs in the local sandbox.
 
 A script never runs in the worker's process, nor is anything that it sent decoded there.
 """

@@ -1,4 +1,4 @@
-"""What a server and the machines of a cluster say to one another: MessagePack, checked against these types."""
+"""The messages between a server and the machines of a cluster: validated MessagePack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process of the cluster unpickles: names of an allowlist, whoever sends them.
+"""Restricted unpickling for processes of the cluster, by an allowlist of names.
 
 Dask sends functions, errors and a few of its own types as pickles, and reads all of them by one function.  Here that
 function is given an unpickler that finds nothing else, so that neither a server nor a machine runs what another that

@@ -1,4 +1,4 @@
-"""A server's side: jobs that run on the machines of a cluster, seen like those of the sandbox on its own."""
+"""The server's side: runs jobs on the machines of a cluster, with the interface of the local sandbox."""
 
 from __future__ import annotations
 

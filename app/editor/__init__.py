@@ -1,1 +1,1 @@
-"""What the editor knows of the public API: names to complete, with signatures and documentation."""
+"""Editor support: completions, signatures and documentation of the public API."""

@@ -1,4 +1,4 @@
-"""The names that the editor completes, read off the public API."""
+"""Completions of the editor, from the public API."""
 
 from __future__ import annotations
 

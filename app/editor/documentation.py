@@ -1,4 +1,4 @@
-"""The documentation of a public name: its signature and its docstring, taken apart for the page."""
+"""Documentation of public names: signature and parsed docstring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formats scripts by ruff, which reads their text and runs nothing of it."""
+"""Formats scripts with ruff, without running them."""
 
 from __future__ import annotations
 

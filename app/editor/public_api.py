@@ -1,4 +1,4 @@
-"""The public API by its names: what ``tvm.te.Stage.split`` is, and which names a module or class offers."""
+"""Lookup in the public API: what ``tvm.te.Stage.split`` is, and the members of modules and classes."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Drawings of graphs: layout, folding of large graphs, frames around groups, SVG."""
+"""Graph drawings: layout, folding of large graphs, frames around groups, SVG."""

@@ -1,4 +1,4 @@
-"""Drawings of graphs as the page shows them, laid out on demand: no node moves from step to step."""
+"""Drawings of graphs for the page, laid out on demand with stable node positions across steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Control-flow graphs as the page draws them: blocks in layers, jumps back along the left side."""
+"""Drawings of control-flow graphs: blocks in layers, back edges along the left side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folds large graphs: each fused group, or each repeated block, becomes one node."""
+"""Folding of large graphs: each fused group, or each repeated block, becomes one node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames around the nodes of each group of a drawn graph."""
+"""Frames around groups of nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layered layout of a graph.
+"""Layered graph layout.
 
 Layered drawing after Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system structures"
 (1981): layers by the longest path, dummies where an edge crosses a layer, order and coordinates by sweeps of medians.

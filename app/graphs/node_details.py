@@ -1,4 +1,4 @@
-"""All that is known of one node of a drawn graph: what the side panel shows."""
+"""Details of a node for the side panel."""
 
 from __future__ import annotations
 

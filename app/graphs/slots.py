@@ -1,4 +1,4 @@
-"""Which nodes of a graph's steps are one: each has one slot in the drawings of all steps.
+"""Matching of nodes across the steps of a graph: equal nodes share a slot in all drawings.
 
 A pass rebuilds nodes, so that none is the same object afterwards.  A node is what the step before had of the same
 operator, origin, type and constants, in the order of evaluation; where a pass replaced it (a convolution by one of

@@ -1,4 +1,4 @@
-"""Drawings of a graph's steps in which no node moves: each step is a part of one layout of all of them."""
+"""Stable drawings: all steps of a graph are parts of one common layout."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Runs scripts: a fair queue, cores, the launcher of sandboxed jobs, the reader and cache of answers, ladders."""
+"""Execution of scripts: fair queue, cores, sandboxed jobs, answers and their cache, ladders."""

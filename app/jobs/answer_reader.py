@@ -1,4 +1,4 @@
-"""Reads the messages of a sandboxed child: they are hostile, and stay bytes until a worker decodes them."""
+"""Reads the messages of a sandboxed child, which are untrusted and stay bytes until a worker decodes them."""
 
 from __future__ import annotations
 

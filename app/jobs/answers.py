@@ -1,4 +1,4 @@
-"""Answers as the server keeps them: bytes, which only the processes that render decode."""
+"""Answers as the server keeps them: bytes that only rendering processes decode."""
 
 from __future__ import annotations
 

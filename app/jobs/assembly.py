@@ -1,4 +1,4 @@
-"""Assembles an answer from the messages of a sandboxed child, each validated and measured first.
+"""Assembles an answer from the messages of a sandboxed child, after validating and measuring each.
 
 The messages are hostile: this runs in a process of :mod:`app.workers`, which has little memory and little time.
 """

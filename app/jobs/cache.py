@@ -1,4 +1,4 @@
-"""Keeps answers: by the workspace that they answer, and by the texts and drawings that pages ask for by content."""
+"""The cache of answers, by workspace, and of their texts and drawings, by content."""
 
 from __future__ import annotations
 

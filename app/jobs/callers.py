@@ -1,4 +1,4 @@
-"""Who waits for a job's answer: a job is given up when nobody does any more.
+"""The callers that wait for a job, which is cancelled when none is left.
 
 A server makes a :class:`Caller` for each request and lets the request's thread run inside :func:`calling`; whatever
 waits there does so inside :func:`waiting`.  Without a caller, as in a test, everything is waited for.

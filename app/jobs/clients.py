@@ -1,4 +1,4 @@
-"""Who a request is from: the address that limits and queues count by, and the browser tab."""
+"""Identification of clients: the address that limits and queues count by, and the browser tab."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiles and runs workspaces: from the cache, else through the queue and in the sandbox."""
+"""Compiles and runs workspaces: from the cache, or through the queue and the sandbox."""
 
 from __future__ import annotations
 

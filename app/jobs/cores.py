@@ -1,4 +1,4 @@
-"""Assigns CPUs to jobs: a measurement has its own, so that concurrent compilations do not disturb it."""
+"""Assigns CPUs to jobs, so that compilations do not disturb concurrent measurements."""
 
 from __future__ import annotations
 

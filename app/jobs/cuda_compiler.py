@@ -1,4 +1,4 @@
-"""Compiles the kernels of an answer: CUDA C by NVRTC in one process, its machine code to SASS by nvdisasm in another.
+"""Compiles the kernels of an answer: CUDA C with NVRTC, then SASS with nvdisasm, in separate processes.
 
 Neither is given the script.  What they are given, and what they send, may be forged: it stays text and bytes here.
 """

@@ -1,4 +1,4 @@
-"""A queue for a limited number of slots in which nobody keeps the others waiting.
+"""A fair queue for a limited number of slots.
 
 Who goes next is decided by decay usage scheduling (:mod:`app.jobs.slot_time`) at two levels: the address that holds
 fewest slots and has used least slot time lately, then of its tabs the one of which the same is true, then the request

@@ -1,4 +1,4 @@
-"""Makes files of what a script builds: its own process makes them, and the server passes them on as they are.
+"""Builds files from a script in a process of its own, and passes them on.
 
 They come in parts, each of which goes to a temporary file before the next is read: the server never holds a file.
 Machine code of GPUs is made by NVIDIA's compilers, in a process of their own, of the CUDA C that the script's sends.

@@ -1,4 +1,4 @@
-"""Adds what NVIDIA's compilers made of kernels to an answer: listings, steps, occupancy, and why something is missing.
+"""Adds the results of NVIDIA's compilers to an answer: listings, steps, occupancy, or why they are missing.
 
 Texts of compilers are hostile like all that comes from children: this runs in a process of :mod:`app.workers`.
 """

@@ -1,4 +1,4 @@
-"""Ladders: measurements of every prefix of a schedule, which run while a page listens."""
+"""Ladders: measurements of every prefix of a schedule, while a page is listening."""
 
 from __future__ import annotations
 

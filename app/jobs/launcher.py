@@ -1,4 +1,4 @@
-"""Starts the sandboxed job of a workspace, with the limits that its mode and options call for."""
+"""Starts the sandboxed job of a workspace, with the limits of its mode and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starts what runs scripts on this machine: the strictest sandbox that it offers."""
+"""Selects the strictest sandbox that this machine offers."""
 
 from __future__ import annotations
 

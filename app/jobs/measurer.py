@@ -1,4 +1,4 @@
-"""Measures what a script makes, in processes that the script never enters.
+"""Measures kernels in processes that never run the script.
 
 One process runs the script and records, as data, the functions that it makes; each is measured in a process of its
 own, which is given nothing but that data.  What the first process reports itself is passed on as its own word.

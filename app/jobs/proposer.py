@@ -1,4 +1,4 @@
-"""Asks a script's schedule what can come next: its process tries each primitive and says how it is written."""
+"""Proposes schedule primitives: a process tries each and writes it as a line of the script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work on what a script makes: one process records a function, another that never runs the script works on it."""
+"""Jobs on recorded programs: one process records a function, and another, which never runs the script, uses it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that several servers share: what one has compiled, the others need not."""
+"""A cache of answers shared by several servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ladders that several servers share: one climbs it, and who listens may ask another.
+"""Ladders shared by several servers: one measures, and listeners may be connected to any.
 
 The server that measures writes the events of a ladder to the store every second; another that is asked for it reads
 them from there, and leaves word that somebody listens, or wants it stopped.

@@ -1,4 +1,4 @@
-"""Concurrent requests for the same work share one execution of it: a class opening its teacher's link compiles once."""
+"""Deduplication of concurrent requests, such as those of a class that opens its teacher's link."""
 
 from __future__ import annotations
 

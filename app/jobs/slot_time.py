@@ -1,4 +1,4 @@
-"""How much of the slots somebody has recently used: slot seconds, of which half are forgotten after a while.
+"""Recent slot usage of clients, in slot seconds with exponential decay.
 
 Schedulers of time-sharing systems call this decay usage: J. L. Hellerstein, "Achieving Service Rate Objectives with
 Decay Usage Scheduling", IEEE Transactions on Software Engineering 19(8), 1993.

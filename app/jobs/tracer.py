@@ -1,4 +1,4 @@
-"""Traces what a script makes: one process records the function, another that never runs the script plays it."""
+"""Traces functions for the player: one process records, and another, which never runs the script, interprets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prepares what a script makes for the visitor's GPU; what its browser does with it never comes back."""
+"""Prepares kernels for the visitor's GPU; results never return to the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lessons: a Markdown file each, with the checks of its steps beside the text."""
+"""Lessons: one Markdown file each, with checks for every step."""
 
 from app.lessons.checks import Check, Verdict
 from app.lessons.evidence import Evidence

@@ -1,4 +1,4 @@
-"""The kinds of checks: what a step of a lesson can ask of a student's script.
+"""The kinds of checks that a step of a lesson can make.
 
 Each kind is a :class:`msgspec.Struct`, so that a lesson names it by ``kind`` and its fields by their names.  It says
 in words what it asks, and judges the :class:`~app.lessons.evidence.Evidence`.

@@ -1,4 +1,4 @@
-"""The rows of a class's students and of the steps that they passed; each function works within a transaction."""
+"""The database rows of classes: students and the steps they have passed."""
 
 from __future__ import annotations
 

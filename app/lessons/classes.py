@@ -1,4 +1,4 @@
-"""Classes: a group that takes a lesson together, at one server or at several that share a database.
+"""Classes: groups that take a lesson together, on one server or on several that share a database.
 
 A class has no accounts.  Who holds its secret presents and sees the list; everybody else is a student under a name that
 the server gives them.  All that is kept is bounded: the newest state that was presented, a row for each student and for

@@ -1,4 +1,4 @@
-"""What the checks of a step read: the answer to a student's script, measurements, and the student's predictions."""
+"""The evidence that checks judge: the answer to a script, measurements and predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lesson, read from its Markdown file.
+"""Lessons, parsed from Markdown files.
 
 The file begins with its settings in TOML between lines of ``+++``.  Each second-level heading begins a step.  Some
 fences in a step are not text but what the step is made of, by their first line: ``python start`` is the script that it

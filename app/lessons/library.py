@@ -1,4 +1,4 @@
-"""The lessons that a server has: its own, and those of a teacher's folder, which are read again when they change."""
+"""The lessons of a server: the built-in ones, and those of a teacher's folder, reloaded when they change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markdown as HTML: CommonMark with tables, no HTML of its own, code in the colours of the editor."""
+"""Markdown rendering: CommonMark with tables and highlighted code, without raw HTML."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the page shows of an answer: the table of panes, the timeline, listings with their links, numbers, charts."""
+"""The contents of panes: the pane table, timeline, linked listings, numbers and charts."""

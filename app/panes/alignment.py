@@ -1,4 +1,4 @@
-"""Which lines of two texts are the same: but for names that a printer or a pass numbers, in their order or moved."""
+"""Alignment of the lines of two texts, up to renumbered names."""
 
 from __future__ import annotations
 

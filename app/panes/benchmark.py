@@ -1,4 +1,4 @@
-"""The measurements of an answer, as a table and a chart."""
+"""The benchmark pane: measurements as a table and a chart."""
 
 from __future__ import annotations
 

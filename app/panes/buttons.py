@@ -1,4 +1,4 @@
-"""The buttons of the timeline: steps of one group, folded where one button can stand for several."""
+"""The buttons of the timeline, with folding of similar steps."""
 
 from __future__ import annotations
 

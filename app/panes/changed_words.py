@@ -1,4 +1,4 @@
-"""Which words of a changed line changed, marked inside of its colours."""
+"""Word-level differences within highlighted lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The geometry of the benchmark chart: bars of measured kernels, NumPy and the machine's peak as lines.
+"""Geometry of the benchmark chart: bars of kernels, NumPy and the machine's peak as lines.
 
 The template only writes down an SVG; the numbers are computed, and tested, here.
 """

@@ -1,4 +1,4 @@
-"""Cycles of an iteration of the hot loop as they were measured, beside those of LLVM's model."""
+"""Measured cycles per iteration of the hot loop, next to those of LLVM's model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Differences: two listings merged, lines marked as added or removed, long unchanged stretches folded.
+"""Differences of two listings, with marked lines and folded unchanged stretches.
 
 Names that were only numbered anew are not a difference, lines of a graph that only moved are marked softly, and of
 changed lines the words that changed are marked.

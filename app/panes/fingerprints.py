@@ -1,4 +1,4 @@
-"""Fingerprints of what an answer shows, so that a link can tell whether a later compilation shows the same."""
+"""Fingerprints of displayed content, by which a link detects that it would show something else today."""
 
 from __future__ import annotations
 

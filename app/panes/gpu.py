@@ -1,4 +1,4 @@
-"""What is known of kernels without a GPU: their check on the CPU, the sanitizer's faults, accesses, devices."""
+"""The On a GPU pane: the check on the CPU, sanitizer reports, memory accesses and devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a GPU could make of a launch: its roofline with the kernel on it, and how blocks fill its processors."""
+"""Performance limits of a launch on known GPUs: roofline and waves of blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of graphs in a form that fusion leaves alone, so that a difference shows what became of values, not of names.
+"""Normalised text of graphs, so that differences show changed values instead of changed names.
 
 A pass such as FuseOps moves lines into the body of a function: they are indented, parameters stand where values stood,
 and the last one, whose value the call has, loses its name.

@@ -1,4 +1,4 @@
-"""Colours of a text: each line as escaped HTML with one-character classes that the style sheet knows."""
+"""Syntax highlighting: lines as escaped HTML with one-character classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What assembly instructions do, in a sentence each, for x86-64, AArch64, RISC-V and WebAssembly.
+"""One-sentence descriptions of assembly instructions for x86-64, AArch64, RISC-V and WebAssembly.
 
 Families that a rule describes better than a list (conditional jumps, FMA forms, packed arithmetic) are patterns; the
 first of the architecture that matches the whole mnemonic wins, and its groups fill the sentence.  The same letters mean

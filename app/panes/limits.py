@@ -1,4 +1,4 @@
-"""How much of an answer a page draws, whatever a script managed to send."""
+"""Limits on how much of an answer a page draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A listing as a pane shows it: at a chosen step, alone or compared with another."""
+"""The state of a listing pane: a step, alone or compared with another."""
 
 from __future__ import annotations
 

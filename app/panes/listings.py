@@ -1,4 +1,4 @@
-"""Listings as the page shows them: drawn in chunks, with the map of their links.
+"""Rendering of listings in chunks, with their links.
 
 Listings are drawn in chunks of :data:`CHUNK_LINES` lines.  Only the first ones travel with the page; the rest are
 placeholders of known height, fetched by content hash when they come near the viewport.

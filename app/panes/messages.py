@@ -1,4 +1,4 @@
-"""What the compiler says of a program: the lines that a message names can be gone to."""
+"""Compiler messages, with links to the lines that they name."""
 
 from __future__ import annotations
 

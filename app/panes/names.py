@@ -1,4 +1,4 @@
-"""Long names, as much of them as fits: their ends tell those of a model apart, which begin alike."""
+"""Abbreviation of long names, keeping their distinctive ends."""
 
 from __future__ import annotations
 

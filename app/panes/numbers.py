@@ -1,4 +1,4 @@
-"""Numbers and units as the page writes them."""
+"""Formatting of numbers and units."""
 
 from __future__ import annotations
 

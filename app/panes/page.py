@@ -1,4 +1,4 @@
-"""From an answer to what the templates draw: the content of each pane, the timeline, data for the page's scripts."""
+"""Conversion of an answer to template data: panes, timeline, data for the page's scripts."""
 
 from __future__ import annotations
 

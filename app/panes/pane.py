@@ -1,4 +1,4 @@
-"""What a row of the table of panes says."""
+"""The definition of a pane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that differ by generated names alone: texts number their values anew, and a difference should not show it."""
+"""Normalisation of generated names, so that differences ignore renumbering."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The geometry of the roofline: what each step of a ladder reaches, against what memory and arithmetic allow.
+"""Geometry of the roofline of a ladder.
 
 Peak and bandwidth are measured.  How many bytes a step moves is modelled, of its loops and the last cache.
 

@@ -1,4 +1,4 @@
-"""The schedule of a function: its stages as nests of loops, and its primitives one by one."""
+"""The schedule pane: stages as loop nests, and primitives one by one."""
 
 from __future__ import annotations
 

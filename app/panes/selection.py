@@ -1,4 +1,4 @@
-"""What a visitor looks at: the view that a page or a link asks for, and what it selects of an answer."""
+"""The visitor's selection: the view of a page or link, and what it shows of an answer."""
 
 from __future__ import annotations
 

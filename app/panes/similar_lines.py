@@ -1,4 +1,4 @@
-"""Which lines of a replaced block belong together: those that have the most words in common, in order."""
+"""Pairing of similar lines within a replaced block, by their common words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who made a measurement, in the words of the page: the script's own process, or the server."""
+"""The sources of measurements: the script itself, or the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of a unit as the page names and describes them."""
+"""Titles and descriptions of steps."""
 
 from __future__ import annotations
 

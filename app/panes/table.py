@@ -1,4 +1,4 @@
-"""The table of panes: the one place that says which there are.
+"""The table of panes, the single list of all of them.
 
 The page, the fragments of answers, the timeline, the keys, the menus and the page's scripts derive their lists from it.
 The order is that of keys (Alt and a digit), tabs and menus, and of the panes in a dock.  To add a pane, write its

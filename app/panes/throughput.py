@@ -1,4 +1,4 @@
-"""The throughput of the hot loop of an assembly, beside its control flow."""
+"""The predicted throughput of a hot loop, next to its control flow."""
 
 from __future__ import annotations
 

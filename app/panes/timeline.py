@@ -1,4 +1,4 @@
-"""The strip from the first pass over a graph to LLVM's last stage."""
+"""The timeline from the first graph pass to LLVM's last stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a script may take: by the clock, and longer where others keep the processors from it."""
+"""Time limits of scripts, which are extended while other processes occupy the processors."""
 
 from __future__ import annotations
 

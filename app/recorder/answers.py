@@ -1,4 +1,4 @@
-"""Makes answers of what was recorded: units with their steps, listings, drawings, console, problems."""
+"""Builds answers from recorded subjects: units with steps, listings, drawings, console, problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The listing of assembly: instructions linked with the loop IR, and of the rest what the user asked for."""
+"""The assembly listing: instructions linked to the loop IR, with filters."""
 
 from __future__ import annotations
 

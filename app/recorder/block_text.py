@@ -1,4 +1,4 @@
-"""A TensorIR schedule as data: the program after each primitive as TVMScript, which another process parses."""
+"""Serialised TensorIR schedules: the program after each primitive as TVMScript."""
 
 from __future__ import annotations
 

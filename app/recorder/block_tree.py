@@ -1,4 +1,4 @@
-"""The schedule pane of a program with blocks: the loops around each block, and the blocks inside of blocks."""
+"""The schedule pane of TensorIR programs: loops around blocks, and nested blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes files of what a script built: libraries, object code, C, texts that other tools read."""
+"""Builds files from what a script built: libraries, object code, C and other formats."""
 
 from __future__ import annotations
 

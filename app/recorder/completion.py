@@ -1,4 +1,4 @@
-"""Builds what a script leaves unbuilt, so that its panes show every level down to the assembly."""
+"""Builds what a script leaves unbuilt, so that every pane down to the assembly has content."""
 
 from __future__ import annotations
 

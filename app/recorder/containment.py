@@ -1,4 +1,4 @@
-"""Programs whose machine code reads and writes the arguments of its function and its own memory, nothing else.
+"""Proves that a program accesses only its arguments and its own memory.
 
 What is proven here is what makes a measurement worth something: a program that a script wrote down is measured in a
 process that it cannot reach out into.  Proofs assume that integers do not overflow, so that every part of an index,

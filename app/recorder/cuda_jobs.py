@@ -1,4 +1,4 @@
-"""Jobs that run NVIDIA's compilers, on what another process sent: no script runs in them."""
+"""Jobs that run NVIDIA's compilers on programs from other processes; no script runs in them."""
 
 from __future__ import annotations
 

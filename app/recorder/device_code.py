@@ -1,4 +1,4 @@
-"""The code of a function's kernels: in the language that the user chose, and what NVIDIA's compilers make of it."""
+"""Device code of a function's kernels in the selected language, and the programs for NVIDIA's compilers."""
 
 from __future__ import annotations
 

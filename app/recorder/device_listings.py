@@ -1,4 +1,4 @@
-"""The listings of kernels: source that links to the loop IR node by node, PTX and SASS that link line by line."""
+"""Listings of kernels: source linked to the loop IR, PTX and SASS linked by line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a number was measured with.  Read once, at import, before the sandbox closes the files it is read from."""
+"""The measurement environment, read at import, before the sandbox blocks access to it."""
 
 from __future__ import annotations
 

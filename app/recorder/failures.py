@@ -1,4 +1,4 @@
-"""What a script raised, as problems at its own lines.
+"""Exceptions of a script, as problems at its lines.
 
 An exception of the script's own is hostile: its class, its attributes and what it says of itself may be anything, and
 raise in turn.  What cannot be read is said to be so.

@@ -1,4 +1,4 @@
-"""Where in the script something happened: its own frames among those of the compiler and the explorer."""
+"""Location of events in the script, by its stack frames."""
 
 from __future__ import annotations
 

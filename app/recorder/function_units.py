@@ -1,4 +1,4 @@
-"""Makes the units of functions: steps of schedule, lowering, LLVM and assembly, with their listings."""
+"""Builds the units of functions: steps of schedule, lowering, LLVM and assembly, with their listings."""
 
 from __future__ import annotations
 

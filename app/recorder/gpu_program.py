@@ -1,4 +1,4 @@
-"""Parts of programs for the visitor's GPU."""
+"""Building blocks of programs for the visitor's GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a graph to the nodes and edges that are drawn of it."""
+"""Extracts the nodes and edges of a graph drawing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the units of graphs: listings, drawings and facts of every pass, and the kernels."""
+"""Builds the units of graphs: listings, drawings and statistics of every pass, and the kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a script has changed what the explorer runs on.
+"""Detects whether a script has modified the explorer.
 
 A script may replace built-in functions, empty ``sys.modules`` or patch the compiler: then it is not the explorer that
 failed.  Only functions and classes are compared, since other values of modules change in honest use too.

@@ -1,4 +1,4 @@
-"""Running kernels without a GPU: their results against what they should be, and the sanitizer's faults."""
+"""Checks kernels without a GPU: compares emulated results, and runs the sanitizer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of kernels without a GPU: accesses of their warps, emulation, the sanitizer's report."""
+"""Reports on kernels without a GPU: warp accesses, emulation, sanitizer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels that a workspace defines itself: scripts beside the model's, each named after its kernel."""
+"""Kernels defined by a workspace, in scripts named after them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernels of a built graph: one of them down to its assembly, and the time of each in a run of the model."""
+"""Kernels of a built graph: compiles one down to assembly, and times all in a run of the model."""
 
 from __future__ import annotations
 

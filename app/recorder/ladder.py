@@ -1,4 +1,4 @@
-"""Measures a schedule, or every prefix of it: built, checked against the unscheduled definition, and timed."""
+"""Measures the prefixes of a schedule: builds each, checks it against the unscheduled definition, and times it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listings: printed texts whose lines carry their origins."""
+"""Listings: printed text whose lines carry origins."""
 
 from __future__ import annotations
 

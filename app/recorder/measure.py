@@ -1,4 +1,4 @@
-"""Measures one kernel honestly: warmed, repeated, median and spread, checked against the unscheduled definition."""
+"""Measures a kernel: warm-up, repetitions, median and spread, checked against the unscheduled definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a ladder measures: a program with each prefix of its schedule, of tensor expressions or of TensorIR."""
+"""Programs that a ladder measures, with each prefix of a TE or TensorIR schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A race of models: with the kernels that a workspace defines, and without them."""
+"""Races a model with and without the kernels that a workspace defines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The modules that scripts import, imported before children are forked.
+"""Modules that scripts import, preloaded before children are forked.
 
 None of them has to find and read the files again, and the weakest sandbox lets them open no file at all.
 """

@@ -1,4 +1,4 @@
-"""From the compiler's origin table to the rows that an answer carries.
+"""Conversion of the compiler's origin table to the rows of an answer.
 
 The table of :mod:`compiler.ir.origin` holds what the user's lines minted.  Listings that code generation reads (the
 final loop IR) mint rows of their own, one for each printed node, so that LLVM IR and assembly can name them.

@@ -1,4 +1,4 @@
-"""Whether passes keep what a graph computes: both forms are evaluated with NumPy on the same random input."""
+"""Checks that passes preserve results, by evaluating graphs before and after with NumPy."""
 
 from __future__ import annotations
 

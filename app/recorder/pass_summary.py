@@ -1,4 +1,4 @@
-"""What a pass does, in the words of its own documentation."""
+"""Summaries of passes, from their docstrings."""
 
 from __future__ import annotations
 

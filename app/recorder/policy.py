@@ -1,4 +1,4 @@
-"""How native code runs while a script is being watched.
+"""Execution of native code while a script is recorded.
 
 While the user types, a kernel runs for a moment at most, and a measurement is answered from the calls that fit into it.
 When the user asked to run, everything runs in full and what was measured is kept with how it was taken.

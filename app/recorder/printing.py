@@ -1,4 +1,4 @@
-"""The listings and drawings of a session: each thing is printed once, and none is begun after the time is up."""
+"""Prints the listings and drawings of a session, each once and within a time limit."""
 
 from __future__ import annotations
 

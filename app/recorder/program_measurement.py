@@ -1,4 +1,4 @@
-"""Measures a program that another process recorded, in one that never runs a script."""
+"""Measures a program recorded by another process, without running a script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A race: an edited kernel against the one that it was made from, on the same inputs, alternately."""
+"""Races an edited kernel against the original on the same inputs, in alternating rounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random inputs that a browser makes just as the server does: each element is a function of its place alone.
+"""Random inputs that server and browser generate identically from element positions.
 
 Element ``i`` of argument ``a`` under the seed ``s`` comes from a 32-bit number, in arithmetic modulo 2**32::
 

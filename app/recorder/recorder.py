@@ -1,4 +1,4 @@
-"""Records what a script does with the compiler: an instrument that keeps functions and graphs with their passes."""
+"""The recording instrument, which keeps functions and graphs with their passes."""
 
 from __future__ import annotations
 

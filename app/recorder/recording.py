@@ -1,4 +1,4 @@
-"""Writes the functions that a script made as data, so that another process can measure them."""
+"""Serialises recorded functions for measurement in another process."""
 
 from __future__ import annotations
 

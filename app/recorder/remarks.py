@@ -1,4 +1,4 @@
-"""What an error of the system, or of a library, means in the explorer."""
+"""Explanations of system and library errors within the explorer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schedule pane: every stage as a nest of the loops that its primitives made."""
+"""The schedule pane of tensor expressions: stages as nests of the loops that primitives created."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schedules that a script makes, of tensor expressions or of TensorIR, each with the primitives applied to it."""
+"""Recorded schedules of a script, with the primitives applied to them."""
 
 from __future__ import annotations
 

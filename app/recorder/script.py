@@ -1,4 +1,4 @@
-"""Runs a user's script: its output captured, its time bounded, its errors reported at its own lines."""
+"""Runs a user's script: captures output, limits time, and reports errors at its lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models whose weights are too large to be sent: the seed makes others in their place, of the same range."""
+"""Replacement of large weights by random ones from a seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run of a script under watch, from the request to the last snapshot."""
+"""One recorded run of a script, from the request to the last snapshot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shell commands of a script."""
+"""Shell commands in scripts."""
 
 from __future__ import annotations
 

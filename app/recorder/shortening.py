@@ -1,4 +1,4 @@
-"""A function that does a part of its work: the first iterations of its outer loops, for estimates."""
+"""Shortened functions, which run the first iterations of their outer loops, for estimates."""
 
 from __future__ import annotations
 

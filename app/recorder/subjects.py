@@ -1,4 +1,4 @@
-"""What is recorded of a script: its subjects, each a function or a graph from its first form to its machine code.
+"""Recorded subjects: functions and graphs, from their first form to machine code.
 
 IR is immutable, so that keeping a module after each pass costs a reference; printing waits until an answer is made.
 """

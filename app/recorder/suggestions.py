@@ -1,4 +1,4 @@
-"""What a misspelt name may have meant, as Python itself suggests where it prints a traceback."""
+"""Suggestions for misspelt names, as in Python's tracebacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces a recorded program for the player: in a small size where there is one, through the interpreter."""
+"""Traces a recorded program in the interpreter for the player, in a smaller size if possible."""
 
 from __future__ import annotations
 

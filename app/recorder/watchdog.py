@@ -1,4 +1,4 @@
-"""Watches over native code, which no signal handler of Python's can interrupt."""
+"""A watchdog for native code, which Python's signal handlers cannot interrupt."""
 
 from __future__ import annotations
 

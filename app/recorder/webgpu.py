@@ -1,4 +1,4 @@
-"""Prepares a recorded program for the visitor's GPU: WGSL for every prefix of its schedule, and what is to come out."""
+"""Prepares a recorded program for the visitor's GPU: WGSL for every prefix of its schedule, and expected results."""
 
 from __future__ import annotations
 

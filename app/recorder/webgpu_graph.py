@@ -1,4 +1,4 @@
-"""Models for the visitor's GPU: the graph as text, and its kernels in the order of the graph executor."""
+"""Models for the visitor's GPU: the graph as text, and kernels in execution order."""
 
 from __future__ import annotations
 

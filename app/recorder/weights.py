@@ -1,4 +1,4 @@
-"""The values of a model's weights in figures: range, zeros, histogram."""
+"""Statistics of a model's weights: range, zeros, histogram."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs untrusted Python, and the native code that it makes, isolated by the operating system.
+"""A sandbox for untrusted Python and native code, by isolation mechanisms of the operating system.
 
 :class:`Sandbox` is for Linux.  Elsewhere :class:`UnsafeLocal` offers the same interface without any isolation.
 """

@@ -1,4 +1,4 @@
-"""Attached files where nothing may be opened by its path: they are kept in memory, and found there.
+"""In-memory attached files, for sandboxes without access to the file system.
 
 ``open`` finds them by name, and ``os.listdir`` in the working directory.
 """

@@ -1,4 +1,4 @@
-"""The child: turns on the mechanisms that isolate it one by one, then runs one request and ends.
+"""The child process: enables the isolation mechanisms, runs one request, and exits.
 
 A mechanism that cannot be turned on ends the child before a line of the script has run.
 """

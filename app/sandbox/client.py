@@ -1,4 +1,4 @@
-"""The server's side: starts zygotes, watches them, and hands jobs over."""
+"""The server's side of the sandbox: starts and monitors zygotes, and submits jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Python writes of a process that a signal ends: where each thread was."""
+"""Parsing of Python's fault handler output: where each thread was when a signal killed the process."""
 
 from __future__ import annotations
 

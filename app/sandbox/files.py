@@ -1,4 +1,4 @@
-"""Files that lie in a job's working directory: their names, their sizes, and where their content comes from."""
+"""Files in a job's working directory: names, sizes and contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One control group for all scripts: what they may take together of memory and processes, whoever sent them.
+"""A control group for all scripts, which limits their total memory and processes.
 
 See the kernel's documentation of cgroups (``admin-guide/cgroup-v2.rst``, ``cgroup-v1/memory.rst``).
 """

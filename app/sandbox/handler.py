@@ -1,4 +1,4 @@
-"""The function that serves a request, and what its end means, in whatever process it runs."""
+"""Execution of the request handler, and the outcome of its process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server sees of running a script, whatever runs it."""
+"""The interface of script runners."""
 
 from __future__ import annotations
 

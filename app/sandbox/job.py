@@ -1,4 +1,4 @@
-"""A job as the server sees it: what the child sends, how it ends, and all of it treated as hostile."""
+"""A job from the server's view: its messages and outcome, all untrusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Landlock: which paths a process may read or write, enforced by the kernel whatever the user id."""
+"""Landlock: file system access rights enforced by the kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job may use."""
+"""Resource limits of a job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs each request in a fresh process of the user's own: for one's own scripts, where there is nothing better.
+"""Runs each request in a fresh process of the current user, for one's own scripts where no sandbox is available.
 
 This is not a sandbox.  A script can do whatever its user can; only its time and its output are limited.
 """

@@ -1,4 +1,4 @@
-"""A private view of the system: its own mounts, processes, network and users."""
+"""Namespaces: private mounts, processes, network and users."""
 
 from __future__ import annotations
 

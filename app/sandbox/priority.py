@@ -1,4 +1,4 @@
-"""Children run after the server where both want the same core."""
+"""Lower scheduling priority of children."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds out which isolation mechanisms this host offers, by trying each in a throwaway process."""
+"""Detects the isolation mechanisms of this host by trying each in a throwaway process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paths that a script may read: Python, the shared libraries, this project's code, facts about the CPU."""
+"""Paths that scripts may read: Python, shared libraries, this project's code, CPU information."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernel's resource limits, which hold a job to what it may use."""
+"""The kernel's resource limits of a job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directories of the sandbox's own among the temporary ones, and what is left of them by servers that were killed."""
+"""Scratch directories of the sandbox, and removal of those that killed servers left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The system call filter: rules as data, and the small compiler from rules to a classic BPF program.
+"""The system call filter: a table of rules, compiled to classic BPF.
 
 An honest script under numpy, the JIT, threads, OpenMP and BLAS makes the calls of :data:`ALLOWED`, and those of
 :func:`checked` with the arguments stated there.  Calls that no honest script makes (:data:`FATAL`) and foreign ABIs

@@ -1,4 +1,4 @@
-"""Linux system calls by name, through ctypes alone: a table of their numbers, and the wrappers the sandbox needs."""
+"""Linux system calls through ctypes: numbers and wrappers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which isolation mechanisms hold a script on this host, and how strong they are together."""
+"""The strength of the isolation on this host."""
 
 from __future__ import annotations
 

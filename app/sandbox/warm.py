@@ -1,4 +1,4 @@
-"""First use of LLVM, made once in the zygote: registers the targets, and pays for the JIT's own start-up."""
+"""LLVM warm-up in the zygote, which pays the start-up cost of targets and JIT."""
 
 from __future__ import annotations
 

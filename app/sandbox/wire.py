@@ -1,4 +1,4 @@
-"""What server, zygote and child say to one another.
+"""The protocol between server, zygote and child.
 
 A job travels in a memory file: a length, a JSON header, the request, the attached files.  Stored files are not copied
 into it: each travels as an open descriptor, from which the child copies it.  The child's messages are frames, a length

@@ -1,4 +1,4 @@
-"""The zygote: a small single-threaded process that has imported everything, and forks a child for each job.
+"""The zygote: a single-threaded process with all imports done, which forks a child per job.
 
 It is started by the server as ``main`` with two arguments: the descriptor of its control socket, and its settings.
 It holds no secret, no database handle and no listening socket, and never looks at what is inside a job.

@@ -1,4 +1,4 @@
-"""What a client may take of the server: time, bytes, connections, streams, and turns of its threads."""
+"""Per-client limits of the server: time, bytes, connections, streams, threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A connection: requests are read from it and responses written to it, each within its time."""
+"""HTTP connections, with time limits on requests and responses."""
 
 from __future__ import annotations
 

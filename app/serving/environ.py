@@ -1,4 +1,4 @@
-"""What a WSGI application gets of a request, and who sent it."""
+"""The WSGI environment of a request, and its client."""
 
 from __future__ import annotations
 

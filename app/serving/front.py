@@ -1,4 +1,4 @@
-"""What all connections share: the application, its threads, and what each client has of them."""
+"""State shared by all connections: the application, its threads, and their use by clients."""
 
 from __future__ import annotations
 

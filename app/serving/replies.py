@@ -1,4 +1,4 @@
-"""Responses before they are sent: complete, or streams; and how a thread gets one from the application."""
+"""Responses, complete or streamed, on their way from a thread to a connection."""
 
 from __future__ import annotations
 

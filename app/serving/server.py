@@ -1,4 +1,4 @@
-"""Listens, and serves until it is told to stop."""
+"""The listening server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads that work for the event loop; they end with the process."""
+"""Threads for the event loop, which end with the process."""
 
 from __future__ import annotations
 

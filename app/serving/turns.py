@@ -1,4 +1,4 @@
-"""Turns of the threads that work on requests: clients take them in rotation, and none takes them all."""
+"""Fair scheduling of request threads among clients."""
 
 from __future__ import annotations
 

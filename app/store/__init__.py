@@ -1,1 +1,1 @@
-"""What is stored for good, by content: permalinks in a database, uploaded files in a directory."""
+"""Persistent content-addressed storage: permalinks in a database, uploaded files in a directory."""

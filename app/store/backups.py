@@ -1,4 +1,4 @@
-"""Backups of the database of the links, which the server makes itself.
+"""Automatic backups of the link database.
 
 A backup is a complete database beside the original: restoring it is copying a file.  It is checked before it gets its
 name, so that damage in the original never takes the place of a sound copy.

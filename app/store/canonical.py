@@ -1,4 +1,4 @@
-"""Canonical encoding: equal values have equal bytes, and a field that is added later changes none of them."""
+"""Canonical encoding: equal values have equal bytes, also when fields are added later."""
 
 from __future__ import annotations
 

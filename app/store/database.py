@@ -1,4 +1,4 @@
-"""The database of the links: opens it, and says in plain words what it cannot do."""
+"""Access to the database, with readable errors."""
 
 from __future__ import annotations
 

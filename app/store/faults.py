@@ -1,4 +1,4 @@
-"""What the system says when something cannot be stored, as errors that a user understands."""
+"""Storage errors of the system, translated for users."""
 
 from __future__ import annotations
 

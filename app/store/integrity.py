@@ -1,4 +1,4 @@
-"""Looks at a SQLite database before it is used: damaged, foreign and lost ones are not started with.
+"""Integrity checks of a SQLite database before it is used.
 
 A server that begins with an empty database where there was a full one answers every link with *not found*, and its next
 backups would be as empty; so it refuses, and says which backup there is.

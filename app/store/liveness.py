@@ -1,4 +1,4 @@
-"""Asks whether a database answers, without ever waiting for it long."""
+"""Liveness checks of the database, with a short timeout."""
 
 from __future__ import annotations
 

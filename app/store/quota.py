@@ -1,4 +1,4 @@
-"""How much a client may still store, as the stores see it."""
+"""Storage quotas of clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that several servers share: an object store, or a file system that all of them see.
+"""File storage shared by several servers: an object store or a network file system.
 
 Each server keeps the files that its scripts read in a directory of its own, see :mod:`app.store.uploads`; what is
 uploaded to one is copied here under the hash of its content, and fetched from here by another that needs it.

@@ -1,4 +1,4 @@
-"""Results that several servers share: small objects by name, which any of them may lose and make again."""
+"""Result storage shared by several servers: small named objects that can be recomputed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Room for uploaded files: how much of it they may take together, and how much of the disk stays free."""
+"""Space for uploaded files: their total size, and the minimum of free disk space."""
 
 from __future__ import annotations
 

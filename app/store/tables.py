@@ -1,4 +1,4 @@
-"""The tables of the database: links, and classes that take a lesson together."""
+"""Database tables: links and classes."""
 
 from __future__ import annotations
 

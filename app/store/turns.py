@@ -1,4 +1,4 @@
-"""Turns by size: work goes on at the same time as long as it takes no more than so many bytes together."""
+"""Concurrency limits by size: a bound on the total bytes of work in progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large files that scripts read, such as models: each stored once, under the hash of its content.
+"""Uploaded files, such as models, stored once under the hash of their content.
 
 A file passes through the server's memory in small pieces only: while it arrives, and once more when it is first used
 after a start, to see whether it is still what its name says.  Jobs copy it themselves.

@@ -1,4 +1,4 @@
-"""What a workspace may carry: the same whether it is compiled or saved as a link, and checked before anything waits."""
+"""Limits on workspaces, checked before compiling or saving."""
 
 from __future__ import annotations
 

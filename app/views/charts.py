@@ -1,4 +1,4 @@
-"""The chart of a ladder, as far as the page has received its measurements."""
+"""The chart of a ladder, from the measurements received so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON API of classes: making one, taking part, presenting, the board."""
+"""The JSON API of classes: creation, participation, presenting, leaderboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the editor asks for while one types: names to complete, and their documentation."""
+"""Editor requests while typing: completions and documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The explorer's page and the fragments that htmx swaps into it; the page is made of these very fragments."""
+"""The explorer page, and its fragments for htmx."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What leaves the explorer as a file: a page that needs no server, and the text of a pane."""
+"""Exports: self-contained pages, and the text of panes."""
 
 from __future__ import annotations
 

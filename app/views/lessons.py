@@ -1,4 +1,4 @@
-"""Lessons: the list, the page of one beside a live workspace, and the judgement of a step."""
+"""Lessons: the list, the page of each, and the judgement of steps."""
 
 from __future__ import annotations
 

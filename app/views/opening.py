@@ -1,4 +1,4 @@
-"""Opens links for clients: few bytes at a time for all, and a rate by bytes for each."""
+"""Opening of links, limited in bytes per client and in total."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may come next for a loop or a stage of a schedule."""
+"""Proposed schedule primitives for a loop or stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machines that assembly can be shown for."""
+"""Targets of the assembly pane."""
 
 from __future__ import annotations
 

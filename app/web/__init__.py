@@ -1,1 +1,1 @@
-"""Around every request: security, errors as responses, the API's description, request bodies, rate limits."""
+"""Request infrastructure: security, error responses, API description, request bodies, rate limits."""

@@ -1,4 +1,4 @@
-"""The page's own files: their address holds a hash of them all, so that browsers keep them for ever."""
+"""Static files, with a content hash in their URL for permanent caching."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large the body of a request may be, by its route."""
+"""Size limits of request bodies, by route."""
 
 from __future__ import annotations
 

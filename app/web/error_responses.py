@@ -1,4 +1,4 @@
-"""Errors as responses: JSON for programs, a page for people, never a traceback."""
+"""Error responses: JSON for programs, HTML for people, never a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The host names that the server answers to."""
+"""Allowed host names."""
 
 from __future__ import annotations
 

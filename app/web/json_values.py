@@ -1,4 +1,4 @@
-"""Bounds how many values a JSON text holds before it is decoded: each takes many times its length in memory."""
+"""A bound on the number of values in JSON, checked before it is decoded."""
 
 from __future__ import annotations
 

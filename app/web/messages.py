@@ -1,4 +1,4 @@
-"""A stream whose news replace each other: what a slow client has not fetched is overtaken by what came after it."""
+"""Streams of which a slow client only gets the latest messages."""
 
 from __future__ import annotations
 

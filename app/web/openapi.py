@@ -1,4 +1,4 @@
-"""The OpenAPI description of every route, made from the views and the types of their responses."""
+"""The OpenAPI description, generated from the views and their response types."""
 
 from __future__ import annotations
 

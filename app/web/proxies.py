@@ -1,4 +1,4 @@
-"""Which proxies are believed about the client and the address that it asked for."""
+"""Trusted proxies, whose headers determine the client and the host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rate limits: how much of something a client may use over a time."""
+"""Rate limits of clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads requests: the client that sent one, and its JSON body, with exact messages where the body is wrong."""
+"""Request parsing: the client, and the JSON body with precise errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guards every request: origin check, rate limit, and the security headers of the response."""
+"""Security of requests and responses: origin check, rate limit, headers."""
 
 from __future__ import annotations
 

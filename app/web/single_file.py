@@ -1,4 +1,4 @@
-"""Style and scripts of a page that is a single file, and the policy that lets only these run."""
+"""Inlining of styles and scripts into a self-contained page, with its content security policy."""
 
 from __future__ import annotations
 

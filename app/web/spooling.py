@@ -1,4 +1,4 @@
-"""Responses that may be large: they wait for slow clients on the disk, not in memory."""
+"""Large responses, spooled to disk for slow clients."""
 
 from __future__ import annotations
 

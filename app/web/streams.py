@@ -1,4 +1,4 @@
-"""Responses that come in parts, as there is news: no thread waits for it under the server of :mod:`app.serving`."""
+"""Streaming responses, which occupy no thread under the server of :mod:`app.serving`."""
 
 from __future__ import annotations
 

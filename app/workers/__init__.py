@@ -1,1 +1,1 @@
-"""Processes that decode and render answers, which are hostile: each with little memory, and little time for a task."""
+"""Rendering processes, which decode and render untrusted answers within memory and time limits."""

@@ -1,4 +1,4 @@
-"""Draws a page that needs no server: every text that its panes can show is in it, with the links of each line."""
+"""Renders self-contained pages with all texts of their panes and the links of each line."""
 
 from __future__ import annotations
 

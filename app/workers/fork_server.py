@@ -1,4 +1,4 @@
-"""Forks the processes that render: it imports everything once, and holds nothing of the server that asks for them.
+"""Forks rendering processes, from a process with all imports done and no data of the server.
 
     python -m app.workers.fork_server DESCRIPTOR SETTINGS
 

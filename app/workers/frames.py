@@ -1,4 +1,4 @@
-"""How the server and a process that renders talk: frames over a socket, each a length and a MessagePack object."""
+"""The protocol between the server and a rendering process: length-prefixed MessagePack frames."""
 
 from __future__ import annotations
 

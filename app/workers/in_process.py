@@ -1,4 +1,4 @@
-"""Performs tasks in the process that asks: where processes cannot be forked, and in tests that replace what renders."""
+"""Rendering within the calling process, where forking is not possible and in tests."""
 
 from __future__ import annotations
 

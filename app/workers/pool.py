@@ -1,4 +1,4 @@
-"""The processes that render, as the server sees them: whose turn it is, which does what, and what became of it."""
+"""The pool of rendering processes."""
 
 from __future__ import annotations
 

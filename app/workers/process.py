@@ -1,4 +1,4 @@
-"""A process that renders: takes tasks from its socket, one after another, until the server closes it."""
+"""The main loop of a rendering process."""
 
 from __future__ import annotations
 

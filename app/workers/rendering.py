@@ -1,4 +1,4 @@
-"""Performs tasks: decodes answers and draws them, in whatever process it is called."""
+"""Rendering tasks: decode answers and draw them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server asks of a process that renders, and what that replies."""
+"""Requests to rendering processes, and their replies."""
 
 from __future__ import annotations
 

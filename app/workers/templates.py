@@ -1,4 +1,4 @@
-"""The templates of panes, as every process that renders sees them."""
+"""Templates of panes for rendering processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One process that renders, and the process that it is forked from, as the server sees them."""
+"""The server's handle of a rendering process and its fork server."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The primitives that a schedule can take next, tried on the schedule itself and written as a person would."""
+"""Proposals: the primitives that a schedule can take next, tried on copies and written as edits of the script."""

@@ -1,4 +1,4 @@
-"""What may come next for a loop or a block of a TensorIR schedule: each candidate applies itself and writes itself."""
+"""Candidate primitives for the loops and blocks of a TensorIR schedule."""
 
 from __future__ import annotations
 

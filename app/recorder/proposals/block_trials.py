@@ -1,4 +1,4 @@
-"""Tries what a TensorIR schedule can take next, on copies of it, and writes what it takes."""
+"""Tries candidate primitives on copies of a TensorIR schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a person would write a primitive of TensorIR: what blocks and loops are called in the script."""
+"""Names of blocks and loops in edits of TensorIR schedules."""
 
 from __future__ import annotations
 

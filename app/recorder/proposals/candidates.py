@@ -1,4 +1,4 @@
-"""What may come next for a loop or a stage: each candidate applies itself to a schedule and writes itself as a call.
+"""Candidate primitives for the loops and stages of a TE schedule.
 
 Stages and loops are told by their positions, so that a candidate can be applied to a replayed copy of the schedule.
 """

@@ -1,4 +1,4 @@
-"""Why a primitive of tensor expressions might help: its place in the schedule decides what is looked at."""
+"""Reasons why a primitive might help, from its place in the schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a line is inserted into a script, and which statement stands where: by the script's syntax tree."""
+"""Insertion points in a script, by its syntax tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names for the loops that primitives make, as a person would choose them."""
+"""Names for the loops that primitives create."""
 
 from __future__ import annotations
 

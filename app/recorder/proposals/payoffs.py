@@ -1,4 +1,4 @@
-"""Why a primitive might help, by the loops of the function that is lowered without it and with it."""
+"""Reasons why a primitive might help, from the lowered loops with and without it."""
 
 from __future__ import annotations
 

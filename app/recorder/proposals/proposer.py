@@ -1,4 +1,4 @@
-"""Proposes the primitives that may come next: each is tried on a copy of the script's own schedule."""
+"""Proposes the primitives that may come next, by trying each on a copy of the script's schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names that a script has for its values where it lowers a schedule."""
+"""The names of a script's values at the point where it lowers a schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the accesses of a lowered function move from one iteration of a loop to the next."""
+"""Strides of the accesses of a lowered function with respect to its loops."""
 
 from __future__ import annotations
 

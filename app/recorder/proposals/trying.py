@@ -1,4 +1,4 @@
-"""Trying candidates one by one: what lowering takes is proposed with its edit, what it refuses with the reason."""
+"""Tries candidates one by one: accepted ones with their edits, rejected ones with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a person would write a primitive: what stages and axes are called in the script, and what new ones are called."""
+"""Names of stages and axes in edits of TE schedules."""
 
 from __future__ import annotations
 
