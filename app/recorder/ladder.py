@@ -158,7 +158,7 @@ class Ladder:
         if self._expected is None and self._program.primitives:
             arrays, call = self._loaded(self._program.lowered(0))
             call()
-            self._expected = [arrays[i].numpy() for i in self._program.outputs]
+            self._expected = [arrays[i].view().copy() for i in self._program.outputs]
         return self._built("kernel", name, self._program.lowered(), None)
 
     def _loaded(self, module: IRModule) -> tuple[list[NDArray], Callable[[], object]]:
@@ -172,7 +172,7 @@ class Ladder:
         """Build, check and time a function."""
         arrays, call = self._loaded(module)
         first = time_call(call)
-        check = self._check([arrays[i].numpy() for i in self._program.outputs])
+        check = self._check([arrays[i].view().copy() for i in self._program.outputs])
         timing = time_calls(call, first) if check.ok else None
         if timing and step is not None and self._options.threads > 1 and has_parallel_loop(module):
             self._emit(Measured(measurement=self._on_one_thread(kind, name, call, check, step)))

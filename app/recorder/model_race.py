@@ -36,7 +36,7 @@ def race_models(built: Built, threads: int) -> ModelRace | None:
     with uninstrumented():
         (own, call), (original, original_call) = map(_prepared, (built, built.as_operators_say()))
         firsts = time_call(call), time_call(original_call)
-        check = compare(*([e.get_output(i).numpy() for i in range(e.num_outputs)] for e in (own, original)))
+        check = compare(*([e.get_output(i).view().copy() for i in range(e.num_outputs)] for e in (own, original)))
         if not check.ok:
             return ModelRace(checked="wrong", error=check.largest_error, threads=threads)
         timing, original_timing = time_in_turns((call, original_call), firsts)

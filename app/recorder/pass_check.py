@@ -14,7 +14,7 @@ from compiler.relay.analysis import memory_traffic
 from compiler.relay.expr import Var
 from compiler.relay.interpreter import Interpreter
 from compiler.relay.ty import TensorType
-from compiler.runtime.ndarray import numpy_dtype
+from compiler.runtime.ndarray import NDArray, numpy_dtype
 
 RELATIVE, ABSOLUTE = 1e-3, 1e-4
 """Differences up to here are rounding."""
@@ -95,5 +95,5 @@ def _flat(value: Any) -> Arrays | None:
     if isinstance(value, tuple | list):
         parts = [_flat(part) for part in value]
         return None if any(part is None for part in parts) else [a for part in parts if part for a in part]
-    array = value.numpy() if hasattr(value, "numpy") else value
+    array = value.view() if isinstance(value, NDArray) else value
     return [np.asarray(array)] if isinstance(array, np.ndarray | np.generic) else None

@@ -85,7 +85,7 @@ def _product(
 
 
 def _transposed(x: NDArray, transpose: bool) -> np.ndarray:
-    matrices = x.numpy()
+    matrices = x.view()
     return matrices.swapaxes(-1, -2) if transpose else matrices
 
 

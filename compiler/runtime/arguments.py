@@ -139,6 +139,8 @@ class Binder:
             return float(arg)
         if not isinstance(arg, int):
             raise self._fail(parameter, f"must be an int, got {type(arg).__name__}")
+        if dt.is_bool(parameter.dtype):
+            return arg != 0
         low, high = dt.int_range(parameter.dtype)
         if not low <= arg <= high:
             raise self._fail(parameter, f"must fit {parameter.dtype}, got {arg}")

@@ -178,7 +178,7 @@ class CudaFunction(Function):
 
 
 def _contiguous(args: tuple[object, ...]) -> list[Array]:
-    return [np.ascontiguousarray(arg.numpy() if isinstance(arg, NDArray) else arg) for arg in args]
+    return [np.ascontiguousarray(arg.view() if isinstance(arg, NDArray) else arg) for arg in args]
 
 
 def _host_code() -> NativeCode:

@@ -159,9 +159,10 @@ class NDArray:
         Returns
         -------
         numpy.ndarray
-            A new array of the same shape and type.
+            A new array of the same shape and type; of ``bfloat16``, which NumPy does not have, the bits as ``uint16``.
+            ``numpy.asarray(x)`` has its numbers.
         """
-        return np.array(self._memory)
+        return np.array(self._memory.view(np.uint16) if dt.element(self.dtype) == "bfloat16" else self._memory)
 
     def asnumpy(self) -> npt.NDArray[Any]:
         """Copy the elements, as releases before 0.8 spelled :meth:`numpy`.
@@ -206,6 +207,8 @@ class NDArray:
     def copyfrom(self, source_array: ArrayLike) -> NDArray:
         """Take the elements of another array, converted to this array's type.
 
+        As :meth:`numpy` gives them, the elements of NumPy's ``uint16`` are the bits of ``bfloat16``.
+
         Parameters
         ----------
         source_array : array_like or NDArray
@@ -228,6 +231,8 @@ class NDArray:
             raise ArgumentError(
                 f"copyfrom: elements of {tvm_dtype(values.dtype)} must be cast to {self.dtype} in a program"
             )
+        if dt.element(self.dtype) == "bfloat16" and values.dtype == np.uint16:
+            values = values.view(self._memory.dtype)
         np.copyto(self._memory, values, casting="unsafe")
         return self
 
@@ -283,7 +288,7 @@ class NDArray:
     to_dlpack = __dlpack__
 
     def __getitem__(self, key: _Index) -> Any:
-        return self.numpy()[key]
+        return np.array(self._memory)[key]
 
     def __setitem__(self, key: _Index, value: ArrayLike) -> None:
         self._memory[key] = value.view() if isinstance(value, NDArray) else value

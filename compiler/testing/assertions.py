@@ -40,6 +40,6 @@ def assert_allclose(
     --------
     >>> tvm.testing.assert_allclose(C.numpy(), A.numpy() @ B.numpy(), rtol=1e-5)
     """
-    left, right = (np.asarray(a.numpy() if isinstance(a, NDArray) else a) for a in (actual, desired))
+    left, right = (np.asarray(a) for a in (actual, desired))
     np.testing.assert_equal(left.shape, right.shape)
     np.testing.assert_allclose(left, right, rtol=rtol, atol=atol, verbose=verbose)

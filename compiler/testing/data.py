@@ -77,4 +77,4 @@ def generate_ref_data(
     names = dict(mod["main"].attrs).get("output_tensor_names")
     if names is None:
         names = ["output"] if count == 1 else [f"output{i}" for i in range(count)]
-    return {str(name): executor.get_output(i).numpy() for i, name in enumerate(names)}
+    return {str(name): np.array(executor.get_output(i)) for i, name in enumerate(names)}

@@ -261,7 +261,7 @@ class IndexMap(Node):
         -------
         NDArray
         """
-        source = arr_src.numpy()
+        source = arr_src.view()
         shape = [dim.value if isinstance(dim, IntImm) else 0 for dim in self.map_shape(source.shape)]
         result = np.zeros(shape, source.dtype)
         # As Python's integers: the arithmetic wraps around at 64 bits, which integers of 64 bits cannot express.

@@ -385,7 +385,7 @@ class StmtPrinter(ExprPrinter):
             self.out.write(str(n.irmod_storage_idx))
         else:
             texts = [
-                float_text(v) if isinstance(v, float) else str(int(v)) for v in n.data.numpy().reshape(-1).tolist()
+                float_text(v) if isinstance(v, float) else str(int(v)) for v in n.data.view().reshape(-1).tolist()
             ]
             self.out.write(f"[{', '.join(texts)}]")
         self.out.write(f', "{n.dtype}", [')

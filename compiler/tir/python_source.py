@@ -273,7 +273,7 @@ class PythonSource(PythonExpression):
         if n.data is None:
             raise BuildError(f"interpret: the contents of {n.buffer_var.name} are constants of its module")
         outer = self._memory.get(n.buffer_var)
-        self.add_memory(n.buffer_var, n.data.numpy().reshape(-1))
+        self.add_memory(n.buffer_var, n.data.view().reshape(-1))
         self.visit(n.body)
         _restore(self._memory, n.buffer_var, outer)
 

@@ -115,7 +115,7 @@ class _Recording:
         sources = [self._entry(number, 0) for number, node in enumerate(self._nodes) if node["op"] == "null"]
         names = {self._entry(number, 0): node["name"] for number, node in enumerate(self._nodes)}
         inputs = [entry for entry in sources if names[entry] not in self._params]
-        constants = {self._storage[e]: self._params[names[e]].numpy() for e in sources if names[e] in self._params}
+        constants = {self._storage[e]: self._params[names[e]].view() for e in sources if names[e] in self._params}
         memory = self._planned([*inputs, *self._heads])
         return GraphLaunchPlan(
             LaunchPlan(memory, self._launches, self._kernels.get_source()),

@@ -88,7 +88,7 @@ def _same_values(data: NDArray, dtype: str) -> NDArray:
     """Return an array of another data type if that holds the very same values, else the array."""
     if data.dtype == dtype or "bfloat16" in (data.dtype, dtype):
         return data
-    values = data.numpy()
+    values = data.view()
     with np.errstate(over="ignore", invalid="ignore"):  # such values do not come back the same
         cast = values.astype(dtype)
         return array(cast) if np.array_equal(cast.astype(values.dtype), values) else data

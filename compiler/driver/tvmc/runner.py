@@ -199,7 +199,7 @@ def run_module(
     own = {name: shape for name, shape in shapes.items() if name not in tvmc_package.params}
     module.set_input(None, None, **make_inputs_dict(own, dtypes, inputs, fill_mode))
     module.run()
-    outputs = {f"output_{i}": module.get_output(i).numpy() for i in range(module.get_num_outputs())}
+    outputs = {f"output_{i}": np.array(module.get_output(i)) for i in range(module.get_num_outputs())}
     times = BenchmarkResult(())
     if benchmark:
         times = module.benchmark(where, repeat=repeat, number=number, end_to_end=end_to_end)
@@ -216,7 +216,7 @@ def _run_program(
     machine = VirtualMachine(program, device)
     result = machine.invoke("main", **{name: array(value) for name, value in inputs.items()})
     values = [result] if isinstance(result, NDArray) else list(result)
-    outputs = {f"output_{i}": value.numpy() for i, value in enumerate(values)}
+    outputs = {f"output_{i}": np.array(value) for i, value in enumerate(values)}
     if measured is None:
         return TVMCResult(outputs, BenchmarkResult(()))
     number, repeat = measured

@@ -162,7 +162,7 @@ def try_infer_value(
     given = parameters or {}
     if any(v.name_hint not in given for v in free_vars(val)):
         return (val if on_failure is None else on_failure()), False
-    value = infer_value(val, given).numpy()
+    value = infer_value(val, given).view()
     return (value if on_success is None else on_success(value)), True
 
 

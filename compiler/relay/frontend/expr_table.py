@@ -53,7 +53,7 @@ class ExprTable:
         ValueError
             If the number of elements does not match ``shape``.
         """
-        given = value.numpy() if isinstance(value, NDArray) else np.asarray(value)
+        given = value.view() if isinstance(value, NDArray) else np.asarray(value)
         kept = array(given.reshape(given.shape if shape is None else tuple(shape)).astype(dtype))
         name = f"_param_{len(self.params) + 1}"
         made = var(name, shape=kept.shape, dtype=dtype)

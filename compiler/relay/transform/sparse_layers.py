@@ -200,7 +200,7 @@ class _SparseConstants(GraphMutator):
         weight = new.args[1] if op_name(new) == "nn.conv2d" else None
         if not isinstance(weight, Constant):
             return new
-        matrix = conv_matrix(weight.data.numpy(), self._layout, self._size)
+        matrix = conv_matrix(weight.data.view(), self._layout, self._size)
         if matrix is None or not sparse_enough(matrix, self._blocksize, self._threshold):
             return new
         parts = [const(part) for part in block_rows(matrix, self._blocksize)]

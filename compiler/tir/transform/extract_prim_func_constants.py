@@ -52,7 +52,7 @@ class _Extract(StmtMutator):
     def _place(self, data: NDArray) -> int:
         """Return where the list has an array, which is added to it the first time."""
         for index, other in enumerate(self.constants):
-            if data.dtype == other.dtype and np.array_equal(data.numpy(), other.numpy()):
+            if data.dtype == other.dtype and np.array_equal(data.view(), other.view()):
                 return index
         self.constants.append(data)
         return len(self.constants) - 1

@@ -146,3 +146,11 @@ def test_arrays_of_one_type_share_no_memory(shape, dtype):
     assert all((each.numpy() == number % 2).all() for number, each in enumerate(made))
     places = sorted((each.address, each.address + each.nbytes) for each in made)
     assert all(end <= start for (_, end), (start, _) in pairwise(places))
+
+
+def test_numpy_has_the_bits_of_bfloat16() -> None:
+    x = empty((2,), "bfloat16").copyfrom(np.array([0x3FC0, 0xC000], "uint16"))
+    assert np.asarray(x).tolist() == [1.5, -2.0]
+    assert (x.numpy().dtype, x.numpy().tolist()) == ("uint16", [0x3FC0, 0xC000])
+    assert empty((2,), "bfloat16").copyfrom(np.array([1.5, -2.0], "float32")).numpy().tolist() == [0x3FC0, 0xC000]
+    assert np.asarray(array(np.asarray(x))).tolist() == [1.5, -2.0]

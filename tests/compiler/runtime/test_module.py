@@ -12,7 +12,7 @@ import pytest
 from compiler.ir.error import ArgumentError, BuildError, TVMError
 from compiler.ir.instrument import Instrument, instrumented
 from compiler.ir.module import IRModule
-from compiler.ir.primexpr import Var, const
+from compiler.ir.primexpr import Select, Var, const
 from compiler.runtime.device import cpu, cuda
 from compiler.runtime.library import MARK, load_module
 from compiler.runtime.module import Module
@@ -113,6 +113,16 @@ def test_integers_must_fit() -> None:
     for bad, message in ((128, "must fit int8, got 128"), (1.5, "must be an int, got float")):
         with pytest.raises(ArgumentError, match=message):
             module(bad, result)
+
+
+def test_any_number_but_zero_is_true() -> None:
+    flag, out, handle = Var("flag", "bool"), decl_buffer((1,), "int32", "out"), Var("out", "handle")
+    body = BufferStore(out, Select(flag, const(10), const(20)), (const(0),))
+    module = compile_module(IRModule({"choose": PrimFunc((flag, handle), body, None, {handle: out})}))
+    result = empty((1,), "int32")
+    for given, expected in ((True, 10), (1, 10), (10, 10), (-1, 10), (0, 20), (False, 20)):
+        module(given, result)
+        assert result.numpy() == expected
 
 
 def test_measurement(add: Module) -> None:

@@ -189,7 +189,7 @@ def test_the_record_names_the_map_and_can_be_applied_again(program: Program) -> 
         (lambda i, j: [i, i], ScheduleError, "bijective over the shape \\(16, 32\\) of stage 'B'"),
         (lambda i, j: [i + j, j], ScheduleError, "bijective"),
         (lambda i, j: [i, j // 5, j % 5], ScheduleError, "bijective"),
-        (lambda i, j: [i, j * 2], ScheduleError, "leaves unused elements in the layout \\(16, 63\\) of stage 'B'"),
+        (lambda i, j: [i, j * 2], ScheduleError, "leaves unused elements in the layout \\(16, 64\\) of stage 'B'"),
     ],
 )
 def test_maps_that_are_refused(program: Program, mapping: Mapping, error: type[Exception], message: str) -> None:

@@ -36,4 +36,4 @@ def convert(func: Function, params: Mapping[str, NDArray]) -> tuple[Function, di
     result: Function = mod["main"]
     used = {param.name_hint for param in result.params}
     stay = {name: value for name, value in params.items() if name in used or name not in names}
-    return result, stay | {f"{name}.T": array(np.ascontiguousarray(params[name].numpy().T)) for name in names}
+    return result, stay | {f"{name}.T": array(np.ascontiguousarray(params[name].view().T)) for name in names}

@@ -46,7 +46,7 @@ def process_params(
     """
     stored: dict[str, BlockRows] = {}
     for name in weights_of(expr, "nn.conv2d", params):
-        matrix = conv_matrix(params[name].numpy(), layout, kernel_size)
+        matrix = conv_matrix(params[name].view(), layout, kernel_size)
         if matrix is not None and sparse_enough(matrix, block_size, sparsity_threshold):
             blocks = block_rows(matrix, block_size)
             columns = kernel_size == 1 and block_size[1] == 1

@@ -33,8 +33,8 @@ def process_params(
         The names of the weights, and the shapes of their parts.
     """
     stored = {
-        name: block_rows(params[name].numpy(), block_size)
+        name: block_rows(params[name].view(), block_size)
         for name in weights_of(expr, "nn.dense", params)
-        if sparse_enough(params[name].numpy(), block_size, sparsity_threshold)
+        if sparse_enough(params[name].view(), block_size, sparsity_threshold)
     }
     return store_blocks(params, stored)

@@ -120,12 +120,12 @@ def _run(main: Function, calls: list[Call], dataset: list[Any]) -> list[Values]:
         outputs = run(*(np.asarray(_array(inputs[p.name_hint]), p.checked_type.dtype) for p in params))
         outputs = [outputs] if isinstance(outputs, NDArray) else list(outputs)
         for values, output in zip(results, outputs, strict=True):
-            values.append(output.numpy().reshape(-1))
+            values.append(np.array(output).reshape(-1))
     return [np.concatenate(values) for values in results]
 
 
 def _array(value: ArrayLike) -> ArrayLike:
-    return value.numpy() if hasattr(value, "numpy") else value
+    return value.view() if isinstance(value, NDArray) else value
 
 
 def _without(expr: RelayExpr, plain: Mapping[Any, Any]) -> Any:

@@ -241,7 +241,7 @@ class Statements(Functor):
             raise BuildError(f"LLVM code generation: the contents of {n.buffer_var.name} are constants of its module")
         outer = state.values.get(n.buffer_var)
         state.alignments[n.buffer_var] = ALIGNMENT
-        state.values[n.buffer_var] = state.shared.constant_bytes(n.data.numpy().tobytes(), n.buffer_var.name, ALIGNMENT)
+        state.values[n.buffer_var] = state.shared.constant_bytes(n.data.view().tobytes(), n.buffer_var.name, ALIGNMENT)
         self.visit(n.body)
         if outer is not None:
             state.values[n.buffer_var] = outer

@@ -224,7 +224,7 @@ class Statements(Functor):
             raise BuildError(f"code generation: the contents of {n.buffer_var.name} are constants of its module")
         self.expressions.elements[n.buffer_var] = n.dtype
         typ, name = self.program.language.type(n.dtype), self.names.define(n.buffer_var)
-        numbers = n.data.numpy().reshape(-1).tolist()
+        numbers = n.data.view().reshape(-1).tolist()
         parts = [part for number in numbers for part in (const(number, n.dtype), ", ")]
         self._line(f"static const {typ} {name}[{len(numbers)}] = {{", *parts[:-1], "};")
         self._inside(n.body)
