@@ -1,4 +1,4 @@
-"""The gallery: real scripts, each with a title and a few words in its docstring."""
+"""The gallery: example scripts with a title and a description in their docstrings."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Example:
     """A script of the gallery."""
 
     name: str
-    """Stable name for addresses, ``matmul-packed``."""
+    """The stable name in URLs, ``matmul-packed``."""
     title: str
     words: str
-    """What the example shows: the paragraph after the title, plain text."""
+    """The description: the paragraph after the title, as plain text."""
     script: str
-    """The whole file, its docstring included."""
+    """The whole file, including its docstring."""
 
 
 class Gallery:
@@ -34,7 +34,7 @@ class Gallery:
     Parameters
     ----------
     examples : list of Example
-        The first is what a newcomer sees.
+        The first one is shown initially.
     """
 
     def __init__(self, examples: list[Example]) -> None:
@@ -46,16 +46,16 @@ class Gallery:
 
     @cached_property
     def uses(self) -> Counter[str]:
-        """How many examples have each name behind a dot."""
+        """The number of examples that use each attribute name."""
         return Counter(name for example in self for name in set(_ATTRIBUTE.findall(example.script)))
 
     @property
     def first(self) -> Example:
-        """What a newcomer sees."""
+        """The example that is shown initially."""
         return self.examples[0]
 
     def find(self, name: str) -> Example | None:
-        """Return the example of that name."""
+        """Look up an example by name."""
         return self._by_name.get(name)
 
 
@@ -65,7 +65,7 @@ def read_example(path: Path) -> Example:
     Raises
     ------
     ValueError
-        If the file's name or its docstring is not as a gallery script's must be.
+        If the name or the docstring of the file is malformed.
     """
     match = _NAME.fullmatch(path.stem)
     if match is None:
@@ -78,5 +78,5 @@ def read_example(path: Path) -> Example:
 
 
 def load_gallery(folder: Path = Path(__file__).parent) -> Gallery:
-    """Read all scripts of a folder, in the order of their numbers."""
+    """Read all scripts of a folder, ordered by number."""
     return Gallery([read_example(path) for path in sorted(folder.glob("[0-9]*.py"))])

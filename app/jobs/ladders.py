@@ -173,7 +173,7 @@ class Ladder:
         Raises
         ------
         Busy
-            That many listen already.
+            If there are :data:`MAX_LISTENERS` already.
         """
         with self._lock:
             if len(self._listeners) >= MAX_LISTENERS:
@@ -191,7 +191,7 @@ class Ladder:
             self._listeners[listener] = wake
 
     def leave(self, listener: object) -> None:
-        """Listen no more; once more does nothing."""
+        """Remove a listener; idempotent."""
         with self._lock:
             if self._listeners.pop(listener, None) is not None:
                 self._last_listened = time.monotonic()

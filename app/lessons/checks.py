@@ -22,54 +22,54 @@ Pattern = Annotated[str, Meta(min_length=1, max_length=300)]
 Reference = Literal["default", "numpy"]
 Quantity = Literal["milliseconds", "gflops", "times default", "times numpy"]
 Measuring = Literal["", "kernel", "ladder"]
-"""What a check needs measured: nothing, the kernel beside NumPy, or every prefix of the schedule as well."""
+"""What a check needs measured: nothing, the kernel and NumPy, or every prefix of the schedule, too."""
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """What a check came to."""
+    """The result of a check."""
 
     words: str
-    """What was asked."""
+    """The requirement."""
     passed: bool
     detail: str = ""
-    """What the script has instead, or has."""
+    """What the script has."""
 
 
 class CheckBase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
-    """A check; subclasses say what they ask in ``default_words`` and judge it in ``judge``."""
+    """A check; subclasses describe it in ``default_words`` and implement ``judge``."""
 
     words: Words = ""
-    """The teacher's own sentence, in place of the default one."""
+    """The teacher's wording; empty for the default one."""
 
     measuring: ClassVar[Measuring] = ""
 
     @property
     def sentence(self) -> str:
-        """What is asked, in words."""
+        """The description of the check."""
         return self.words or self.default_words
 
     @property
     def default_words(self) -> str:
-        """What is asked, where the teacher wrote no sentence."""
+        """The default description."""
         raise NotImplementedError
 
     @property
     def needs(self) -> Measuring:
-        """What must be measured for it."""
+        """The measurements that the check needs."""
         return self.measuring
 
     def judge(self, evidence: Evidence) -> tuple[bool, str]:
-        """Return whether the evidence passes, and what it shows."""
+        """Return whether the evidence passes, and a detail to show."""
         raise NotImplementedError
 
     def verdict(self, evidence: Evidence) -> Verdict:
-        """Return what this check comes to; what is too long to show is cut."""
+        """Judge the evidence, and shorten the detail for display."""
         passed, detail = self.judge(evidence)
         return Verdict(words=self.sentence, passed=passed, detail=detail[:400])
 
 
 class Loops(CheckBase, frozen=True, kw_only=True, tag="loops"):
-    """Some loops of a stage stand in an order, outermost first; others may stand between them."""
+    """Loops of a stage occur in an order, outermost first, possibly with others between them."""
 
     order: list[str]
     stage: str = ""
@@ -133,7 +133,7 @@ class Placed(CheckBase, frozen=True, kw_only=True, tag="placed"):
 
     stage: str
     at: str
-    """How its placement begins: ``root``, ``inlined``, ``at C``."""
+    """The prefix of its placement: ``root``, ``inlined``, ``at C``."""
 
     @property
     def default_words(self) -> str:
@@ -149,12 +149,12 @@ class Placed(CheckBase, frozen=True, kw_only=True, tag="placed"):
 
 
 class Applied(CheckBase, frozen=True, kw_only=True, tag="applied"):
-    """A schedule primitive or a pass of some name was applied."""
+    """A schedule primitive or a pass was applied."""
 
     step: str
     times: Annotated[int, Meta(ge=1)] = 1
     changed: bool = False
-    """Whether it must have changed something."""
+    """Whether it must have had an effect."""
 
     @property
     def default_words(self) -> str:
@@ -173,7 +173,7 @@ def _often(count: int) -> str:
 
 
 class Contains(CheckBase, frozen=True, kw_only=True, tag="contains"):
-    """A pane's text has a match of a regular expression, so often at least and at most."""
+    """The number of matches of a regular expression in a pane is within bounds."""
 
     pane: str
     text: Pattern
@@ -206,7 +206,7 @@ def _occurrences(count: int) -> str:
 
 
 class Fact(CheckBase, frozen=True, kw_only=True, tag="fact"):
-    """A number that a pane's title shows lies between bounds: instructions, vector bits, fma, spills."""
+    """A number in a pane's title is within bounds: instructions, vector bits, fma, spills."""
 
     pane: str
     fact: str
@@ -232,7 +232,7 @@ class Fact(CheckBase, frozen=True, kw_only=True, tag="fact"):
 
 
 class GraphFact(CheckBase, frozen=True, kw_only=True, tag="graph"):
-    """A number of the graph after its last pass lies between bounds."""
+    """A statistic of the graph after its last pass is within bounds."""
 
     fact: Literal["operators", "kernels", "bytes read", "bytes written"]
     at_least: float = float("-inf")
@@ -254,7 +254,7 @@ class GraphFact(CheckBase, frozen=True, kw_only=True, tag="graph"):
 
 
 class Printed(CheckBase, frozen=True, kw_only=True, tag="printed"):
-    """The script printed a match of a regular expression."""
+    """The output of the script matches a regular expression."""
 
     text: Pattern
 
@@ -271,7 +271,7 @@ class Printed(CheckBase, frozen=True, kw_only=True, tag="printed"):
 
 
 class Question(CheckBase, frozen=True, kw_only=True, tag="question"):
-    """The student types a number that can be read off the page."""
+    """The student enters a number that can be read off the page."""
 
     name: Annotated[str, Meta(pattern="^[a-z_]{1,30}$")]
     ask: Words
@@ -291,7 +291,7 @@ class Question(CheckBase, frozen=True, kw_only=True, tag="question"):
 
 
 class Right(CheckBase, frozen=True, kw_only=True, tag="right"):
-    """The measured kernel computes what its definition says."""
+    """The measured kernel agrees with its definition."""
 
     measuring: ClassVar[Measuring] = "kernel"
 
@@ -307,7 +307,7 @@ class Right(CheckBase, frozen=True, kw_only=True, tag="right"):
 
 
 class Work(CheckBase, frozen=True, kw_only=True, tag="work"):
-    """The measured kernel does the arithmetic of the lesson's definition, neither more nor less."""
+    """The measured kernel does as much arithmetic as the lesson's definition."""
 
     flops: float
 
@@ -325,7 +325,7 @@ class Work(CheckBase, frozen=True, kw_only=True, tag="work"):
 
 
 class Faster(CheckBase, frozen=True, kw_only=True, tag="faster"):
-    """The measured kernel is some times faster than the same definition unscheduled, or than NumPy."""
+    """The measured kernel is faster than the unscheduled definition, or than NumPy, by a factor."""
 
     times: Annotated[float, Meta(gt=0)]
     than: Reference = "default"
@@ -346,7 +346,7 @@ class Faster(CheckBase, frozen=True, kw_only=True, tag="faster"):
 
 
 class Prediction(CheckBase, frozen=True, kw_only=True, tag="prediction"):
-    """The student predicts a measurement before it is made, within a factor."""
+    """The student predicts a measurement in advance, within a factor."""
 
     name: Annotated[str, Meta(pattern="^[a-z_]{1,30}$")]
     ask: Words
@@ -391,12 +391,12 @@ Check = (
     | Prediction
 )
 KINDS = tuple(kind.__struct_config__.tag for kind in get_args(Check))
-"""How lessons name them."""
+"""The kinds of checks by their names in lessons."""
 _REFERENCES: dict[Reference, str] = {"default": "the definition without a schedule", "numpy": "NumPy"}
 
 
 def judge(checks: list[Check], evidence: Evidence) -> list[Verdict]:
-    """Return what each check comes to; a script that fails passes none."""
+    """Judge all checks; a script that fails passes none."""
     errors = [problem for problem in evidence.answer.problems if problem.severity == "error"]
     if evidence.answer.status != "ok" or errors:
         detail = _late(errors) if evidence.answer.status == "timeout" else _failed(errors)
@@ -405,12 +405,12 @@ def judge(checks: list[Check], evidence: Evidence) -> list[Verdict]:
 
 
 def _failed(errors: list[Problem]) -> str:
-    """Return why a script passes no check."""
+    """Return why the script failed."""
     return f"the script fails: {errors[0].message if errors else 'the script did not end'}"[:400]
 
 
 def _late(errors: list[Problem]) -> str:
-    """Return what to do about a script that ran out of time; Run's longer time does not count here."""
+    """Return advice for a script that ran out of time, without the longer time of Run."""
     line = next((problem.line for problem in errors if problem.line), None)
     where = f" at line {line}" if line else ""
     return (
@@ -432,7 +432,7 @@ def measured(evidence: Evidence, of: Quantity) -> float | None:
 
 
 def _times(evidence: Evidence, than: Reference) -> float | None:
-    """Return how many times faster the kernel is than a reference."""
+    """Return the speedup of the kernel over a reference."""
     kernel, reference = evidence.kernel, evidence.reference(than)
     if kernel is None or reference is None or not kernel.seconds or not reference.seconds:
         return None
@@ -440,14 +440,14 @@ def _times(evidence: Evidence, than: Reference) -> float | None:
 
 
 def _noise(evidence: Evidence) -> str:
-    """Return a note where the kernel's times differ so much that measuring again may come out otherwise."""
+    """Return a note if the measurement is so noisy that another one may have another outcome."""
     kernel = evidence.kernel
     noisy = kernel is not None and kernel.spread > NOISE * kernel.seconds
     return "; the times varied a lot, so measure again if in doubt" if noisy else ""
 
 
 def _plain(pattern: str) -> str:
-    """Return a regular expression as people read it, without what only escapes."""
+    """Return a regular expression without escapes, for display."""
     return pattern.replace("\\", "")
 
 
@@ -457,14 +457,14 @@ def _title(pane: str) -> str:
 
 
 def _require_listing(pane: str) -> None:
-    """Reject a pane that shows no text."""
+    """Check that a pane shows text."""
     listings = [row.name for row in table.PANES if row.listing and not row.copy_of]
     if pane not in listings:
         raise ValueError(f"Expected a pane with a text, one of {', '.join(listings)}, got {pane!r}")
 
 
 def _require_pattern(text: str) -> None:
-    """Reject a regular expression that is none."""
+    """Check that a regular expression is valid."""
     try:
         re.compile(text)
     except re.error as error:
@@ -472,14 +472,14 @@ def _require_pattern(text: str) -> None:
 
 
 def _number(value: float) -> str:
-    """Return a number as people write it: thousands whole, small ones with three digits."""
+    """Format a number: large ones as integers, small ones with three digits."""
     if abs(value) >= 1e15:
         return f"{value:.3g}"
     return f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:.3g}"
 
 
 def _counted(amount: str, things: str) -> str:
-    """Return an amount of things in words, e.g. ``at most 1 kernel``."""
+    """Format a bound on a count, e.g. ``at most 1 kernel``."""
     one = re.sub(r"(?:(?<=ch)e)?s\b", "", things, count=1)
     return f"{amount} {one if amount.split()[-1] == '1' else things}"
 

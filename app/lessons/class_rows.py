@@ -29,19 +29,19 @@ class Attending(Struct, frozen=True):
     name: str
     step: int
     seen: float
-    """When they last reported their step, in seconds since 1970."""
+    """When they last reported their step, as a Unix timestamp."""
     done: int
-    """Steps whose checks the server saw pass."""
+    """The steps that passed on the server."""
 
 
 class BoardRow(Struct, frozen=True, kw_only=True):
-    """A student's best result of a step."""
+    """A student's best result for a step."""
 
     name: str
     step: int
     milliseconds: float
     times_numpy: float | None = None
-    """How many times faster than NumPy, where that was measured."""
+    """The speedup over NumPy, if it was measured."""
 
 
 def _student(name: str, key: bytes) -> ColumnElement[bool]:
@@ -49,35 +49,35 @@ def _student(name: str, key: bytes) -> ColumnElement[bool]:
 
 
 def name_of(connection: Connection, name: str, key: bytes) -> str | None:
-    """Return what a student of the class ``name`` is called; None if they are not in it."""
+    """Return the display name of a student of the class ``name``, or None."""
     called: str | None = connection.scalar(select(STUDENTS.c.name).where(_student(name, key)))
     return called
 
 
 def names(connection: Connection, name: str) -> set[str]:
-    """Return the names that are taken in a class."""
+    """Return the names in use in a class."""
     return set(connection.scalars(select(STUDENTS.c.name).where(STUDENTS.c["class"] == name)))
 
 
 def count(connection: Connection, name: str) -> int:
-    """Return how many students a class has."""
+    """Return the number of students of a class."""
     return connection.scalar(select(func.count()).where(STUDENTS.c["class"] == name)) or 0
 
 
 def note_step(connection: Connection, name: str, key: bytes, step: int, now: float) -> str | None:
-    """Note at which step a student is, and return their name; None if they are not in the class."""
+    """Record a student's current step and return their name, or None if they are not in the class."""
     connection.execute(update(STUDENTS).where(_student(name, key)).values(step=step, seen=now))
     return name_of(connection, name, key)
 
 
 def add_student(connection: Connection, name: str, key: bytes, called: str, step: int, now: float) -> None:
-    """Add a student to a class under a name that is free."""
+    """Add a student to a class under an unused name."""
     values = {"class": name, "key": key, "name": called, "step": step, "seen": now}
     connection.execute(insert(STUDENTS).values(values))
 
 
 def remove_student(connection: Connection, name: str, key: bytes) -> None:
-    """Remove a student, and the steps that they passed."""
+    """Remove a student and their passed steps."""
     connection.execute(delete(STUDENTS).where(_student(name, key)))
 
 
@@ -93,7 +93,7 @@ def students(connection: Connection, name: str) -> list[Attending]:
 def note_passed(
     connection: Connection, name: str, key: bytes, step: int, milliseconds: float | None, times_numpy: float | None
 ) -> bool:
-    """Note that a student passed a step, of several times the shortest; returns whether that changes the board."""
+    """Record a passed step with its best time; return whether the leaderboard changes."""
     passed = PASSED_STEPS.c
     row = (passed["class"] == name) & (passed.key == key) & (passed.step == step)
     before = connection.execute(select(passed.milliseconds).where(row)).one_or_none()
@@ -108,7 +108,7 @@ def note_passed(
 
 
 def board(connection: Connection, name: str, length: int) -> list[BoardRow]:
-    """Return the measured results of a class, by step, the shortest times first; at most ``length``."""
+    """Return the leaderboard of a class: at most ``length`` results per step, the fastest first."""
     passed = PASSED_STEPS.c
     results = (
         select(STUDENTS.c.name, passed.step, passed.milliseconds, passed.times_numpy)

@@ -42,16 +42,16 @@ MAX_CLASSES = 64
 MAX_CLASSES_PER_CLIENT = 16
 MAX_STUDENTS = 200
 MAX_LISTENERS = 250
-"""Streams of one class: a student may have several tabs."""
+"""The maximum number of streams per class; a student may have several tabs."""
 MAX_STATE_BYTES = 1 << 16
-"""Of what a presenter shows."""
+"""The maximum size of the presented state."""
 MAX_STEPS = 100
 IDLE_SECONDS = 2 * 3600.0
-"""After which a class that nobody touches gives way to a new one."""
+"""After this time without activity, a class may be replaced by a new one."""
 AWAY_SECONDS = 45.0
-"""After which a student who says nothing is away."""
+"""After this time without a report, a student counts as away."""
 LOOK_SECONDS = 0.5
-"""How often a server asks for news of the classes that are followed by way of it."""
+"""The interval at which a server polls the database for classes with local listeners."""
 ADJECTIVES = (
     *("amber", "azure", "bold", "brave", "bright", "calm", "clever", "coral", "crimson", "eager", "fair"),
     *("gentle", "golden", "green", "happy", "honest", "ivory", "jade", "keen", "kind", "swift"),
@@ -64,37 +64,37 @@ Clock = Callable[[], float]
 
 
 class Presented(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a presenter shows."""
+    """The state that a presenter shows."""
 
     step: Annotated[int, Meta(ge=1, le=MAX_STEPS)]
     script: Annotated[str, Meta(max_length=50_000)]
     options: Options = Options()
     view: dict[Annotated[str, Meta(max_length=64)], Annotated[str, Meta(max_length=400)] | int | float | bool] = {}
     line: Annotated[int, Meta(ge=0, le=100_000)] = 0
-    """The line of the script that the teacher points at; 0 for none."""
+    """The highlighted line of the script; 0 for none."""
 
 
 class StudentRow(Struct, frozen=True, kw_only=True):
-    """A student as the teacher sees them."""
+    """A student in the teacher's list."""
 
     name: str
     step: int
     done: int
-    """Steps whose checks the server saw pass."""
+    """The steps that passed on the server."""
     away: bool
 
 
 class News(Struct, frozen=True, kw_only=True):
-    """What everybody in a class may know; the data of its events."""
+    """The public state of a class, sent as events."""
 
     presented: Presented | None = None
-    """None while nobody presents."""
+    """The presented state, if any."""
     board: list[BoardRow] = []
     students: int = 0
 
 
 class LessonClass:
-    """One class, as a server sees it.
+    """A class on this server.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class LessonClass:
         self.id = name
         self.lesson = lesson
         self.ended = False
-        """Whether its teacher ended it, or it was forgotten, while somebody followed it."""
+        """Whether the class was ended or expired while it had listeners."""
         self._school = school
         self._secret = secret
         self._listeners: dict[object, Callable[[], None]] = {}
@@ -121,29 +121,29 @@ class LessonClass:
         self._lock = threading.Lock()
 
     def require(self, secret: str) -> None:
-        """Reject whoever is not its teacher.
+        """Check the teacher's secret.
 
         Raises
         ------
         Forbidden
-            The secret is not this class's.
+            If the secret is wrong.
         """
         if not hmac.compare_digest(_digest(secret), self._secret):
             raise Forbidden("only the teacher of this class may do that", expected="the secret of the teacher's link")
 
     def attend(self, key: str, step: int) -> str:
-        """Note at which step a student is, and return their name.
+        """Record a student's current step, and return their name.
 
         Parameters
         ----------
         key : str
-            What their browser calls itself; nobody else is told.
+            The identifier of their browser, which is not disclosed.
         step : int
 
         Raises
         ------
         Busy
-            The class is full, and nobody is away.
+            If the class is full and nobody is away.
         """
         digest, now = _digest(key), self._school.clock()
         with self._changing() as connection:
@@ -158,12 +158,12 @@ class LessonClass:
         return name
 
     def credit(self, key: str, step: int, seconds: float | None, times_numpy: float | None) -> None:
-        """Note that the server saw a student's step pass, and how fast their kernel was.
+        """Record that a student's step passed on the server, with the time of their kernel.
 
         Raises
         ------
         NotFound
-            The student is not in the class.
+            If the student is not in the class.
         """
         with self._changing() as connection:
             digest = _digest(key)
@@ -176,12 +176,12 @@ class LessonClass:
         self._publish()
 
     def present(self, state: Presented | None) -> None:
-        """Show a state to everybody; None ends the presentation.
+        """Present a state to the class; None ends the presentation.
 
         Raises
         ------
         InvalidBody
-            It is too large.
+            If it is too large.
         """
         encoded = None if state is None else msgspec.json.encode(state)
         if encoded is not None and len(encoded) > MAX_STATE_BYTES:
@@ -192,12 +192,12 @@ class LessonClass:
         self._publish()
 
     def dissolve(self) -> None:
-        """End the class for everybody: its students and their results are deleted, and all who follow it are told.
+        """End the class: delete its students and results, and notify the listeners.
 
         Raises
         ------
         NotFound
-            It ended before.
+            If it has already ended.
         """
         with self._changing() as connection:
             connection.execute(delete(CLASSES).where(CLASSES.c.id == self.id))
@@ -205,7 +205,7 @@ class LessonClass:
 
     @property
     def students(self) -> list[StudentRow]:
-        """The students by name, those who are away last."""
+        """The students by name, with absent ones last."""
         now = self._school.clock()
         with self._reading() as connection:
             attending = class_rows.students(connection, self.id)
@@ -217,46 +217,46 @@ class LessonClass:
 
     @property
     def version(self) -> int:
-        """The number of the newest state that was read from the database; 0 for none."""
+        """The version of the state that was last read from the database; 0 for none."""
         return self._version
 
     @property
     def followed(self) -> bool:
-        """Whether somebody listens by way of this server."""
+        """Whether there are listeners on this server."""
         return bool(self._listeners)
 
     def news(self, after: int) -> tuple[int, bytes] | None:
-        """Return the newest version of what everybody may know, and its number, if it is later than ``after``."""
+        """Return the current public state and its version, if it is later than ``after``."""
         if not self._version:
             self.refresh()
         with self._lock:
             return (self._version, self._encoded) if self._version > after else None
 
     def admit(self) -> None:
-        """Reject a listener beyond :data:`MAX_LISTENERS`, and have news for them.
+        """Check that another listener is allowed, and load the current state.
 
         Raises
         ------
         Busy
-            That many listen already.
+            If there are :data:`MAX_LISTENERS` already.
         """
         if len(self._listeners) >= MAX_LISTENERS:
             raise Busy("too many connections follow this class already", retry_after=30)
         self.refresh()
 
     def listen(self, listener: object, wake: Callable[[], None]) -> None:
-        """Call ``wake``, in any thread, whenever there is news, until ``listener`` leaves."""
+        """Call ``wake``, in any thread, whenever the state changes, until ``listener`` leaves."""
         with self._lock:
             self._listeners[listener] = wake
         self._school.watch()
 
     def leave(self, listener: object) -> None:
-        """Listen no more; once more does nothing."""
+        """Remove a listener; idempotent."""
         with self._lock:
             self._listeners.pop(listener, None)
 
     def refresh(self) -> None:
-        """Read and encode once what everybody hears, and wake all who listen."""
+        """Read and encode the state once for all listeners, and wake them."""
         with self._reading() as connection:
             row = connection.execute(
                 select(CLASSES.c.version, CLASSES.c.presented).where(CLASSES.c.id == self.id)
@@ -270,18 +270,18 @@ class LessonClass:
                 students=class_rows.count(connection, self.id),
             )
         with self._lock:
-            if row.version <= self._version:  # another thread has read this state, or a later one
+            if row.version <= self._version:  # another thread has already read this state or a later one
                 return
             self._version, self._encoded = row.version, msgspec.json.encode(news)
         self._wake()
 
     def end(self) -> None:
-        """Tell all who listen that there is no such class any more."""
+        """Notify all listeners that the class has ended."""
         self.ended = True
         self._wake()
 
     def _publish(self) -> None:
-        """Tell what changed to those who listen here; other servers look for themselves."""
+        """Notify the listeners on this server; other servers poll the database."""
         if self.followed:
             self.refresh()
         else:
@@ -295,12 +295,12 @@ class LessonClass:
 
     @contextmanager
     def _changing(self) -> Iterator[Connection]:
-        """Change the class in a transaction; others that change it wait for the end of it.
+        """Change the class in an exclusive transaction.
 
         Raises
         ------
         NotFound
-            The class ended.
+            If the class has ended.
         """
         touching = update(CLASSES).where(CLASSES.c.id == self.id).values(touched=self._school.clock())
         with database_errors("the class"), self._school.engine.begin() as connection:
@@ -314,7 +314,7 @@ class LessonClass:
             yield connection
 
     def _make_room(self, connection: Connection, now: float) -> None:
-        """Of too many students let one go who is away, first those who have done least."""
+        """Remove an absent student from a full class, starting with those with the least progress."""
         attending = class_rows.students(connection, self.id)
         if len(attending) < MAX_STUDENTS:
             return
@@ -326,14 +326,14 @@ class LessonClass:
 
 
 class Classes:
-    """The classes of all servers that share a database.
+    """The classes of the servers that share a database.
 
     Parameters
     ----------
     url : str or URL
-        SQLAlchemy URL of the database, which has the tables already.
+        SQLAlchemy URL of the database, whose tables exist.
     clock : callable
-        Returns seconds since 1970.
+        Returns a Unix timestamp.
 
     Attributes
     ----------
@@ -345,19 +345,19 @@ class Classes:
         self.engine: Engine = open_database(url)
         self.clock = clock
         self._owners: dict[str, str] = {}
-        """Which client made which class by way of this server."""
+        """The clients that created classes on this server."""
         self._open: WeakValueDictionary[str, LessonClass] = WeakValueDictionary()
-        """Each class once, so that all who follow it here are woken together."""
+        """The classes with listeners on this server, each once."""
         self._watching = False
         self._lock = threading.Lock()
 
     def create(self, lesson: str, client: str) -> tuple[LessonClass, str]:
-        """Make a class for a lesson, and return it with its teacher's secret; those that nobody touches go.
+        """Create a class for a lesson, and return it with the teacher's secret; idle classes are removed.
 
         Raises
         ------
         Busy
-            There are as many as there may be, and none of them is idle.
+            If there are too many classes and none is idle.
         """
         name, secret, now = secrets.token_urlsafe(9), secrets.token_urlsafe(18), self.clock()
         made = {"id": name, "lesson": lesson, "secret": _digest(secret), "touched": now, "version": 1}
@@ -380,7 +380,7 @@ class Classes:
         Raises
         ------
         NotFound
-            None has that name any more.
+            If there is no such class.
         """
         if not re.fullmatch(r"[\w-]{12}", name, re.ASCII):
             raise _no_such_class()
@@ -397,7 +397,7 @@ class Classes:
         self.engine.dispose()
 
     def watch(self) -> None:
-        """Look for news in a thread of its own, for as long as somebody follows a class."""
+        """Poll the database in a thread, as long as there are listeners."""
         with self._lock:
             if not self._watching:
                 self._watching = True
@@ -417,7 +417,7 @@ class Classes:
                 log.warning("classes: %s", error.message)
 
     def _look(self, followed: Sequence[LessonClass]) -> None:
-        """Read the classes that changed by way of other servers."""
+        """Read the classes that other servers have changed."""
         query = select(CLASSES.c.id, CLASSES.c.version).where(CLASSES.c.id.in_([one.id for one in followed]))
         with database_errors("the class"), self.engine.connect() as connection:
             versions = {row.id: row.version for row in connection.execute(query)}

@@ -13,16 +13,16 @@ __all__ = ["Evidence"]
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a student's script came to.
+    """The evidence about a student's script.
 
     Parameters
     ----------
     answer : Answer
-        Of the compilation.
+        The answer of the compilation.
     measurements : sequence of Measurement
-        Made by the server; empty if nothing was measured.
+        Measurements by the server, if any.
     predictions : mapping of str to float
-        What the student typed, by the check's name.
+        The student's inputs, by the name of the check.
     """
 
     answer: Answer
@@ -31,12 +31,12 @@ class Evidence:
 
     @property
     def function(self) -> Unit | None:
-        """The function that was built last, else the one that was lowered last."""
+        """The function that was built last, or else lowered last."""
         return self._last("function")
 
     @property
     def graph(self) -> Unit | None:
-        """The graph that was built last, else the one that appeared last."""
+        """The graph that was built last, or else recorded last."""
         return self._last("graph")
 
     def _last(self, kind: str) -> Unit | None:
@@ -46,16 +46,16 @@ class Evidence:
 
     @property
     def steps(self) -> list[Step]:
-        """The applied steps of the last graph, then those of the last function."""
+        """The applied steps of the last graph and of the last function."""
         return [step for unit in (self.graph, self.function) if unit for step in unit.steps if step.applied]
 
     def stage(self, name: str) -> Stage | None:
-        """Return a stage of the last schedule by its name; without a name the last stage that has loops."""
+        """Return a stage of the last schedule by name, by default the last one with loops."""
         stages = [stage for stage in (self.function.schedule if self.function else []) if stage.loops]
         return next((stage for stage in reversed(stages) if name in ("", stage.name)), None)
 
     def listing(self, pane: str) -> Listing | None:
-        """Return what a listing pane shows after its last step."""
+        """Return the final listing of a pane."""
         row = table.find(pane)
         group = row.group if row else ""
         keys = [step.listing for step in self.steps if step.group == group and step.listing]
@@ -63,12 +63,12 @@ class Evidence:
 
     @property
     def kernel(self) -> Measurement | None:
-        """The measurement of the schedule with all of its primitives."""
+        """The measurement of the complete schedule."""
         own = [m for m in self.measurements if m.kind in ("kernel", "prefix") and not m.estimated]
         return max(own, key=lambda m: m.step or 0, default=None)
 
     def reference(self, kind: str) -> Measurement | None:
-        """Return what the kernel is compared with: ``default``, ``numpy`` or ``peak``."""
+        """Return a reference measurement: ``default``, ``numpy`` or ``peak``."""
         if kind == "default":
             return next((m for m in self.measurements if m.kind == "prefix" and m.step == 0 and not m.estimated), None)
         return next((m for m in reversed(self.measurements) if m.kind == kind), None)

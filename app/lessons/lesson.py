@@ -30,11 +30,11 @@ Kind = TypeVar("Kind", bound=Struct)
 _NAME = re.compile(r"(?:\d+_)?([a-z][a-z0-9_]*)")
 _FRONT = re.compile(r"\+\+\+\n(.*?)\n\+\+\+\n", re.DOTALL)
 MAX_BYTES = 1 << 18
-"""Of a lesson's file."""
+"""The maximum size of a lesson's file."""
 
 
 class LessonError(ValueError):
-    """A lesson's file is not as it must be; the message names the file and the line."""
+    """An error in a lesson's file; the message names the file and the line."""
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -44,9 +44,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     summary: Annotated[str, Meta(min_length=1, max_length=300)]
     minutes: Annotated[int, Meta(ge=1, le=240)]
     part: Annotated[str, Meta(max_length=80)] = ""
-    """Heading of the list of lessons that it stands under."""
+    """The heading under which it is listed."""
     panes: list[str] = []
-    """Panes that are open at first; empty for all."""
+    """The initially open panes; empty for all."""
 
 
 class _Checks(Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,7 +60,7 @@ class Step:
     title: str
     html: Markup
     start: str | None = None
-    """The script that it begins with; None if students continue with their own."""
+    """The initial script; None if students continue with their own."""
     answer: str | None = None
     """A script that passes the checks."""
     hints: tuple[Markup, ...] = ()
@@ -68,13 +68,13 @@ class Step:
 
     @property
     def measuring(self) -> Measuring:
-        """What must be measured before its checks are judged."""
+        """The measurements that its checks need."""
         needs = {check.needs for check in self.checks}
         return "ladder" if "ladder" in needs else "kernel" if "kernel" in needs else ""
 
     @property
     def questions(self) -> list[Prediction | Question]:
-        """The checks that the student types a number for."""
+        """The checks that require a number from the student."""
         return [check for check in self.checks if isinstance(check, Prediction | Question)]
 
     @property
@@ -88,14 +88,14 @@ class Lesson:
     """A lesson: text, scripts and checks."""
 
     name: str
-    """In addresses, ``split-and-reorder``."""
+    """The name in URLs, ``split-and-reorder``."""
     settings: Settings
     introduction: Markup
     steps: tuple[Step, ...]
     revision: str
     """Hash of the file."""
     own: bool = False
-    """Whether it comes from a teacher's folder, and may change while the server runs."""
+    """Whether it is from a teacher's folder, and may change while the server runs."""
 
     @property
     def title(self) -> str:
@@ -108,13 +108,13 @@ class Lesson:
         return self.steps[0].start or ""
 
     def entered_with(self, index: int) -> str:
-        """Return the script that a student who took the answers has when a step begins."""
+        """Return the script at the start of a step, for a student who took the answers."""
         before = [script for step in self.steps[:index] for script in (step.start, step.answer) if script]
         return self.steps[index].start or before[-1]
 
     @property
     def page_steps(self) -> list[dict[str, object]]:
-        """What the page's scripts need to know of each step."""
+        """Data about each step for the page's scripts."""
         return [
             {
                 "start": self.entered_with(index),
@@ -128,7 +128,7 @@ class Lesson:
 
     @property
     def view(self) -> dict[str, str]:
-        """The panes that are open at first, in the words of a link's view."""
+        """The initially open panes, in the format of a link's view."""
         shown = self.settings.panes
         if not shown:
             return {}
@@ -138,7 +138,7 @@ class Lesson:
 
 
 def lesson_name(path: Path) -> str:
-    """Return how addresses name the lesson of a file; nothing where the file is not named like one."""
+    """Return the URL name of the lesson of a file; empty if it is not named like one."""
     name = _NAME.fullmatch(path.stem)
     return name[1].replace("_", "-") if name else ""
 
@@ -149,14 +149,14 @@ def read_lesson(path: Path, own: bool = False) -> Lesson:
     Parameters
     ----------
     path : Path
-        Its name, without a number in front, is the lesson's.
+        Its name, without the leading number, is the name of the lesson.
     own : bool
         Whether it may change while the server runs.
 
     Raises
     ------
     LessonError
-        The file is not as a lesson must be.
+        If the file is malformed.
     """
     name = lesson_name(path)
     if not name:
@@ -181,7 +181,7 @@ def read_lesson(path: Path, own: bool = False) -> Lesson:
 
 
 def _front(text: str) -> tuple[Settings, str, int]:
-    """Return the settings, the Markdown after them, and how many lines stand above it."""
+    """Split a file into its settings, its Markdown and the line offset of the Markdown."""
     match = _FRONT.match(text)
     if match is None:
         raise LessonError("line 1: a lesson must begin with its settings in TOML between two lines of +++")
@@ -195,7 +195,7 @@ def _front(text: str) -> tuple[Settings, str, int]:
 
 
 def _toml(text: str, kind: type[Kind], line: int) -> Kind:
-    """Return TOML as a type."""
+    """Decode TOML into a type."""
     try:
         return msgspec.convert(tomllib.loads(text), kind)
     except tomllib.TOMLDecodeError as error:
@@ -205,7 +205,7 @@ def _toml(text: str, kind: type[Kind], line: int) -> Kind:
 
 
 def _told(problem: str) -> str:
-    """Say what msgspec found in the words of the file: the setting first, and of checks which kinds there are."""
+    """Translate an error of msgspec: the setting first, and the available kinds of checks."""
     words, _, place = problem.partition(" - at ")
     setting = place.strip("`").removeprefix("$").removeprefix(".")
     kinds = f"; kinds are {', '.join(KINDS)}" if setting.endswith(".kind") else ""
@@ -213,7 +213,7 @@ def _told(problem: str) -> str:
 
 
 def _parts(text: str, above: int) -> tuple[Markup, tuple[Step, ...]]:
-    """Return the introduction and the steps of a lesson's Markdown."""
+    """Split a lesson's Markdown into the introduction and the steps."""
     sections: list[list[Token]] = [[]]
     for token in parse(text):
         if token.type == "heading_open" and token.tag == "h2":
@@ -250,7 +250,7 @@ def _step(tokens: Sequence[Token], above: int) -> Step:
 
 
 def _fences(tokens: Sequence[Token]) -> Iterator[tuple[str, Token]]:
-    """Yield the fences that are not text, each with its kind."""
+    """Yield the fences with a special meaning, and their kinds."""
     kinds = {"python start": "start", "python answer": "answer", "hint": "hint", "checks": "checks"}
     for token in tokens:
         if token.type == "fence" and (kind := kinds.get(" ".join(token.info.split()))):

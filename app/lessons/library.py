@@ -12,28 +12,28 @@ __all__ = ["TEXTS", "Library"]
 
 TEXTS = Path(__file__).parent / "texts"
 MAX_LESSONS = 200
-"""Of a teacher's folder."""
+"""The maximum number of lessons in a teacher's folder."""
 Stamp = tuple[int, int]
-"""When a file was changed, in nanoseconds, and its size."""
+"""The modification time of a file, in nanoseconds, and its size."""
 
 
 @dataclass
 class _File:
     stamp: Stamp
     name: str
-    """Of its lesson."""
+    """The name of its lesson."""
     lesson: Lesson | None = None
     error: str = ""
 
 
 @dataclass
 class Library:
-    """All lessons, in the order of their files' names.
+    """All lessons, ordered by file name.
 
     Parameters
     ----------
     folder : Path, optional
-        A teacher's own lessons; one that is named like a lesson of ours takes its place.
+        A teacher's lessons, which override built-in ones of the same name.
     """
 
     folder: Path | None = None
@@ -46,26 +46,26 @@ class Library:
 
     @property
     def lessons(self) -> list[Lesson]:
-        """The lessons as they are now: first a teacher's own, then ours."""
+        """The current lessons: the teacher's, followed by the built-in ones."""
         own = [file.lesson for file in self._current() if file.lesson]
         names = {lesson.name for lesson in own}
         return [*own, *(lesson for lesson in self._ours if lesson.name not in names)]
 
     @property
     def errors(self) -> list[str]:
-        """What is wrong with files of the teacher's folder."""
+        """The errors in the teacher's folder."""
         return [file.error for file in self._current() if file.error]
 
     def find(self, name: str) -> Lesson | None:
-        """Return the lesson of that name."""
+        """Look up a lesson by name."""
         return next((lesson for lesson in self.lessons if lesson.name == name), None)
 
     def problem(self, name: str) -> str:
-        """Return what is wrong with the file that the lesson of that name would come from, or nothing."""
+        """Return the error in the file of a lesson, if any."""
         return next((file.error for file in self._current() if file.name == name), "")
 
     def _current(self) -> list[_File]:
-        """Read what changed in the teacher's folder; a lesson whose file breaks stays as it was before."""
+        """Reload changed files of the teacher's folder; a lesson whose file is broken is kept as it was."""
         if self.folder is None:
             return []
         with self._lock:

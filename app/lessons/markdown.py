@@ -17,7 +17,7 @@ __all__ = ["parse", "render"]
 
 
 def _colour(code: str, language: str, _attributes: str) -> str:
-    """Return code with its colours, in a box that scrolls, by the keyboard as well."""
+    """Render highlighted code in a scrollable, focusable box."""
     lines = Markup("\n").join(highlight(code.rstrip("\n").split("\n"), language))
     return Markup('<pre tabindex="0"><code class="language-{}">{}\n</code></pre>\n').format(language, lines)
 
@@ -29,7 +29,7 @@ def _image(
     options: OptionsDict,
     environment: MutableMapping[str, Any],
 ) -> str:
-    """Return a picture, or a link where it is at another host, from which a page loads nothing."""
+    """Render an image; one on another host becomes a link, as pages load nothing from other hosts."""
     address = str(tokens[index].attrGet("src"))
     if address.startswith("data:") or (address.startswith("/") and not address.startswith("//")):
         return renderer.image(tokens, index, options, environment)
@@ -37,7 +37,7 @@ def _image(
 
 
 def _reader() -> MarkdownIt:
-    """Return a reader that escapes HTML; addresses such as ``javascript:`` are not links."""
+    """Create a parser that escapes HTML and rejects URLs such as ``javascript:``."""
     reader = MarkdownIt("commonmark", {"html": False, "highlight": _colour}).enable(["table"])
     reader.add_render_rule("image", _image)
     return reader
@@ -47,12 +47,12 @@ _READER = _reader()
 
 
 def parse(text: str) -> list[Token]:
-    """Return the tokens of a text."""
+    """Parse Markdown into tokens."""
     return _READER.parse(text)
 
 
 def render(tokens: Sequence[Token] | str) -> Markup:
-    """Return tokens, or a text, as HTML that is safe to show."""
+    """Render tokens or Markdown as safe HTML."""
     renew_budget()
     environment: dict[str, Any] = {}
     if isinstance(tokens, str):

@@ -30,16 +30,16 @@ WITHOUT_SCRIPT: dict[Mode, Callable[[Request, Callable[[Message], None]], None]]
     "cuda": compile_kernels,
     "sass": disassemble,
 }
-"""What serves the modes that run no script, but a program that was recorded in another child."""
+"""The handlers of modes that run a program recorded by another child instead of a script."""
 GC_THRESHOLDS = (50_000, 20, 100)
-"""Children are short-lived and make many nodes that stay: collecting as often as by default only costs time."""
+"""Garbage collection thresholds for short-lived children that keep most of their nodes."""
 
 MAX_FRAMES = 4_000
-"""Python frames of a thread in the process of one script.  A deeper traversal goes on in further threads,
-of which a run may not have many."""
+"""The maximum number of Python frames per thread of a script.  Deeper traversals continue in further threads, of which
+a run may only have a few."""
 
 _warm_integrity: Integrity | None = None
-"""Of a process that children are forked from."""
+"""The integrity record of the process from which children are forked."""
 
 
 def handle(request: bytes, emit: Emit) -> None:
@@ -50,7 +50,7 @@ def handle(request: bytes, emit: Emit) -> None:
     request : bytes
         A :class:`~app.artifacts.Request` as JSON.
     emit : callable
-        Takes each :data:`~app.artifacts.Message`, encoded as JSON, and each part of a file, as soon as there is one.
+        Takes each :data:`~app.artifacts.Message`, encoded as JSON, and each part of a file, as soon as it is available.
     """
     sys.setrecursionlimit(MAX_FRAMES)
     encoder = msgspec.json.Encoder()
@@ -107,9 +107,9 @@ tvm.build(s, [A, B], target="cuda", name="transposed")
 
 
 def warm_up() -> list[Problem]:
-    """Serve a small request once, where children are forked from: what it imports and fills, none of them has to.
+    """Serve a small request in the process from which children are forked, to fill its imports and caches.
 
-    No loop of it is parallel and no watchdog guards it, as threads do not survive a fork.
+    It uses neither parallel loops nor the watchdog, as threads do not survive a fork.
     """
     global _warm_integrity
     import_all()

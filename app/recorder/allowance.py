@@ -6,16 +6,16 @@ import time
 
 
 class Allowance:
-    """The time that a piece of work may take, from now on.
+    """A time limit, starting now.
 
-    It may take ``seconds`` by the clock.  If this process had a processor for less than that until then, the machine is
-    busy with others, or the work only waits: it goes on until it had as much, at most until ``patience`` is over.
+    The limit is ``seconds`` of wall-clock time.  If the process has used less CPU time by then, because the machine is
+    busy or the process waits, it is extended until that much CPU time is used, but at most to ``patience``.
 
     Parameters
     ----------
     seconds : float
     patience : float
-        At least ``seconds``; as much is by the clock alone.
+        At least ``seconds``; if equal, only the wall-clock time counts.
 
     Attributes
     ----------
@@ -30,22 +30,22 @@ class Allowance:
 
     @property
     def elapsed(self) -> float:
-        """Seconds by the clock since it began."""
+        """Elapsed wall-clock time in seconds."""
         return time.monotonic() - self._began
 
     @property
     def processor(self) -> float:
-        """Seconds that the threads of this process had a processor since it began."""
+        """CPU time of this process in seconds."""
         return time.process_time() - self._began_processor
 
     @property
     def starved(self) -> bool:
-        """Whether it had a processor for so little of its time that this, and not its work, ended it."""
+        """Whether it ran out of time for lack of CPU time."""
         return self.processor < self.seconds * (1.0 if self._patience > self.seconds else 0.5)
 
     @property
     def left(self) -> float:
-        """Seconds until it can be over at the earliest; 0 or less when it is over."""
+        """Seconds until the earliest possible end; not positive when it is over."""
         elapsed = self.elapsed
         if elapsed < self.seconds:
             return self.seconds - elapsed

@@ -17,11 +17,11 @@ from app.recorder.script import Script
 from compiler.ir.origin import OriginTable
 
 PRINTING_SECONDS = 2.0
-"""Time that the listings of a snapshot may take; then those that are still to print are left out."""
+"""The time limit for printing the listings of a snapshot, after which the remaining ones are omitted."""
 
 
 class AnswerBuilder:
-    """Turns what was recorded into artifacts, each of which is sent once.
+    """Converts recorded subjects to artifacts, each of which is sent once.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ class AnswerBuilder:
     table : OriginTable
     script : Script
     filters : collection of str
-        What is shown of assembly.
+        The assembly filters.
     kernels : KernelScripts
-        What the workspace defines of a model itself.
+        The kernels that the workspace defines.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class AnswerBuilder:
         self._began = time.perf_counter()
 
     def snapshot(self, measurements: list[Measurement], patience: float = PRINTING_SECONDS) -> Answer:
-        """Return all that was seen until now; ``listings`` holds only those that no earlier snapshot held.
+        """Return everything recorded so far; ``listings`` has only new ones.
 
         Parameters
         ----------
         measurements : list of Measurement
         patience : float
-            Seconds after which no further listing is begun: the steps of a huge program stay without their texts.
+            The time limit in seconds for printing; further steps of a huge program have no listings.
         """
         self._printing.begin(patience)
         units = self._units()

@@ -28,19 +28,19 @@ def from_assembly(
     summary: dict[str, int | float | str],
     filters: Collection[AssemblyFilter] = (),
 ) -> Listing:
-    """Return the listing of assembly; ``.loc`` directives map instructions to loop IR and are then left out.
+    """Create the listing of assembly, with links from its ``.loc`` directives, which are then removed.
 
     Parameters
     ----------
     text : str
-        Assembly as LLVM prints it.
+        Assembly as printed by LLVM.
     name : str
     final : FinalListing, optional
-        What its locations name.
+        The listing that its debug locations refer to.
     summary : dict
-        Facts for the title, of all of it.
+        Statistics for the title.
     filters : collection of str
-        What is shown beside instructions, constants and the labels that are jumped to, and what is left out.
+        What is shown besides instructions, constants and jump targets, and what is hidden.
     """
     lines = list(_lines(_before_debug_sections(text.splitlines()), final, filters))
     loop_summary: dict[str, int | float | str] = {}
@@ -78,13 +78,13 @@ def _lines(body: list[str], final: FinalListing | None, filters: Collection[Asse
 
 
 def _aligned(line: str) -> str:
-    """Return an instruction with its operands in one column; ``vfmadd231ps`` is as long as mnemonics commonly get."""
+    """Align the operands of an instruction, after mnemonics of up to the length of ``vfmadd231ps``."""
     mnemonic, _, operands = line.strip().partition("\t")
     return f"    {mnemonic:<11} {operands}".expandtabs(4).rstrip()
 
 
 def _before_debug_sections(raw: list[str]) -> list[str]:
-    """Drop DWARF and other sections that hold no code and no constants."""
+    """Drop DWARF and other sections without code or constants."""
     code: list[str] = []
     keep = True
     for line in raw:
@@ -105,7 +105,7 @@ def _used_labels(body: list[str]) -> set[str]:
 
 
 def _without_spills(lines: list[Line], architecture: str) -> list[Line]:
-    """Leave out vector registers that are moved to the stack and back."""
+    """Drop spills and reloads of vector registers."""
 
     def spills(line: Line) -> bool:
         match = _INSTRUCTION.match(line.text)
@@ -115,6 +115,6 @@ def _without_spills(lines: list[Line], architecture: str) -> list[Line]:
 
 
 def _hot_loop(lines: list[Line]) -> list[Line]:
-    """Return the lines of the loop that is nested deepest; none where nothing loops."""
+    """Return the lines of the most deeply nested loop, if there is one."""
     graph = hot_loop(control_flow([line.text for line in lines], "gas"))
     return [lines[number] for number in graph.hot_lines] if graph is not None else []

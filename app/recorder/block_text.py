@@ -17,39 +17,39 @@ from compiler.tir.function import PrimFunc
 from compiler.tir.script.functions import from_source
 
 BEGINNING = '{"tensorir":'
-"""Which no text of a schedule of tensor expressions begins with."""
+"""The prefix that distinguishes these texts from serialised TE schedules."""
 MAX_PREFIXES = 500
 
 
 class BlockText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the text holds."""
+    """The contents of the text."""
 
     tensorir: int
     """Version of the format."""
     name: str
     target: str
     programs: list[str]
-    """The program before any primitive, and after each."""
+    """The program before the first primitive and after each."""
     primitives: list[str]
     trace: str = ""
-    """How the schedule was made, in JSON; empty if that is not known."""
+    """The trace of the schedule as JSON; empty if unknown."""
 
 
 def write_blocks(
     programs: Sequence[IRModule], primitives: Sequence[str], target: str, name: str, trace: str = ""
 ) -> str:
-    """Write a schedule, all of whose programs stay within their arguments.
+    """Serialise a schedule whose programs are contained.
 
     Parameters
     ----------
     programs : sequence of IRModule
-        The one before any primitive first.
+        The program before the first primitive, followed by those after each.
     primitives : sequence of str
         The calls.
     target, name : str
-        Of the function.
+        The target and the name of the function.
     trace : str
-        How the last program was made of the first, in JSON.
+        The trace that leads from the first program to the last, as JSON.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def write_blocks(
     Raises
     ------
     TVMError
-        If it is too long, or may do more than compute its arguments.
+        If it is too long, or not contained.
     """
     if len(programs) > MAX_PREFIXES:
         raise NotExpressible(f"it has more than {MAX_PREFIXES} primitives")
@@ -73,7 +73,7 @@ def write_blocks(
 
 
 def read_blocks(text: str) -> tuple[BlockProgram, str, str]:
-    """Read a schedule, which anybody may have written.
+    """Parse a serialised schedule, which is untrusted.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def read_blocks(text: str) -> tuple[BlockProgram, str, str]:
     Raises
     ------
     TVMError
-        If it is not a schedule, or may do more than compute its arguments.
+        If it is malformed, or not contained.
     """
     try:
         content = msgspec.json.decode(text, type=BlockText)
@@ -103,7 +103,7 @@ def read_blocks(text: str) -> tuple[BlockProgram, str, str]:
 
 
 def _read(text: str) -> PrimFunc:
-    """Return a function without attributes, none of which its meaning depends on."""
+    """Parse a function and drop its attributes, which do not affect its meaning."""
     parsed = from_source(text)
     func = only_function(parsed if isinstance(parsed, IRModule) else IRModule({"main": parsed}))
     plain = rebuild(func, attrs={"global_symbol": "main", "tir.noalias": True})

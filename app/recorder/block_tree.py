@@ -20,11 +20,11 @@ from compiler.tir.stmt_functor import StmtVisitor
 
 _ANNOTATIONS = {ForKind.UNROLLED: "unroll", ForKind.VECTORIZED: "vectorize", ForKind.PARALLEL: "parallel"}
 MAX_BLOCKS = 400
-"""Blocks that are shown."""
+"""The maximum number of blocks that are shown."""
 
 
 def block_stages(mod: IRModule, loop_rows: LoopRows | None = None) -> list[Stage]:
-    """Return the blocks of a program as stages; a loop around several blocks belongs to the first.
+    """Return the blocks of a program as stages; a loop around several blocks is shown with the first.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def block_stages(mod: IRModule, loop_rows: LoopRows | None = None) -> list[Stage
 
 @dataclass(slots=True)
 class BlockPlace:
-    """A block, and where it stands: the loops that no earlier block has shown, and how deep they are."""
+    """A block with its loops that are not shown with earlier blocks, and their depth."""
 
     realize: BlockRealize
     around: str
@@ -49,7 +49,7 @@ class BlockPlace:
 
 
 def block_places(mod: IRModule) -> list[BlockPlace]:
-    """Return the blocks of a program in their order, those that hold whole functions left out."""
+    """Return the blocks of a program in order, without root blocks."""
     tree = _Tree()
     for func in mod.functions.values():
         if isinstance(func, PrimFunc):
@@ -93,7 +93,7 @@ class _Tree(StmtVisitor):
 
 
 def _place_text(above: list[For | Block]) -> str:
-    """Return where something stands: ``in C, at i_0``."""
+    """Describe a place: ``in C, at i_0``."""
     blocks = [outer.name_hint for outer in above if isinstance(outer, Block)]
     inner = above[-1] if above else None
     words = [f"in {blocks[-1]}"] if blocks else []
@@ -139,7 +139,7 @@ def reduces(loop: For) -> bool:
 
 
 class _Reduces(StmtVisitor):
-    """Whether a loop belongs to a reduction: an axis of a block inside that reduces depends on it."""
+    """Detects reduction loops, on which a reduction axis of an inner block depends."""
 
     def __init__(self, loop: For) -> None:
         self.reduces = False
@@ -161,7 +161,7 @@ def _annotation(loop: For) -> str:
 
 
 def _body(block: Block) -> str:
-    """Return what a block does: its one store, else the buffers that it writes and reads."""
+    """Describe a block by its single store, or else by the buffers that it writes and reads."""
     stmt = block.body
     if not isinstance(stmt, BufferStore):
         written, read = (", ".join(map(_region, regions)) for regions in (block.writes, block.reads))

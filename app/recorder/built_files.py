@@ -24,21 +24,21 @@ _C_FORMS, _LINKED_FORMS = ("c", "h", "main.c"), ("so", "o")
 
 @dataclass(frozen=True)
 class Made:
-    """A file, and the name that it has without its suffix."""
+    """A file, with its name without the suffix."""
 
     name: str
     content: bytes
 
 
 def send_file(subject: FileSubject, recorder: Recorder, largest: int, send_part: Callable[[bytes], None]) -> BuiltFile:
-    """Send the parts of a file of what a script made, and return what is said of it, or why there is none.
+    """Build a file from a script, send it in parts, and return its description or the reason of a failure.
 
     Parameters
     ----------
     subject : FileSubject
     recorder : Recorder
     largest : int
-        Bytes that the file may have.
+        The maximum size of the file in bytes.
     send_part : callable
         Takes each message of :func:`~app.built_files.parts_of`.
     """
@@ -58,7 +58,7 @@ def send_file(subject: FileSubject, recorder: Recorder, largest: int, send_part:
 
 
 def make_file(subject: FileSubject, recorder: Recorder) -> Made:
-    """Return a file of what a script made.
+    """Build a file from a recorded script.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def _of_function(subject: FileSubject, recorder: Recorder) -> Made:
 
 
 def _chosen(subjects: Sequence[S], position: int) -> S | None:
-    """Return the subject at a position, else the one that was built last."""
+    """Return the subject at a position, by default the one that was built last."""
     if 0 <= position < len(subjects):
         return subjects[position]
     built = [subject for subject in subjects if subject.built is not None]
@@ -108,7 +108,7 @@ def _chosen(subjects: Sequence[S], position: int) -> S | None:
 
 
 def _cuda_source(lowered: IRModule) -> str:
-    """Return the kernels of a function in CUDA C, which the server has compiled.
+    """Return the CUDA C of a function's kernels, for compilation by the server.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def _cuda_source(lowered: IRModule) -> str:
 
 
 def _script(function: FunctionSubject) -> bytes:
-    """Return a function's loops as a module of Python that defines them."""
+    """Return a function as a Python module in TVMScript."""
     assert function.lowered is not None
     text = function.lowered.script()
     return (text.replace("# from tvm.script", "from tvm.script") + "\n").encode()

@@ -27,11 +27,11 @@ from compiler.target.target import Target
 from compiler.te.tensor import Tensor
 
 CHECKING_SECONDS: dict[Mode, float] = {"compile": 0.4, "run": 20.0}
-"""How long passes over graphs may be checked; in other modes they are not."""
+"""The time limit for checking graph passes, by mode; other modes do not check them."""
 
 
 class Completion:
-    """What the explorer does after a script has run, within the script's time.
+    """The work of the explorer after a script has run, within the script's time limit.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ class Completion:
     options : Options
     recorder : Recorder
     compiles_cuda : bool
-        Whether the server lets NVIDIA's compilers work on CUDA C.
+        Whether the server compiles CUDA C with NVIDIA's compilers.
     note : callable
-        Adds a remark to the console.
+        Adds a note to the console.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Completion:
         self._note = note
 
     def run(self) -> None:
-        """Build the last schedule or program, a kernel of the last graph, and assembly for the user's machine."""
+        """Build the last schedule or program, a kernel of the last graph, and assembly for the selected targets."""
         self._build_last_schedule()
         self._build_last_program()
         self._show_last_graph()
@@ -62,7 +62,7 @@ class Completion:
         self._show_device_code()
 
     def show_refusal(self) -> None:
-        """Build what a schedule was before the primitive at which the script has failed."""
+        """Build the schedule as it was before the primitive that failed."""
         schedule = self._recorder.last_schedule
         if schedule is None or not schedule.primitives or schedule.primitives[-1].error is None:
             return
@@ -72,7 +72,7 @@ class Completion:
             self._note(f"the program before {schedule.primitives[-1].name} is not shown: {error}")
 
     def check_graphs(self) -> None:
-        """Try whether the passes of the last graph keep what it computes; for long when the user asked to run."""
+        """Check that the passes of the last graph preserve its results; for longer in run mode."""
         if self._recorder.graphs.last is not None:
             with uninstrumented():
                 check_passes(self._recorder.graphs.last, CHECKING_SECONDS.get(self._mode, 0.0))
@@ -94,7 +94,7 @@ class Completion:
             self._build_lowered(function.lowered, function.name)
 
     def _build_last_program(self) -> None:
-        """Build the last program of a script that only defines programs; one that cannot be is shown as it is."""
+        """Build the last program of a script that only defines programs; if that fails, show it as it is."""
         program = self._recorder.last_program
         if program is None or self._recorder.schedules or len(self._recorder.functions) or len(self._recorder.graphs):
             return
@@ -106,7 +106,7 @@ class Completion:
         self._build_lowered(lowered, str(program.attrs.get("global_symbol", "main")))
 
     def _build_lowered(self, module: IRModule, name: str) -> None:
-        """Build what the script does not; that there is no code for it is worth a note, but no mistake."""
+        """Build what the script does not; if there is no code for it, add a note."""
         threads, device = launches_threads(module), self._options.device
         try:
             build(module, target=Target((device or DEFAULT_KIND) if threads else self._options.target), name=name)
@@ -117,7 +117,7 @@ class Completion:
                 raise  # a language that was chosen in the pane of the kernels says there why it refuses them
 
     def _build_prefix(self, schedule: ScheduleRecord, count: int) -> None:
-        """Build the schedule as it was after ``count`` primitives, as the script builds all of it."""
+        """Build the schedule as it was after ``count`` primitives, in the way the script builds it."""
         function = self._recorder.function_from(schedule)
         target = function.target if function is not None and function.target else Target(self._options.target)
         args, name = (function.args, function.name) if function is not None else (None, "main")
@@ -127,7 +127,7 @@ class Completion:
     # graphs
 
     def _show_last_graph(self) -> None:
-        """Show a kernel of the last graph that is built, and in a run measure all of them."""
+        """Show a kernel of the last built graph, and measure all kernels in run mode."""
         self._build_last_graph()
         built = [graph for graph in self._recorder.graphs if graph.built is not None]
         if not built:
@@ -143,7 +143,7 @@ class Completion:
             self._note(f"the graph has no kernel {name!r} any more")
 
     def _build_last_graph(self) -> None:
-        """Build the last graph of a script that builds none, so that its kernels are shown."""
+        """Build the last graph of a script that builds none, to show its kernels."""
         graphs = self._recorder.graphs
         if graphs.last is None or len(self._recorder.functions) or any(graph.built is not None for graph in graphs):
             return
@@ -156,7 +156,7 @@ class Completion:
     # assembly
 
     def _assemble(self) -> None:
-        """Make the assembly of every function for the machines that the user chose, that of the main pane last."""
+        """Generate the assembly of every function for the selected targets, that of the main pane last."""
         chosen = self._options.assembly
         for key in dict.fromkeys([*(key for key in self._options.assembly_also if key != chosen), chosen]):
             if key != HOST:
@@ -183,7 +183,7 @@ class Completion:
     # kernels
 
     def _show_device_code(self) -> None:
-        """Make the code of the kernels of each function that launches threads."""
+        """Generate device code for each function that launches threads."""
         for function in self._recorder.functions:
             if launches_threads(function.lowered):
                 made = make_device_code(function, self._options, self._compiles_cuda, self._note)
@@ -193,7 +193,7 @@ class Completion:
                     function.refused_device = made
 
     def cuda_programs(self) -> Iterator[CudaProgram]:
-        """Yield what NVIDIA's compilers are to work on, of the last function first."""
+        """Yield the programs for NVIDIA's compilers, starting with that of the last function."""
         for function in reversed(self._recorder.functions):
             if function.device is not None and function.device.program is not None:
                 yield function.device.program
@@ -209,7 +209,7 @@ class Completion:
     # LLVM's passes
 
     def trace_llvm_passes(self) -> None:
-        """Run LLVM's passes once more for each function, the last one first, and keep what each does."""
+        """Trace LLVM's passes for each function, starting with the last."""
         for function in reversed(self._recorder.functions):
             emitted = next((code.text for code in function.codes if code.form == "emitted"), None)
             if emitted is None or function.target is None:
@@ -223,7 +223,7 @@ class Completion:
 def function_arguments(
     recorder: Recorder, schedule: TensorSchedule, options: Options
 ) -> tuple[Sequence[Tensor | Var], Target]:
-    """Return the arguments and the target of the function that a script made of a schedule, or would make of it."""
+    """Return the arguments and the target with which a script builds, or would build, a schedule."""
     function = recorder.function_from(schedule)
     args = function.args if function is not None and function.args else schedule_arguments(schedule.schedule)
     target = function.target if function is not None and function.target else Target(options.target)

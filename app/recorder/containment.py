@@ -52,21 +52,21 @@ _LIMIT = 2**31
 
 
 class NotContained(TVMError):
-    """A program that is not proven to stay within its arguments and its own memory; the message says why."""
+    """A program that is not proved to be contained; the message has the reason."""
 
 
 def check_contained(func: PrimFunc) -> None:
-    """Reject a function that may do more than compute its arguments.
+    """Check that a function is contained: it accesses only its arguments and its own memory.
 
     Parameters
     ----------
     func : PrimFunc
-        With blocks or without.
+        A function with or without blocks.
 
     Raises
     ------
     NotContained
-        If it is not proven to be harmless.
+        If this cannot be proved.
     """
     mod = IRModule({"main": func})
     for lowering in lower_blocks():
@@ -76,7 +76,7 @@ def check_contained(func: PrimFunc) -> None:
 
 
 class _Containment(Visitor):
-    """Walks loops and stores, with what is known about the variables."""
+    """Visits loops and stores, tracking what is known about the variables."""
 
     def __init__(self, func: PrimFunc) -> None:
         self._analyzer = Analyzer()
@@ -154,12 +154,12 @@ class _Containment(Visitor):
     # proofs
 
     def _branch(self, condition: PrimExpr, n: Node) -> None:
-        """Visit what runs only where a condition holds."""
+        """Visit a branch under its condition."""
         with self._analyzer.constraint(condition) if self._is_exact(condition) else nullcontext():
             self.visit(n)
 
     def _is_exact(self, condition: PrimExpr) -> bool:
-        """Return whether a condition is evaluated as mathematics has it."""
+        """Return whether a condition is evaluated without overflow."""
         if dt.lanes(condition.dtype) != 1:
             return False
         try:
@@ -184,7 +184,7 @@ class _Containment(Visitor):
                 raise NotContained(f"index {index} of buffer {buffer.name!r} is not proven to be below {extent}")
 
     def _scalar(self, index: PrimExpr) -> PrimExpr:
-        """Return an index of which every lane is a value, for a variable that is any lane."""
+        """Convert a vector index to a scalar one over a variable that ranges over the lanes."""
         lanes = dt.lanes(index.dtype)
         if lanes == 1:
             return index
@@ -193,7 +193,7 @@ class _Containment(Visitor):
         return _of_lane(index, lane)
 
     def _check_integers(self, e: PrimExpr, allowed: tuple[type, ...]) -> None:
-        """Reject an expression with a part that may not fit into 32 bits, or is of another kind."""
+        """Check that all parts of an expression are integers that fit into 32 bits."""
         todo: list[Node] = [e]
         while todo:
             n = todo.pop()

@@ -14,17 +14,17 @@ from compiler.target.cuda_tools import DISASSEMBLER, translate
 from compiler.target.cuda_tools.tools import find_tool
 
 CUBIN = "kernels.cubin"
-"""The file in its working directory that a job disassembles."""
+"""The file in the working directory that a job disassembles."""
 MAX_CHARACTERS = 4_000
 
 
 def compile_kernels(request: Request, send: Callable[[Message], None]) -> None:
-    """Compile CUDA C by NVRTC, which is a library.
+    """Compile CUDA C with NVRTC.
 
     Parameters
     ----------
     request : Request
-        With the program.
+        The request with the program.
     send : callable
         Takes the message.
     """
@@ -39,13 +39,13 @@ def compile_kernels(request: Request, send: Callable[[Message], None]) -> None:
 
 
 def disassemble(request: Request, send: Callable[[Message], None]) -> None:
-    """Go on as nvdisasm, which is a program, on the file :data:`CUBIN`.
+    """Replace the process by nvdisasm on the file :data:`CUBIN`.
 
     Parameters
     ----------
     request : Request
     send : callable
-        Takes no message: the disassembly is one as it is written.
+        Unused, as the output of nvdisasm is the message.
     """
     tool, *options = DISASSEMBLER
     raise Execute(str(find_tool(tool)), *options, CUBIN)

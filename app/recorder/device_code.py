@@ -28,25 +28,25 @@ DEFAULT_KIND = next(iter(DEVICE_LANGUAGES))
 
 @dataclass(slots=True)
 class DeviceCode:
-    """The kernels of one function for one kind of device."""
+    """The kernels of a function for one kind of device."""
 
     kind: str
     arch: str
     kernels: IRModule
-    """The loop IR that the code is made of."""
+    """The lowered kernels."""
     source: TextBuilder | None = None
-    """The program; None if LLVM makes assembly at once."""
+    """The source code; None for kinds that LLVM compiles to assembly."""
     assembly: str = ""
-    """LLVM's, of the kinds that it has a back end for, and of CUDA where its own compilers do not work on it."""
+    """LLVM's assembly, for kinds with an LLVM back end, and for CUDA without NVIDIA's compilers."""
     program: CudaProgram | None = None
-    """What the server lets NVIDIA's compilers work on, in processes of their own."""
+    """The program that NVIDIA's compilers compile in separate processes."""
     milliseconds: dict[str, float] = field(default_factory=dict)
-    """How long each text took."""
+    """The time that each text took, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedCode:
-    """Why a function has no kernels in a language."""
+    """The reason why a function has no kernels in a language."""
 
     title: str
     """The language."""
@@ -54,19 +54,19 @@ class RefusedCode:
 
 
 def launches_threads(module: IRModule | None) -> bool:
-    """Return whether a lowered module has functions that launch kernels."""
+    """Return whether a lowered module launches kernels."""
     functions = [] if module is None else [func for _, func in module.items() if isinstance(func, PrimFunc)]
     return any(tag.startswith(("blockIdx", "threadIdx")) for func in functions for tag in thread_tags(func))
 
 
 def device_kind(function: FunctionSubject, options: Options) -> str:
-    """Return the kind of device whose code is shown: the one chosen in the page, the script's, else CUDA."""
+    """Return the kind of device whose code is shown: the selected one, that of the script, or CUDA."""
     own = function.target.kind if function.target is not None else ""
     return options.device or (str(own) if own in DEVICE_LANGUAGES else DEFAULT_KIND)
 
 
 def kernels_of(function: FunctionSubject) -> IRModule | None:
-    """Return the kernels that a function was built with, where it was built for a device."""
+    """Return the kernels of a function that was built for a device."""
     modules = function.built.imported_modules if function.built is not None else ()
     return next((module.kernels for module in modules if isinstance(module, DeviceModule)), None)
 
@@ -74,18 +74,18 @@ def kernels_of(function: FunctionSubject) -> IRModule | None:
 def make_device_code(
     function: FunctionSubject, options: Options, compiles_cuda: bool, note: Callable[[str], None]
 ) -> DeviceCode | RefusedCode:
-    """Return the code of a function's kernels, or why there can be none, which is a remark too.
+    """Generate the device code of a function, or return and note why that is impossible.
 
     Parameters
     ----------
     function : FunctionSubject
         Lowered, with loops that are bound to threads.
     options : Options
-        Which language, and for which architecture.
+        The language and the architecture.
     compiles_cuda : bool
-        Whether the server lets NVIDIA's compilers work on CUDA C.
+        Whether the server compiles CUDA C with NVIDIA's compilers.
     note : callable
-        Adds a remark to the console.
+        Adds a note to the console.
     """
     kind = device_kind(function, options)
     target = Target(f"{kind} -arch={options.arch}" if kind in ("cuda", "nvptx") else kind)
@@ -117,7 +117,7 @@ def _made(
 
 
 def _compile(code: DeviceCode, compiles_cuda: bool, note: Callable[[str], None]) -> None:
-    """Leave CUDA C to NVIDIA's compilers where they know the architecture, else compile its loops by LLVM."""
+    """Leave CUDA C to NVIDIA's compilers if they support the architecture; otherwise compile with LLVM."""
     assert code.source is not None
     source = code.source.text() + "\n"
     if compiles_cuda and knows(code.arch) and len(source) <= MAX_SOURCE:
@@ -133,7 +133,7 @@ def _compile(code: DeviceCode, compiles_cuda: bool, note: Callable[[str], None])
 
 
 def _why_llvm(arch: str, compiles_cuda: bool) -> str:
-    """Return why NVIDIA's compilers do not work on a program."""
+    """Return why NVIDIA's compilers are not used."""
     if not compiles_cuda:
         reason = missing_tools() or "this server's sandbox cannot bound which programs are started"
     elif knows(arch):

@@ -16,13 +16,13 @@ from compiler.target.cuda_tools import CodeLine, CudaReport
 from compiler.target.device_languages import DEVICE_LANGUAGES
 
 _PTX_FILTERS: tuple[AssemblyFilter, ...] = ("labels", "directives", "comments")
-"""In PTX, directives declare the kernels, their parameters and registers: without them the text is not a program."""
+"""Filters for PTX, whose directives are kept, as they declare kernels, parameters and registers."""
 _DEBUG_TARGET = re.compile(r"(?<=^\.target sm_)(\w+), debug$", re.M)
-"""What LLVM writes for the sake of the debug locations, which listings leave out as well."""
+"""The debug flag of LLVM's ``.target`` directive, which listings omit."""
 
 
 class DeviceListing(NamedTuple):
-    """One text of kernels, and the step that it is of."""
+    """A listing of kernels, with its step."""
 
     group: Group
     title: str
@@ -30,7 +30,7 @@ class DeviceListing(NamedTuple):
 
 
 def device_listings(code: DeviceCode, name: str, final: FinalListing | None) -> list[DeviceListing]:
-    """Return the texts of a function's kernels: the source first, then what is made of it.
+    """Create the listings of a function's kernels: the source, followed by compiled code.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def device_listings(code: DeviceCode, name: str, final: FinalListing | None) -> 
 
 
 def compiled_listings(report: CudaReport, source: Listing) -> list[DeviceListing]:
-    """Return the texts that NVIDIA's compilers made of a program.
+    """Create the listings of the code from NVIDIA's compilers.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ def compiled_listings(report: CudaReport, source: Listing) -> list[DeviceListing
 
 
 def from_source(printed: TextBuilder, name: str, language: str, final: FinalListing | None) -> Listing:
-    """Return the listing of a program of kernels; what is printed for a node of the loop IR links to that very node.
+    """Create the listing of device source, linked to the loop IR node by node.
 
-    Nodes that code generation made anew link to the lines of the script that they come from.
+    Nodes that code generation created link to the lines of the script from which they originate.
     """
     return make_listing("llvm", name, language, [_linked(line, final) for line in printed.lines], {})
 
@@ -91,7 +91,7 @@ def _linked(line: PrintedLine, final: FinalListing | None) -> Line:
 def from_device_code(
     lines: Sequence[CodeLine], source: Listing, language: str, facts: dict[str, int | float | str]
 ) -> Listing:
-    """Return the listing of PTX or SASS; each instruction links to what its line of the source links to.
+    """Create the listing of PTX or SASS, whose instructions link to what their source lines link to.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def from_device_code(
     language : str
         ``ptx`` or ``sass``.
     facts : dict
-        Of the kernels, for the title.
+        Statistics for the title.
     """
     made = [_code_line(line, source) for line in lines]
     instructions = sum(line.is_instruction for line in lines)
@@ -117,7 +117,7 @@ def _code_line(line: CodeLine, source: Listing) -> Line:
 
 
 def resource_facts(report: CudaReport) -> dict[str, int | float | str]:
-    """Return registers, shared memory, spills and occupancy of the kernel that uses most registers."""
+    """Return registers, shared memory, spills and occupancy of the kernel with the most registers."""
     if not report.kernels:
         return {}
     kernel = max(report.kernels, key=lambda kernel: kernel.resources.registers)

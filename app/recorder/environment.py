@@ -22,13 +22,13 @@ def _cpu_model() -> str:
 
 CPU = _cpu_model()
 CACHES = machine_caches()
-"""Those that hold data, the fastest first; empty if the operating system does not say."""
+"""The data caches, the fastest first; empty if unknown."""
 CORES = available_cores()
-"""Of the machine: a script may be confined to some of them."""
+"""The number of cores of the machine, of which a script may only get some."""
 
 
 def environment() -> dict[str, str]:
-    """Return versions and hardware by name, as a measurement states them."""
+    """Return the versions and hardware to state with a measurement."""
     from llvmlite import binding
 
     return {

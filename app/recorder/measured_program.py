@@ -143,7 +143,7 @@ class BlockProgram(MeasuredProgram):
     Parameters
     ----------
     programs : sequence of IRModule
-        The one before any primitive first.
+        The program before the first primitive, followed by those after each.
     primitives : sequence of str
         The calls.
     trace : str

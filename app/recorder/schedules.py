@@ -167,7 +167,7 @@ class BlockSchedule(ScheduleRecord):
 
     @property
     def programs(self) -> list[IRModule]:
-        """The program before any primitive, and after each."""
+        """The program before the first primitive and after each."""
         return [self._initial, *(p.module for p in self._primitives if p.error is None and p.module is not None)]
 
     @property

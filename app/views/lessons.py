@@ -44,7 +44,7 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True):
 
     revision: str
     errors: list[str]
-    """What is wrong with files of the teacher's folder."""
+    """The errors in the teacher's folder."""
 
 
 def lesson_of(name: str) -> Lesson:
