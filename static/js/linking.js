@@ -1,4 +1,5 @@
 // Lights up, in every pane, what the line under the pointer or the cursor came from and what became of it.
+import { dim, watchBlocks } from "./dimming.js";
 import { $, $$, announce, toast, readJson } from "./dom.js";
 import { editor } from "./editor.js";
 import { EMPTY, LinkModel, fromSource, isEmpty, meets } from "./links.js";
@@ -98,6 +99,7 @@ function collect(pane) {
     bySet.get(set).push(line);
   }
   elements.set(pane, bySet);
+  watchBlocks($(`#body-${pane}`));
 }
 
 function colour() {
@@ -225,7 +227,7 @@ function show(place) {
   const footprint = place?.footprint ?? EMPTY;
   const active = !isEmpty(footprint);
   editor.relate(active ? footprint.sources : new Set()); // first: it lays out the page, which has not changed yet
-  document.body.classList.toggle("linking", active);
+  dim(active);
   const now = active ? related(footprint) : new Set();
   // Most of what is lit often stays so, and costs nothing then.
   for (const node of lit) if (!now.has(node)) node.classList.remove("related");
