@@ -43,6 +43,7 @@ _NO_COLLAGE = (
     " the backend of each operator"
 )
 _NO_RELAX = "Relax is not part of this compiler; write graphs in tvm.relay"
+_NO_RULES = "programs are not scheduled by rules; schedule them with tvm.tir.Schedule, or build schedules of tvm.topi"
 _NO_FFI = "there is no C++ FFI; build expressions with the functions of tvm.relay and tvm.relay.op"
 _ONE_MEMORY_PLAN = "relay.build plans memory in one step; read the plan from the memory attribute of its result"
 _ONE_STRATEGY = "all targets share the strategies of relay.op.strategy.generic"
@@ -58,6 +59,7 @@ _LANGUAGE = {
     "tvm.arith.PresburgerSet": "integer sets are intervals; use arith.IntervalSet",
     "tvm.ir.json_compact": "no conversion is needed; tvm.ir.load_json reads the JSON of older releases directly",
     **dict.fromkeys(("tvm.relax", "tvm.script.relax"), _NO_RELAX),
+    "tvm.dlight": _NO_RULES,
     **_each("tvm.testing", "fetch_model_from_url load_model", "models are not downloaded; import them from a file"),
     **_each("tvm.testing", "local_run rpc_run", "time a module with its time_evaluator; there is no RPC server"),
     "tvm.testing.object_use_count": "objects are Python objects; use sys.getrefcount",

@@ -8,9 +8,10 @@ import msgspec
 
 from app.kernel_reports import KernelLaunch, KernelReport, MemoryAccess, Sanitized
 from app.panes.gpu_devices import DeviceRow, intensity
-from app.panes.numbers import count, number, operations, size
+from app.panes.numbers import count, number, operations
 from app.panes.pane import Pane
 from app.panes.selection import Selection
+from app.units import size
 from compiler.target.gpu_devices import GPU_DEVICES
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from app.artifacts import NOISE, Measurement
 from app.panes.sources import wording
+from app.units import size
 
 WRITTEN_OUT = 1e-6, 1e15
 """Sizes of numbers that are written without an exponent."""
@@ -35,15 +36,6 @@ def signed(value: int) -> str:
 def count(value: int, noun: str) -> str:
     """Return a number with its noun: ``1 line``, ``24 lines``."""
     return f"{value:,} {noun}" if value == 1 else f"{value:,} {noun}s"
-
-
-def size(value: float) -> str:
-    """Return a number of bytes with the unit that fits: ``657 KB``."""
-    for unit in ("B", "KB", "MB"):
-        if value < 1024:
-            return f"{value:.3g} {unit}"
-        value /= 1024
-    return f"{value:.3g} GB"
 
 
 def duration(seconds: float) -> str:

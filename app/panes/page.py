@@ -57,7 +57,8 @@ class Page(Selection):
         end = "was stopped" if self.answer.status in ("timeout", "limit") else f"ended with {problem.kind}"
         where = f" at line {problem.line}" if problem.line else ""
         title = (table.find(pane.copy_of) or pane).title
-        return replace(pane, empty=f"No {title}: the script {end}{where} before it made any.")
+        what = title if title.split()[0].isupper() else title[0].lower() + title[1:]
+        return replace(pane, empty=f"No {what}: the script {end}{where} before it made any.")
 
     @property
     def live(self) -> list[Pane]:

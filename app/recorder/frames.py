@@ -5,9 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 import traceback
+from itertools import groupby
 from types import FrameType, TracebackType
 
 from app.artifacts import SCRIPT_NAME
+from compiler.ir.error import counted
+
+TRACE_ENDS = 10
+"""Frames at the beginning and at the end of a long trace that are shown."""
 
 
 def deepest_line(tb: TracebackType | None, file: str = SCRIPT_NAME) -> int | None:
@@ -30,12 +35,24 @@ def columns(tb: TracebackType | None, line: int | None) -> tuple[int | None, int
 
 
 def user_trace(tb: TracebackType | None) -> list[str]:
-    """Return the script's own frames, innermost last; frames of the server's files would leak its paths."""
-    return [
+    """Return the script's own frames, innermost last; frames of the server's files would leak its paths.
+
+    Of equal frames in a row, as a recursion has them, the first is given and the others are counted; of very many, the
+    first and the last are given.
+    """
+    frames = [
         f"line {frame.lineno}, in {frame.name}: {frame.line}"
         for frame in traceback.extract_tb(tb)
         if frame.filename == SCRIPT_NAME
     ]
+    entries: list[str] = []
+    for entry, equal in groupby(frames):
+        times = len(list(equal))
+        entries += [entry] if times == 1 else [entry, f"… and {counted(times - 1, 'more call')} from this line"]
+    left_out = len(entries) - 2 * TRACE_ENDS
+    if left_out > 1:
+        entries[TRACE_ENDS:-TRACE_ENDS] = [f"… {left_out:,} calls in between …"]
+    return entries
 
 
 def current_line() -> int | None:

@@ -9,6 +9,7 @@ import msgspec
 
 from app.artifacts import Drawing, GraphEdge, GraphNode, NodeKind, Weight, drawing_key
 from app.recorder.weights import Weights
+from compiler.ir.dtype import is_float
 from compiler.ir.function import GlobalVar
 from compiler.ir.module import IRModule
 from compiler.ir.node import Node
@@ -277,7 +278,17 @@ def _weights(call: Call) -> list[GraphExpr]:
     if isinstance(call.op, Function):
         inside = _data_parameters(call.op.body)
         return [a for p, a in zip(call.op.params, call.args, strict=True) if isinstance(a, Var) and p not in inside]
-    return [arg for arg in call.args[1:] if isinstance(arg, Var) and arg is not call.args[0]]
+    if not call.args or isinstance(call.args[0], Constant):
+        return []  # the operator is applied to what follows, such as x in 1 - x
+    first, *others = call.args
+    return [arg for arg in others if isinstance(arg, Var) and arg is not first and not _selects(arg, first)]
+
+
+def _selects(arg: GraphExpr, data: GraphExpr) -> bool:
+    """Return whether an argument is indices into floating-point data, or a mask of it: no weights are."""
+    kinds = [getattr(expr, "checked_type_", None) or getattr(expr, "type_annotation", None) for expr in (arg, data)]
+    dtypes = [kind.dtype for kind in kinds if isinstance(kind, TensorType)]
+    return len(dtypes) == 2 and is_float(dtypes[1]) and not is_float(dtypes[0])
 
 
 def _constant_arguments(call: Call, values: dict[GraphExpr, list[int]]) -> list[str]:

@@ -11,6 +11,7 @@ from app.recorder.pass_summary import pass_summary
 from app.recorder.printing import Memo, Printing
 from app.recorder.subjects import GraphSubject, PassRecord
 from app.recorder.weights import Weights
+from app.units import size
 from compiler.driver.relay.build import BuiltGraph
 from compiler.driver.relay.groups import group_calls
 from compiler.driver.relay.lower import LoweredKernel
@@ -178,8 +179,7 @@ def memory_words(built: BuiltGraph | Executable) -> list[str]:
     if not isinstance(built, BuiltGraph) or not built.memory.unshared:
         return []
     plan = built.memory
-    unit, scale = ("MB", 1e6) if plan.unshared >= 1e6 else ("KB", 1e3)
-    shared, unshared = (f"{value / scale:,.1f} {unit}" for value in (plan.shared, plan.unshared))
+    shared, unshared = size(plan.shared), size(plan.unshared)
     return [f"activations {shared}" + (f" ({unshared} without reuse)" if shared != unshared else "")]
 
 

@@ -22,6 +22,7 @@ from app.artifacts import SCRIPT_NAME, Console, ConsoleStream, Problem
 from app.recorder.allowance import Allowance
 from app.recorder.failures import exit_code, exit_note, printable, problem, problems_of
 from app.recorder.frames import deepest_line
+from app.recorder.terminal import as_shown
 from app.sandbox.handler import INTERRUPT
 
 CONSOLE_LIMIT = 200_000
@@ -60,7 +61,7 @@ class Transcript:
         entries: list[Console] = []
         for stream, pieces in groupby(self._pieces, key=itemgetter(0)):
             texts = [text for _, text in pieces]
-            entries += [Console(stream, text) for text in (texts if stream == "note" else ["".join(texts)])]
+            entries += [Console(stream, text) for text in (texts if stream == "note" else [as_shown("".join(texts))])]
         if self.dropped:
             entries.append(Console("note", f"output stops here: {self.dropped:,} more characters were dropped"))
         return entries

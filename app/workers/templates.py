@@ -16,9 +16,10 @@ from app.panes.kernels import race_words, short_name
 from app.panes.listings import blocks
 from app.panes.messages import message_words
 from app.panes.names import layer_name
-from app.panes.numbers import conditions, count, duration, how_measured, number, operations, size
+from app.panes.numbers import conditions, count, duration, how_measured, number, operations
 from app.panes.sources import sources, wording
 from app.panes.steps import describe
+from app.units import size
 from compiler.target.assembly_targets import assembly_target, assembly_targets
 from compiler.target.cuda_tools import PROCESSORS
 from compiler.target.device_languages import DEVICE_LANGUAGES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compiler.ir import dtype as dt
-from compiler.ir.error import DTypeError, LanesError, RankError, show
+from compiler.ir.error import DTypeError, LanesError, RankError, counted, show
 from compiler.ir.primexpr import PrimExpr, Range
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def index_lanes(access: str, buffer: Buffer, indices: tuple[PrimExpr, ...]) -> i
 def check_rank(buffer: Buffer, indices: tuple[PrimExpr | Range, ...]) -> None:
     if len(indices) != len(buffer.shape):
         raise RankError(
-            f"buffer {buffer.name!r} has {len(buffer.shape)} dimensions, got {len(indices)} indices: "
+            f"buffer {buffer.name!r} has {counted(len(buffer.shape), 'dimension')}, "
+            f"got {counted(len(indices), 'index', 'indices')}: "
             f"{', '.join(map(show, indices))}"
         )
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from compiler.ir import dtype as dt
-from compiler.ir.error import BoundError, BuildError
+from compiler.ir.error import BoundError, BuildError, counted
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import IntImm, IterVar, PrimExpr, Ramp, Var, const, is_const_int
 from compiler.tir import memory
@@ -171,7 +171,10 @@ class PythonSource(PythonExpression):
     def _place(self, buffer: Buffer, indices: tuple[PrimExpr, ...], text: str) -> tuple[str, str, str, str]:
         """Return Python for the memory, what was written of it, the view, and the access."""
         if len(indices) != len(buffer.shape):
-            raise BoundError(f"interpret: {buffer.name} has {len(buffer.shape)} dimensions, got {len(indices)} indices")
+            raise BoundError(
+                f"interpret: {buffer.name} has {counted(len(buffer.shape), 'dimension')}, "
+                f"got {counted(len(indices), 'index', 'indices')}"
+            )
         place = self._memory.get(buffer.data)
         if place is None:
             raise BuildError(f"interpret: the buffer {buffer.name} has no memory")

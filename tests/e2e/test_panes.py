@@ -87,7 +87,7 @@ def test_a_link_whose_script_fails_says_so_in_every_pane(fixed: str, open_page: 
     expect(page).to_have_url(re.compile(r"/z/\w+"))
     other = open_page(page.url)
     settled(other)
-    for pane, title in {"loops": "Loop IR", "llvm": "LLVM IR", "asm": "Assembly"}.items():
+    for pane, title in {"loops": "loop IR", "llvm": "LLVM IR", "asm": "assembly"}.items():
         said = f"No {title}: the script ended with ValueError at line 1 before it made any."
         expect(other.locator(f"#body-{pane} .empty")).to_have_text(said)
     expect(other.locator(".pane.stale")).to_have_count(0)  # nothing is shown that could be

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from app.recorder.environment import CACHES, CORES
 from app.recorder.proposals.strides import Stride, strides
+from app.units import size
 from compiler.ir.module import IRModule
 from compiler.ir.primexpr import Var
 from compiler.target.caches import TYPICAL
@@ -90,7 +91,7 @@ class Payoffs:
         [func] = (f for f in after.functions.values() if isinstance(f, PrimFunc))
         for (name, before), (_, now) in zip(self._moved.items(), _traffic(func).items(), strict=True):
             if before is not None and now is not None and now <= LESS * before:
-                return f"moves {_size(now)} into {name} instead of {_size(before)}"
+                return f"moves {size(now)} into {name} instead of {size(before)}"
         return ""
 
     def fewer_bytes_by_tile(self, after: IRModule) -> str:
@@ -109,11 +110,3 @@ def _unit(stores: Sequence[Stride]) -> bool:
 def _traffic(func: PrimFunc) -> dict[str, float | None]:
     """Return the bytes that a function moves into each cache, by the model of its loops."""
     return {level.name: memory_traffic(func, level.size, level.line) for level in CACHES or TYPICAL}
-
-
-def _size(number: float) -> str:
-    for unit in ("bytes", "KiB", "MiB"):
-        if number < 1024:
-            return f"{number:.3g} {unit}"
-        number /= 1024
-    return f"{number:.3g} GiB"

@@ -14,9 +14,10 @@ from compiler.ir.error import ArgumentError
 from compiler.ir.expr import RelayExpr
 from compiler.ir.origin import derived_from
 from compiler.ir.types import Type
+from compiler.relay.adt import Match
 from compiler.relay.analysis.aliases import is_alias
 from compiler.relay.analysis.traversal import operands, post_order
-from compiler.relay.expr import Call, Constant, GraphExpr, Let, Tuple, TupleGetItem, Var
+from compiler.relay.expr import Call, Constant, GraphExpr, If, Let, Tuple, TupleGetItem, Var
 from compiler.relay.function import Function
 from compiler.relay.operator import RelayOp
 from compiler.relay.transform.rewriter import typed
@@ -185,7 +186,7 @@ class _Flattening:
             case Call() if isinstance(expr.op, (RelayOp, Function)):
                 return self._call(expr)
             case _:
-                raise _needs_vm(f"{type(expr).__name__} is not a call of a kernel")
+                raise _needs_vm(_AT_RUN_TIME.get(type(expr), f"{type(expr).__name__} is evaluated at run time"))
 
     def _call(self, call: Call) -> list[int]:
         if isinstance(call.op, Function) and not call.op.attrs.get("Primitive"):
@@ -247,5 +248,14 @@ def _nest(t: Type) -> Nest:
     return [_nest(field) for field in t.fields] if isinstance(t, TupleType) else 1
 
 
+_AT_RUN_TIME: dict[type[RelayExpr], str] = {
+    If: "a branch (if) is chosen at run time",
+    Match: "a clause (match) is chosen at run time",
+    Function: "a function, such as the body of a loop, is called at run time",
+}
+"""What a graph executor, which runs a fixed list of kernels, cannot do."""
+
+
 def _needs_vm(why: str) -> ArgumentError:
-    return ArgumentError(f'relay.build: this graph needs the virtual machine, relay.create_executor("vm"): {why}')
+    instead = 'relay.vm.compile, or relay.create_executor("vm")'
+    return ArgumentError(f"relay.build: this graph needs the virtual machine ({instead}): {why}")

@@ -13,7 +13,7 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from compiler.ir import dtype as dt
-from compiler.ir.error import ArgumentError, TVMError, did_you_mean
+from compiler.ir.error import ArgumentError, TVMError, counted, did_you_mean
 from compiler.ir.op import Op
 from compiler.ir.origin import derived_from, mint_location
 from compiler.ir.primexpr import (
@@ -320,7 +320,9 @@ class Expressions:
         indices = self.indices(n.slice)
         count = len(target.shape)
         if len(indices) > count or not all(is_const_int(dim, 1) for dim in target.shape[len(indices) :]):
-            raise self.source.error(n, f"{target.name!r} has {count} dimensions, got {len(indices)} indices")
+            raise self.source.error(
+                n, f"{target.name!r} has {counted(count, 'dimension')}, got {counted(len(indices), 'index', 'indices')}"
+            )
         ended = tuple([_ended(index, dim) for index, dim in zip(indices, target.shape, strict=False)])
         return ended + tuple([const(0, dim.dtype) for dim in target.shape[len(indices) :]])
 

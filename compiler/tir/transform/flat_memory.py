@@ -8,7 +8,7 @@ from typing import Any
 from compiler.arith import iter_map_simplify
 from compiler.arith.analyzer import Analyzer
 from compiler.ir import dtype as dt
-from compiler.ir.error import BoundError, LoweringError
+from compiler.ir.error import BoundError, LoweringError, counted
 from compiler.ir.memory import ALIGNMENT
 from compiler.ir.node import rebuild
 from compiler.ir.primexpr import FloorDiv, FloorMod, IntImm, PrimExpr, Ramp, Range, Var, cast, const, is_const_int
@@ -255,7 +255,10 @@ class FlatMemory:
             return remembered[1]
         view = self.view(buffer)
         if len(indices) != len(view.strides):
-            raise BoundError(f"buffer {buffer.name!r} has {len(view.strides)} dimensions, got {len(indices)} indices")
+            raise BoundError(
+                f"buffer {buffer.name!r} has {counted(len(view.strides), 'dimension')}, "
+                f"got {counted(len(indices), 'index', 'indices')}"
+            )
         index = self._linear(view, indices)
         self._linear_indices[key] = (indices, index)  # keeps the indices alive, so that their ids stay theirs
         return index

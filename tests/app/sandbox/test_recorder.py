@@ -277,6 +277,8 @@ def test_a_crash_is_told_at_its_line_and_shows_nothing_of_the_server(crash: str,
         ("open('/etc/new', 'w')", "a script here starts no programs, reaches no network and writes only files"),
         ("import os; os.system('ls')", "a script here starts no programs, reaches no network and writes only files"),
         ("import socket; socket.create_connection(('1.1.1.1', 80))", "reaches no network"),
+        ("import urllib.request; urllib.request.urlopen('http://example.com')", "reaches no network"),
+        ("input('name? ')", "nothing can be typed in for a script here"),
         ("import onnx; onnx.load_model_from_string(b'no model')", "not an ONNX model, or only a part of one"),
     ],
 )

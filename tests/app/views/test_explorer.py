@@ -131,7 +131,7 @@ def test_a_failing_script_leaves_the_panes_it_does_not_reach(page_client: FlaskC
 def test_panes_without_a_text_say_that_the_script_did_not_get_there(page_client: FlaskClient) -> None:
     form = {"script": "raise X", "shown": json.dumps(["loops:earlier", "No LLVM IR: no function was built for a CPU."])}
     html = page_client.post("/panes", data=form, headers=HX).text
-    assert "No Assembly: the script ended with ValueError at line 1 before it made any." in html
+    assert "No assembly: the script ended with ValueError at line 1 before it made any." in html
     assert "No LLVM IR: the script ended with ValueError at line 1 before it made any." in html
     assert "no function was built" not in html
     assert 'id="body-loops"' not in html, "it shows an earlier text"

@@ -37,7 +37,7 @@ def test_python_numbers_of_the_type_of_the_elements_can_be_stored() -> None:
         (lambda: tir.BufferStore(B, i, [tir.Ramp(i, 1, 4)]), "Cannot store value with 1, expected value with 4"),
         (lambda: tir.BufferStore(A, tir.Broadcast(one, 4), [tir.Ramp(i, 1, 4), i]), "Only the last index"),
         (lambda: tir.BufferLoad(A, [tir.Ramp(i, 1, 4), i]), "Only the last index"),
-        (lambda: tir.BufferLoad(A, [i]), "'A' has 2 dimensions, got 1 indices"),
+        (lambda: tir.BufferLoad(A, [i]), "'A' has 2 dimensions, got 1 index"),
         (lambda: tir.Ramp(lanes, 1, 4), "base must be a scalar"),
         (lambda: tir.Ramp(i, lanes, 4), "stride must be a scalar"),
         (lambda: tir.Ramp(i, 1, 1), "at least two lanes, got 1"),

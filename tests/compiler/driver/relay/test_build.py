@@ -317,8 +317,12 @@ def test_what_is_no_graph_is_refused() -> None:
 def test_control_flow_needs_the_virtual_machine() -> None:
     x, c = relay.var("x", shape=(2,)), relay.var("c", "bool")
     module = IRModule.from_expr(relay.Function([c, x], relay.If(c, relay.nn.relu(x), x)))
-    with pytest.raises(ArgumentError, match=r"virtual machine.*If is not a call"):
+    with pytest.raises(ArgumentError, match=r"virtual machine \(relay.vm.compile, .*\): a branch \(if\) is chosen"):
         relay.build(module, "llvm")
+    square, v = relay.var("square"), relay.var("v", shape=(2,))
+    twice = relay.Let(square, relay.Function([v], relay.multiply(v, v)), square(square(x)))
+    with pytest.raises(ArgumentError, match=r"virtual machine .*: a function, such as the body of a loop, is called"):
+        relay.build(IRModule.from_expr(relay.Function([x], twice)), "llvm")
 
 
 def test_the_memory_that_functions_need() -> None:

@@ -84,7 +84,7 @@ def test_a_slash_between_integers_truncates() -> None:
 def test_trailing_dimensions_of_one_element_need_no_index() -> None:
     (load,) = nodes(body_of("B = T.Buffer((4, 1, 1))\nA[0] = B[2]"), BufferLoad)
     assert [int(i) for i in load.indices] == [2, 0, 0]
-    with pytest.raises(ScriptError, match="has 2 dimensions, got 1 indices"):
+    with pytest.raises(ScriptError, match="has 2 dimensions, got 1 index"):
         body_of("B = T.Buffer((4, 2))\nA[0] = B[2]")
 
 
@@ -399,7 +399,7 @@ def test_a_node_comes_from_its_line() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("A[0, 1] = 1.0", 3, "'A' has 1 dimensions, got 2 indices"),
+        ("A[0, 1] = 1.0", 3, "'A' has 1 dimension, got 2 indices"),
         ("num = n\nA[nun] = 1.0", 4, "the name 'nun' is not defined; did you mean 'num'?"),
         ("A[0] = T.int8(1) * B[0]", 3, "the name 'B' is not defined"),
         ("A[0] = A[1:3]", 3, "'A' has elements of float32, got float32x2"),
@@ -433,7 +433,7 @@ def test_a_node_comes_from_its_line() -> None:
         ("T.store(n, 0, 1.0)", 3, "'n' is not a pointer but a variable of int32"),
         ("x = {i: i for i in range(3)}", 3, "dictcomp is not part of TVMScript"),
         ("return", 3, "expected a value to return"),
-        ("A[0:4, 0] = 1.0", 3, "'A' has 1 dimensions, got 2 indices"),
+        ("A[0:4, 0] = 1.0", 3, "'A' has 1 dimension, got 2 indices"),
         (
             "B = T.Buffer((4, 4))\nB[0:4, 0] = T.Broadcast(1.0, 4)",
             4,

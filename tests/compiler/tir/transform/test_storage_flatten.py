@@ -284,7 +284,7 @@ def test_a_parameter_of_no_dimension_has_one_element() -> None:
 def test_too_few_indices_are_an_error() -> None:
     store = program("C[0, 1] = 1", OUTPUT).body
     assert isinstance(store, BufferStore)
-    with pytest.raises(BoundError, match="buffer 'C' has 2 dimensions, got 1 indices"):
+    with pytest.raises(BoundError, match="buffer 'C' has 2 dimensions, got 1 index"):
         BufferStore(store.buffer, store.value, store.indices[:1])
     with pytest.raises(BoundError, match="buffer 'C' has 2 dimensions, got 3 indices"):
         BufferLoad(store.buffer, (*store.indices, store.indices[0]))
