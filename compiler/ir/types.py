@@ -91,11 +91,15 @@ class PointerType(Type):
     element_type : PrimType
         What it points to.
     storage_scope : str
-        Where that lies, e.g. ``global``, ``shared``, ``local``.
+        Where that lies, e.g. ``global``, ``shared``, ``local``; an empty one is ``global``.
     """
 
     element_type: PrimType
     storage_scope: str = "global"
+
+    def __post_init__(self) -> None:
+        if not self.storage_scope:
+            object.__setattr__(self, "storage_scope", "global")
 
 
 @node

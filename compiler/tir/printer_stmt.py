@@ -354,7 +354,8 @@ class StmtPrinter(ExprPrinter):
             self.block(n.body)
             return
         if not last:
-            self._hold(n, last, lambda let: self._call("T.LetStmt", let.value), n.var)
+            typed = [handle_text(n.var)] if isinstance(n.var.type_annotation, PointerType) else []
+            self._hold(n, last, lambda let: self._call("T.LetStmt", let.value, *typed), n.var)
             return
         with self.line(n):
             self.out.write(f"{self.names.define(n.var, n.var.name)}: {handle_text(n.var)} = ")
@@ -384,9 +385,7 @@ class StmtPrinter(ExprPrinter):
         if n.data is None:
             self.out.write(str(n.irmod_storage_idx))
         else:
-            texts = [
-                float_text(v) if isinstance(v, float) else str(int(v)) for v in n.data.view().reshape(-1).tolist()
-            ]
+            texts = [float_text(v) if isinstance(v, float) else str(int(v)) for v in n.data.view().reshape(-1).tolist()]
             self.out.write(f"[{', '.join(texts)}]")
         self.out.write(f', "{n.dtype}", [')
         self.sequence(n.extents)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from compiler.ir.attrs import Attrs
+from compiler.ir.attrs import AttrKind, Attrs, attr_field
 from compiler.ir.structural import structural_equal
 from compiler.ir.types import FuncType, Type
 from compiler.relay.expr import Call, Expr, Tuple
@@ -13,6 +14,24 @@ from compiler.relay.operator import OpPattern, RelationError, Types
 from compiler.relay.ty import TupleType
 
 _NO_DEFINITION = "what is computed is the definition of the lowered function"
+
+
+class _Metadata(AttrKind[dict[str, Any]]):
+    def convert(self, value: object, owner: type[Attrs]) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise ValueError(self.type_name)
+        return dict(value)
+
+
+class CallLoweredAttrs(Attrs):
+    """Attributes of ``call_lowered``."""
+
+    metadata: dict[str, Any] = attr_field(
+        _Metadata("mapping of str to object"),
+        "What is known of the call: ``relay_attrs`` are the attributes of the fused function that was lowered, and "
+        "``all_prim_fn_vars`` the names of the functions that it became.",
+        default={},
+    )
 
 
 def _returns_what_the_function_returns(types: Types, attrs: Attrs) -> Type:
@@ -31,6 +50,7 @@ _CALL_LOWERED = register(
     "call_lowered",
     doc="Call a function of loop IR, or one that an external compiler provides.",
     inputs={"func": "The lowered function, named by a global variable.", "inputs": "A tuple of its arguments."},
+    attrs=CallLoweredAttrs,
     relation=_returns_what_the_function_returns,
     pattern=OpPattern.OPAQUE,
     waived=dict.fromkeys(("compute", "reference", "gradient"), _NO_DEFINITION),

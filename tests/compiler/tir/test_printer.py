@@ -360,3 +360,13 @@ def test_calls_between_functions_name_the_module_as_it_is_called() -> None:
     assert "class Other:" in text
     assert "Other.helper(A.data)" in text
     assert_structural_equal(from_source(text), Module)
+
+
+@pytest.mark.parametrize("scope", ["", "global", "shared"])
+def test_a_pointer_of_another_type_for_a_part_of_a_block_keeps_its_type(scope: str) -> None:
+    a = Var("a", PointerType(PrimType("float32"), "global"))
+    p = Var("p", PointerType(PrimType("uint8"), scope))
+    body = tir.SeqStmt([tir.LetStmt(p, a, tir.Evaluate(tir.call_extern("int32", "f", p))), tir.Evaluate(a)])
+    function = tir.PrimFunc([a], body)
+    assert 'with T.LetStmt(a, T.handle("uint8"' in function.script()
+    assert_structural_equal(from_source(function.script()), function)

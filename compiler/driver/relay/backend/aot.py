@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.driver.relay.aot.lower_main import AOTLowerMain
+from compiler.driver.relay.aot.lower_main import AOTLowerMain, CallType
 from compiler.driver.relay.backend.options import Executor
 from compiler.driver.relay.memory import type_bytes
 from compiler.driver.relay.metadata import ExecutorCodegenMetadata, FunctionInfo
@@ -17,7 +17,7 @@ from compiler.tir.analysis.memory import calculate_constant_bytes, calculate_wor
 from compiler.tir.buffer import Buffer
 from compiler.tir.function import PrimFunc
 
-__all__ = ["AOTLowerMain", "CreateExecutorMetadata", "CreateFunctionMetadata"]
+__all__ = ["AOTLowerMain", "CallType", "CreateExecutorMetadata", "CreateFunctionMetadata"]
 
 
 def CreateFunctionMetadata(
