@@ -129,7 +129,8 @@ class _CallLowered(GraphMutator):
     def visit_call(self, call: Call) -> Any:
         callee = self._bound.get(call.op, call.op) if isinstance(call.op, Var) else call.op
         if isinstance(callee, Function) and is_primitive(callee):
-            if op_name(callee.body) == "on_device" and callee.body.args[0] in callee.params:
+            body = callee.body
+            if isinstance(body, Call) and op_name(body) == "on_device" and body.args[0] in callee.params:
                 return self.visit(call.args[0])  # says where a value is, and computes nothing
             return self._lowering.call(callee, tuple(self.visit(a) for a in call.args), call.checked_type)
         return super().visit_call(call)
